@@ -1,0 +1,94 @@
+// Dataset: a prepared dataset directory, opened for reading.
+//
+//   Dataset dataset = Dataset::open("data/papers", {.ledger = &ledger});
+//   auto features = dataset.features("paper");      // rows on disk, behind a cache-friendly reader
+//   auto topology = dataset.topology("paper__cites__paper");
+//
+// Throws Error: kData for a directory that is no dataset, is damaged, or is of a newer version. The
+// object is a handle on an immutable generation: later appends do not change what it reads. Cheap
+// to move; thread-safe to read.
+#pragma once
+
+#include <sluice/array.h>
+#include <sluice/feature_store.h>
+#include <sluice/graph_schema.h>
+#include <sluice/memory.h>
+#include <sluice/topology.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+enum class Placement { kMemory, kDisk };
+enum class IoChoice { kAuto, kIoUring, kPread };
+
+/// Whether data is checked against its checksums: as it is read, or not at all.
+enum class Verify { kRead, kOff };
+
+struct DatasetOptions {
+  MemoryLedger* ledger =
+      nullptr;  ///< charged for whatever is loaded; must outlive everything opened from here
+  Verify verify = Verify::kRead;
+};
+
+struct FeatureStoreOptions {
+  Placement placement = Placement::kDisk;
+  IoChoice io = IoChoice::kAuto;
+  std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of a store on disk
+};
+
+/// The node ids of a split, ascending, u64.
+struct Split {
+  std::string node_type;
+  Array train, valid, test;
+};
+
+/// The user's own ids of a node type, by dense id.
+class ExternalIds {
+ public:
+  ExternalIds(IdKind kind, Array integers, Array offsets, Array bytes);
+  IdKind kind() const noexcept { return kind_; }
+  /// The id as text, whatever its kind.
+  std::string text(std::uint64_t node) const;
+  /// @pre kind() != kString
+  std::int64_t integer(std::uint64_t node) const;
+
+ private:
+  IdKind kind_;
+  Array integers_, offsets_, bytes_;
+};
+
+class Dataset {
+ public:
+  static Dataset open(const std::string& path, DatasetOptions options = {});
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+  ~Dataset();
+
+  const std::string& path() const;
+  const GraphSchema& schema() const;
+  std::uint64_t generation() const;
+  /// XXH3-64 of the manifest's text: changes when anything in the dataset does.
+  std::uint64_t fingerprint() const;
+
+  std::unique_ptr<FeatureStore> features(std::string_view node_type,
+                                         const FeatureStoreOptions& options = {},
+                                         std::string_view name = "features") const;
+  /// The relation's CSC, loaded into RAM. @param relation RelationSchema::key()
+  std::unique_ptr<Topology> topology(std::string_view relation) const;
+  /// i32 [count], u8 [count, ceil(classes / 8)] or f32 [count, width], as the label schema says.
+  Array labels(std::string_view node_type) const;
+  Split split(std::string_view name) const;
+  ExternalIds ids(std::string_view node_type) const;
+
+ private:
+  struct State;
+  explicit Dataset(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sluice

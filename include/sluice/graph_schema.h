@@ -1,0 +1,103 @@
+// GraphSchema: what a dataset holds, by type and relation: counts, dtypes, widths. No paths, no
+// data.
+//
+// A homogeneous graph is one node type and one relation; nothing in the engine treats it apart.
+#pragma once
+
+#include <sluice/dtype.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// A table of one row a node (or edge): features, all rows of one width.
+struct FeatureSchema {
+  std::string name = "features";  ///< a type may have several groups of features
+  DType dtype = DType::kF32;
+  std::uint64_t rows = 0;
+  std::uint32_t dim = 0;  ///< elements a row
+};
+
+enum class LabelKind {
+  kClass,       ///< one i32 class id a node, -1: missing
+  kMultiLabel,  ///< one bit a class a node, in bytes, lowest bit first
+  kRegression   ///< `width` f32 targets a node, NaN: missing
+};
+
+struct LabelSchema {
+  LabelKind kind = LabelKind::kClass;
+  std::uint32_t width = 1;  ///< classes for kClass and kMultiLabel, targets for kRegression
+};
+
+/// How the user names nodes. Results are written under these ids.
+enum class IdKind {
+  kDense,    ///< the ids are 0..count-1 already
+  kInteger,  ///< int64
+  kString
+};
+
+struct NodeTypeSchema {
+  std::string name;
+  std::uint64_t count = 0;
+  IdKind ids = IdKind::kDense;
+  std::vector<FeatureSchema> features;
+  std::optional<LabelSchema> labels;
+  bool has_times = false;
+};
+
+/// Ids of a type of `count` nodes on disk: u32 where they fit.
+constexpr DType node_id_dtype(std::uint64_t count) {
+  return count <= (std::uint64_t{1} << 32) ? DType::kU32 : DType::kU64;
+}
+
+/// A relation: edges of one kind from nodes of `source` to nodes of `target`.
+struct RelationSchema {
+  std::string source;
+  std::string name;
+  std::string target;
+  std::uint64_t edges = 0;
+  bool has_edge_ids = false;
+  std::uint64_t edge_id_bound =
+      0;  ///< every edge id is below it; u32 on disk when it is at most 2^32
+  bool has_times = false;
+  std::vector<FeatureSchema> features;
+  std::optional<LabelSchema> labels;
+
+  DType edge_id_dtype() const {
+    return edge_id_bound <= (std::uint64_t{1} << 32) ? DType::kU32 : DType::kU64;
+  }
+
+  /// "source__name__target": the folder's name and the relation's key.
+  std::string key() const { return source + "__" + name + "__" + target; }
+};
+
+struct SplitSchema {
+  std::string name;       ///< "default", ...
+  std::string node_type;  ///< whose ids it holds
+  std::uint64_t train = 0;
+  std::uint64_t valid = 0;
+  std::uint64_t test = 0;
+};
+
+struct GraphSchema {
+  std::vector<NodeTypeSchema> nodes;
+  std::vector<RelationSchema> relations;
+  std::vector<SplitSchema> splits;
+
+  /// Null when there is none of that name.
+  const NodeTypeSchema* node_type(std::string_view name) const;
+  const RelationSchema* relation(std::string_view key) const;
+  const SplitSchema* split(std::string_view name) const;
+
+  std::uint64_t total_nodes() const;
+  std::uint64_t total_edges() const;
+};
+
+std::string_view to_string(LabelKind kind);
+std::string_view to_string(IdKind kind);
+
+}  // namespace sluice

@@ -1,0 +1,90 @@
+// The memory ledger: every engine buffer is charged to it by name, so that the budget is a promise.
+//
+// One ledger a run, passed by reference; no global. Thread-safe. A `Charge` is a move-only receipt
+// that gives its bytes back when it dies; it must not outlive its ledger.
+#pragma once
+
+#include <sluice/error.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+class MemoryLedger;
+
+class Charge {
+ public:
+  Charge() = default;
+  Charge(Charge&& other) noexcept;
+  Charge& operator=(Charge&& other) noexcept;
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+  ~Charge();
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+  /// Grows or shrinks the charge; on failure the charge is unchanged.
+  Result<void> resize(std::uint64_t bytes);
+  void release() noexcept;
+
+ private:
+  friend class MemoryLedger;
+  Charge(MemoryLedger* ledger, std::string name, std::uint64_t bytes)
+      : ledger_(ledger), name_(std::move(name)), bytes_(bytes) {}
+
+  MemoryLedger* ledger_ = nullptr;
+  std::string name_;
+  std::uint64_t bytes_ = 0;
+};
+
+class MemoryLedger {
+ public:
+  struct Entry {
+    std::string name;
+    std::uint64_t bytes = 0;  ///< charged now
+    std::uint64_t peak = 0;   ///< the most this name ever held
+  };
+
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
+  /// @param limit_bytes the budget; `knob` is the option that sets it, named in errors ("[memory]
+  /// host").
+  explicit MemoryLedger(std::uint64_t limit_bytes = kUnlimited,
+                        std::string knob = "the memory budget");
+  MemoryLedger(const MemoryLedger&) = delete;
+  MemoryLedger& operator=(const MemoryLedger&) = delete;
+
+  /// Charges `bytes` under `name`, or fails with ErrorCode::kResource and the table of where the
+  /// bytes are.
+  Result<Charge> charge(std::string_view name, std::uint64_t bytes);
+
+  std::uint64_t limit() const noexcept { return limit_; }
+  std::uint64_t used() const;
+  std::uint64_t peak() const;
+  std::uint64_t available() const;
+
+  /// Entries by name, sorted.
+  std::vector<Entry> entries() const;
+
+  /// The entries as aligned text, one line each, largest first, with the sum and the limit.
+  std::string table() const;
+
+ private:
+  friend class Charge;
+  Result<void> change(std::string_view name, std::uint64_t from, std::uint64_t to);
+  std::string table_locked() const;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::uint64_t limit_;
+  std::string knob_;
+  std::uint64_t used_ = 0;
+  std::uint64_t peak_ = 0;
+};
+
+}  // namespace sluice

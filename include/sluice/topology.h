@@ -1,0 +1,59 @@
+// Topology: one relation's in-edges (CSC), wherever they are kept. What samplers ask for
+// neighbours.
+//
+// In two steps, so that a topology on disk reads only the pages it must: first where a node's
+// in-edges are, then, once positions are chosen, who is there. A topology in RAM also shows itself
+// whole (`resident()`), for the hot path. Read-only and thread-safe when resident.
+#pragma once
+
+#include <sluice/error.h>
+
+#include <cstdint>
+#include <span>
+
+namespace sluice {
+
+/// Positions [begin, end) of a target node's in-edges in the relation's edge arrays.
+struct EdgeRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t degree() const { return end - begin; }
+};
+
+/// A CSC graph in RAM. Of the two neighbour spans one is in use: 32 bits where every source id
+/// fits.
+struct CscView {
+  std::span<const std::uint64_t> offsets;  ///< num_targets + 1
+  std::span<const std::uint32_t> neighbours32;
+  std::span<const std::uint64_t> neighbours64;
+
+  std::uint64_t neighbour(std::uint64_t position) const {
+    return neighbours32.empty() ? neighbours64[position] : neighbours32[position];
+  }
+};
+
+class Topology {
+ public:
+  virtual ~Topology() = default;
+
+  virtual std::uint64_t num_sources() const = 0;
+  virtual std::uint64_t num_targets() const = 0;
+  virtual std::uint64_t num_edges() const = 0;
+
+  /// The ranges of `targets`, in their order. @pre every target < num_targets(), out.size() ==
+  /// targets.size()
+  virtual Result<void> ranges(std::span<const std::uint64_t> targets, std::span<EdgeRange> out) = 0;
+
+  /// The source nodes at `positions`, in their order. @pre every position < num_edges()
+  virtual Result<void> neighbours(std::span<const std::uint64_t> positions,
+                                  std::span<std::uint64_t> out) = 0;
+
+  /// The edge ids at `positions`; the positions themselves where the relation stores none.
+  virtual Result<void> edge_ids(std::span<const std::uint64_t> positions,
+                                std::span<std::uint64_t> out) = 0;
+
+  /// The whole graph when it is in RAM, else null.
+  virtual const CscView* resident() const { return nullptr; }
+};
+
+}  // namespace sluice

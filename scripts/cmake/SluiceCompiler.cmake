@@ -1,0 +1,31 @@
+# How all of Sluice is compiled.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+if(SLUICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(SLUICE_CCACHE_PROGRAM ccache)
+  if(SLUICE_CCACHE_PROGRAM)
+    # pch_defines,time_macros: ccache's own advice for precompiled headers
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+                                    ${SLUICE_CCACHE_PROGRAM})
+  endif()
+endif()
+
+add_library(sluice_flags INTERFACE)
+# -ffp-contract=off: results must not depend on where the compiler fuses a multiply and an add.
+target_compile_options(sluice_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+                                              -Werror -ffp-contract=off -fno-omit-frame-pointer
+                                              # g++ 12 sees overlaps in std::string that are not there (GCC bug 105651)
+                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(SLUICE_SANITIZE)
+  target_compile_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -O1 -g1)
+  target_link_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE})
+endif()

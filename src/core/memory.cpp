@@ -1,0 +1,129 @@
+#include <sluice/memory.h>
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+
+Charge::Charge(Charge&& other) noexcept
+    : ledger_(std::exchange(other.ledger_, nullptr)),
+      name_(std::move(other.name_)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Charge& Charge::operator=(Charge&& other) noexcept {
+  if (this != &other) {
+    release();
+    ledger_ = std::exchange(other.ledger_, nullptr);
+    name_ = std::move(other.name_);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+Charge::~Charge() {
+  release();
+}
+
+void Charge::release() noexcept {
+  if (ledger_ == nullptr) return;
+  // Giving back never fails: it only lowers the sums.
+  (void)ledger_->change(name_, bytes_, 0);
+  ledger_ = nullptr;
+  bytes_ = 0;
+}
+
+Result<void> Charge::resize(std::uint64_t bytes) {
+  if (ledger_ == nullptr) return Error(ErrorCode::kInternal, "resize of an empty memory charge");
+  if (auto changed = ledger_->change(name_, bytes_, bytes); !changed) return changed;
+  bytes_ = bytes;
+  return {};
+}
+
+MemoryLedger::MemoryLedger(std::uint64_t limit_bytes, std::string knob)
+    : limit_(limit_bytes), knob_(std::move(knob)) {}
+
+Result<Charge> MemoryLedger::charge(std::string_view name, std::uint64_t bytes) {
+  if (auto changed = change(name, 0, bytes); !changed) return std::move(changed).error();
+  return Charge(this, std::string(name), bytes);
+}
+
+Result<void> MemoryLedger::change(std::string_view name, std::uint64_t from, std::uint64_t to) {
+  const std::scoped_lock lock(mutex_);
+  if (to > from && to - from > limit_ - used_) {
+    return Error(ErrorCode::kResource,
+                 fmt::format("{} more for '{}' do not fit: {} of {} are in use\n{}",
+                             format_bytes(to - from),
+                             name,
+                             format_bytes(used_),
+                             format_bytes(limit_),
+                             table_locked()),
+                 fmt::format("raise {} to at least {}", knob_, format_bytes(used_ + (to - from))));
+  }
+  auto found = entries_.find(name);
+  if (found == entries_.end())
+    found = entries_.emplace(std::string(name), Entry{std::string(name), 0, 0}).first;
+  Entry& entry = found->second;
+  entry.bytes = entry.bytes - from + to;
+  entry.peak = std::max(entry.peak, entry.bytes);
+  used_ = used_ - from + to;
+  peak_ = std::max(peak_, used_);
+  return {};
+}
+
+std::uint64_t MemoryLedger::used() const {
+  const std::scoped_lock lock(mutex_);
+  return used_;
+}
+
+std::uint64_t MemoryLedger::peak() const {
+  const std::scoped_lock lock(mutex_);
+  return peak_;
+}
+
+std::uint64_t MemoryLedger::available() const {
+  const std::scoped_lock lock(mutex_);
+  return limit_ - used_;
+}
+
+std::vector<MemoryLedger::Entry> MemoryLedger::entries() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Entry> all;
+  for (const auto& [name, entry] : entries_) all.push_back(entry);
+  return all;
+}
+
+std::string MemoryLedger::table() const {
+  const std::scoped_lock lock(mutex_);
+  return table_locked();
+}
+
+std::string MemoryLedger::table_locked() const {
+  std::vector<Entry> all;
+  std::size_t width = 5;
+  for (const auto& [name, entry] : entries_) {
+    all.push_back(entry);
+    width = std::max(width, name.size());
+  }
+  std::sort(
+      all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.bytes > b.bytes; });
+  std::string text;
+  for (const Entry& entry : all) {
+    text += fmt::format("  {:<{}}  {:>12}  (peak {})\n",
+                        entry.name,
+                        width,
+                        format_bytes(entry.bytes),
+                        format_bytes(entry.peak));
+  }
+  text += fmt::format("  {:<{}}  {:>12}  of {}",
+                      "total",
+                      width,
+                      format_bytes(used_),
+                      limit_ == kUnlimited ? std::string("no limit") : format_bytes(limit_));
+  return text;
+}
+
+}  // namespace sluice

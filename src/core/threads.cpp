@@ -1,0 +1,94 @@
+#include "core/threads.h"
+
+#include <sched.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#if defined(__SANITIZE_THREAD__)
+#define SLUICE_PLAIN_THREADS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SLUICE_PLAIN_THREADS 1
+#endif
+#endif
+
+namespace sluice {
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+#ifdef SLUICE_PLAIN_THREADS
+
+struct ThreadArena::Arena {
+  explicit Arena(int) {}
+
+  static void run(int threads, std::size_t count, const std::function<void(std::size_t)>& work) {
+    std::atomic<std::size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex mutex;
+    const auto loop = [&] {
+      for (std::size_t index = next++; index < count; index = next++) {
+        try {
+          work(index);
+        } catch (...) {
+          const std::scoped_lock lock(mutex);
+          if (!failure) failure = std::current_exception();
+          next = count;
+        }
+      }
+    };
+    {
+      std::vector<std::jthread> helpers;
+      for (int i = 1; i < threads; ++i) helpers.emplace_back(loop);
+      loop();
+    }
+    if (failure) std::rethrow_exception(failure);
+  }
+};
+
+#else
+
+struct ThreadArena::Arena {
+  explicit Arena(int threads) : arena(threads, 1) {}
+
+  void run(int, std::size_t count, const std::function<void(std::size_t)>& work) {
+    arena.execute(
+        [&] { tbb::parallel_for(std::size_t{0}, count, work, tbb::simple_partitioner{}); });
+  }
+
+  tbb::task_arena arena;
+};
+
+#endif
+
+ThreadArena::ThreadArena(int threads)
+    : threads_(threads > 0 ? threads : available_cores()),
+      arena_(std::make_unique<Arena>(threads_)) {}
+
+ThreadArena::~ThreadArena() = default;
+
+void ThreadArena::for_each(std::size_t count, const std::function<void(std::size_t)>& work) {
+  if (count == 0) return;
+  arena_->run(threads_, count, work);
+}
+
+void ThreadArena::for_ranges(std::size_t count,
+                             std::size_t grain,
+                             const std::function<void(std::size_t, std::size_t)>& work) {
+  const std::size_t pieces = (count + grain - 1) / grain;
+  for_each(pieces,
+           [&](std::size_t piece) { work(piece * grain, std::min(count, (piece + 1) * grain)); });
+}
+
+}  // namespace sluice

@@ -1,0 +1,113 @@
+#include "prep/splits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+struct Part {
+  const char* name;
+  const std::vector<std::uint64_t>* ids;
+};
+
+std::array<Part, 3> parts_of(const SplitIds& ids) {
+  return {Part{"train", &ids.train}, Part{"valid", &ids.valid}, Part{"test", &ids.test}};
+}
+
+void check_split(const std::string& name, std::uint64_t count, const SplitIds& ids) {
+  if (ids.train.empty()) {
+    throw Error(ErrorCode::kData,
+                fmt::format("split '{}': the train part is empty", name),
+                "give at least one training node");
+  }
+  std::vector<std::pair<std::uint64_t, const char*>> all;
+  for (const auto& [part, part_ids] : parts_of(ids)) {
+    for (const std::uint64_t id : *part_ids) {
+      if (id >= count) {
+        throw Error(ErrorCode::kData,
+                    fmt::format("split '{}', part {}: node {} is not below the node count, {}",
+                                name,
+                                part,
+                                id,
+                                count),
+                    "ids run from 0 to count - 1");
+      }
+      all.emplace_back(id, part);
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].first != all[i - 1].first) continue;
+    throw Error(ErrorCode::kData,
+                fmt::format("split '{}': node {} stands twice, in {} and in {}",
+                            name,
+                            all[i].first,
+                            all[i - 1].second,
+                            all[i].second),
+                "each node may be in one part, once");
+  }
+}
+
+}  // namespace
+
+SplitIds draw_split(std::vector<std::uint64_t> candidates,
+                    const std::array<double, 3>& ratios,
+                    RandomKey key) {
+  const double sum = ratios[0] + ratios[1] + ratios[2];
+  if (ratios[0] < 0 || ratios[1] < 0 || ratios[2] < 0 || sum > 1.0 + 1e-9) {
+    throw Error(ErrorCode::kUsage, "split ratios must not be negative and must sum to at most 1");
+  }
+  if (candidates.empty()) {
+    throw Error(ErrorCode::kData,
+                "a split by ratio has no node to draw from",
+                "label some nodes, or give split files");
+  }
+  // Fisher-Yates: the i-th draw decides position i, so the order depends on the key and the
+  // candidates alone.
+  for (std::size_t i = 0; i + 1 < candidates.size(); ++i) {
+    std::swap(candidates[i], candidates[i + key.below(candidates.size() - i, i)]);
+  }
+  SplitIds split;
+  std::size_t begin = 0;
+  double upto = 0;
+  std::vector<std::uint64_t>* const parts[] = {&split.train, &split.valid, &split.test};
+  constexpr const char* kNames[] = {"train", "valid", "test"};
+  for (std::size_t part = 0; part < 3; ++part) {
+    upto += ratios[part];
+    const auto end = std::min(
+        candidates.size(),
+        static_cast<std::size_t>(std::llround(upto * static_cast<double>(candidates.size()))));
+    parts[part]->assign(candidates.begin() + static_cast<std::ptrdiff_t>(begin),
+                        candidates.begin() + static_cast<std::ptrdiff_t>(std::max(begin, end)));
+    std::sort(parts[part]->begin(), parts[part]->end());
+    begin = std::max(begin, end);
+    if (ratios[part] > 0 && parts[part]->empty()) {
+      throw Error(ErrorCode::kData,
+                  fmt::format("a split by ratio leaves the {} part empty: {} of {} nodes",
+                              kNames[part],
+                              ratios[part],
+                              candidates.size()),
+                  "raise the ratio, or set it to 0");
+    }
+  }
+  return split;
+}
+
+void write_split(DatasetWriter& writer,
+                 const std::string& name,
+                 const std::string& node_type,
+                 std::uint64_t count,
+                 const SplitIds& ids) {
+  check_split(name, count, ids);
+  for (const auto& [part, part_ids] : parts_of(ids)) {
+    writer.write(split_path(name, part), std::span<const std::uint64_t>(*part_ids));
+  }
+  writer.schema().splits.push_back(
+      {name, node_type, ids.train.size(), ids.valid.size(), ids.test.size()});
+}
+
+}  // namespace sluice

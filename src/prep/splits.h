@@ -1,0 +1,35 @@
+// Train, valid and test ids of a node type: drawn by ratio and seed, or checked as given; written
+// to splits/<name>/.
+#pragma once
+
+#include "storage/format/dataset_writer.h"
+
+#include <sluice/random.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct SplitIds {
+  std::vector<std::uint64_t> train, valid, test;
+};
+
+/// Draws parts of `candidates` (shuffled by `key`, then cut by `ratios`, which sum to at most 1);
+/// each part sorted. An empty candidate list, or a part with a ratio above 0 that gets no node, is
+/// a kData error.
+SplitIds draw_split(std::vector<std::uint64_t> candidates,
+                    const std::array<double, 3>& ratios,
+                    RandomKey key);
+
+/// Checks a split (ids below `count`, no id twice, no id in two parts, train not empty) and writes
+/// it as u64 ids; adds it to the schema. Throws Error(kData) naming split, part and id.
+void write_split(DatasetWriter& writer,
+                 const std::string& name,
+                 const std::string& node_type,
+                 std::uint64_t count,
+                 const SplitIds& ids);
+
+}  // namespace sluice

@@ -1,0 +1,205 @@
+#include <sluice/dataset.h>
+
+#include "core/hash.h"
+#include "storage/feature/disk_store.h"
+#include "storage/feature/memory_store.h"
+#include "storage/format/data_file_reader.h"
+#include "storage/format/manifest.h"
+#include "storage/topology/resident_topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+template <class Item>
+std::vector<std::string> names_of(const std::vector<Item>& items,
+                                  std::string (*name)(const Item&)) {
+  std::vector<std::string> names;
+  for (const Item& item : items) names.push_back(name(item));
+  return names;
+}
+
+std::string node_name(const NodeTypeSchema& node) {
+  return node.name;
+}
+std::string split_name(const SplitSchema& split) {
+  return split.name;
+}
+std::string relation_name(const RelationSchema& relation) {
+  return relation.key();
+}
+std::string table_name(const FeatureSchema& table) {
+  return table.name;
+}
+
+std::int64_t extent(std::uint64_t count) {
+  return static_cast<std::int64_t>(count);
+}
+
+}  // namespace
+
+struct Dataset::State {
+  std::string path;
+  DatasetOptions options;
+  Manifest manifest;
+  std::uint64_t fingerprint = 0;
+
+  const NodeTypeSchema& node_type(std::string_view name) const {
+    if (const auto* node = manifest.schema.node_type(name)) return *node;
+    throw unknown("node type", name, names_of(manifest.schema.nodes, node_name));
+  }
+
+  Error unknown(std::string_view kind,
+                std::string_view name,
+                const std::vector<std::string>& known) const {
+    std::string list;
+    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+    return Error(ErrorCode::kUsage,
+                 fmt::format("the dataset has no {} '{}'", kind, name),
+                 list.empty() ? "it has none" : "it has: " + list,
+                 Place{path, -1, -1, -1});
+  }
+
+  Array load(const std::string& file,
+             DType dtype,
+             Array::Shape shape,
+             std::string_view charge) const {
+    return load_array(path, manifest, file, dtype, std::move(shape), options, charge).or_throw();
+  }
+};
+
+Dataset::Dataset(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Dataset::Dataset(Dataset&&) noexcept = default;
+Dataset& Dataset::operator=(Dataset&&) noexcept = default;
+Dataset::~Dataset() = default;
+
+Dataset Dataset::open(const std::string& path, DatasetOptions options) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->options = options;
+  state->manifest = Manifest::load(path).or_throw();
+  const std::string text = state->manifest.to_text();
+  state->fingerprint = xxh3_64(std::as_bytes(std::span(text)));
+  for (const auto& [file, entry] : state->manifest.files)
+    (void)find_file(path, state->manifest, file).or_throw();
+  return Dataset(std::move(state));
+}
+
+const std::string& Dataset::path() const {
+  return state_->path;
+}
+const GraphSchema& Dataset::schema() const {
+  return state_->manifest.schema;
+}
+std::uint64_t Dataset::generation() const {
+  return state_->manifest.generation;
+}
+std::uint64_t Dataset::fingerprint() const {
+  return state_->fingerprint;
+}
+
+std::unique_ptr<FeatureStore> Dataset::features(std::string_view node_type,
+                                                const FeatureStoreOptions& options,
+                                                std::string_view name) const {
+  const NodeTypeSchema& node = state_->node_type(node_type);
+  const auto table = std::find_if(
+      node.features.begin(), node.features.end(), [&](const auto& f) { return f.name == name; });
+  if (table == node.features.end()) {
+    throw state_->unknown(fmt::format("feature table of node type '{}' named", node_type),
+                          name,
+                          names_of(node.features, table_name));
+  }
+  const std::string file = node_path(node.name, table->name + ".bin");
+  if (options.placement == Placement::kMemory) {
+    return MemoryFeatureStore::load(state_->path, state_->manifest, *table, file, state_->options);
+  }
+  return DiskFeatureStore::open(
+      state_->path, state_->manifest, *table, file, state_->options, options);
+}
+
+std::unique_ptr<Topology> Dataset::topology(std::string_view relation) const {
+  const RelationSchema* found = schema().relation(relation);
+  if (found == nullptr)
+    throw state_->unknown("relation", relation, names_of(schema().relations, relation_name));
+  return ResidentTopology::load(state_->path, state_->manifest, *found, state_->options);
+}
+
+Array Dataset::labels(std::string_view node_type) const {
+  const NodeTypeSchema& node = state_->node_type(node_type);
+  if (!node.labels) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("node type '{}' has no labels", node_type),
+                "import it with labels = \"FILE\"",
+                Place{state_->path, -1, -1, -1});
+  }
+  const std::string file = node_path(node.name, "labels.bin");
+  switch (node.labels->kind) {
+    case LabelKind::kClass:
+      return state_->load(file, DType::kI32, {extent(node.count)}, "labels");
+    case LabelKind::kMultiLabel:
+      return state_->load(
+          file, DType::kU8, {extent(node.count), (node.labels->width + 7) / 8}, "labels");
+    case LabelKind::kRegression:
+      return state_->load(file, DType::kF32, {extent(node.count), node.labels->width}, "labels");
+  }
+  throw Error(ErrorCode::kInternal, "unknown label kind");
+}
+
+Split Dataset::split(std::string_view name) const {
+  const SplitSchema* split = schema().split(name);
+  if (split == nullptr) throw state_->unknown("split", name, names_of(schema().splits, split_name));
+  const auto part = [&](const char* file, std::uint64_t count) {
+    return state_->load(split_path(split->name, file), DType::kU64, {extent(count)}, "splits");
+  };
+  return {split->node_type,
+          part("train", split->train),
+          part("valid", split->valid),
+          part("test", split->test)};
+}
+
+ExternalIds Dataset::ids(std::string_view node_type) const {
+  const NodeTypeSchema& node = state_->node_type(node_type);
+  const std::string file = node_path(node.name, "ids.bin");
+  if (node.ids == IdKind::kDense) return {IdKind::kDense, {}, {}, {}};
+  if (node.ids == IdKind::kInteger) {
+    return {
+        node.ids, state_->load(file, DType::kI64, {extent(node.count)}, "external ids"), {}, {}};
+  }
+  Array offsets = state_->load(node_path(node.name, "ids.offsets.bin"),
+                               DType::kU64,
+                               {extent(node.count) + 1},
+                               "external ids");
+  const auto ends = std::as_const(offsets).as<std::uint64_t>();
+  if (ends.front() != 0 || !std::is_sorted(ends.begin(), ends.end())) {
+    throw Error(ErrorCode::kData,
+                "the id offsets do not ascend from 0",
+                "prepare the dataset again",
+                Place{state_->path + "/" + node_path(node.name, "ids.offsets.bin"), -1, -1, -1});
+  }
+  Array bytes = state_->load(file, DType::kU8, {extent(ends.back())}, "external ids");
+  return {node.ids, {}, std::move(offsets), std::move(bytes)};
+}
+
+ExternalIds::ExternalIds(IdKind kind, Array integers, Array offsets, Array bytes)
+    : kind_(kind),
+      integers_(std::move(integers)),
+      offsets_(std::move(offsets)),
+      bytes_(std::move(bytes)) {}
+
+std::string ExternalIds::text(std::uint64_t node) const {
+  if (kind_ != IdKind::kString) return std::to_string(integer(node));
+  const auto ends = offsets_.as<std::uint64_t>();
+  const auto bytes = bytes_.as<std::uint8_t>().subspan(ends[node], ends[node + 1] - ends[node]);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::int64_t ExternalIds::integer(std::uint64_t node) const {
+  return kind_ == IdKind::kDense ? static_cast<std::int64_t>(node)
+                                 : integers_.as<std::int64_t>()[node];
+}
+
+}  // namespace sluice

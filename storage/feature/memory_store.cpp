@@ -1,0 +1,40 @@
+#include "storage/feature/memory_store.h"
+
+#include "storage/format/data_file_reader.h"
+
+#include <cstring>
+
+namespace sluice {
+
+std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesystem::path& root,
+                                                             const Manifest& manifest,
+                                                             const FeatureSchema& schema,
+                                                             const std::string& path,
+                                                             const DatasetOptions& options) {
+  auto store = std::make_unique<MemoryFeatureStore>();
+  store->schema_ = schema;
+  store->layout_ = Manifest::layout_of(schema);
+  store->table_ = load_array(root,
+                             manifest,
+                             path,
+                             DType::kU8,
+                             {static_cast<std::int64_t>(store->layout_.file_bytes())},
+                             options,
+                             "features")
+                      .or_throw();
+  return store;
+}
+
+Result<void> MemoryFeatureStore::gather(std::span<const std::uint64_t> rows,
+                                        std::span<std::byte> out) {
+  const std::size_t row_bytes = layout_.row_bytes;
+  const std::span<const std::byte> table = std::as_const(table_).raw();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::memcpy(out.data() + i * row_bytes, table.data() + layout_.offset_of(rows[i]), row_bytes);
+  }
+  stats_.rows += rows.size();
+  stats_.bytes_useful += rows.size() * row_bytes;
+  return {};
+}
+
+}  // namespace sluice

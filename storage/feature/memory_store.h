@@ -1,0 +1,40 @@
+// MemoryFeatureStore: a feature table loaded into RAM. The same bytes as the store on disk, without
+// the reads.
+#pragma once
+
+#include "storage/format/layout.h"
+#include "storage/format/manifest.h"
+
+#include <sluice/array.h>
+#include <sluice/dataset.h>
+#include <sluice/feature_store.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace sluice {
+
+class MemoryFeatureStore final : public FeatureStore {
+ public:
+  /// Loads the table at `path`, charged as "features". Throws Error.
+  static std::unique_ptr<MemoryFeatureStore> load(const std::filesystem::path& root,
+                                                  const Manifest& manifest,
+                                                  const FeatureSchema& schema,
+                                                  const std::string& path,
+                                                  const DatasetOptions& options);
+
+  const FeatureSchema& schema() const override { return schema_; }
+  std::size_t row_bytes() const override { return layout_.row_bytes; }
+  std::string_view placement() const override { return "memory"; }
+  Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) override;
+  FeatureStats stats() const override { return stats_; }
+
+ private:
+  FeatureSchema schema_;
+  FeatureLayout layout_;
+  Array table_;  // the file as it is, page padding included
+  FeatureStats stats_;
+};
+
+}  // namespace sluice

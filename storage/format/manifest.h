@@ -1,0 +1,45 @@
+// Manifest: `manifest.json`, the one file that makes a directory a dataset. Written last; names
+// every other file with its size and checksum; carries a checksum of itself. Format: FORMAT.md,
+// "Manifest".
+#pragma once
+
+#include "storage/format/layout.h"
+
+#include <sluice/error.h>
+#include <sluice/graph_schema.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace sluice {
+
+struct FileEntry {
+  std::string path;          ///< below the dataset directory, '/'-separated
+  std::uint64_t bytes = 0;   ///< size of the file, a whole number of pages
+  std::uint64_t digest = 0;  ///< ChecksumFile::digest
+};
+
+struct Manifest {
+  int version = kFormatVersion;
+  std::uint64_t generation = 1;  ///< grows by one with each change to the dataset
+  std::string created_by;        ///< tool, version and command, for people
+  GraphSchema schema;
+  std::map<std::string, FileEntry> files;  ///< by path
+
+  /// The layout of a feature table of this manifest's schema.
+  static FeatureLayout layout_of(const FeatureSchema& features);
+
+  /// Serialized text with its checksum in place.
+  std::string to_text() const;
+
+  /// Checks the checksum, the version, and that every key is there and sane. Errors are kData and
+  /// name `file`.
+  static Result<Manifest> from_text(const std::string& text, const std::string& file);
+
+  /// Reads DATASET/manifest.json; a directory without one is "not a dataset".
+  static Result<Manifest> load(const std::filesystem::path& dataset);
+};
+
+}  // namespace sluice

@@ -1,0 +1,122 @@
+#include "storage/format/staging.h"
+
+#include "storage/format/layout.h"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstdio>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockName = ".lock";
+
+fs::path staging_prefix(const fs::path& target) {
+  return target.parent_path() / fmt::format(".{}.partial-", target.filename().string());
+}
+
+void check_target(const fs::path& target, Overwrite overwrite) {
+  std::error_code problem;
+  const bool there = fs::exists(target, problem);
+  if (problem) throw system_error(problem.value(), "cannot look at the output", target);
+  if (!there) return;
+  if (overwrite == Overwrite::kRefuse) {
+    throw Error(ErrorCode::kUsage,
+                "the output already exists",
+                "choose another --out, or add --overwrite to replace it",
+                Place{target.string(), -1, -1, -1});
+  }
+  const bool dataset = fs::exists(target / kManifestName, problem);
+  const bool empty = fs::is_directory(target, problem) && fs::is_empty(target, problem);
+  if (!dataset && !empty) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the output exists and is not a dataset (it has no {})", kManifestName),
+                "--overwrite replaces datasets only: choose another --out",
+                Place{target.string(), -1, -1, -1});
+  }
+}
+
+void sync_tree(const fs::path& root) {
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.is_directory()) sync_directory(entry.path()).or_throw();
+  }
+  sync_directory(root).or_throw();
+}
+
+}  // namespace
+
+StagingDirectory::StagingDirectory(const fs::path& target, Overwrite overwrite)
+    : overwrite_(overwrite) {
+  target_ = fs::absolute(target).lexically_normal();
+  if (!target_.has_filename()) target_ = target_.parent_path();  // "data/x/" names data/x
+  std::error_code problem;
+  fs::create_directories(target_.parent_path(), problem);
+  if (problem)
+    throw system_error(problem.value(), "cannot create the folder", target_.parent_path());
+  check_target(target_, overwrite_);
+  sweep_leftovers();
+
+  std::string name = staging_prefix(target_).string() + "XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw system_error(errno, "cannot write to the folder", target_.parent_path());
+  }
+  path_ = name;
+  fs::permissions(path_, fs::perms(0755), problem);
+  lock_ = File::create(path_ / kLockName).or_throw();
+  if (::flock(lock_.fd(), LOCK_EX | LOCK_NB) != 0)
+    throw system_error(errno, "cannot lock", path_ / kLockName);
+}
+
+StagingDirectory::~StagingDirectory() {
+  if (!committed_ && !path_.empty()) remove_quietly(path_);
+}
+
+// A staging directory whose lock can be had has no living owner.
+void StagingDirectory::sweep_leftovers() {
+  const std::string prefix = staging_prefix(target_).filename().string();
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(target_.parent_path(), problem)) {
+    const std::string name = entry.path().filename().string();
+    if (name.compare(0, prefix.size(), prefix) != 0 || !entry.is_directory(problem)) continue;
+    const int fd = ::open((entry.path() / kLockName).c_str(), O_RDWR | O_CLOEXEC);
+    const bool alive = fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0;
+    if (fd >= 0) ::close(fd);
+    if (alive) continue;
+    swept_.push_back(entry.path().string());
+  }
+  for (const std::string& leftover : swept_) remove_quietly(leftover);
+}
+
+void StagingDirectory::remove_quietly(const fs::path& path) noexcept {
+  std::error_code ignored;  // what stays behind is swept by the next run
+  fs::remove_all(path, ignored);
+}
+
+void StagingDirectory::commit() {
+  if (::unlink((path_ / kLockName).c_str()) != 0)
+    throw system_error(errno, "cannot remove", path_ / kLockName);
+  sync_tree(path_);
+  const bool replace = overwrite_ == Overwrite::kReplace && fs::exists(target_);
+  const unsigned flags = replace ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
+    const int reason = errno;
+    if (reason == EEXIST) {
+      throw Error(ErrorCode::kUsage,
+                  "the output came into being meanwhile",
+                  "choose another --out",
+                  Place{target_.string(), -1, -1, -1});
+    }
+    throw system_error(reason, "cannot rename the finished dataset into place", target_);
+  }
+  committed_ = true;
+  sync_directory(target_.parent_path()).or_throw();
+  if (replace) remove_quietly(path_);  // holds the old dataset now
+}
+
+}  // namespace sluice

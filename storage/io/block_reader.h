@@ -1,0 +1,86 @@
+// BlockReader: many page-aligned reads, done right. Keeps an engine's queue full, continues short
+// reads, retries what is worth retrying a bounded number of times, checks page checksums, and never
+// waits past a deadline.
+//
+// Used by one thread at a time. When `read` returns an error other than a stall, nothing is in
+// flight any more. After a stall the reader is broken for good (every later call fails), and the
+// engine keeps the buffers alive.
+#pragma once
+
+#include "storage/io/io_engine.h"
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+/// A read of whole pages: offsets and length are multiples of kPageBytes, within the file and the
+/// buffer.
+struct BlockRead {
+  FileSlot file;
+  BufferSlot buffer;
+  std::uint32_t length;
+  std::uint64_t file_offset;
+  std::uint64_t buffer_offset;
+};
+
+struct BlockReaderOptions {
+  int max_retries = 4;  ///< per request: EIO, EAGAIN, EINTR, ENOMEM, zero progress, bad checksum
+  std::chrono::milliseconds timeout{
+      30'000};  ///< longest time without any completion before the device counts as stalled
+};
+
+struct IoStats {
+  std::uint64_t requests = 0;        ///< completed BlockReads
+  std::uint64_t bytes = 0;           ///< bytes of completed BlockReads
+  std::uint64_t short_reads = 0;     ///< continuations after a short read
+  std::uint64_t retries = 0;         ///< repeats after an error or a bad checksum
+  std::uint64_t busy_ns = 0;         ///< wall time inside read()
+  std::uint64_t latency_sum_ns = 0;  ///< submit to completion, summed over requests
+  /// Latency histogram: bucket i counts requests with latency in [2^i, 2^(i+1)) microseconds.
+  std::array<std::uint64_t, 32> latency_log2_us{};
+
+  /// The latency below which `share` (0..1) of the requests lie, as the upper bound of its bucket.
+  std::chrono::microseconds latency_quantile(double share) const;
+};
+
+class BlockReader {
+ public:
+  BlockReader(std::unique_ptr<IoEngine> engine, BlockReaderOptions options = {});
+  ~BlockReader();
+
+  /// @param page_sums XXH3-32 of every page of the file, or empty for no verification; kept by
+  /// reference, must
+  ///        outlive the reader. A file whose size is not a whole number of pages is a kData error.
+  Result<FileSlot> attach(std::shared_ptr<const File> file,
+                          std::span<const std::uint32_t> page_sums = {});
+  Result<BufferSlot> attach(std::shared_ptr<AlignedBuffer> buffer);
+
+  using OnDone = std::function<void(std::size_t index)>;
+
+  /// Performs all reads, in any order, and returns when all are done or one has failed for good.
+  /// `on_done(i)` is called on this thread as soon as reads[i] has arrived and its pages are
+  /// verified. The error is that of the first read that failed, naming file, offset and what to do;
+  /// requests not yet started are dropped, those in flight are waited for.
+  Result<void> read(std::span<const BlockRead> reads, const OnDone& on_done = {});
+
+  const IoStats& stats() const noexcept { return stats_; }
+  IoEngine& engine() noexcept { return *engine_; }
+
+ private:
+  struct Attached;
+  struct Pass;
+
+  std::unique_ptr<IoEngine> engine_;
+  BlockReaderOptions options_;
+  IoStats stats_;
+  std::vector<Attached> files_;
+  std::vector<std::shared_ptr<AlignedBuffer>> buffers_;
+  bool broken_ = false;
+};
+
+}  // namespace sluice

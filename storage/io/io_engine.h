@@ -1,0 +1,88 @@
+// IoEngine: the seam under all reading. Asynchronous page-aligned reads, many in flight, with no
+// policy of its own: retries, deadlines and checksums belong to BlockReader above it.
+//
+// Implementations: io_uring, a pool of pread threads, memory (files held in RAM), and a
+// fault-injecting wrapper for tests. An engine is used by one thread at a time. Files and buffers
+// are attached first; the engine keeps them alive for as long as a request on them may be in
+// flight, even past its own destruction (a stalled device).
+#pragma once
+
+#include "storage/io/aligned_buffer.h"
+#include "storage/io/file.h"
+
+#include <sluice/error.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+enum class FileSlot : std::uint32_t {};
+enum class BufferSlot : std::uint32_t {};
+
+/// One read. Offsets and length are multiples of kPageBytes when the file is direct.
+struct IoRequest {
+  FileSlot file;
+  BufferSlot buffer;
+  std::uint32_t length;         ///< bytes
+  std::uint64_t file_offset;    ///< bytes
+  std::uint64_t buffer_offset;  ///< bytes
+  std::uint64_t tag;            ///< returned with the completion; unique among requests in flight
+};
+
+struct IoCompletion {
+  std::uint64_t tag;
+  std::int64_t result;  ///< bytes read (0 at the end of the file, fewer than asked is a short
+                        ///< read), or -errno
+};
+
+using Clock = std::chrono::steady_clock;
+
+class IoEngine {
+ public:
+  virtual ~IoEngine() = default;
+
+  /// "io_uring", "pread", "memory", "fault(...)".
+  virtual std::string_view name() const = 0;
+  /// The most requests in flight.
+  virtual std::size_t depth() const = 0;
+
+  virtual Result<FileSlot> attach_file(std::shared_ptr<const File> file) = 0;
+  virtual Result<BufferSlot> attach_buffer(std::shared_ptr<AlignedBuffer> buffer) = 0;
+
+  /// Starts a prefix of `requests` and returns its length (0 when full). Transient refusals
+  /// (EAGAIN, EBUSY, EINTR) shorten the prefix; only a broken engine is an error.
+  virtual Result<std::size_t> submit(std::span<const IoRequest> requests) = 0;
+
+  /// Waits until at least one completion is there or `deadline` passes; returns how many were
+  /// written to `out` (0 on a deadline, or when nothing is in flight).
+  virtual Result<std::size_t> reap(std::span<IoCompletion> out, Clock::time_point deadline) = 0;
+
+  virtual std::size_t in_flight() const = 0;
+};
+
+enum class IoEngineKind { kAuto, kIoUring, kPread, kMemory };
+
+struct IoEngineOptions {
+  IoEngineKind kind = IoEngineKind::kAuto;
+  std::size_t depth = 128;  ///< requests in flight
+  int pread_threads = 32;   ///< threads of the pread pool; each holds one request
+  bool register_resources =
+      true;  ///< io_uring: register files and buffers where the system lets us
+};
+
+struct IoEngineChoice {
+  std::unique_ptr<IoEngine> engine;
+  std::string reason;  ///< why this one, for the log and `doctor`: "io_uring refused: Operation not
+                       ///< permitted; ..."
+};
+
+/// kAuto probes io_uring and falls back to the pread pool; a kind asked for by name that cannot be
+/// had is an error.
+Result<IoEngineChoice> make_io_engine(const IoEngineOptions& options);
+
+}  // namespace sluice

@@ -1,0 +1,40 @@
+// ResidentTopology: a relation's CSC loaded into RAM. Immutable after load; thread-safe.
+#pragma once
+
+#include "storage/format/manifest.h"
+
+#include <sluice/array.h>
+#include <sluice/dataset.h>
+#include <sluice/topology.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace sluice {
+
+class ResidentTopology final : public Topology {
+ public:
+  /// Loads and checks the relation's files: offsets must ascend from 0 to the edge count,
+  /// neighbours must be below the source count (kData errors). Charged as "topology". Throws Error.
+  static std::unique_ptr<ResidentTopology> load(const std::filesystem::path& root,
+                                                const Manifest& manifest,
+                                                const RelationSchema& relation,
+                                                const DatasetOptions& options);
+
+  std::uint64_t num_sources() const override { return num_sources_; }
+  std::uint64_t num_targets() const override { return view_.offsets.size() - 1; }
+  std::uint64_t num_edges() const override { return view_.offsets.back(); }
+  Result<void> ranges(std::span<const std::uint64_t> targets, std::span<EdgeRange> out) override;
+  Result<void> neighbours(std::span<const std::uint64_t> positions,
+                          std::span<std::uint64_t> out) override;
+  Result<void> edge_ids(std::span<const std::uint64_t> positions,
+                        std::span<std::uint64_t> out) override;
+  const CscView* resident() const override { return &view_; }
+
+ private:
+  std::uint64_t num_sources_ = 0;
+  Array offsets_, neighbours_, edge_ids_;
+  CscView view_;
+};
+
+}  // namespace sluice

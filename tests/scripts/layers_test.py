@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""scripts/layers finds each kind of breach, and names its line; run by ctest."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LAYERS = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "layers"
+
+# file, its text, and what the check says of it ("" for nothing)
+CASES = [
+    ("storage/io/file.cpp", '#include "storage/io/file.h"\n#include <sluice/error.h>\n#include "core/hash.h"\n', ""),
+    ("src/core/hash.cpp", '\n#include "storage/io/file.h"\n', "src/core/hash.cpp:2: core may not use storage"),
+    ("samplers/uniform.cpp", '#  include <prep/import.h>\n', "samplers/uniform.cpp:1: samplers may not use prep"),
+    ("storage/a.cpp", '#include "../src/nn/layer.h"\n', 'storage/a.cpp:1: "../src/nn/layer.h" climbs'),
+    ("include/sluice/array.h", '#include "core/hash.h"\n', "include/sluice/array.h:1: a public header"),
+    ("src/models/gcn.cpp", '#include <torch/torch.h>\n#include "nn/linear.h"\n', ""),
+    ("src/registry/train.cpp", '#include "models/gcn.h"\n', ""),
+    ("src/registry/core.cpp", '#include "models/gcn.h"\n', "src/registry/core.cpp:1: LibTorch stays in"),
+    ("kernels/cpu/gather.cpp", "#include <ATen/ATen.h>\n", "kernels/cpu/gather.cpp:1: LibTorch stays in"),
+    ("src/pipeline/stage.cpp", "#include <sluice/sluice.h>\n", "src/pipeline/stage.cpp:1: LibTorch stays in"),
+    ("src/prep/csv.cpp", "#include <arrow/api.h>\n", ""),
+    ("storage/csv.cpp", "#include <arrow/api.h>\n", "storage/csv.cpp:1: Arrow stays in"),
+    ("src/core/loop.cpp", "#pragma omp parallel for\n", "src/core/loop.cpp:1: OpenMP"),
+    ("src/CMakeLists.txt", "# never -ffast-math\nadd_compile_options(-ffast-math)\n", "src/CMakeLists.txt:2: OpenMP"),
+    ("src/core/full.cpp", "\n" * 500, ""),
+    ("src/core/long.cpp", "\n" * 501, "src/core/long.cpp:501: 501 lines"),
+]
+
+failures = 0
+for name, text, expected in CASES:
+    with tempfile.TemporaryDirectory() as root:
+        path = pathlib.Path(root, name)
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        run = subprocess.run([sys.executable, LAYERS, root], capture_output=True, text=True, check=False)
+        if run.returncode != (1 if expected else 0) or not run.stdout.startswith(expected):
+            failures += 1
+            print(f"{name}: expected {expected or 'no breach'!r}, got {run.returncode}: {run.stdout}{run.stderr}")
+print(f"{len(CASES)} cases, {failures} failures")
+sys.exit(failures > 0)
