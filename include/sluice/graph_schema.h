@@ -44,8 +44,8 @@ struct NodeTypeSchema {
   std::string name;
   std::uint64_t count = 0;
   IdKind ids = IdKind::kDense;
-  std::vector<FeatureSchema> features;
-  std::optional<LabelSchema> labels;
+  std::vector<FeatureSchema> features{};
+  std::optional<LabelSchema> labels{};
   bool has_times = false;
 };
 
@@ -64,8 +64,8 @@ struct RelationSchema {
   std::uint64_t edge_id_bound =
       0;  ///< every edge id is below it; u32 on disk when it is at most 2^32
   bool has_times = false;
-  std::vector<FeatureSchema> features;
-  std::optional<LabelSchema> labels;
+  std::vector<FeatureSchema> features{};
+  std::optional<LabelSchema> labels{};
 
   DType edge_id_dtype() const {
     return edge_id_bound <= (std::uint64_t{1} << 32) ? DType::kU32 : DType::kU64;

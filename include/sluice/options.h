@@ -128,7 +128,11 @@ class Field {
 
 class Schema {
  public:
-  Field& field(std::string key, Field::Target target);
+  /// One key, bound to a member of a type that Field::Target knows.
+  template <class T>
+  Field& field(std::string key, T& member) {
+    return add_field(std::move(key), Field::Target(&member));
+  }
 
   /// An enumeration by name: choice("plan", plan, {{"auto", Plan::kAuto, "the cost model decides"},
   /// ...}).
@@ -196,6 +200,7 @@ class Schema {
   const std::vector<Nested>& nested() const { return nested_; }
 
  private:
+  Field& add_field(std::string key, Field::Target target);
   void add_section(std::string key, Schema schema, std::string help);
   void add_list(std::string key, List list, std::string reference, std::string help);
   void dump_into(std::string& out, const std::string& prefix) const;
@@ -274,7 +279,7 @@ Field& Schema::choice(std::string key, Enum& member, std::vector<Choice<Enum>> c
     Enum& target_;
     std::vector<Choice<Enum>> known_;
   };
-  return field(std::move(key),
+  return add_field(std::move(key),
                std::shared_ptr<EnumRef>(std::make_shared<Ref>(member, std::move(choices))));
 }
 

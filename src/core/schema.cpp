@@ -139,7 +139,7 @@ std::string Field::value_text() const {
       target_);
 }
 
-Field& Schema::field(std::string key, Field::Target target) {
+Field& Schema::add_field(std::string key, Field::Target target) {
   fields_.push_back(std::make_unique<Field>(std::move(key), std::move(target)));
   return *fields_.back();
 }

@@ -1,6 +1,7 @@
 #include "core/threads.h"
 
 #include <sched.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -60,13 +62,18 @@ struct ThreadArena::Arena {
 #else
 
 struct ThreadArena::Arena {
-  explicit Arena(int threads) : arena(threads, 1) {}
+  explicit Arena(int threads) : arena(threads, 1) {
+    if (threads > available_cores()) {
+      more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    }
+  }
 
   void run(int, std::size_t count, const std::function<void(std::size_t)>& work) {
     arena.execute(
         [&] { tbb::parallel_for(std::size_t{0}, count, work, tbb::simple_partitioner{}); });
   }
 
+  std::optional<tbb::global_control> more;  // TBB starts no more workers than cores unless told
   tbb::task_arena arena;
 };
 

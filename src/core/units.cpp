@@ -53,7 +53,7 @@ Result<std::uint64_t> parse_scaled(std::string_view text,
   double number = 0;
   const auto [end, problem] =
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (problem != std::errc{} || number < 0) return malformed;
+  if (problem != std::errc{} || !(number >= 0)) return malformed;  // from_chars takes "nan"
   std::string suffix;
   for (const char c : text.substr(static_cast<std::size_t>(end - text.data()))) {
     if (!std::isspace(static_cast<unsigned char>(c))) {

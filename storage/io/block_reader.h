@@ -2,9 +2,9 @@
 // reads, retries what is worth retrying a bounded number of times, checks page checksums, and never
 // waits past a deadline.
 //
-// Used by one thread at a time. When `read` returns an error other than a stall, nothing is in
-// flight any more. After a stall the reader is broken for good (every later call fails), and the
-// engine keeps the buffers alive.
+// Used by one thread at a time; may change threads between calls. When `read` returns an error
+// other than a stall or a broken engine, nothing is in flight any more. After those two the reader
+// is broken for good (every later call fails), and the engine keeps the buffers alive.
 #pragma once
 
 #include "storage/io/io_engine.h"
@@ -48,14 +48,16 @@ struct IoStats {
   std::chrono::microseconds latency_quantile(double share) const;
 };
 
+struct ReaderState;
+
 class BlockReader {
  public:
   BlockReader(std::unique_ptr<IoEngine> engine, BlockReaderOptions options = {});
   ~BlockReader();
 
   /// @param page_sums XXH3-32 of every page of the file, or empty for no verification; kept by
-  /// reference, must
-  ///        outlive the reader. A file whose size is not a whole number of pages is a kData error.
+  /// reference, must outlive the reader. A file whose size is not a whole number of pages is a
+  /// kData error.
   Result<FileSlot> attach(std::shared_ptr<const File> file,
                           std::span<const std::uint32_t> page_sums = {});
   Result<BufferSlot> attach(std::shared_ptr<AlignedBuffer> buffer);
@@ -64,23 +66,16 @@ class BlockReader {
 
   /// Performs all reads, in any order, and returns when all are done or one has failed for good.
   /// `on_done(i)` is called on this thread as soon as reads[i] has arrived and its pages are
-  /// verified. The error is that of the first read that failed, naming file, offset and what to do;
-  /// requests not yet started are dropped, those in flight are waited for.
+  /// verified; it must not throw (one that does breaks the reader). The error is that of the first
+  /// read that failed, naming file, offset and what to do; requests not yet started are dropped,
+  /// those in flight are waited for. @pre no two reads of one call share buffer bytes.
   Result<void> read(std::span<const BlockRead> reads, const OnDone& on_done = {});
 
-  const IoStats& stats() const noexcept { return stats_; }
-  IoEngine& engine() noexcept { return *engine_; }
+  const IoStats& stats() const noexcept;
+  IoEngine& engine() noexcept;
 
  private:
-  struct Attached;
-  struct Pass;
-
-  std::unique_ptr<IoEngine> engine_;
-  BlockReaderOptions options_;
-  IoStats stats_;
-  std::vector<Attached> files_;
-  std::vector<std::shared_ptr<AlignedBuffer>> buffers_;
-  bool broken_ = false;
+  std::unique_ptr<ReaderState> state_;
 };
 
 }  // namespace sluice

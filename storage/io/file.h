@@ -36,8 +36,8 @@ class File {
   const std::filesystem::path& path() const noexcept { return path_; }
 
   Result<std::uint64_t> size() const;
-  /// Reads exactly `out.size()` bytes; end of file is a kData error that says the file is
-  /// truncated.
+  /// Reads exactly `out.size()` bytes, in whole aligned pages when the file is direct; end of file
+  /// is a kData error that says the file is truncated.
   Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const;
   /// Writes all bytes. ENOSPC, EDQUOT and EFBIG are kResource, everything else kIo.
   Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes);

@@ -2,9 +2,10 @@
 // policy of its own: retries, deadlines and checksums belong to BlockReader above it.
 //
 // Implementations: io_uring, a pool of pread threads, memory (files held in RAM), and a
-// fault-injecting wrapper for tests. An engine is used by one thread at a time. Files and buffers
-// are attached first; the engine keeps them alive for as long as a request on them may be in
-// flight, even past its own destruction (a stalled device).
+// fault-injecting wrapper for tests. An engine is used by one thread at a time and changes threads
+// only with nothing in flight (the kernel ties requests to the thread that submitted them). Files
+// and buffers are attached before the requests that use them; the engine keeps them alive for as
+// long as a request on them may be in flight, even past its own destruction (a stalled device).
 #pragma once
 
 #include "storage/io/aligned_buffer.h"
@@ -65,14 +66,16 @@ class IoEngine {
   virtual std::size_t in_flight() const = 0;
 };
 
+inline constexpr std::size_t kMaxIoDepth = 4096;
+
 enum class IoEngineKind { kAuto, kIoUring, kPread, kMemory };
 
 struct IoEngineOptions {
   IoEngineKind kind = IoEngineKind::kAuto;
-  std::size_t depth = 128;  ///< requests in flight
-  int pread_threads = 32;   ///< threads of the pread pool; each holds one request
-  bool register_resources =
-      true;  ///< io_uring: register files and buffers where the system lets us
+  std::size_t depth = 128;         ///< requests in flight, 1 to kMaxIoDepth
+  int pread_threads = 32;          ///< threads of the pread pool; each holds one request
+  bool register_resources = true;  ///< io_uring: register files, buffers where the system lets us
+  MemoryLedger* ledger = nullptr;  ///< memory engine: charged with its files; outlives the engine
 };
 
 struct IoEngineChoice {

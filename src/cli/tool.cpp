@@ -1,0 +1,51 @@
+#include "cli/tool.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <new>
+#include <nlohmann/json.hpp>
+
+namespace sluice::cli {
+
+int print_error(Output output, const Error& error) {
+  fmt::print(stderr, "error: {}\n", error.what());
+  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
+  if (output == Output::kJson) {
+    print_json({{"error", {{"code", to_string(error.code())}, {"message", error.what()}, {"hint", error.hint()}}}});
+  }
+  return static_cast<int>(error.code());
+}
+
+int run_command(Output output, const std::function<void()>& command) {
+  try {
+    command();
+    if (std::fflush(stdout) != 0) {
+      throw Error(ErrorCode::kIo, "cannot write to standard output", "is the disk or the pipe behind it closed?");
+    }
+    return 0;
+  } catch (const Error& error) {
+    return print_error(output, error);
+  } catch (const std::bad_alloc&) {
+    return print_error(output, Error(ErrorCode::kResource, "the system has no more memory",
+                                     "free memory, or lower --memory so that the refusal comes at the start"));
+  } catch (const std::exception& error) {
+    return print_error(output, Error(ErrorCode::kInternal, error.what(), "this is a bug in Sluice: please report it"));
+  }
+}
+
+int parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return -1;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "error: {}\n  hint: run with --help\n", error.what());
+    return static_cast<int>(ErrorCode::kUsage);
+  }
+}
+
+void print_json(const nlohmann::ordered_json& object) { fmt::print("{}\n", object.dump()); }
+
+}  // namespace sluice::cli

@@ -1,0 +1,132 @@
+#include "prep/check/invariants.h"
+
+#include "storage/format/data_file_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice {
+namespace {
+
+class Checker {
+ public:
+  Checker(const std::filesystem::path& root, const Manifest& manifest, MemoryLedger& ledger)
+      : root_(root), manifest_(manifest), ledger_(ledger) {}
+
+  std::vector<std::string> run() {
+    for (const NodeTypeSchema& node : manifest_.schema.nodes) check_node_type(node);
+    for (const RelationSchema& relation : manifest_.schema.relations) check_relation(relation);
+    for (const SplitSchema& split : manifest_.schema.splits) check_split(split);
+    return std::move(problems_);
+  }
+
+ private:
+  void report(const std::string& path, const std::string& what) {
+    problems_.push_back(fmt::format("{}: {}", (root_ / path).string(), what));
+  }
+
+  // Streams the first `count` values of a file through check(index, value), which returns what is wrong or "".
+  template <class T, class Check>
+  void stream(const std::string& path, std::uint64_t count, const Check& check) {
+    auto entry = find_file(root_, manifest_, path);
+    if (!entry) return report(path, entry.error().message());
+    if (entry.value().bytes < round_up_to_page(count * sizeof(T))) {
+      return report(path, fmt::format("{} bytes cannot hold {} values", entry.value().bytes, count));
+    }
+    const auto take = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
+      const std::uint64_t first = offset / sizeof(T);
+      const std::uint64_t values = std::min<std::uint64_t>(bytes.size() / sizeof(T), count - std::min(count, first));
+      for (std::uint64_t i = 0; i < values; ++i) {
+        T value;
+        std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+        const std::string wrong = check(first + i, value);
+        if (!wrong.empty()) return Error(ErrorCode::kData, wrong);
+      }
+      return {};
+    };
+    auto scanned = scan_file(root_, entry.value(), Verify::kOff, &ledger_, take);
+    if (!scanned) report(path, scanned.error().message());
+  }
+
+  template <class Check>
+  void stream_ids(const std::string& path, DType dtype, std::uint64_t count, const Check& check) {
+    if (dtype == DType::kU32) return stream<std::uint32_t>(path, count, check);
+    stream<std::uint64_t>(path, count, check);
+  }
+
+  void check_node_type(const NodeTypeSchema& node) {
+    for (const FeatureSchema& table : node.features) {
+      const std::string path = node_path(node.name, table.name + ".bin");
+      if (table.rows != node.count) report(path, fmt::format("{} rows for {} nodes", table.rows, node.count));
+      const auto entry = manifest_.files.find(path);
+      if (entry == manifest_.files.end() || entry->second.bytes != Manifest::layout_of(table).file_bytes()) {
+        report(path, "the size does not follow from rows, dim and dtype");
+      }
+    }
+    if (node.labels && node.labels->kind == LabelKind::kClass) {
+      const auto classes = static_cast<std::int64_t>(node.labels->width);
+      stream<std::int32_t>(node_path(node.name, "labels.bin"), node.count, [&](std::uint64_t i, std::int32_t label) {
+        return label >= -1 && label < classes
+                   ? std::string()
+                   : fmt::format("the label of node {} is {}, outside -1 to {}", i, label, classes - 1);
+      });
+    }
+    if (node.ids == IdKind::kString) check_ascending(node_path(node.name, "ids.offsets.bin"), node.count);
+  }
+
+  std::uint64_t check_ascending(const std::string& path, std::uint64_t count) {
+    std::uint64_t last = 0;
+    stream<std::uint64_t>(path, count + 1, [&](std::uint64_t i, std::uint64_t offset) {
+      const bool sound = i == 0 ? offset == 0 : offset >= last;
+      last = offset;
+      return sound ? std::string() : fmt::format("offset {} is {}: offsets ascend from 0", i, offset);
+    });
+    return last;
+  }
+
+  void check_relation(const RelationSchema& relation) {
+    const std::uint64_t sources = manifest_.schema.node_type(relation.source)->count;
+    const std::uint64_t targets = manifest_.schema.node_type(relation.target)->count;
+    const std::string offsets = relation_path(relation, "offsets.bin");
+    const std::uint64_t end = check_ascending(offsets, targets);
+    if (end != relation.edges) report(offsets, fmt::format("they end at {}, not at {} edges", end, relation.edges));
+    stream_ids(relation_path(relation, "neighbours.bin"), node_id_dtype(sources), relation.edges,
+               [&](std::uint64_t i, std::uint64_t id) {
+                 return id < sources ? std::string()
+                                     : fmt::format("neighbour {} is {}, not below {} nodes", i, id, sources);
+               });
+    if (!relation.has_edge_ids) return;
+    stream_ids(relation_path(relation, "edge_ids.bin"), relation.edge_id_dtype(), relation.edges,
+               [&](std::uint64_t i, std::uint64_t id) {
+                 return id < relation.edge_id_bound
+                            ? std::string()
+                            : fmt::format("edge id {} is {}, not below {}", i, id, relation.edge_id_bound);
+               });
+  }
+
+  void check_split(const SplitSchema& split) {
+    const NodeTypeSchema* node = manifest_.schema.node_type(split.node_type);
+    if (node == nullptr) return report("splits/" + split.name, "it names an unknown node type");
+    for (const auto& [part, count] : {std::pair{"train", split.train}, {"valid", split.valid}, {"test", split.test}}) {
+      stream<std::uint64_t>(split_path(split.name, part), count, [&](std::uint64_t, std::uint64_t id) {
+        return id < node->count ? std::string() : fmt::format("node {} is not below {} nodes", id, node->count);
+      });
+    }
+  }
+
+  const std::filesystem::path& root_;
+  const Manifest& manifest_;
+  MemoryLedger& ledger_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> check_invariants(const std::filesystem::path& root, const Manifest& manifest,
+                                          MemoryLedger& ledger) {
+  return Checker(root, manifest, ledger).run();
+}
+
+}  // namespace sluice

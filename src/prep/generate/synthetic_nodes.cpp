@@ -1,0 +1,214 @@
+#include "prep/generate/synthetic_nodes.h"
+
+#include "core/interrupt.h"
+#include "prep/splits.h"
+
+#include <sluice/array.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 8 << 20;
+
+// Close to a standard normal: the sum of four 16-bit uniforms of one draw (Irwin-Hall), centred and scaled. Its tails
+// end at 3.46; for features that is of no matter, and it costs one draw.
+float normal(std::uint64_t bits) {
+  const std::uint64_t sum = (bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48);
+  constexpr float kMean = 2.0f * 65535.0f;
+  constexpr float kScale = 1.7320508f / 65536.0f;
+  return (static_cast<float>(sum) - kMean) * kScale;
+}
+
+class NodeWriter {
+ public:
+  NodeWriter(DatasetWriter& writer,
+             const std::string& type,
+             std::uint64_t count,
+             const SyntheticNodeOptions& options,
+             const ClassOf& class_of,
+             RandomKey key,
+             PrepContext& context)
+      : writer_(writer), options_(options), class_of_(class_of), key_(key), context_(context) {
+    node_.name = type;
+    node_.count = count;
+  }
+
+  void write() {
+    if (options_.features > 0) write_features();
+    write_labels();
+    writer_.schema().nodes.push_back(node_);
+    write_split_by_draw();
+  }
+
+ private:
+  // Calls make(first, last, out) over all nodes in chunks of rows, in parallel pieces, and append(out) in order.
+  template <class T, class Make, class Append>
+  void stream_rows(const char* label, std::size_t width, const Make& make, const Append& append) {
+    const std::uint64_t chunk = std::max<std::uint64_t>(1, kChunkBytes / (width * sizeof(T)));
+    Array rows = Array::make(dtype_of<T>,
+                             {static_cast<std::int64_t>(std::min(chunk, node_.count)), static_cast<std::int64_t>(width)},
+                             &context_.ledger,
+                             "generator")
+                     .or_throw();
+    Progress progress(context_.progress, label, node_.count, "rows");
+    for (std::uint64_t first = 0; first < node_.count; first += chunk) {
+      throw_if_interrupted();
+      const std::uint64_t last = std::min(node_.count, first + chunk);
+      const std::span<T> out = rows.as<T>().first((last - first) * width);
+      constexpr std::size_t kGrain = 1024;
+      context_.arena.for_ranges(last - first, kGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) make(first + i, out.subspan(i * width, width));
+      });
+      append(std::as_bytes(out));
+      progress.add(last - first);
+    }
+  }
+
+  void write_features() {
+    FeatureSchema schema;
+    schema.rows = node_.count;
+    schema.dim = static_cast<std::uint32_t>(options_.features);
+    const std::vector<float> centres = make_centres(schema.dim);
+    auto file = writer_.create(node_path(node_.name, schema.name + ".bin"));
+    FeatureWriter rows(*file, Manifest::layout_of(schema));
+    const RandomKey noise = key_.with("features");
+    stream_rows<float>(
+        "features",
+        schema.dim,
+        [&](std::uint64_t node, std::span<float> out) {
+          const RandomKey row = noise.with(node);
+          const float* centre = &centres[std::size_t{class_of_(node)} * schema.dim];
+          for (std::size_t i = 0; i < out.size(); ++i) out[i] = centre[i] + normal(row.draw(i));
+        },
+        [&](std::span<const std::byte> bytes) { rows.append_rows(bytes); });
+    writer_.add(std::move(file));
+    node_.features.push_back(schema);
+  }
+
+  // Centres of length `signal`: two classes are signal * sqrt(2) apart, against noise of deviation 1 a dimension.
+  std::vector<float> make_centres(std::uint32_t dim) const {
+    const auto classes = static_cast<std::size_t>(options_.classes);
+    std::vector<float> centres(classes * dim);
+    const RandomKey key = key_.with("centres");
+    const auto scale = static_cast<float>(options_.signal / std::sqrt(static_cast<double>(dim)));
+    for (std::size_t i = 0; i < centres.size(); ++i) centres[i] = scale * normal(key.draw(i));
+    return centres;
+  }
+
+  void write_labels() {
+    const auto classes = static_cast<std::uint32_t>(options_.classes);
+    auto file = writer_.create(node_path(node_.name, "labels.bin"));
+    const auto append = [&](std::span<const std::byte> bytes) { file->append(bytes); };
+    switch (options_.labels) {
+      case LabelKind::kClass:
+        stream_rows<std::int32_t>(
+            "labels",
+            1,
+            [&](std::uint64_t node, std::span<std::int32_t> out) {
+              out[0] = static_cast<std::int32_t>(class_of_(node));
+            },
+            append);
+        break;
+      case LabelKind::kMultiLabel:
+        write_multi_labels(append);
+        break;
+      case LabelKind::kRegression: {
+        const RandomKey values = key_.with("targets");
+        const RandomKey noise = key_.with("target noise");
+        const auto deviation = static_cast<float>(options_.target_noise);
+        stream_rows<float>(
+            "labels",
+            1,
+            [&](std::uint64_t node, std::span<float> out) {
+              out[0] = normal(values.draw(class_of_(node))) + deviation * normal(noise.draw(node));
+            },
+            append);
+        break;
+      }
+    }
+    writer_.add(std::move(file));
+    node_.labels = LabelSchema{options_.labels, options_.labels == LabelKind::kRegression ? 1 : classes};
+  }
+
+  // Every class has a pattern of labels of its own, each label with a chance of 3 in 10.
+  template <class Append>
+  void write_multi_labels(const Append& append) {
+    const auto classes = static_cast<std::uint64_t>(options_.classes);
+    const RandomKey pattern = key_.with("label patterns");
+    stream_rows<std::uint8_t>(
+        "labels",
+        (classes + 7) / 8,
+        [&](std::uint64_t node, std::span<std::uint8_t> out) {
+          std::fill(out.begin(), out.end(), std::uint8_t{0});
+          const RandomKey row = pattern.with(class_of_(node));
+          for (std::uint64_t label = 0; label < classes; ++label) {
+            if (row.uniform(label) < 0.3) {
+              out[label / 8] = static_cast<std::uint8_t>(out[label / 8] | (1u << (label % 8)));
+            }
+          }
+        },
+        append);
+  }
+
+  // Each node draws its part for itself, so that nothing of the size of the graph is shuffled in memory.
+  void write_split_by_draw() {
+    if (options_.train <= 0) return;
+    const RandomKey key = key_.with("split");
+    SplitIds ids;
+    for (std::uint64_t node = 0; node < node_.count; ++node) {
+      const double u = key.uniform(node);
+      if (u < options_.train) {
+        ids.train.push_back(node);
+      } else if (u < options_.train + options_.valid) {
+        ids.valid.push_back(node);
+      } else if (u < options_.train + options_.valid + options_.test) {
+        ids.test.push_back(node);
+      }
+    }
+    write_split(writer_, "default", node_.name, node_.count, ids);
+  }
+
+  DatasetWriter& writer_;
+  SyntheticNodeOptions options_;
+  const ClassOf& class_of_;
+  RandomKey key_;
+  PrepContext& context_;
+  NodeTypeSchema node_;
+};
+
+}  // namespace
+
+void SyntheticNodeOptions::describe(Schema& schema) {
+  schema.field("features", features).help("features a node, f32; 0: none").range(0, 1 << 20);
+  schema.field("classes", classes).help("hidden classes").range(1, 1e6);
+  schema.field("signal", signal)
+      .help("length of a class's centre against feature noise of deviation 1: larger is easier to learn from features alone")
+      .range(0, 1e3);
+  schema.choice<LabelKind>("labels",
+                           labels,
+                           {{"class", LabelKind::kClass, "the hidden class"},
+                            {"multi_label", LabelKind::kMultiLabel, "a fixed set of labels a class"},
+                            {"regression", LabelKind::kRegression, "a fixed value a class, plus noise"}});
+  schema.field("target_noise", target_noise).help("deviation of the noise on regression targets").range(0, 1e3);
+  schema.field("train", train).help("share of the nodes to train on").range(0, 1);
+  schema.field("valid", valid).help("share of the nodes to validate on").range(0, 1);
+  schema.field("test", test).help("share of the nodes to test on").range(0, 1);
+}
+
+void write_synthetic_nodes(DatasetWriter& writer,
+                           const std::string& type,
+                           std::uint64_t count,
+                           const SyntheticNodeOptions& options,
+                           const ClassOf& class_of,
+                           RandomKey key,
+                           PrepContext& context) {
+  if (options.train + options.valid + options.test > 1 + 1e-9) {
+    throw Error(ErrorCode::kUsage, "train, valid and test shares sum to more than 1", "lower one of them");
+  }
+  NodeWriter(writer, type, count, options, class_of, key, context).write();
+}
+
+}  // namespace sluice

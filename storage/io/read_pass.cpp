@@ -1,0 +1,205 @@
+#include "storage/io/read_pass.h"
+
+#include "core/hash.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::microseconds kBackOff{100};
+constexpr std::uint32_t kPage = kPageBytes;
+
+std::uint64_t to_ns(Clock::duration duration) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+}
+
+bool worth_retrying(int error_number) {
+  switch (error_number) {
+    case EIO:
+    case EAGAIN:
+    case EINTR:
+    case ENOMEM:
+    case EBUSY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void count_latency(IoStats& stats, std::uint64_t latency_ns) {
+  const auto bucket = static_cast<std::size_t>(std::bit_width(latency_ns / 1000 | 1) - 1);
+  ++stats.latency_log2_us[std::min(bucket, stats.latency_log2_us.size() - 1)];
+  stats.latency_sum_ns += latency_ns;
+}
+
+}  // namespace
+
+ReaderState::ReaderState(std::unique_ptr<IoEngine> with, BlockReaderOptions by)
+    : engine(std::move(with)), options(by), slots(engine->depth()), arrived(engine->depth()) {
+  queued.reserve(slots.size());
+  free_slots.reserve(slots.size());
+  for (auto tag = static_cast<std::uint32_t>(slots.size()); tag > 0; --tag)
+    free_slots.push_back(tag - 1);
+}
+
+Result<void> ReadPass::run() {
+  const auto begin = Clock::now();
+  now_ = begin;
+  while (true) {
+    error_ ? drop_queued() : fill();
+    if (state_.free_slots.size() == state_.slots.size()) break;
+    if (auto exchanged = exchange(); !exchanged) return exchanged;
+  }
+  state_.stats.busy_ns += to_ns(Clock::now() - begin);
+  if (error_) return *std::move(error_);
+  return {};
+}
+
+/// Queues reads while there are slots.
+void ReadPass::fill() {
+  while (next_ < reads_.size() && !state_.free_slots.empty()) {
+    const std::uint32_t tag = state_.free_slots.back();
+    state_.free_slots.pop_back();
+    state_.slots[tag] = ReadSlot{next_++, 0, 0, 0, true, now_};
+    request_rest(tag);
+  }
+}
+
+/// After a failure nothing more is started.
+void ReadPass::drop_queued() {
+  for (const IoRequest& request : state_.queued) release(static_cast<std::uint32_t>(request.tag));
+  state_.queued.clear();
+}
+
+void ReadPass::request_rest(std::uint32_t tag) {
+  const ReadSlot& slot = state_.slots[tag];
+  const BlockRead& read = reads_[slot.index];
+  state_.queued.push_back({read.file,
+                           read.buffer,
+                           read.length - slot.done,
+                           read.file_offset + slot.done,
+                           read.buffer_offset + slot.done,
+                           tag});
+}
+
+void ReadPass::release(std::uint32_t tag) {
+  state_.slots[tag].active = false;
+  state_.free_slots.push_back(tag);
+}
+
+/// Submits what is queued and takes what has arrived, once; the error is a stall's or the engine's.
+Result<void> ReadPass::exchange() {
+  IoEngine& engine = *state_.engine;
+  std::vector<IoRequest>& queued = state_.queued;
+  const auto deadline = now_ + state_.options.timeout;
+  if (!queued.empty()) {
+    auto accepted = engine.submit(queued);
+    if (!accepted) return std::move(accepted).error();
+    queued.erase(queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(accepted.value()));
+  }
+  if (engine.in_flight() == 0) {
+    // All was refused: there is no completion to wait for, only time.
+    if (Clock::now() >= deadline) return stalled();
+    std::this_thread::sleep_for(kBackOff);
+    return {};
+  }
+  auto reaped = engine.reap(state_.arrived, deadline);
+  if (!reaped) return std::move(reaped).error();
+  if (reaped.value() == 0) return stalled();
+  now_ = Clock::now();
+  for (const IoCompletion& completion : std::span(state_.arrived).first(reaped.value()))
+    arrive(completion);
+  return {};
+}
+
+void ReadPass::arrive(const IoCompletion& completion) {
+  const auto tag = static_cast<std::uint32_t>(completion.tag);
+  if (error_) return release(tag);
+  if (completion.result > 0) return advance(tag, static_cast<std::uint32_t>(completion.result));
+
+  const ReadSlot& slot = state_.slots[tag];
+  const BlockRead& read = reads_[slot.index];
+  if (completion.result == 0) return retry(tag, read_truncated(file_of(read), read, slot.done));
+  const int error_number = static_cast<int>(-completion.result);
+  Error error = read_failed(file_of(read), read, slot.done, error_number);
+  worth_retrying(error_number) ? retry(tag, std::move(error)) : fail(tag, std::move(error));
+}
+
+void ReadPass::advance(std::uint32_t tag, std::uint32_t bytes) {
+  ReadSlot& slot = state_.slots[tag];
+  const BlockRead& read = reads_[slot.index];
+  if (bytes >= read.length - slot.done) {
+    slot.done = read.length;
+    return finish(tag);
+  }
+  // O_DIRECT goes on from whole pages only, so a part of a page is read again.
+  const std::uint32_t whole = bytes / kPage * kPage;
+  if (whole == 0) return retry(tag, read_truncated(file_of(read), read, slot.done + bytes));
+  slot.done += whole;
+  ++state_.stats.short_reads;
+  request_rest(tag);
+}
+
+/// All bytes are there: verifies them and reports the read, or reads again from the first bad page.
+void ReadPass::finish(std::uint32_t tag) {
+  ReadSlot& slot = state_.slots[tag];
+  const BlockRead& read = reads_[slot.index];
+  slot.checked = verify(read, slot.checked);
+  if (slot.checked < read.length) {
+    slot.done = slot.checked;
+    return retry(tag, read_corrupt(file_of(read), read, slot.done));
+  }
+  ++state_.stats.requests;
+  state_.stats.bytes += read.length;
+  count_latency(state_.stats, to_ns(now_ - slot.start));
+  const std::size_t index = slot.index;
+  release(tag);
+  if (on_done_) on_done_(index);
+}
+
+void ReadPass::retry(std::uint32_t tag, Error error) {
+  ReadSlot& slot = state_.slots[tag];
+  if (slot.retries >= state_.options.max_retries) return fail(tag, std::move(error));
+  // Rare, so waiting here costs the other reads little and gives a busy system air.
+  std::this_thread::sleep_for(kBackOff * (1 << std::min(slot.retries, 6)));
+  ++slot.retries;
+  ++state_.stats.retries;
+  request_rest(tag);
+}
+
+void ReadPass::fail(std::uint32_t tag, Error error) {
+  error_ = std::move(error);
+  release(tag);
+}
+
+/// The bytes of `read` that are right, counted from its start; those before `from` are known to be.
+std::uint32_t ReadPass::verify(const BlockRead& read, std::uint32_t from) const {
+  const std::span<const std::uint32_t> sums = file_of(read).page_sums;
+  if (sums.empty()) return read.length;
+  const std::byte* bytes =
+      state_.buffers[static_cast<std::size_t>(read.buffer)]->data() + read.buffer_offset;
+  const std::uint64_t first_page = read.file_offset / kPageBytes;
+  for (std::uint32_t at = from; at < read.length; at += kPage) {
+    if (xxh3_32({bytes + at, kPageBytes}) != sums[first_page + at / kPage]) return at;
+  }
+  return read.length;
+}
+
+Error ReadPass::stalled() const {
+  const ReadSlot* oldest = nullptr;
+  std::size_t waiting = 0;
+  for (const ReadSlot& slot : state_.slots) {
+    if (!slot.active) continue;
+    ++waiting;
+    if (oldest == nullptr || slot.start < oldest->start) oldest = &slot;
+  }
+  const BlockRead& read = reads_[oldest->index];
+  return read_stalled(file_of(read), read, oldest->done, waiting, state_.options.timeout);
+}
+
+}  // namespace sluice

@@ -1,0 +1,73 @@
+// ReadPass: one call of BlockReader::read. Keeps the engine full and deals with each completion.
+#pragma once
+
+#include "storage/io/read_errors.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace sluice {
+
+/// One BlockRead on its way; its place in ReaderState::slots is its tag.
+struct ReadSlot {
+  std::size_t index = 0;      ///< into the call's reads
+  std::uint32_t done = 0;     ///< bytes that have arrived, whole pages
+  std::uint32_t checked = 0;  ///< bytes whose pages are verified
+  int retries = 0;
+  bool active = false;
+  Clock::time_point start;
+};
+
+/// What a BlockReader keeps from call to call; the vectors never grow past the engine's depth.
+struct ReaderState {
+  ReaderState(std::unique_ptr<IoEngine> with, BlockReaderOptions by);
+
+  std::unique_ptr<IoEngine> engine;
+  BlockReaderOptions options;
+  IoStats stats;
+  std::vector<ReadableFile> files;
+  std::vector<std::shared_ptr<AlignedBuffer>> buffers;
+  bool broken = false;
+  std::vector<ReadSlot> slots;
+  std::vector<std::uint32_t> free_slots;
+  std::vector<IoRequest> queued;  ///< to be submitted next
+  std::vector<IoCompletion> arrived;
+};
+
+class ReadPass {
+ public:
+  ReadPass(ReaderState& state, std::span<const BlockRead> reads, const BlockReader::OnDone& on_done)
+      : state_(state), reads_(reads), on_done_(on_done) {}
+
+  /// Returns with all slots free, except after a stall or a broken engine.
+  Result<void> run();
+
+ private:
+  void fill();
+  void drop_queued();
+  Result<void> exchange();
+  void arrive(const IoCompletion& completion);
+  void advance(std::uint32_t tag, std::uint32_t bytes);
+  void finish(std::uint32_t tag);
+  void retry(std::uint32_t tag, Error error);
+  void fail(std::uint32_t tag, Error error);
+  void request_rest(std::uint32_t tag);
+  void release(std::uint32_t tag);
+  std::uint32_t verify(const BlockRead& read, std::uint32_t from) const;
+  Error stalled() const;
+
+  const ReadableFile& file_of(const BlockRead& read) const {
+    return state_.files[static_cast<std::size_t>(read.file)];
+  }
+
+  ReaderState& state_;
+  std::span<const BlockRead> reads_;
+  const BlockReader::OnDone& on_done_;
+  std::size_t next_ = 0;   // first read not started
+  Clock::time_point now_;  // of the last completions
+  std::optional<Error> error_;
+};
+
+}  // namespace sluice

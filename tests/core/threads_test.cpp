@@ -1,0 +1,33 @@
+#include "core/threads.h"
+
+#include <doctest/doctest.h>
+#include <sluice/error.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+using namespace sluice;
+
+TEST_CASE("every index is visited once, for any width and grain") {
+  for (const int threads : {1, 2, 16}) {
+    ThreadArena arena(threads);
+    CHECK(arena.threads() == threads);
+    for (const std::size_t grain : {1u, 7u, 1000u}) {
+      std::vector<int> visits(1001, 0);
+      arena.for_ranges(visits.size(), grain, [&](std::size_t begin, std::size_t end) {
+        CHECK(end - begin <= grain);
+        for (std::size_t i = begin; i < end; ++i) ++visits[i];
+      });
+      for (const int count : visits) REQUIRE(count == 1);
+    }
+  }
+  ThreadArena(2).for_each(0, [](std::size_t) { FAIL("nothing to visit"); });
+}
+
+TEST_CASE("an exception in a task reaches the caller") {
+  ThreadArena arena(2);
+  CHECK_THROWS_AS(arena.for_each(100, [](std::size_t i) {
+    if (i == 37) throw Error(ErrorCode::kData, "bad");
+  }), Error);
+}

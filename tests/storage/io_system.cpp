@@ -1,0 +1,291 @@
+// What the machine may refuse: io_uring itself, locked memory, threads that never come back,
+// descriptors, space.
+#include "io_support.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <future>
+#include <thread>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#endif
+#endif
+
+namespace sluice::test {
+namespace {
+
+/// What is abandoned under a device that never answers is leaked on purpose: LeakSanitizer is told
+/// so.
+class ExpectedLeak {
+ public:
+#ifdef SANITIZER_LSAN_INTERFACE_H
+  ExpectedLeak() {
+    __lsan_disable();
+  }
+  ~ExpectedLeak() {
+    __lsan_enable();
+  }
+#else
+  ExpectedLeak() {}
+  ~ExpectedLeak() {}
+#endif
+  ExpectedLeak(const ExpectedLeak&) = delete;
+  ExpectedLeak& operator=(const ExpectedLeak&) = delete;
+};
+
+/// Runs `test` on a thread of its own to which io_uring_setup is denied, as a container's profile
+/// denies it.
+void without_io_uring(const std::function<void()>& test) {
+  std::thread([&] {
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{4, program};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+      MESSAGE("skipped: this system does not allow a seccomp filter: ", std::strerror(errno));
+      return;
+    }
+    test();
+  }).join();
+}
+
+bool have_io_uring() {
+  return make_io_engine(engine_options(IoEngineKind::kIoUring)).ok();
+}
+
+/// In a child without privileges and with hardly any lockable memory: reads `file` through
+/// io_uring. 0 when right.
+int read_without_memlock(const KnownFile& file) {
+  const auto opened = file.open();
+  const rlimit limit{64 * 1024, 64 * 1024};
+  if (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 10;
+  if (::geteuid() == 0 &&
+      (::setresgid(65534, 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0))
+    return 11;
+  auto choice = make_io_engine(engine_options(IoEngineKind::kIoUring));
+  if (!choice) return 12;
+  BlockReader reader(std::move(choice).value().engine);
+  const auto buffer = make_buffer(64 * 1024 * 1024);
+  const auto from = reader.attach(opened, file.page_sums);
+  const auto to = reader.attach(buffer);
+  if (!from || !to) return 13;
+  std::vector<BlockRead> reads;
+  for (std::uint64_t at = 0; at < file.bytes.size(); at += kPageBytes) {
+    reads.push_back({from.value(), to.value(), kPageBytes, at, at});
+  }
+  if (!reader.read(reads)) return 14;
+  return std::memcmp(buffer->data(), file.bytes.data(), file.bytes.size()) == 0 ? 0 : 15;
+}
+
+}  // namespace
+
+TEST_CASE("where io_uring is denied, auto reads with pread and says why; by name it is an error") {
+  without_io_uring([] {
+    const auto choice = make_io_engine(engine_options(IoEngineKind::kAuto));
+    REQUIRE(choice.ok());
+    CHECK(choice.value().engine->name() == "pread");
+    CHECK(choice.value().reason ==
+          "io_uring refused: Operation not permitted; reading with 4 pread threads");
+    const auto named = make_io_engine(engine_options(IoEngineKind::kIoUring));
+    REQUIRE_FALSE(named.ok());
+    CHECK(named.error().code() == ErrorCode::kResource);
+    CHECK(named.error().message() == "io_uring refused: Operation not permitted");
+    CHECK(named.error().hint().find("seccomp") != std::string::npos);
+  });
+}
+
+TEST_CASE("an engine of an impossible depth is refused") {
+  for (const std::size_t depth : {std::size_t{0}, kMaxIoDepth + 1}) {
+    const auto choice = make_io_engine(engine_options(IoEngineKind::kPread, depth));
+    REQUIRE_FALSE(choice.ok());
+    CHECK(choice.error().code() == ErrorCode::kInternal);
+  }
+  CHECK(make_io_engine(engine_options(IoEngineKind::kMemory, kMaxIoDepth)).ok());
+}
+
+TEST_CASE("without privileges and lockable memory io_uring still reads") {
+  if (!have_io_uring()) {
+    MESSAGE("skipped: no io_uring here");
+    return;
+  }
+  const ScratchFolder folder;
+  const KnownFile file(folder / "f", 64 * kPageBytes);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(read_without_memlock(file));
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE(
+    "io_uring destroyed under a device that never answers neither hangs nor frees the buffer") {
+  if (!have_io_uring()) {
+    MESSAGE("skipped: no io_uring here");
+    return;
+  }
+  const ExpectedLeak leak;
+  int ends[2] = {-1, -1};
+  REQUIRE(::pipe(ends) == 0);
+  // An empty pipe never answers, which no disk at hand can be made to do.
+  const std::string path = "/proc/self/fd/" + std::to_string(ends[0]);
+  auto file = std::make_shared<const File>(File::open_read(path).or_throw());
+  auto buffer = make_buffer(kPageBytes);
+  auto engine = make_io_engine(engine_options(IoEngineKind::kIoUring)).or_throw().engine;
+  const IoRequest request{engine->attach_file(file).or_throw(),
+                          engine->attach_buffer(buffer).or_throw(),
+                          kPageBytes,
+                          0,
+                          0,
+                          1};
+  REQUIRE(engine->submit({&request, 1}).or_throw() == 1);
+  std::vector<IoCompletion> out(1);
+  CHECK(engine->reap(out, Clock::now() + std::chrono::milliseconds(50)).or_throw() == 0);
+  const std::weak_ptr<AlignedBuffer> alive = buffer;
+  buffer.reset();
+  const auto begin = Clock::now();
+  engine.reset();
+  CHECK(Clock::now() - begin < kDrainGrace + std::chrono::seconds(10));
+  CHECK_FALSE(alive.expired());
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_CASE("a thread stuck in pread hangs nobody and loses no memory") {
+  const ExpectedLeak leak;
+  const ScratchFolder folder;
+  const KnownFile file(folder / "f", 4 * kPageBytes);
+  // Outlives this test as the detached threads do.
+  struct Gate {
+    std::promise<void> open;
+    std::shared_future<void> opened{open.get_future()};
+    std::atomic<int> passed{0};
+  };
+  const auto gate = std::make_shared<Gate>();
+  auto engine =
+      make_pread_engine(engine_options(IoEngineKind::kPread),
+                        [gate](int, void* to, std::size_t bytes, off_t) {
+                          gate->opened.wait();
+                          std::memset(to, 1, bytes);  // late, into memory that must still be there
+                          ++gate->passed;
+                          return static_cast<ssize_t>(bytes);
+                        })
+          .or_throw();
+  auto buffer = make_buffer(64 * kPageBytes);
+  const FileSlot from = engine->attach_file(file.open()).or_throw();
+  const BufferSlot to = engine->attach_buffer(buffer).or_throw();
+  std::vector<IoRequest> requests;
+  for (std::uint64_t i = 0; i < 16; ++i)
+    requests.push_back({from, to, kPageBytes, 0, i * kPageBytes, i});
+  REQUIRE(engine->submit(requests).or_throw() == requests.size());
+  std::vector<IoCompletion> out(4);
+  CHECK(engine->reap(out, Clock::now() + std::chrono::milliseconds(50)).or_throw() == 0);
+  const std::weak_ptr<AlignedBuffer> alive = buffer;
+  buffer.reset();
+  engine.reset();
+  CHECK_FALSE(alive.expired());
+  gate->open.set_value();
+  for (int i = 0; i < 1000 && gate->passed < 4; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(gate->passed == 4);  // one a thread; what had not begun was dropped
+}
+
+TEST_CASE("files: errors carry the path, the reason and the code") {
+  const ScratchFolder folder;
+  const auto missing = File::open_read(folder / "missing");
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.error().code() == ErrorCode::kData);
+  CHECK(missing.error().what() == (folder / "missing").string() + ": cannot open: no such file");
+  const auto folder_as_file = File::open_read(folder / ".");
+  REQUIRE_FALSE(folder_as_file.ok());
+  CHECK(folder_as_file.error().message() == "cannot open: Is a directory");
+  CHECK(folder_as_file.error().code() == ErrorCode::kData);
+  const auto nowhere = File::create(folder / "no/such/folder");
+  REQUIRE_FALSE(nowhere.ok());
+  CHECK(nowhere.error().message() == "cannot create: no such file");
+  for (const int error_number : {ENOSPC, EDQUOT, EFBIG, EMFILE}) {
+    CHECK(system_error(error_number, "cannot write", "/x", 7).code() == ErrorCode::kResource);
+  }
+  const Error full = system_error(ENOSPC, "cannot write", "/x", 7);
+  CHECK(std::string(full.what()) == "/x at byte 7: cannot write: No space left on device");
+  CHECK(system_error(EROFS, "cannot create", "/x").code() == ErrorCode::kIo);
+  CHECK(system_error(EACCES, "cannot open", "/x").code() == ErrorCode::kIo);
+}
+
+TEST_CASE("files: a full device is a resource error, a short file a data error") {
+  const ScratchFolder folder;
+  if (std::filesystem::exists("/dev/full")) {
+    auto full = File::create("/dev/full");
+    REQUIRE(full.ok());
+    const std::vector<std::byte> bytes(100);
+    const auto written = full.value().write_at(0, bytes);
+    REQUIRE_FALSE(written.ok());
+    CHECK(written.error().code() == ErrorCode::kResource);
+    CHECK(written.error().place().file == "/dev/full");
+  }
+  const KnownFile file(folder / "f", 2 * kPageBytes);
+  for (const Direct direct : {Direct::kAuto, Direct::kOff}) {
+    const auto buffer = make_buffer(3 * kPageBytes);
+    const auto opened = file.open(direct);
+    CHECK(opened->size().or_throw() == 2 * kPageBytes);
+    CHECK(opened->read_at(0, buffer->bytes().first(2 * kPageBytes)).ok());
+    CHECK(std::memcmp(buffer->data(), file.bytes.data(), file.bytes.size()) == 0);
+    const auto past = opened->read_at(0, buffer->bytes());
+    REQUIRE_FALSE(past.ok());
+    CHECK(past.error().code() == ErrorCode::kData);
+    CHECK(past.error().message() == "the file is truncated: 4096 more bytes were expected here");
+    CHECK(past.error().place().offset == 2 * kPageBytes);
+  }
+  CHECK(read_text_file(file.path, 2 * kPageBytes).or_throw().size() == 2 * kPageBytes);
+  CHECK(read_text_file(file.path, 10).error().code() == ErrorCode::kData);
+  CHECK(sync_directory(folder / ".").ok());
+}
+
+TEST_CASE("aligned buffers are charged, page-aligned, zero, and given back") {
+  MemoryLedger ledger(8 * 1024 * 1024);
+  {
+    AlignedBuffer small = AlignedBuffer::make(100, &ledger, "small").or_throw();
+    AlignedBuffer large = AlignedBuffer::make(3 * 1024 * 1024 + 1, &ledger, "large").or_throw();
+    CHECK(small.size() == kPageBytes);
+    CHECK(ledger.used() == small.size() + large.size());
+    CHECK(reinterpret_cast<std::uintptr_t>(small.data()) % kPageBytes == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(large.data()) % (2 * 1024 * 1024) == 0);
+    CHECK(std::ranges::all_of(large.bytes(), [](std::byte byte) { return byte == std::byte{0}; }));
+    AlignedBuffer moved = std::move(large);
+    CHECK(moved.data() != nullptr);
+    CHECK(ledger.used() == small.size() + moved.size());
+    const auto refused = AlignedBuffer::make(8 * 1024 * 1024, &ledger, "too large");
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code() == ErrorCode::kResource);
+  }
+  CHECK(ledger.used() == 0);
+  CHECK(AlignedBuffer::make(0, &ledger, "nothing").or_throw().size() == 0);
+  CHECK_FALSE(AlignedBuffer::make(~std::uint64_t{0} - 10000, nullptr, "the sky").ok());
+  MemoryLedger small_ledger(1024 * 1024);
+  const ScratchFolder folder;
+  const KnownFile file(folder / "f", 2 * 1024 * 1024);
+  IoEngineOptions options = engine_options(IoEngineKind::kMemory);
+  options.ledger = &small_ledger;
+  const auto engine = make_io_engine(options).or_throw().engine;
+  CHECK(engine->attach_file(file.open()).error().code() == ErrorCode::kResource);
+}
+
+}  // namespace sluice::test

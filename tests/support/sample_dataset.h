@@ -1,0 +1,96 @@
+// A small dataset written through the real writer, for tests of everything that reads one.
+#pragma once
+
+#include "core/threads.h"
+#include "prep/csc_builder.h"
+#include "prep/splits.h"
+#include "storage/format/dataset_writer.h"
+
+#include <sluice/random.h>
+
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+namespace sluice::test {
+
+/// Edges from memory.
+class VectorEdges final : public EdgeStream {
+ public:
+  explicit VectorEdges(std::vector<std::pair<std::uint64_t, std::uint64_t>> edges, std::size_t chunk = 1000)
+      : edges_(std::move(edges)), chunk_(chunk) {}
+  bool next(EdgeChunk& chunk) override {
+    chunk.clear();
+    for (; at_ < edges_.size() && chunk.size() < chunk_; ++at_) {
+      chunk.source.push_back(edges_[at_].first);
+      chunk.target.push_back(edges_[at_].second);
+    }
+    return chunk.size() != 0;
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> edges_;
+  std::size_t chunk_;
+  std::size_t at_ = 0;
+};
+
+struct SampleOptions {
+  std::uint64_t nodes = 1000;
+  std::uint64_t edges = 5000;
+  std::uint32_t dim = 32;
+  std::uint64_t seed = 1;
+  bool edge_ids = true;
+};
+
+/// The value of a feature: what a reader must give back.
+inline float sample_feature(std::uint64_t node, std::uint32_t column) {
+  return static_cast<float>(node) + static_cast<float>(column) / 1024.0f;
+}
+
+inline std::vector<std::pair<std::uint64_t, std::uint64_t>> sample_edges(const SampleOptions& options) {
+  const RandomKey key = RandomKey(options.seed).with("edges");
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
+  for (std::uint64_t i = 0; i < options.edges; ++i) {
+    edges.emplace_back(key.below(options.nodes, 2 * i), key.below(options.nodes, 2 * i + 1));
+  }
+  return edges;
+}
+
+inline void write_sample(const std::filesystem::path& target, const SampleOptions& options = {}) {
+  DatasetWriter writer(target, Overwrite::kRefuse, nullptr);
+  ThreadArena arena(2);
+  NodeTypeSchema node;
+  node.name = "node";
+  node.count = options.nodes;
+  FeatureSchema features;
+  features.rows = options.nodes;
+  features.dim = options.dim;
+  auto file = writer.create(node_path("node", "features.bin"));
+  FeatureWriter rows(*file, Manifest::layout_of(features));
+  std::vector<float> row(options.dim);
+  for (std::uint64_t n = 0; n < options.nodes; ++n) {
+    for (std::uint32_t c = 0; c < options.dim; ++c) row[c] = sample_feature(n, c);
+    rows.append_rows(std::as_bytes(std::span(row)));
+  }
+  writer.add(std::move(file));
+  node.features.push_back(features);
+  node.labels = LabelSchema{LabelKind::kClass, 5};
+  std::vector<std::int32_t> labels(options.nodes);
+  for (std::uint64_t n = 0; n < options.nodes; ++n) labels[n] = static_cast<std::int32_t>(n % 6) - 1;
+  writer.write(node_path("node", "labels.bin"), std::span<const std::int32_t>(labels));
+  writer.schema().nodes.push_back(node);
+
+  RelationSchema relation{.source = "node", .name = "edge", .target = "node"};
+  CscOptions csc;
+  csc.edge_ids = options.edge_ids;
+  VectorEdges edges(sample_edges(options));
+  build_csc(writer, relation, options.nodes, options.nodes, edges, csc, arena);
+  writer.schema().relations.push_back(relation);
+  std::vector<std::uint64_t> all(options.nodes);
+  for (std::uint64_t n = 0; n < options.nodes; ++n) all[n] = n;
+  write_split(writer, "default", "node", options.nodes, draw_split(all, {0.5, 0.2, 0.3}, RandomKey(options.seed)));
+  writer.commit("test");
+}
+
+}  // namespace sluice::test
