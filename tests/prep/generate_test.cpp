@@ -1,0 +1,277 @@
+#include "prep/check/inspect.h"
+#include "prep/check/verify.h"
+#include "prep/generate/rmat.h"
+#include "prep/generate/sbm.h"
+#include "support/expect_error.h"
+#include "support/temp_dir.h"
+
+#include <doctest/doctest.h>
+#include <sluice/dataset.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
+
+using namespace sluice;
+using sluice::test::expect_error;
+using sluice::test::TempDir;
+
+namespace {
+
+struct Session {
+  explicit Session(int threads = 2, std::uint64_t limit = 1 << 30) : ledger(limit), arena(threads) {}
+  MemoryLedger ledger;
+  ThreadArena arena;
+  std::shared_ptr<Logger> log = make_silent_logger();
+  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
+};
+
+void make(const std::filesystem::path& target, Generator& generator, Session& session) {
+  DatasetWriter writer(target, Overwrite::kRefuse, &session.ledger);
+  generator.generate(writer, session.context);
+  writer.commit("test");
+}
+
+SbmGenerator::Options small_sbm() {
+  SbmGenerator::Options options;
+  options.nodes = 4000;
+  options.edges = 40'000;
+  options.node_options.features = 16;
+  options.node_options.classes = 8;
+  options.node_options.signal = 2;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a generated graph depends on its options alone, not on threads") {
+  const TempDir dir;
+  Session one(1);
+  Session four(4);
+  SbmGenerator sbm(small_sbm());
+  make(dir / "a", sbm, one);
+  make(dir / "b", sbm, four);
+  CHECK(Manifest::load(dir / "a").or_throw().to_text() == Manifest::load(dir / "b").or_throw().to_text());
+  SbmGenerator::Options other = small_sbm();
+  other.seed = 2;
+  SbmGenerator sbm2(other);
+  make(dir / "c", sbm2, one);
+  CHECK(Manifest::load(dir / "a").or_throw().to_text() != Manifest::load(dir / "c").or_throw().to_text());
+  CHECK(one.ledger.used() == 0);
+}
+
+TEST_CASE("sbm: homophily and class centres are as asked") {
+  const TempDir dir;
+  Session session;
+  SbmGenerator sbm(small_sbm());
+  make(dir / "x", sbm, session);
+  const Dataset dataset = Dataset::open((dir / "x").string());
+  const Array labels_array = dataset.labels("node");
+  const auto labels = labels_array.as<std::int32_t>();
+  const auto topology = dataset.topology("node__edge__node");
+  const CscView& view = *topology->resident();
+  double same = 0;
+  for (std::uint64_t node = 0; node < 4000; ++node) {
+    for (auto at = view.offsets[node]; at < view.offsets[node + 1]; ++at) {
+      same += labels[view.neighbour(at)] == labels[node] ? 1 : 0;
+    }
+  }
+  CHECK(same / 40'000 == doctest::Approx(0.8 + 0.2 / 8).epsilon(0.02));
+
+  // Means over a class tell the centres: far from zero together, and noise of deviation 1 about them.
+  const auto store = dataset.features("node", {Placement::kMemory});
+  std::vector<std::uint64_t> rows(4000);
+  for (std::uint64_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  std::vector<float> x(4000 * 16);
+  store->gather(rows, std::as_writable_bytes(std::span(x))).or_throw();
+  double length = 0;
+  double noise = 0;
+  for (int dimension = 0; dimension < 16; ++dimension) {
+    std::array<double, 8> mean{};
+    for (std::size_t n = 0; n < 4000; ++n) mean[static_cast<std::size_t>(labels[n])] += x[n * 16 + static_cast<std::size_t>(dimension)] / 500;
+    for (const double m : mean) length += m * m / 8;
+    for (std::size_t n = 0; n < 4000; ++n) {
+      noise += std::pow(x[n * 16 + static_cast<std::size_t>(dimension)] - mean[static_cast<std::size_t>(labels[n])], 2) / (4000 * 16);
+    }
+  }
+  CHECK(std::sqrt(length) == doctest::Approx(2).epsilon(0.25));
+  CHECK(noise == doctest::Approx(1).epsilon(0.03));
+}
+
+TEST_CASE("the noise is close to normal: its first four moments") {
+  const TempDir dir;
+  Session session;
+  SbmGenerator::Options options = small_sbm();
+  options.node_options.signal = 0;
+  SbmGenerator sbm(options);
+  make(dir / "x", sbm, session);
+  const auto store = Dataset::open((dir / "x").string()).features("node", {Placement::kMemory});
+  std::vector<std::uint64_t> rows(4000);
+  for (std::uint64_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  std::vector<float> x(4000 * 16);
+  store->gather(rows, std::as_writable_bytes(std::span(x))).or_throw();
+  double m1 = 0, m2 = 0, m3 = 0, m4 = 0;
+  for (const double v : x) {
+    m1 += v / 64'000;
+    m2 += v * v / 64'000;
+    m3 += v * v * v / 64'000;
+    m4 += v * v * v * v / 64'000;
+  }
+  CHECK(std::abs(m1) < 0.02);
+  CHECK(m2 == doctest::Approx(1).epsilon(0.02));
+  CHECK(std::abs(m3) < 0.05);
+  CHECK(m4 == doctest::Approx(2.7).epsilon(0.05));  // Irwin-Hall of four: kurtosis 3 - 6/20
+}
+
+TEST_CASE("multi-label and regression targets follow the hidden class") {
+  const TempDir dir;
+  Session session;
+  SbmGenerator::Options options = small_sbm();
+  options.node_options.labels = LabelKind::kMultiLabel;
+  options.node_options.classes = 10;
+  SbmGenerator multi(options);
+  make(dir / "m", multi, session);
+  const Array bits = Dataset::open((dir / "m").string()).labels("node");
+  CHECK(bits.shape() == Array::Shape{4000, 2});
+  std::set<std::pair<int, int>> patterns;
+  for (std::size_t n = 0; n < 4000; ++n) patterns.emplace(bits.as<std::uint8_t>()[2 * n], bits.as<std::uint8_t>()[2 * n + 1]);
+  CHECK(patterns.size() > 5);
+  CHECK(patterns.size() <= 10);
+
+  options.node_options.labels = LabelKind::kRegression;
+  options.node_options.target_noise = 0;
+  SbmGenerator regression(options);
+  make(dir / "r", regression, session);
+  const Array targets = Dataset::open((dir / "r").string()).labels("node");
+  std::set<float> values(targets.as<float>().begin(), targets.as<float>().end());
+  CHECK(values.size() == 10);
+}
+
+TEST_CASE("rmat: scrambling is a bijection, and the graph is a power law") {
+  for (const int bits : {1, 2, 5, 16}) {
+    const Scramble scramble(bits);
+    std::set<std::uint64_t> seen;
+    for (std::uint64_t i = 0; i < std::uint64_t{1} << bits; ++i) {
+      REQUIRE(scramble.backward(scramble.forward(i)) == i);
+      seen.insert(scramble.forward(i));
+    }
+    CHECK(seen.size() == std::uint64_t{1} << bits);
+    CHECK(*seen.rbegin() == (std::uint64_t{1} << bits) - 1);
+  }
+  const TempDir dir;
+  Session session;
+  RmatGenerator::Options options;
+  options.scale = 12;
+  options.node_options.features = 4;
+  RmatGenerator rmat(options);
+  make(dir / "x", rmat, session);
+  const InspectReport report = inspect_dataset((dir / "x").string(), session.context);
+  CHECK(report.relations[0].edges == 65536);
+  CHECK(report.relations[0].max_in_degree > 500);
+  CHECK(report.relations[0].isolated_targets > 400);
+  CHECK(to_text(report).find("edges 'node__edge__node': 65,536") != std::string::npos);
+}
+
+TEST_CASE("impossible generator options are refused") {
+  RmatGenerator::Options options;
+  options.a = 0.9;
+  CHECK(expect_error([&] { RmatGenerator{options}; }).code() == ErrorCode::kUsage);
+  const TempDir dir;
+  Session session;
+  SbmGenerator::Options sbm = small_sbm();
+  sbm.node_options.train = 0.9;
+  sbm.node_options.test = 0.2;
+  SbmGenerator generator(sbm);
+  CHECK(expect_error([&] { make(dir / "x", generator, session); }).code() == ErrorCode::kUsage);
+  Session poor(2, 16 << 20);
+  sbm = small_sbm();
+  sbm.edges = 10'000'000;
+  SbmGenerator large(sbm);
+  CHECK(expect_error([&] { make(dir / "x", large, poor); }).code() == ErrorCode::kResource);
+  CHECK(std::filesystem::is_empty(dir.path()));
+}
+
+TEST_CASE("verify finds every one of 500 random bit flips over a dataset's files, and no more") {
+  const TempDir dir;
+  Session session;
+  SbmGenerator::Options options = small_sbm();
+  options.node_options.features = 50;  // rows with padding behind them
+  SbmGenerator sbm(options);
+  make(dir / "x", sbm, session);
+  const std::string path = (dir / "x").string();
+  CHECK(verify_dataset(path, session.context).problems.empty());
+
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir / "x")) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  constexpr std::uint64_t kSeed = 7;
+  MESSAGE("seed " << kSeed << ", " << files.size() << " files");
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const RandomKey key = RandomKey(kSeed).with(i);
+    const auto& file = files[i < files.size() ? i : key.below(files.size(), 0)];
+    const std::uint64_t byte = key.below(std::filesystem::file_size(file), 1);
+    const auto flip = [&] {
+      std::fstream io(file, std::ios::in | std::ios::out | std::ios::binary);
+      io.seekg(static_cast<std::streamoff>(byte));
+      const int old = io.get();
+      io.seekp(static_cast<std::streamoff>(byte));
+      io.put(static_cast<char>(old ^ (1 << key.below(8, 2))));
+    };
+    flip();
+    CAPTURE(file.string());
+    CAPTURE(byte);
+    bool found = false;
+    std::string where;
+    try {
+      const VerifyReport report = verify_dataset(path, session.context);
+      found = report.problems.size() == 1;
+      if (found) where = report.problems[0];
+    } catch (const Error& error) {
+      found = error.code() == ErrorCode::kData;
+      where = error.what();
+    }
+    REQUIRE(found);
+    REQUIRE(where.find(file.string()) != std::string::npos);
+    flip();
+  }
+  CHECK(verify_dataset(path, session.context).problems.empty());
+}
+
+TEST_CASE("verify finds a graph that is wrong under right checksums, and names strangers") {
+  const TempDir dir;
+  DatasetWriter writer(dir / "x", Overwrite::kRefuse, nullptr);
+  NodeTypeSchema node;
+  node.name = "node";
+  node.count = 3;
+  node.labels = LabelSchema{LabelKind::kClass, 2};
+  writer.schema().nodes.push_back(node);
+  const std::vector<std::int32_t> labels{0, 1, 2};
+  writer.write(node_path("node", "labels.bin"), std::span<const std::int32_t>(labels));
+  RelationSchema relation{.source = "node", .name = "edge", .target = "node", .edges = 2};
+  writer.schema().relations.push_back(relation);
+  const std::vector<std::uint64_t> offsets{0, 2, 1, 2};
+  const std::vector<std::uint32_t> neighbours{0, 3};
+  writer.write(relation_path(relation, "offsets.bin"), std::span<const std::uint64_t>(offsets));
+  writer.write(relation_path(relation, "neighbours.bin"), std::span<const std::uint32_t>(neighbours));
+  writer.schema().splits.push_back({"s", "node", 1, 1, 0});
+  const std::vector<std::uint64_t> train{7};
+  writer.write(split_path("s", "train"), std::span<const std::uint64_t>(train));
+  writer.write(split_path("s", "valid"), std::span<const std::uint64_t>(train));
+  writer.write(split_path("s", "test"), std::span<const std::uint64_t>());
+  writer.commit("test");
+  dir.write("x/notes.txt", "mine");
+
+  Session session;
+  const VerifyReport report = verify_dataset((dir / "x").string(), session.context);
+  std::string all;
+  for (const std::string& problem : report.problems) all += problem + "\n";
+  CHECK(all.find("labels.bin: the label of node 2 is 2, outside -1 to 1") != std::string::npos);
+  CHECK(all.find("offsets.bin: offset 2 is 1: offsets ascend from 0") != std::string::npos);
+  CHECK(all.find("neighbours.bin: neighbour 1 is 3, not below 3 nodes") != std::string::npos);
+  CHECK(all.find("train.bin: node 7 is not below 3 nodes") != std::string::npos);
+  CHECK(report.strangers == std::vector<std::string>{"notes.txt"});
+  const Dataset dataset = Dataset::open((dir / "x").string());
+  CHECK(expect_error([&] { dataset.topology("node__edge__node"); }).code() == ErrorCode::kData);
+}

@@ -1,0 +1,163 @@
+// CsvReader against a plain reading of the same text: line ends, quotes, blocks of any size, any number of threads.
+#include "import_support.h"
+
+#include <sluice/random.h>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct Row {
+  std::int64_t number;
+  std::string text;
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+struct CsvText {
+  TempDir dir;
+  MemoryLedger ledger;
+  TableFormats formats = table_formats();
+
+  std::unique_ptr<TableReader> open(const std::string& name, std::string_view text, ThreadArena& arena,
+                                    const std::string& block = "2MiB", const std::string& delimiter = "") {
+    TableOptions options;
+    options["csv"] = formats.catalog().make_options("csv");
+    Config::parse(fmt::format("block = '{}'\ndelimiter = '{}'", block, delimiter), "test").bind_to(*options["csv"]);
+    return formats.open({dir.write(name, text), &ledger, &arena}, "auto", options);
+  }
+
+  std::vector<Row> read(TableReader& reader) {
+    reader.select({{"text", ColumnType::kText}, {"number", ColumnType::kInteger, EmptyCell::kMissing}});
+    std::vector<Row> rows;
+    for (TableChunk chunk; reader.next(chunk);) {
+      CHECK(chunk.first_row == rows.size());
+      for (std::size_t i = 0; i < chunk.rows; ++i) {
+        rows.push_back({chunk.columns[1].integers[i], std::string(chunk.columns[0].text[i])});
+      }
+    }
+    return rows;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("CSV: byte-order mark, CRLF, quotes, blank lines, missing numbers, no line end at the end") {
+  CsvText csv;
+  ThreadArena arena(2);
+  const auto reader = csv.open("a.csv",
+                               "\xef\xbb\xbfnumber,other,text\r\n"
+                               "1,x,plain\r\n"
+                               "\r\n"
+                               "-9223372036854775808,,\"a, \"\"b\"\"\"\r\n"
+                               ",,\r\n"
+                               " 7 ,y,\xc3\xa9",
+                               arena);
+  REQUIRE(reader->columns().size() == 3);
+  CHECK(reader->columns()[0].name == "number");
+  CHECK(csv.read(*reader) == std::vector<Row>{{1, "plain"}, {INT64_MIN, "a, \"b\""}, {-1, ""}, {7, "\xc3\xa9"}});
+}
+
+TEST_CASE("CSV: tabs in .tsv, a delimiter by option") {
+  CsvText csv;
+  ThreadArena arena(1);
+  const std::vector<Row> expected{{1, "a,b"}, {2, "c"}};
+  CHECK(csv.read(*csv.open("a.tsv", "number\ttext\n1\ta,b\n2\tc\n", arena)) == expected);
+  CHECK(csv.read(*csv.open("b.csv", "number;text\n1;a,b\n2;c\n", arena, "2MiB", ";")) == expected);
+}
+
+TEST_CASE("CSV: real numbers as Arrow reads them, missing ones are NaN") {
+  CsvText csv;
+  ThreadArena arena(1);
+  const auto reader = csv.open("a.csv", "x\n0.1\n-1e-3\n\"\"\n12\n", arena);
+  reader->select({{"x", ColumnType::kReal, EmptyCell::kMissing}});
+  TableChunk chunk;
+  REQUIRE(reader->next(chunk));
+  REQUIRE(chunk.rows == 4);
+  const auto reals = chunk.columns[0].reals;
+  CHECK(reals[0] == 0.1);
+  CHECK(reals[1] == -1e-3);
+  CHECK(reals[2] != reals[2]);
+  CHECK(reals[3] == 12);
+  CHECK_FALSE(reader->next(chunk));
+}
+
+TEST_CASE("CSV: the same rows for every block size and number of threads") {
+  const RandomKey key(7);
+  std::string text = "number,text\n";
+  std::vector<Row> expected;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    const Row row{static_cast<std::int64_t>(key.draw(2 * i)) >> (i % 60), std::string(key.below(30, 2 * i + 1), 'x')};
+    text += fmt::format("{},{}{}", row.number, row.text, i % 3 == 0 ? "\r\n" : "\n");
+    if (i % 17 == 0) text += "\n";
+    expected.push_back(row);
+  }
+  for (const int threads : {1, 2, 5}) {
+    for (const char* block : {"4KiB", "5000B", "64KiB", "2MiB"}) {
+      CAPTURE(threads);
+      CAPTURE(block);
+      CsvText csv;
+      ThreadArena arena(threads);
+      const auto reader = csv.open("a.csv", text, arena, block);
+      CHECK((csv.read(*reader) == expected));
+      CHECK(csv.ledger.peak() > 0);
+    }
+  }
+}
+
+TEST_CASE("CSV: a fault names its line whatever the block size and the threads") {
+  std::string text = "number,text\n";
+  for (int i = 0; i < 30'000; ++i) text += i == 25'000 ? "\n12x,bad\n" : fmt::format("{},row\n", i);
+  for (const int threads : {1, 4}) {
+    for (const char* block : {"4KiB", "1MiB"}) {
+      CsvText csv;
+      ThreadArena arena(threads);
+      const auto reader = csv.open("a.csv", text, arena, block);
+      const Error error = expect_error([&] { csv.read(*reader); });
+      CHECK(error.code() == ErrorCode::kData);
+      CHECK(error.place().line == 25'003);
+      CHECK(error.message() == "column 'number': '12x' is not an integer");
+    }
+  }
+}
+
+TEST_CASE("CSV: the line of a value that only the importer finds wrong") {
+  std::string text = "number,text\r\n";
+  for (int i = 0; i < 5'000; ++i) text += fmt::format("{},\"a\"\n{}", i, i % 2 == 0 ? "\n" : "");
+  CsvText csv;
+  ThreadArena arena(3);
+  const auto reader = csv.open("a.csv", text, arena, "4KiB");
+  reader->select({{"number", ColumnType::kInteger}});
+  bool seen = false;
+  for (TableChunk chunk; reader->next(chunk);) {
+    if (chunk.first_row > 4'321 || chunk.first_row + chunk.rows <= 4'321) continue;
+    seen = true;
+    CHECK(chunk.columns[0].integers[4'321 - chunk.first_row] == 4'321);
+    const Error error = reader->value_error(4'321, "number", "is odd", "");
+    CHECK(error.place().line == 2 + 4'321 + 4'322 / 2);
+  }
+  CHECK(seen);
+}
+
+TEST_CASE("CSV: memory is charged, bounded, given back, and refused by name") {
+  CsvText csv;
+  ThreadArena arena(2);
+  std::string text = "number,text\n";
+  for (int i = 0; i < 500'000; ++i) text += "123456,abcdef\n";
+  {
+    const auto reader = csv.open("a.csv", text, arena, "64KiB");
+    CHECK(csv.read(*reader).size() == 500'000);
+    CHECK(csv.ledger.peak() < 2 * kMiB);
+  }
+  CHECK(csv.ledger.used() == 0);
+  MemoryLedger small(300 * kKiB, "--memory");
+  const auto reader = csv.formats.open({csv.dir / "a.csv", &small, &arena}, "auto", [&] {
+    TableOptions options;
+    options["csv"] = csv.formats.catalog().make_options("csv");
+    Config::parse("block = '64KiB'", "test").bind_to(*options["csv"]);
+    return options;
+  }());
+  const Error error = expect_error([&] { csv.read(*reader); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(error.message().find("arrow") != std::string::npos);
+}
