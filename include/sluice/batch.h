@@ -36,6 +36,9 @@ struct Block {
 struct BatchNodes {
   Array ids;       ///< u64 [n]: dense node ids; local row i is ids[i]
   Array features;  ///< f32 [n, dim], or empty for a type without features
+  /// i64 [n]: in-edges in the whole graph, not only the sampled ones, over the relations into this type; empty unless
+  /// the model asks (Model::needs).
+  Array degrees;
   /// Rows in use at each layer boundary: size_at[0] all n input rows, ..., size_at[layers] the seeds (if of this type).
   std::vector<std::int64_t> size_at;
 };

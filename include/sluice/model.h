@@ -21,12 +21,20 @@
 
 namespace sluice {
 
+class ThreadArena;
+
 /// What a model is built for.
 struct ModelContext {
   const GraphSchema& schema;
   std::size_t target_type;         ///< index of the node type whose rows are asked for
   std::int64_t output_width;       ///< columns of the output: classes or targets
   RandomKey key;                   ///< for initial parameters
+  ThreadArena* threads = nullptr;  ///< runs the kernels, must outlive the model; null: the calling thread
+};
+
+/// What a batch must hold beyond blocks and features.
+struct BatchNeeds {
+  bool degrees = false;  ///< BatchNodes::degrees of every node in the batch
 };
 
 class Model : public torch::nn::Module {
@@ -38,6 +46,8 @@ class Model : public torch::nn::Module {
 
   /// Layers of blocks a batch must have; 0: the model looks at the seeds' own features only.
   virtual std::int64_t num_layers() const = 0;
+
+  virtual BatchNeeds needs() const { return {}; }
 
   /// Set by the trainer before each forward: the key of (seed, epoch, step), for dropout and other draws.
   void set_step_key(RandomKey key) { step_key_ = key; }

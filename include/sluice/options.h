@@ -222,8 +222,9 @@ class Config {
   Config& operator=(Config&&) noexcept;
   ~Config();
 
-  /// Applies "train.epochs=3": the right side is a TOML value, or a bare word taken as a string.
-  void set(std::string_view assignment);
+  /// Applies "train.epochs=3": the right side is a TOML value, or a bare word taken as a string. `origin` is where it
+  /// came from, for messages.
+  void set(std::string_view assignment, std::string origin = "--set");
 
   /// Writes the document's values into the described members. Throws one Error(kUsage) that lists
   /// every problem: unknown keys with the nearest known one, wrong types, values out of range,

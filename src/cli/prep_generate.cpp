@@ -41,11 +41,11 @@ void add_flags(CLI::App& command, AnyOptions& options, Request& request) {
 void run(const Request& request, PrepSession& session) {
   PrepContext& context = session.start();
   const Catalog<Generator> catalog = builtin_generators();
-  Config config = Config::parse("", "command line");
+  Config config = Config::parse("", "");
   std::string command = "sluice-prep generate " + request.name;
   for (const auto& [key, value] : request.values) {
     if (value.empty()) continue;
-    config.set(key + "=" + value);
+    config.set(key + "=" + value, flag_of(key));
     command += fmt::format(" {} {}", flag_of(key), value);
   }
   Selection selection{request.name, catalog.make_options(request.name)};

@@ -10,11 +10,14 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <set>
+#include <map>
 #include <sstream>
 
 namespace sluice {
 namespace {
+
+// Nodes that did not come from the file, and so have no line, with where they came from.
+using Origins = std::map<const toml::node*, std::string>;
 
 struct Problem {
   std::int64_t line = -1;
@@ -26,7 +29,7 @@ struct Problem {
 // Walks a table beside a schema, setting members and collecting problems.
 class Binder {
  public:
-  explicit Binder(std::set<const toml::node*> overridden) : overridden_(std::move(overridden)) {}
+  explicit Binder(Origins overridden) : overridden_(std::move(overridden)) {}
 
   void bind_table(const toml::table& table,
                   const Schema& schema,
@@ -47,7 +50,7 @@ class Binder {
                       const std::string& path,
                       bool has_type_key);
 
-  std::set<const toml::node*> overridden_;
+  Origins overridden_;
   std::vector<Problem> problems_;
 };
 
@@ -189,11 +192,11 @@ Trouble assign(const Field& field, const std::shared_ptr<EnumRef>& target, const
 
 void Binder::report(const toml::node& node, std::string message, std::string hint) {
   Problem problem;
-  if (!overridden_.contains(&node)) {
+  if (const auto origin = overridden_.find(&node); origin != overridden_.end()) {
+    message += fmt::format(" (from {})", origin->second);
+  } else {
     problem.line = node.source().begin.line;
     problem.column = node.source().begin.column;
-  } else {
-    message += " (from --set)";
   }
   problem.message = std::move(message);
   problem.hint = std::move(hint);
@@ -347,7 +350,7 @@ struct Config::Document {
   std::string file;
   std::vector<std::string> lines;
   toml::table root;
-  std::set<const toml::node*> overridden;  // nodes that came from --set and so have no line
+  Origins overridden;
 
   [[noreturn]] void fail(std::vector<Problem> problems) const;
 };
@@ -420,7 +423,7 @@ Config Config::load(const std::string& file) {
   return parse(std::move(text).str(), file);
 }
 
-void Config::set(std::string_view assignment) {
+void Config::set(std::string_view assignment, std::string origin) {
   const auto equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     throw Error(ErrorCode::kUsage,
@@ -451,7 +454,7 @@ void Config::set(std::string_view assignment) {
   if (rest.empty())
     throw Error(ErrorCode::kUsage, fmt::format("--set '{}' has an empty key", assignment));
   table->insert_or_assign(rest, std::move(*holder.get("v")));
-  document_->overridden.insert(table->get(rest));
+  document_->overridden[table->get(rest)] = std::move(origin);
 }
 
 void Config::bind(Schema& schema) const {

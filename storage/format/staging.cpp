@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLockName = ".lock";
-
 fs::path staging_prefix(const fs::path& target) {
   return target.parent_path() / fmt::format(".{}.partial-", target.filename().string());
 }
@@ -62,15 +60,30 @@ StagingDirectory::StagingDirectory(const fs::path& target, Overwrite overwrite)
   check_target(target_, overwrite_);
   sweep_leftovers();
 
-  std::string name = staging_prefix(target_).string() + "XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw system_error(errno, "cannot write to the folder", target_.parent_path());
+  create();
+}
+
+// The lock is on the directory itself, so that there is no file to forget. Another run's sweep may take a directory
+// between its making and its locking: then another name is tried.
+void StagingDirectory::create() {
+  constexpr int kAttempts = 16;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string name = staging_prefix(target_).string() + "XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw system_error(errno, "cannot write to the folder", target_.parent_path());
+    }
+    path_ = name;
+    auto directory = File::open_read(path_);
+    if (!directory || ::flock(directory.value().fd(), LOCK_EX | LOCK_NB) != 0) continue;
+    lock_ = std::move(directory).value();
+    std::error_code problem;
+    fs::permissions(path_, fs::perms(0755), problem);
+    if (!problem) return;
   }
-  path_ = name;
-  fs::permissions(path_, fs::perms(0755), problem);
-  lock_ = File::create(path_ / kLockName).or_throw();
-  if (::flock(lock_.fd(), LOCK_EX | LOCK_NB) != 0)
-    throw system_error(errno, "cannot lock", path_ / kLockName);
+  throw Error(ErrorCode::kIo,
+              "cannot lock a working folder here",
+              "use a file system that supports flock, or try again",
+              Place{target_.parent_path().string(), -1, -1, -1});
 }
 
 StagingDirectory::~StagingDirectory() {
@@ -84,9 +97,8 @@ void StagingDirectory::sweep_leftovers() {
   for (const auto& entry : fs::directory_iterator(target_.parent_path(), problem)) {
     const std::string name = entry.path().filename().string();
     if (name.compare(0, prefix.size(), prefix) != 0 || !entry.is_directory(problem)) continue;
-    const int fd = ::open((entry.path() / kLockName).c_str(), O_RDWR | O_CLOEXEC);
-    const bool alive = fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0;
-    if (fd >= 0) ::close(fd);
+    const auto directory = File::open_read(entry.path());
+    const bool alive = directory.ok() && ::flock(directory.value().fd(), LOCK_EX | LOCK_NB) != 0;
     if (alive) continue;
     swept_.push_back(entry.path().string());
   }
@@ -99,8 +111,6 @@ void StagingDirectory::remove_quietly(const fs::path& path) noexcept {
 }
 
 void StagingDirectory::commit() {
-  if (::unlink((path_ / kLockName).c_str()) != 0)
-    throw system_error(errno, "cannot remove", path_ / kLockName);
   sync_tree(path_);
   const bool replace = overwrite_ == Overwrite::kReplace && fs::exists(target_);
   const unsigned flags = replace ? RENAME_EXCHANGE : RENAME_NOREPLACE;

@@ -34,6 +34,7 @@ class StagingDirectory {
   void commit();
 
  private:
+  void create();
   void sweep_leftovers();
   void remove_quietly(const std::filesystem::path& path) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace sluice {
@@ -57,10 +58,11 @@ Result<AlignedBuffer> AlignedBuffer::make(std::uint64_t bytes,
                                           std::string_view name) {
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
-  const std::uint64_t size = round_up_to_page(bytes);
-  if (size < bytes)
+  if (bytes > std::numeric_limits<std::ptrdiff_t>::max()) {
     return Error(ErrorCode::kResource,
                  fmt::format("{} bytes for {} are more than any machine has", bytes, name));
+  }
+  const std::uint64_t size = round_up_to_page(bytes);
   if (ledger != nullptr) {
     auto charge = ledger->charge(name, size);
     if (!charge) return std::move(charge).error();

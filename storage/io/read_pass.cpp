@@ -165,8 +165,8 @@ void ReadPass::finish(std::uint32_t tag) {
 void ReadPass::retry(std::uint32_t tag, Error error) {
   ReadSlot& slot = state_.slots[tag];
   if (slot.retries >= state_.options.max_retries) return fail(tag, std::move(error));
-  // Rare, so waiting here costs the other reads little and gives a busy system air.
-  std::this_thread::sleep_for(kBackOff * (1 << std::min(slot.retries, 6)));
+  // At once the first time, then ever later: rare enough that the other reads hardly notice.
+  if (slot.retries > 0) std::this_thread::sleep_for(kBackOff * (1 << std::min(slot.retries, 6)));
   ++slot.retries;
   ++state_.stats.retries;
   request_rest(tag);

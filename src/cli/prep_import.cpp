@@ -1,0 +1,97 @@
+#include "cli/prep_commands.h"
+#include "prep/import/import.h"
+#include "registry/core.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+namespace sluice::cli {
+namespace {
+
+// What `sluice-prep import` collects before it runs.
+struct Request {
+  std::string config;
+  std::string out;
+  std::optional<std::string> root;
+  std::vector<std::string> sets;
+  bool overwrite = false;
+  bool keys = false;
+};
+
+void print_keys() {
+  const TableFormats formats = table_formats();
+  GraphSpec spec(formats);
+  spec.nodes.resize(1);
+  Schema schema;
+  spec.describe(schema);
+  fmt::print("# graph.toml: what the raw files hold\n\n{}", schema.reference());
+}
+
+nlohmann::ordered_json relations_json(const ImportReport& report) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const RelationImport& relation : report.relations) {
+    all.push_back({{"relation", relation.key},
+                   {"edges_read", relation.stats.edges_read},
+                   {"edges_written", relation.stats.edges_written},
+                   {"self_loops_dropped", relation.stats.self_loops_dropped},
+                   {"duplicates_dropped", relation.stats.duplicates_dropped},
+                   {"max_in_degree", relation.stats.max_in_degree},
+                   {"isolated_targets", relation.stats.isolated_targets}});
+  }
+  return all;
+}
+
+void run(const Request& request, PrepSession& session) {
+  if (request.keys) return print_keys();
+  if (request.config.empty() || request.out.empty()) {
+    throw Error(ErrorCode::kUsage, "import needs --config and --out",
+                "for example: sluice-prep import --config graph.toml --out data/papers");
+  }
+  PrepContext& context = session.start();
+  const TableFormats formats = table_formats();
+  Config config = Config::load(request.config);
+  for (const std::string& assignment : request.sets) config.set(assignment);
+  GraphSpec spec(formats);
+  config.bind_to(spec);
+
+  ImportOptions options;
+  options.root = resolve_root(spec, request.config, request.root);
+  options.out = request.out;
+  options.overwrite = request.overwrite ? Overwrite::kReplace : Overwrite::kRefuse;
+  const ImportReport report = import_dataset(std::move(spec), formats, options, context);
+  if (!session.json()) {
+    fmt::print("{}{}: {} {}\n", to_text(report), request.out, "done", session.figures_text());
+    return;
+  }
+  nlohmann::ordered_json object = {{"dataset", request.out},
+                                   {"nodes", report.nodes},
+                                   {"edges", report.edges},
+                                   {"bytes", {{"written", report.bytes}}},
+                                   {"relations", relations_json(report)}};
+  session.add_figures(object);
+  print_json(object);
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
+  CLI::App* command = app.add_subcommand("import", "turn raw files into a dataset, as a graph.toml describes them");
+  auto request = std::make_shared<Request>();
+  command->add_option("--config", request->config, "the graph.toml that describes the files")->type_name("FILE");
+  command->add_option("--out", request->out, "the dataset directory to make")->type_name("DIR");
+  command->add_option("--root", request->root, "folder of the files; else graph.toml's root, else its own folder")
+      ->type_name("DIR");
+  command->add_option("--set", request->sets, "override a key of the graph.toml")->type_name("KEY=VALUE");
+  command->add_flag("--overwrite", request->overwrite, "replace a dataset that is there");
+  command->add_flag("--keys", request->keys, "print every key of graph.toml with its default and meaning");
+  session.add_options(*command);
+  command->footer(
+      "Example:\n  sluice-prep import --config graph.toml --out data/papers\n"
+      "The smallest graph.toml:\n  [[edges]]\n  file = \"edges.csv\"      # columns src,dst of dense ids 0, 1, 2, ...");
+  command->callback([request, &session, &action] { action.run = [request, &session] { run(*request, session); }; });
+}
+
+}  // namespace sluice::cli

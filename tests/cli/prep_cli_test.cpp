@@ -1,0 +1,168 @@
+// sluice-prep as its users meet it: exit codes, JSON, help, and what a kill at any moment leaves.
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+#include <doctest/doctest.h>
+#include <sluice/random.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+using namespace sluice;
+using sluice::test::Outcome;
+using sluice::test::Process;
+using sluice::test::TempDir;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+Outcome prep(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), test::tool("sluice-prep"));
+  return test::run(arguments);
+}
+
+std::string sanitized() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return "yes";
+#else
+  return "";
+#endif
+}
+
+}  // namespace
+
+TEST_CASE("help and version go to stdout and say what to do") {
+  const Outcome help = prep({"--help"});
+  CHECK(help.code == 0);
+  CHECK(help.err.empty());
+  for (const char* part : {"import", "generate", "inspect", "verify", "Examples:", "Exit codes: 0 done, 2 usage"}) {
+    CHECK(help.out.find(part) != std::string::npos);
+  }
+  for (const char* command : {"import", "inspect", "verify"}) CHECK(prep({command, "--help"}).code == 0);
+  CHECK(prep({"generate", "rmat", "--help"}).out.find("--edge-factor") != std::string::npos);
+  CHECK(prep({"import", "--keys"}).out.find("[[edges]]") != std::string::npos);
+  CHECK(prep({"--version"}).out.find("sluice-prep ") == 0);
+}
+
+TEST_CASE("sluice-prep links no LibTorch") {
+  const Outcome libraries = test::run({"ldd", test::tool("sluice-prep")});
+  REQUIRE(libraries.code == 0);
+  CHECK(libraries.out.find("libstdc++") != std::string::npos);
+  CHECK(libraries.out.find("torch") == std::string::npos);
+  CHECK(libraries.out.find("libc10") == std::string::npos);
+}
+
+TEST_CASE("usage errors exit 2, on stderr, and as JSON when asked") {
+  const TempDir dir;
+  CHECK(prep({}).code == 2);
+  CHECK(prep({"frobnicate"}).code == 2);
+  CHECK(prep({"generate", "rmat"}).code == 2);
+  const Outcome range = prep({"generate", "rmat", "--scale", "99", "--out", dir / "x", "--json"});
+  CHECK(range.code == 2);
+  CHECK(range.err == "error: 'scale': 99 is outside 1 to 40 (from --scale)\n");
+  const json error = json::parse(range.out).at("error");
+  CHECK(error.at("code") == "usage");
+  CHECK(error.at("message") == "'scale': 99 is outside 1 to 40 (from --scale)");
+  CHECK(error.contains("hint"));
+  const Outcome memory = prep({"generate", "rmat", "--out", dir / "x", "--memory", "lots"});
+  CHECK(memory.code == 2);
+  CHECK(memory.err.find("'lots' is not a size") != std::string::npos);
+  CHECK(fs::is_empty(dir.path()));
+}
+
+TEST_CASE("generate, inspect and verify agree, in text and in JSON") {
+  const TempDir dir;
+  const std::string x = dir / "x";
+  const Outcome made = prep({"generate", "sbm", "--nodes", "2000", "--edges", "10000", "--features", "20", "--out", x, "--json"});
+  REQUIRE(made.code == 0);
+  const json generated = json::parse(made.out);
+  CHECK(generated.at("nodes") == 2000);
+  CHECK(generated.at("edges") == 10000);
+  for (const char* key : {"budget", "peak_rss", "peak_anonymous"}) CHECK(generated.at("memory").at(key) > 0);
+  CHECK(generated.at("seconds") > 0);
+
+  const json seen = json::parse(prep({"inspect", x, "--json"}).out);
+  CHECK(seen.at("nodes") == 2000);
+  CHECK(seen.at("node_types")[0].at("features")[0].at("dim") == 20);
+  CHECK(seen.at("relations")[0].at("mean_in_degree") == 5.0);
+  CHECK(seen.at("created_by") == "sluice-prep generate sbm --edges 10000 --features 20 --nodes 2000");
+  CHECK(prep({"inspect", x}).out.find("2,000 nodes, 10,000 edges") == 0);
+  CHECK(json::parse(prep({"verify", x, "--json"}).out).at("sound") == true);
+
+  CHECK(prep({"generate", "sbm", "--out", x}).code == 2);
+  CHECK(prep({"generate", "sbm", "--nodes", "100", "--edges", "50", "--out", x, "--overwrite"}).code == 0);
+  CHECK(json::parse(prep({"inspect", x, "--json"}).out).at("nodes") == 100);
+}
+
+TEST_CASE("a damaged dataset exits 3 and names the file; one too large for --memory exits 4") {
+  const TempDir dir;
+  const std::string x = dir / "x";
+  REQUIRE(prep({"generate", "sbm", "--nodes", "2000", "--edges", "10000", "--out", x}).code == 0);
+  const std::string file = x + "/nodes/node/features.bin";
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(12345).put('\x7f');
+  const Outcome damaged = prep({"verify", x});
+  CHECK(damaged.code == 3);
+  CHECK(damaged.err.find(file + " at byte 12288: the page does not match its checksum") != std::string::npos);
+  CHECK(prep({"inspect", dir / "nothing"}).code == 3);
+  const Outcome poor = prep({"generate", "sbm", "--edges", "9000000", "--out", dir / "y", "--memory", "32MiB"});
+  CHECK(poor.code == 4);
+  CHECK(poor.err.find("more for 'edges' do not fit") != std::string::npos);
+  CHECK(poor.err.find("raise --memory to at least") != std::string::npos);
+  CHECK_FALSE(fs::exists(dir / "y"));
+}
+
+TEST_CASE("Ctrl-C exits 130 and leaves nothing") {
+  const TempDir dir;
+  Process process({test::tool("sluice-prep"), "generate", "rmat", "--scale", "22", "--features", "256", "--out", dir / "x"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.signal(SIGINT);
+  const Outcome outcome = process.finish();
+  CHECK(outcome.code == 130);
+  CHECK(outcome.err.find("error: interrupted") != std::string::npos);
+  CHECK(fs::is_empty(dir.path()));
+}
+
+TEST_CASE("SIGKILL at 50 random moments leaves no dataset or a whole one, and the next run sweeps up") {
+  const TempDir dir;
+  std::ofstream edges(dir / "edges.csv");
+  edges << "src,dst\n";
+  for (std::uint64_t i = 0; i < 300'000; ++i) {
+    edges << RandomKey(1).below(20'000, 2 * i) << ',' << RandomKey(1).below(20'000, 2 * i + 1) << '\n';
+  }
+  edges.close();
+  dir.write("graph.toml", "[[nodes]]\ncount = 20000\n[[edges]]\nfile = \"edges.csv\"\nsource_column = \"src\"\ntarget_column = \"dst\"\n");
+  const std::string out = dir / "x";
+  const std::vector<std::string> import{test::tool("sluice-prep"), "import", "--config", dir / "graph.toml", "--out", out,
+                                        "--overwrite"};
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome whole = test::run(import);
+  REQUIRE(whole.code == 0);
+  const auto length = std::chrono::steady_clock::now() - begin;
+  fs::remove_all(out);
+
+  constexpr std::uint64_t kSeed = 3;
+  const int rounds = sanitized().empty() ? 50 : 5;
+  int killed = 0;
+  int finished = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Process process(import);
+    const double share = RandomKey(kSeed).uniform(static_cast<std::uint64_t>(round)) * 1.1;
+    std::this_thread::sleep_for(std::chrono::duration_cast<std::chrono::nanoseconds>(length * share));
+    process.signal(SIGKILL);
+    (process.finish().code == -SIGKILL ? killed : finished) += 1;
+    CAPTURE(round);
+    if (fs::exists(out)) REQUIRE(prep({"verify", out}).code == 0);
+  }
+  MESSAGE("seed " << kSeed << ": " << killed << " killed, " << finished << " had finished");
+  CHECK(killed > rounds / 2);
+  CHECK(prep({"verify", out}).code == (fs::exists(out) ? 0 : 3));
+  REQUIRE(test::run(import).code == 0);
+  CHECK(prep({"verify", out}).code == 0);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(dir.path())) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"edges.csv", "graph.toml", "x"});
+}
