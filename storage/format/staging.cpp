@@ -1,11 +1,11 @@
 #include "storage/format/staging.h"
 
 #include "storage/format/layout.h"
+#include "storage/io/file.h"
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstdio>
@@ -59,7 +59,6 @@ StagingDirectory::StagingDirectory(const fs::path& target, Overwrite overwrite)
     throw system_error(problem.value(), "cannot create the folder", target_.parent_path());
   check_target(target_, overwrite_);
   sweep_leftovers();
-
   create();
 }
 
@@ -73,9 +72,8 @@ void StagingDirectory::create() {
       throw system_error(errno, "cannot write to the folder", target_.parent_path());
     }
     path_ = name;
-    auto directory = File::open_read(path_);
-    if (!directory || ::flock(directory.value().fd(), LOCK_EX | LOCK_NB) != 0) continue;
-    lock_ = std::move(directory).value();
+    lock_ = DirectoryLock::try_lock(path_);
+    if (!lock_) continue;
     std::error_code problem;
     fs::permissions(path_, fs::perms(0755), problem);
     if (!problem) return;
@@ -97,10 +95,7 @@ void StagingDirectory::sweep_leftovers() {
   for (const auto& entry : fs::directory_iterator(target_.parent_path(), problem)) {
     const std::string name = entry.path().filename().string();
     if (name.compare(0, prefix.size(), prefix) != 0 || !entry.is_directory(problem)) continue;
-    const auto directory = File::open_read(entry.path());
-    const bool alive = directory.ok() && ::flock(directory.value().fd(), LOCK_EX | LOCK_NB) != 0;
-    if (alive) continue;
-    swept_.push_back(entry.path().string());
+    if (DirectoryLock::try_lock(entry.path())) swept_.push_back(entry.path().string());
   }
   for (const std::string& leftover : swept_) remove_quietly(leftover);
 }

@@ -5,9 +5,10 @@
 // Throws Error. Not thread-safe.
 #pragma once
 
-#include "storage/io/file.h"
+#include "storage/format/directory_lock.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ class StagingDirectory {
   std::filesystem::path target_;
   std::filesystem::path path_;
   Overwrite overwrite_;
-  File lock_;
+  std::optional<DirectoryLock> lock_;
   std::vector<std::string> swept_;
   bool committed_ = false;
 };
