@@ -1,6 +1,5 @@
 #include <sluice/dataset.h>
 
-#include "core/hash.h"
 #include "storage/feature/disk_store.h"
 #include "storage/feature/memory_store.h"
 #include "storage/format/data_file_reader.h"
@@ -46,7 +45,6 @@ struct Dataset::State {
   std::string path;
   DatasetOptions options;
   Manifest manifest;
-  std::uint64_t fingerprint = 0;
 
   const NodeTypeSchema& node_type(std::string_view name) const {
     if (const auto* node = manifest.schema.node_type(name)) return *node;
@@ -82,8 +80,6 @@ Dataset Dataset::open(const std::string& path, DatasetOptions options) {
   state->path = path;
   state->options = options;
   state->manifest = Manifest::load(path).or_throw();
-  const std::string text = state->manifest.to_text();
-  state->fingerprint = xxh3_64(std::as_bytes(std::span(text)));
   for (const auto& [file, entry] : state->manifest.files)
     (void)find_file(path, state->manifest, file).or_throw();
   return Dataset(std::move(state));
@@ -99,7 +95,7 @@ std::uint64_t Dataset::generation() const {
   return state_->manifest.generation;
 }
 std::uint64_t Dataset::fingerprint() const {
-  return state_->fingerprint;
+  return state_->manifest.checksum;
 }
 
 std::unique_ptr<FeatureStore> Dataset::features(std::string_view node_type,

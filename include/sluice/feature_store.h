@@ -36,6 +36,9 @@ class FeatureStore {
   /// @pre every row < schema().rows, out.size() == rows.size() * row_bytes()
   virtual Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) = 0;
 
+  /// The bytes of a row where the whole table is in RAM, else null. Thread-safe.
+  virtual const std::byte* resident_row(std::uint64_t /*row*/) const { return nullptr; }
+
   virtual FeatureStats stats() const = 0;
 };
 

@@ -24,7 +24,9 @@ add_library(sluice_flags INTERFACE)
 target_compile_options(sluice_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
                                               -Werror -ffp-contract=off -fno-omit-frame-pointer
                                               # g++ 12 sees overlaps in std::string that are not there (GCC bug 105651)
-                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                                              # libstdc++ 12's own stable_sort uses what it deprecates; clang says so
+                                              $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(SLUICE_SANITIZE)
   target_compile_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -O1 -g1)
   target_link_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE})

@@ -36,9 +36,14 @@ target_link_options(sluice_arrow_wheel INTERFACE -Wl,-rpath,${SLUICE_ARROW_DIR})
 if(SLUICE_TORCH)
   # find_package(Torch) demands a CUDA toolkit even for the CPU half, so the two libraries are named here.
   sluice_wheel_dir(SLUICE_TORCH_DIR torch include/torch/csrc/api/include/torch/torch.h)
+  # Only LibTorch's own headers: the wheel also carries a newer fmt, which would shadow the one that we link.
+  set(torch_headers ${PROJECT_BINARY_DIR}/libtorch)
+  file(MAKE_DIRECTORY ${torch_headers})
+  foreach(folder ATen c10 caffe2 torch)
+    file(CREATE_LINK ${SLUICE_TORCH_DIR}/include/${folder} ${torch_headers}/${folder} SYMBOLIC)
+  endforeach()
   add_library(sluice_libtorch INTERFACE)
-  target_include_directories(sluice_libtorch SYSTEM INTERFACE ${SLUICE_TORCH_DIR}/include
-                                                              ${SLUICE_TORCH_DIR}/include/torch/csrc/api/include)
+  target_include_directories(sluice_libtorch SYSTEM INTERFACE ${torch_headers} ${torch_headers}/torch/csrc/api/include)
   target_link_libraries(sluice_libtorch INTERFACE ${SLUICE_TORCH_DIR}/lib/libtorch_cpu.so ${SLUICE_TORCH_DIR}/lib/libc10.so)
   target_link_options(sluice_libtorch INTERFACE -Wl,-rpath,${SLUICE_TORCH_DIR}/lib)
 endif()

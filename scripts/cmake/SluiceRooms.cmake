@@ -37,3 +37,21 @@ function(sluice_bench name)
   target_link_libraries(bench_${name} PRIVATE sluice_flags ${ARG_LIBS})
   set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endfunction()
+
+# Compiles a target over one precompiled <torch/torch.h>, shared by all: parsing it takes 15 s a source otherwise. The
+# compiler takes it only with the flags it was made with, so executables are compiled as -fPIC too.
+function(sluice_use_torch_pch target)
+  if(NOT TARGET sluice_torch_pch)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/torch_pch.cpp
+                   CONTENT "// Holds the precompiled header that the LibTorch rooms share.\n")
+    add_library(sluice_torch_pch STATIC ${PROJECT_BINARY_DIR}/torch_pch.cpp)
+    target_link_libraries(sluice_torch_pch PUBLIC sluice_core sluice_libtorch PRIVATE sluice_flags)
+    target_precompile_headers(sluice_torch_pch PRIVATE <torch/torch.h>)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM sluice_torch_pch)
+endfunction()

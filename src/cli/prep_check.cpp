@@ -67,14 +67,16 @@ void run_verify(const std::string& dataset, PrepSession& session) {
     context.log.warn("{}/{} is not part of the dataset", dataset, stranger);
   }
   if (!report.problems.empty()) {
-    std::string all = fmt::format("{}: {} problems", dataset, report.problems.size());
+    std::string all = fmt::format("{}: {} problem{}", dataset, report.problems.size(), report.problems.size() == 1 ? "" : "s");
     constexpr std::size_t kShown = 50;
     for (std::size_t i = 0; i < std::min(kShown, report.problems.size()); ++i) all += "\n  " + report.problems[i];
     if (report.problems.size() > kShown) all += fmt::format("\n  and {} more", report.problems.size() - kShown);
     throw Error(ErrorCode::kData, all, "the dataset is damaged: restore it from a copy or prepare it again");
   }
   if (session.json()) {
-    Json object = {{"dataset", dataset}, {"sound", true}, {"files", report.files},
+    Json object = {{"dataset", dataset}, {"sound", true},
+                   {"nodes", report.nodes},
+                   {"edges", report.edges}, {"files", report.files},
                    {"bytes", {{"read", report.bytes}}}, {"strangers", report.strangers}};
     session.add_figures(object);
     print_json(object);

@@ -42,7 +42,7 @@ void run(const Request& request, PrepSession& session) {
   PrepContext& context = session.start();
   const Catalog<Generator> catalog = builtin_generators();
   Config config = Config::parse("", "");
-  std::string command = "sluice-prep generate " + request.name;
+  std::string command = "sluice-prep " SLUICE_VERSION " generate " + request.name;
   for (const auto& [key, value] : request.values) {
     if (value.empty()) continue;
     config.set(key + "=" + value, flag_of(key));

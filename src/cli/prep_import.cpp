@@ -61,6 +61,7 @@ void run(const Request& request, PrepSession& session) {
   options.root = resolve_root(spec, request.config, request.root);
   options.out = request.out;
   options.overwrite = request.overwrite ? Overwrite::kReplace : Overwrite::kRefuse;
+  options.created_by = "sluice-prep " SLUICE_VERSION " import --config " + request.config;
   const ImportReport report = import_dataset(std::move(spec), formats, options, context);
   if (!session.json()) {
     fmt::print("{}{}: {} {}\n", to_text(report), request.out, "done", session.figures_text());

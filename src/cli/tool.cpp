@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace sluice::cli {
 
@@ -41,8 +43,8 @@ int parse(CLI::App& app, int argc, char** argv) {
     return -1;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "error: {}\n  hint: run with --help\n", error.what());
-    return static_cast<int>(ErrorCode::kUsage);
+    const bool json = std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+    return print_error(json ? Output::kJson : Output::kText, Error(ErrorCode::kUsage, error.what(), "run with --help"));
   }
 }
 

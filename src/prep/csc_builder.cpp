@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kBlockEdges = std::size_t{1} << 21;  // edges held together as they come in
 constexpr std::uint64_t kRangeEdges = std::uint64_t{1}
                                       << 18;  // edges a target range aims at: sorts in cache
+constexpr std::uint64_t kRangeTargets = std::uint64_t{1} << 16;  // and targets at the most
 constexpr std::uint64_t kMaxRanges = 4096;
 
 // One edge as it is sorted. `Id` is the narrowest type for both node types' ids.
@@ -72,6 +73,8 @@ class Builder {
     return stats_.edges_read + (options_.self_loops == SelfLoops::kAdd ? num_targets_ : 0);
   }
 
+  std::uint64_t edge_bytes() const { return sizeof(Edge<Id>) + (options_.edge_ids ? 8 : 0); }
+
   void charge_more(std::uint64_t bytes) {
     if (writer_.ledger() == nullptr) return;
     if (charge_.bytes() == 0) {
@@ -118,7 +121,7 @@ class Builder {
 
   void push(std::uint64_t source, std::uint64_t target, std::uint64_t id) {
     if (blocks_.empty() || blocks_.back().edges.size() == kBlockEdges) {
-      charge_more(kBlockEdges * (sizeof(Edge<Id>) + (options_.edge_ids ? 8 : 0)));
+      charge_more(kBlockEdges * edge_bytes());
       Block<Id>& block = blocks_.emplace_back();
       block.edges.reserve(kBlockEdges);
       if (options_.edge_ids) block.ids.reserve(kBlockEdges);
@@ -131,10 +134,12 @@ class Builder {
   // Stable radix partition by target range: within a range edges stay in input order, whatever the
   // threads.
   void partition() {
-    const std::uint64_t wanted = std::clamp<std::uint64_t>(total_ / kRangeEdges, 1, kMaxRanges);
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(
+        std::max(total_ / kRangeEdges, num_targets_ / kRangeTargets), 1, kMaxRanges);
     while ((std::max<std::uint64_t>(num_targets_, 1) - 1) >> shift_ >= wanted) ++shift_;
     num_ranges_ = num_targets_ == 0 ? 0 : ((num_targets_ - 1) >> shift_) + 1;
 
+    charge_more(blocks_.size() * (num_ranges_ + 1) * sizeof(std::uint64_t));
     std::vector<std::vector<std::uint64_t>> next(blocks_.size(),
                                                  std::vector<std::uint64_t>(num_ranges_ + 1, 0));
     arena_.for_each(blocks_.size(), [&](std::size_t b) {
@@ -149,7 +154,7 @@ class Builder {
     }
     range_begin_[num_ranges_] = sum;
 
-    charge_more(total_ * (sizeof(Edge<Id>) + (options_.edge_ids ? 8 : 0)));
+    charge_more(total_ * edge_bytes());
     sorted_.resize(total_);
     if (options_.edge_ids) sorted_ids_.resize(total_);
     arena_.for_each(blocks_.size(), [&](std::size_t b) {
@@ -160,9 +165,9 @@ class Builder {
         sorted_[to] = block.edges[i];
         if (options_.edge_ids) sorted_ids_[to] = block.ids[i];
       }
-      block = {};
     });
     blocks_.clear();
+    if (writer_.ledger() != nullptr && total_ != 0) charge_.resize(total_ * edge_bytes()).or_throw();
     throw_if_interrupted();
   }
 
@@ -241,6 +246,17 @@ class Builder {
     if (!out.ids.empty()) out.ids.resize(to);
   }
 
+  // What the ranges take while they are converted and written: counters a target; an edge's neighbour and id, wide
+  // and narrow; and the order in which duplicates are looked for.
+  Charge charge_outputs(std::uint64_t first, std::uint64_t last) const {
+    if (writer_.ledger() == nullptr) return {};
+    const std::uint64_t targets = std::min(num_targets_, last << shift_) - (first << shift_);
+    const std::uint64_t loops = options_.self_loops == SelfLoops::kAdd ? targets : 0;
+    const std::uint64_t edges = range_begin_[last] - range_begin_[first] + loops;
+    const std::uint64_t an_edge = 12 + (options_.edge_ids ? 12u : 0u) + (options_.duplicates == Duplicates::kKeep ? 0u : 5u);
+    return writer_.ledger()->charge("edges", targets * 16 + edges * an_edge).or_throw();
+  }
+
   // Converts a few ranges at a time in parallel and appends them in order, so that the output is
   // never held whole.
   void write_ranges() {
@@ -257,6 +273,7 @@ class Builder {
     for (std::uint64_t range = 0; range < num_ranges_; range += wave) {
       throw_if_interrupted();
       const std::uint64_t count = std::min(wave, num_ranges_ - range);
+      const Charge outputs_charge = charge_outputs(range, range + count);
       std::vector<RangeOutput> outputs(count);
       arena_.for_each(count, [&](std::size_t i) { outputs[i] = convert(range + i); });
       for (RangeOutput& output : outputs) {

@@ -1,9 +1,9 @@
 // build_csc: an edge stream becomes a relation's CSC files (offsets, neighbours, edge ids), stable
 // in input order.
 //
-// The output depends on the input alone: not on threads, not on memory. Edges are held in RAM, 8
-// bytes each when both types have fewer than 2^32 nodes, else 16, and refused (kResource) when they
-// do not fit the ledger.
+// The output depends on the input alone: not on threads, not on memory. Edges are held in RAM,
+// 8 bytes each when both types have fewer than 2^32 nodes, else 16, plus 8 with edge ids, twice over
+// while they are sorted; all of it is charged, and what does not fit is refused (kResource).
 #pragma once
 
 #include "core/threads.h"

@@ -18,37 +18,39 @@ std::array<Part, 3> parts_of(const SplitIds& ids) {
   return {Part{"train", &ids.train}, Part{"valid", &ids.valid}, Part{"test", &ids.test}};
 }
 
-void check_split(const std::string& name, std::uint64_t count, const SplitIds& ids) {
+[[noreturn]] void report_twice(const std::string& name, std::uint64_t id, const SplitIds& ids) {
+  std::string where;
+  for (const auto& [part, part_ids] : parts_of(ids)) {
+    const auto times = std::count(part_ids->begin(), part_ids->end(), id);
+    for (std::ptrdiff_t i = 0; i < times; ++i) where += (where.empty() ? "in " : " and in ") + std::string(part);
+  }
+  throw Error(ErrorCode::kData,
+              fmt::format("split '{}': node {} stands twice, {}", name, id, where),
+              "each node may be in one part, once");
+}
+
+void check_split(const std::string& name,
+                 std::uint64_t count,
+                 const SplitIds& ids,
+                 MemoryLedger* ledger) {
   if (ids.train.empty()) {
     throw Error(ErrorCode::kData,
                 fmt::format("split '{}': the train part is empty", name),
                 "give at least one training node");
   }
-  std::vector<std::pair<std::uint64_t, const char*>> all;
+  Charge charge;
+  if (ledger != nullptr) charge = ledger->charge("split check", count / 8 + 8).or_throw();
+  std::vector<bool> seen(count, false);
   for (const auto& [part, part_ids] : parts_of(ids)) {
     for (const std::uint64_t id : *part_ids) {
       if (id >= count) {
         throw Error(ErrorCode::kData,
-                    fmt::format("split '{}', part {}: node {} is not below the node count, {}",
-                                name,
-                                part,
-                                id,
-                                count),
+                    fmt::format("split '{}', part {}: node {} is not below the node count, {}", name, part, id, count),
                     "ids run from 0 to count - 1");
       }
-      all.emplace_back(id, part);
+      if (seen[id]) report_twice(name, id, ids);
+      seen[id] = true;
     }
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i].first != all[i - 1].first) continue;
-    throw Error(ErrorCode::kData,
-                fmt::format("split '{}': node {} stands twice, in {} and in {}",
-                            name,
-                            all[i].first,
-                            all[i - 1].second,
-                            all[i].second),
-                "each node may be in one part, once");
   }
 }
 
@@ -101,8 +103,9 @@ void write_split(DatasetWriter& writer,
                  const std::string& name,
                  const std::string& node_type,
                  std::uint64_t count,
-                 const SplitIds& ids) {
-  check_split(name, count, ids);
+                 SplitIds ids) {
+  check_split(name, count, ids, writer.ledger());
+  for (std::vector<std::uint64_t>* part : {&ids.train, &ids.valid, &ids.test}) std::sort(part->begin(), part->end());
   for (const auto& [part, part_ids] : parts_of(ids)) {
     writer.write(split_path(name, part), std::span<const std::uint64_t>(*part_ids));
   }

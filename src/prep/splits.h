@@ -25,11 +25,12 @@ SplitIds draw_split(std::vector<std::uint64_t> candidates,
                     RandomKey key);
 
 /// Checks a split (ids below `count`, no id twice, no id in two parts, train not empty) and writes
-/// it as u64 ids; adds it to the schema. Throws Error(kData) naming split, part and id.
+/// each part as ascending u64 ids; adds it to the schema. Throws Error(kData) naming split, part and
+/// id. The ids' own memory is the caller's to charge.
 void write_split(DatasetWriter& writer,
                  const std::string& name,
                  const std::string& node_type,
                  std::uint64_t count,
-                 const SplitIds& ids);
+                 SplitIds ids);
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// Where names meet types, for the rooms without LibTorch: one line an entry. An explicit function a kind of entry, no
-// static initialisers. A newcomer adds one line to core.cpp.
+// Where names meet types, for the rooms without LibTorch: one line an entry. An explicit function a
+// kind of entry, no static initialisers. A newcomer adds one line to core.cpp.
 #pragma once
 
 #include "prep/generate/generator.h"

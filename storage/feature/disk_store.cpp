@@ -41,6 +41,8 @@ std::unique_ptr<DiskFeatureStore> DiskFeatureStore::open(const std::filesystem::
   IoEngineOptions engine_options;
   engine_options.kind = engine_kind(store_options.io);
   IoEngineChoice choice = make_io_engine(engine_options).or_throw();
+  store->ledger_ = options.ledger;
+  store->engine_reason_ = choice.reason;
   store->reader_ = std::make_unique<BlockReader>(std::move(choice.engine));
   auto file = std::make_shared<const File>(File::open_read(root / path, Direct::kAuto).or_throw());
   store->file_ = store->reader_->attach(std::move(file), store->sums_.page_sums).or_throw();
@@ -61,20 +63,34 @@ Result<void> DiskFeatureStore::gather(std::span<const std::uint64_t> rows,
   stats_.rows += rows.size();
   stats_.bytes_useful += rows.size() * layout_.row_bytes;
   if (layout_.row_bytes == 0) return {};
+  if (auto sorted = sort_wanted(rows); !sorted) return sorted;
+  for (std::size_t done = 0; done < wanted_.size();) {
+    const std::size_t end = plan_wave(done);
+    auto read = reader_->read(reads_, [&](std::size_t i) {
+      deliver(reads_[i], runs_[i], out);
+      ++stats_.requests;
+      stats_.bytes_read += reads_[i].length;
+    });
+    if (!read) return read;
+    done = end;
+  }
+  return {};
+}
+
+Result<void> DiskFeatureStore::sort_wanted(std::span<const std::uint64_t> rows) {
   wanted_.clear();
-  wanted_.reserve(rows.size());
+  if (rows.size() > wanted_.capacity()) {
+    if (ledger_ != nullptr) {
+      auto charge = ledger_->charge("feature staging", rows.size() * sizeof(Wanted));
+      if (!charge) return std::move(charge).error();
+      wanted_charge_ = std::move(charge).value();
+    }
+    wanted_.reserve(rows.size());
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) wanted_.push_back({rows[i], i});
   std::sort(wanted_.begin(), wanted_.end(), [](const Wanted& a, const Wanted& b) {
     return a.row != b.row ? a.row < b.row : a.position < b.position;
   });
-  for (std::size_t done = 0; done < wanted_.size();) {
-    const std::size_t end = plan_wave(done);
-    auto read = reader_->read(reads_, [&](std::size_t i) { deliver(reads_[i], runs_[i], out); });
-    if (!read) return read;
-    stats_.requests += reads_.size();
-    for (const BlockRead& request : reads_) stats_.bytes_read += request.length;
-    done = end;
-  }
   return {};
 }
 

@@ -34,6 +34,10 @@ class DiskFeatureStore final : public FeatureStore {
   Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) override;
   FeatureStats stats() const override { return stats_; }
   const IoStats& io_stats() const { return reader_->stats(); }
+  /// "io_uring" or "pread".
+  std::string_view engine_name() const { return reader_->engine().name(); }
+  /// Why this engine: for the log.
+  const std::string& engine_reason() const { return engine_reason_; }
 
  private:
   // One request and the rows it brings: wanted_[first_row, last_row).
@@ -46,6 +50,7 @@ class DiskFeatureStore final : public FeatureStore {
     std::size_t position;  // in the caller's order
   };
 
+  Result<void> sort_wanted(std::span<const std::uint64_t> rows);
   std::size_t plan_wave(std::size_t first_wanted);
   void deliver(const BlockRead& read, const Run& run, std::span<std::byte> out);
 
@@ -53,9 +58,12 @@ class DiskFeatureStore final : public FeatureStore {
   FeatureLayout layout_;
   ChecksumFile sums_;
   std::unique_ptr<BlockReader> reader_;
+  std::string engine_reason_;
   FileSlot file_{};
   BufferSlot buffer_slot_{};
   std::shared_ptr<AlignedBuffer> buffer_;
+  MemoryLedger* ledger_ = nullptr;
+  Charge wanted_charge_;
   std::vector<Wanted> wanted_;  // reused between calls
   std::vector<BlockRead> reads_;
   std::vector<Run> runs_;

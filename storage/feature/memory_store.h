@@ -28,6 +28,9 @@ class MemoryFeatureStore final : public FeatureStore {
   std::size_t row_bytes() const override { return layout_.row_bytes; }
   std::string_view placement() const override { return "memory"; }
   Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) override;
+  const std::byte* resident_row(std::uint64_t row) const override {
+    return table_.raw().data() + layout_.offset_of(row);
+  }
   FeatureStats stats() const override { return stats_; }
 
  private:

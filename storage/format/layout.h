@@ -16,6 +16,9 @@ inline constexpr int kFormatVersion = 1;
 inline constexpr const char* kManifestName = "manifest.json";
 inline constexpr std::uint64_t kSumBlockBytes = 1024 * 1024;  ///< bytes under one 64-bit checksum
 
+/// Elements a feature row may have: its bytes fit 32 bits with room to spare.
+inline constexpr std::uint32_t kMaxFeatureDim = 1u << 24;
+
 /// How rows of a fixed width lie in a file of 4 KiB pages.
 struct FeatureLayout {
   DType dtype = DType::kF32;
@@ -48,9 +51,8 @@ std::string relation_path(const RelationSchema& relation, const std::string& fil
 std::string split_path(const std::string& split, const std::string& part);
 std::string sum_path(const std::string& file);
 
-/// A name that is safe as a folder and unambiguous in a relation's key: letters, digits, '_', '-',
-/// '.', and neither
-/// "__" nor a leading '.'. Returns what is wrong, or an empty text.
+/// A name that is safe as a folder and unambiguous in a relation's key: letters, digits, '_', '-', '.', but neither
+/// "__" nor "..", no '_' at either end and no leading '.'. Returns what is wrong, or an empty text.
 std::string name_problem(const std::string& name);
 
 }  // namespace sluice

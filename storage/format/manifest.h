@@ -25,6 +25,7 @@ struct Manifest {
   int version = kFormatVersion;
   std::uint64_t generation = 1;  ///< grows by one with each change to the dataset
   std::string created_by;        ///< tool, version and command, for people
+  std::uint64_t checksum = 0;    ///< of the text this was read from; 0 for one that was not read
   GraphSchema schema;
   std::map<std::string, FileEntry> files;  ///< by path
 

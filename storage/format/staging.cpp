@@ -73,7 +73,10 @@ void StagingDirectory::create() {
     }
     path_ = name;
     lock_ = DirectoryLock::try_lock(path_);
-    if (!lock_) continue;
+    if (!lock_) {
+      remove_quietly(path_);
+      continue;
+    }
     std::error_code problem;
     fs::permissions(path_, fs::perms(0755), problem);
     if (!problem) return;
@@ -95,9 +98,12 @@ void StagingDirectory::sweep_leftovers() {
   for (const auto& entry : fs::directory_iterator(target_.parent_path(), problem)) {
     const std::string name = entry.path().filename().string();
     if (name.compare(0, prefix.size(), prefix) != 0 || !entry.is_directory(problem)) continue;
-    if (DirectoryLock::try_lock(entry.path())) swept_.push_back(entry.path().string());
+    // Held until it is gone, so that nobody takes it for their own meanwhile.
+    const auto lock = DirectoryLock::try_lock(entry.path());
+    if (!lock) continue;
+    remove_quietly(entry.path());
+    swept_.push_back(entry.path().string());
   }
-  for (const std::string& leftover : swept_) remove_quietly(leftover);
 }
 
 void StagingDirectory::remove_quietly(const fs::path& path) noexcept {
@@ -109,9 +115,18 @@ void StagingDirectory::commit() {
   sync_tree(path_);
   const bool replace = overwrite_ == Overwrite::kReplace && fs::exists(target_);
   const unsigned flags = replace ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) {
+  int status = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), flags);
+  // Some network file systems know no flags. A plain rename never replaces a directory that has something in it.
+  if (status != 0 && errno == EINVAL && !replace) status = ::rename(path_.c_str(), target_.c_str());
+  if (status != 0) {
     const int reason = errno;
-    if (reason == EEXIST) {
+    if (reason == EINVAL) {
+      throw Error(ErrorCode::kIo,
+                  "this file system cannot exchange two directories in one step",
+                  "remove the old dataset yourself, or write to another --out",
+                  Place{target_.string(), -1, -1, -1});
+    }
+    if (reason == EEXIST || reason == ENOTEMPTY) {
       throw Error(ErrorCode::kUsage,
                   "the output came into being meanwhile",
                   "choose another --out",

@@ -1,4 +1,5 @@
-// CsvReader against a plain reading of the same text: line ends, quotes, blocks of any size, any number of threads.
+// CsvReader against a plain reading of the same text: line ends, quotes, blocks of any size, any
+// number of threads.
 #include "import_support.h"
 
 #include <sluice/random.h>
@@ -19,16 +20,21 @@ struct CsvText {
   MemoryLedger ledger;
   TableFormats formats = table_formats();
 
-  std::unique_ptr<TableReader> open(const std::string& name, std::string_view text, ThreadArena& arena,
-                                    const std::string& block = "2MiB", const std::string& delimiter = "") {
+  std::unique_ptr<TableReader> open(const std::string& name,
+                                    std::string_view text,
+                                    ThreadArena& arena,
+                                    const std::string& block = "2MiB",
+                                    const std::string& delimiter = "") {
     TableOptions options;
     options["csv"] = formats.catalog().make_options("csv");
-    Config::parse(fmt::format("block = '{}'\ndelimiter = '{}'", block, delimiter), "test").bind_to(*options["csv"]);
+    Config::parse(fmt::format("block = '{}'\ndelimiter = '{}'", block, delimiter), "test")
+        .bind_to(*options["csv"]);
     return formats.open({dir.write(name, text), &ledger, &arena}, "auto", options);
   }
 
   std::vector<Row> read(TableReader& reader) {
-    reader.select({{"text", ColumnType::kText}, {"number", ColumnType::kInteger, EmptyCell::kMissing}});
+    reader.select(
+        {{"text", ColumnType::kText}, {"number", ColumnType::kInteger, EmptyCell::kMissing}});
     std::vector<Row> rows;
     for (TableChunk chunk; reader.next(chunk);) {
       CHECK(chunk.first_row == rows.size());
@@ -42,7 +48,8 @@ struct CsvText {
 
 }  // namespace
 
-TEST_CASE("CSV: byte-order mark, CRLF, quotes, blank lines, missing numbers, no line end at the end") {
+TEST_CASE(
+    "CSV: byte-order mark, CRLF, quotes, blank lines, missing numbers, no line end at the end") {
   CsvText csv;
   ThreadArena arena(2);
   const auto reader = csv.open("a.csv",
@@ -55,7 +62,8 @@ TEST_CASE("CSV: byte-order mark, CRLF, quotes, blank lines, missing numbers, no 
                                arena);
   REQUIRE(reader->columns().size() == 3);
   CHECK(reader->columns()[0].name == "number");
-  CHECK(csv.read(*reader) == std::vector<Row>{{1, "plain"}, {INT64_MIN, "a, \"b\""}, {-1, ""}, {7, "\xc3\xa9"}});
+  CHECK(csv.read(*reader) ==
+        std::vector<Row>{{1, "plain"}, {INT64_MIN, "a, \"b\""}, {-1, ""}, {7, "\xc3\xa9"}});
 }
 
 TEST_CASE("CSV: tabs in .tsv, a delimiter by option") {
@@ -87,7 +95,8 @@ TEST_CASE("CSV: the same rows for every block size and number of threads") {
   std::string text = "number,text\n";
   std::vector<Row> expected;
   for (std::uint64_t i = 0; i < 20'000; ++i) {
-    const Row row{static_cast<std::int64_t>(key.draw(2 * i)) >> (i % 60), std::string(key.below(30, 2 * i + 1), 'x')};
+    const Row row{static_cast<std::int64_t>(key.draw(2 * i)) >> (i % 60),
+                  std::string(key.below(30, 2 * i + 1), 'x')};
     text += fmt::format("{},{}{}", row.number, row.text, i % 3 == 0 ? "\r\n" : "\n");
     if (i % 17 == 0) text += "\n";
     expected.push_back(row);
@@ -150,14 +159,23 @@ TEST_CASE("CSV: memory is charged, bounded, given back, and refused by name") {
     CHECK(csv.ledger.peak() < 2 * kMiB);
   }
   CHECK(csv.ledger.used() == 0);
-  MemoryLedger small(300 * kKiB, "--memory");
-  const auto reader = csv.formats.open({csv.dir / "a.csv", &small, &arena}, "auto", [&] {
+  for (std::uint64_t budget = 64 * kKiB; budget < kMiB;
+       budget += 20 * kKiB) {  // no budget makes Arrow abort
+    CAPTURE(budget);
+    MemoryLedger small(budget, "--memory");
     TableOptions options;
     options["csv"] = csv.formats.catalog().make_options("csv");
     Config::parse("block = '64KiB'", "test").bind_to(*options["csv"]);
-    return options;
-  }());
-  const Error error = expect_error([&] { csv.read(*reader); });
-  CHECK(error.code() == ErrorCode::kResource);
-  CHECK(error.message().find("arrow") != std::string::npos);
+    try {
+      const auto rows =
+          csv.read(*csv.formats.open({csv.dir / "a.csv", &small, &arena}, "auto", options));
+      CHECK(rows.size() == 500'000);
+      CHECK(budget > 300 * kKiB);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kResource);
+      CHECK(error.message().find(budget < 192 * kKiB ? "'csv text'" : "'arrow'") !=
+            std::string::npos);
+    }
+    CHECK(small.used() == 0);
+  }
 }

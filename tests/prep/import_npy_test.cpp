@@ -54,10 +54,12 @@ TEST_CASE("npy: every dtype reads as the numbers it holds") {
   CHECK(file.reals(npy_of<std::uint8_t>("|b1", {0, 1, 1})) == std::vector<double>{0, 1, 1});
   CHECK(file.reals(npy_of<std::int32_t>("<i4", {0, -1, 100})) == std::vector<double>{0, -1, 100});
   CHECK(file.reals(npy_of<std::int64_t>("<i8", {0, -1, 100})) == std::vector<double>{0, -1, 100});
-  CHECK(file.reals(npy_of<std::uint32_t>("<u4", {0, 1, 4'000'000'000u})) == std::vector<double>{0, 1, 4e9});
+  CHECK(file.reals(npy_of<std::uint32_t>("<u4", {0, 1, 4'000'000'000u})) ==
+        std::vector<double>{0, 1, 4e9});
   CHECK(file.reals(npy_of<std::uint64_t>("<u8", {0, 1, 100})) == numbers);
-  CHECK(file.reals(npy_of<std::uint16_t>("<f2", {0x0000, 0x3c00, 0xc000, 0x0001, 0x7bff, 0x7c00})) ==
-        std::vector<double>{0, 1, -2, 0x1p-24, 65504, std::numeric_limits<double>::infinity()});
+  CHECK(
+      file.reals(npy_of<std::uint16_t>("<f2", {0x0000, 0x3c00, 0xc000, 0x0001, 0x7bff, 0x7c00})) ==
+      std::vector<double>{0, 1, -2, 0x1p-24, 65504, std::numeric_limits<double>::infinity()});
 }
 
 TEST_CASE("npy: Fortran order is turned, in one chunk or many") {
@@ -81,7 +83,7 @@ TEST_CASE("npy: Fortran order is turned, in one chunk or many") {
 TEST_CASE("npy: versions 2 and 3, keys in any order, no rows") {
   NpyFile file;
   const std::string header = "{\"shape\": (1,), 'fortran_order': False, 'descr': '<i4'}  \n";
-  for (const char version : {2, 3}) {
+  for (const char version : {'\x02', '\x03'}) {
     std::string bytes = "\x93NUMPY";
     bytes += {version, 0, static_cast<char>(header.size()), 0, 0, 0};
     CHECK(file.reals(bytes + header + std::string("\x2a\0\0\0", 4)) == std::vector<double>{42});
@@ -111,12 +113,14 @@ TEST_CASE("npy: headers that lie") {
   CHECK(file.fault(good.substr(0, 11)) == "ends within its header");
   CHECK(file.fault(good.substr(0, 60)) == "ends within its header");
   CHECK(file.fault(std::string("\x93NUMPY\x04\x00\x10\x00", 10)) == "is of .npy version 4.0");
-  CHECK(file.fault(std::string("\x93NUMPY\x02\x00\xff\xff\xff\x7f", 12)) == "its header claims 2147483647 bytes");
+  CHECK(file.fault(std::string("\x93NUMPY\x02\x00\xff\xff\xff\x7f", 12)) ==
+        "its header claims 2147483647 bytes");
   CHECK(file.fault(good.substr(0, good.size() - 1)) ==
         "the shape (2, 3) of '<f4' asks for 152 bytes, the file has 151");
   CHECK(file.fault(good + "x") == "the shape (2, 3) of '<f4' asks for 152 bytes, the file has 153");
   CHECK(file.fault(npy("<f4", "(99999999999999999, 99999999999999999)", "")) ==
-        "the shape (99999999999999999, 99999999999999999) of '<f4' asks for far too many bytes, the file has 128");
+        "the shape (99999999999999999, 99999999999999999) of '<f4' asks for far too many bytes, "
+        "the file has 128");
   CHECK(file.fault(npy("<f4", "(9999999999999999999,)", "")) ==
         "the header is not a dictionary of descr, fortran_order and shape");
   CHECK(file.fault(npy(">f4", "(1,)", "xxxx")) == "is big-endian ('>f4')");
@@ -129,7 +133,8 @@ TEST_CASE("npy: headers that lie") {
   CHECK(file.fault(npy("<f4", "(1, 1, 1)", "xxxx")) == "has 3 dimensions");
   for (const char* shape : {"(-1,)", "(1", "1", "(1,,)", "(1 1)", "'a'", "(1,)}, {"}) {
     CAPTURE(shape);
-    CHECK(file.fault(npy("<f4", shape, "xxxx")) == "the header is not a dictionary of descr, fortran_order and shape");
+    CHECK(file.fault(npy("<f4", shape, "xxxx")) ==
+          "the header is not a dictionary of descr, fortran_order and shape");
   }
   CHECK(file.fault(npy("<f4', 'descr': '<f4", "(1,)", "xxxx")) ==
         "the header is not a dictionary of descr, fortran_order and shape");

@@ -21,9 +21,12 @@
 namespace sluice::test {
 
 /// The bytes of an .npy file of version 1. @param shape as Python writes it: "(3, 2)"
-inline std::string npy(const std::string& descr, const std::string& shape, std::string_view data,
+inline std::string npy(const std::string& descr,
+                       const std::string& shape,
+                       std::string_view data,
                        const char* fortran = "False") {
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr, fortran, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr, fortran, shape);
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string file = "\x93NUMPY";
@@ -51,14 +54,17 @@ struct ImportFolder {
   int threads = 2;
   std::uint64_t budget = MemoryLedger::kUnlimited;
 
-  void write(const std::string& name, std::string_view text) const { dir.write("raw/" + name, text); }
+  void write(const std::string& name, std::string_view text) const {
+    dir.write("raw/" + name, text);
+  }
   std::filesystem::path out() const { return dir / "out/graph"; }
 
   /// Imports raw/ as the text of a graph.toml says.
   ImportReport run(const std::string& toml, Overwrite overwrite = Overwrite::kRefuse) const {
     return run_into(toml, out(), overwrite);
   }
-  ImportReport run_into(const std::string& toml, const std::filesystem::path& out,
+  ImportReport run_into(const std::string& toml,
+                        const std::filesystem::path& out,
                         Overwrite overwrite = Overwrite::kRefuse) const {
     const TableFormats formats = table_formats();
     GraphSpec spec(formats);
@@ -77,7 +83,8 @@ struct ImportFolder {
   std::vector<std::string> leftovers() const {
     std::vector<std::string> names;
     if (!std::filesystem::exists(dir / "out")) return names;
-    for (const auto& entry : std::filesystem::directory_iterator(dir / "out")) names.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(dir / "out"))
+      names.push_back(entry.path().filename());
     return names;
   }
 };
@@ -86,7 +93,8 @@ struct ImportFolder {
 inline std::string as_text(const Error& error, const ImportFolder& folder) {
   std::string text = fmt::format("{}|{}|{}", to_string(error.code()), error.what(), error.hint());
   const std::string root = folder.dir.path().string();
-  for (auto at = text.find(root); at != std::string::npos; at = text.find(root)) text.replace(at, root.size(), "ROOT");
+  for (auto at = text.find(root); at != std::string::npos; at = text.find(root))
+    text.replace(at, root.size(), "ROOT");
   return text;
 }
 
@@ -100,7 +108,8 @@ inline std::vector<std::vector<std::uint64_t>> in_edges(std::uint64_t nodes, con
 }
 
 /// The same from a dataset.
-inline std::vector<std::vector<std::uint64_t>> in_edges(const Dataset& dataset, const std::string& relation) {
+inline std::vector<std::vector<std::uint64_t>> in_edges(const Dataset& dataset,
+                                                        const std::string& relation) {
   const auto topology = dataset.topology(relation);
   const CscView& view = *topology->resident();
   std::vector<std::vector<std::uint64_t>> lists(topology->num_targets());
@@ -113,14 +122,18 @@ inline std::vector<std::vector<std::uint64_t>> in_edges(const Dataset& dataset, 
 }
 
 /// A feature file's rows, read by the documented layout and nothing else.
-inline std::vector<float> stored_f32_rows(const std::filesystem::path& dataset, const std::string& type,
-                                          std::size_t rows, std::size_t dim) {
+inline std::vector<float> stored_f32_rows(const std::filesystem::path& dataset,
+                                          const std::string& type,
+                                          std::size_t rows,
+                                          std::size_t dim) {
   const std::string file = read_all(dataset / "nodes" / type / "features.bin");
-  const std::size_t row_bytes = dim * sizeof(float), per_page = row_bytes > 4096 ? 0 : 4096 / row_bytes;
+  const std::size_t row_bytes = dim * sizeof(float),
+                    per_page = row_bytes > 4096 ? 0 : 4096 / row_bytes;
   const bool paged = per_page != 0 && (4096 - per_page * row_bytes) * 8 <= 4096;
   std::vector<float> values(rows * dim);
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t at = paged ? row / per_page * 4096 + row % per_page * row_bytes : row * row_bytes;
+    const std::size_t at =
+        paged ? row / per_page * 4096 + row % per_page * row_bytes : row * row_bytes;
     std::memcpy(&values[row * dim], file.data() + at, row_bytes);
   }
   return values;

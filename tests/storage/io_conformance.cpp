@@ -66,8 +66,8 @@ void on_every_engine(const KnownFile& file, const std::function<void(Attached&)>
 }  // namespace
 
 TEST_CASE("engines read the right bytes and never take more than their depth") {
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", kPages * kPageBytes);
+  const TempDir dir;
+  const KnownFile file(dir / "f", kPages * kPageBytes);
   on_every_engine(file, [&](Attached& attached) {
     IoEngine& engine = *attached.engine;
     CHECK(engine.depth() == 32);
@@ -90,9 +90,9 @@ TEST_CASE("engines read the right bytes and never take more than their depth") {
 }
 
 TEST_CASE("engines report the end of the file as a short read, then as nothing") {
-  const ScratchFolder folder;
+  const TempDir dir;
   constexpr std::size_t kTail = 1000;
-  const KnownFile file(folder / "f", 3 * kPageBytes + kTail);
+  const KnownFile file(dir / "f", 3 * kPageBytes + kTail);
   on_every_engine(file, [&](Attached& attached) {
     const std::vector<IoRequest> requests{
         {attached.file, attached.slot, 4 * kPageBytes, 0, 0, 1},
@@ -108,8 +108,8 @@ TEST_CASE("engines report the end of the file as a short read, then as nothing")
 }
 
 TEST_CASE("reaping nothing returns at once, and a passed deadline is no error") {
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", kPages * kPageBytes);
+  const TempDir dir;
+  const KnownFile file(dir / "f", kPages * kPageBytes);
   on_every_engine(file, [&](Attached& attached) {
     std::vector<IoCompletion> out(4);
     const auto begin = Clock::now();
@@ -125,8 +125,8 @@ TEST_CASE("reaping nothing returns at once, and a passed deadline is no error") 
 }
 
 TEST_CASE("an engine destroyed with requests in flight gives its buffers back and does not hang") {
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", kPages * kPageBytes);
+  const TempDir dir;
+  const KnownFile file(dir / "f", kPages * kPageBytes);
   on_every_engine(file, [&](Attached& attached) {
     CHECK(attached.engine->submit(all_pages(attached)).or_throw() > 0);
     const auto begin = Clock::now();
@@ -137,8 +137,8 @@ TEST_CASE("an engine destroyed with requests in flight gives its buffers back an
 }
 
 TEST_CASE("an engine changes threads when nothing is in flight") {
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", kPages * kPageBytes);
+  const TempDir dir;
+  const KnownFile file(dir / "f", kPages * kPageBytes);
   on_every_engine(file, [&](Attached& attached) {
     for (int round = 0; round < 3; ++round) {
       std::memset(attached.buffer->data(), 0, attached.buffer->size());
@@ -155,8 +155,8 @@ TEST_CASE("an engine changes threads when nothing is in flight") {
 }
 
 TEST_CASE("many files and buffers, more than the kernel's tables hold") {
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", 4 * kPageBytes);
+  const TempDir dir;
+  const KnownFile file(dir / "f", 4 * kPageBytes);
   for (const EngineFactory& factory : engine_factories()) {
     INFO(factory.name);
     const auto engine = factory.make();

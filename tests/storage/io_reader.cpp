@@ -16,8 +16,8 @@ bool contains(const std::string& text, std::string_view part) {
 }
 
 struct Fixture {
-  ScratchFolder folder;
-  KnownFile file{folder / "f.bin", kPages* kPageBytes};
+  TempDir dir;
+  KnownFile file{dir / "f.bin", kPages* kPageBytes};
   std::shared_ptr<AlignedBuffer> buffer = make_buffer(kPages * kPageBytes);
 
   /// The whole file in reads of `pages` pages.
@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(
   for (const EngineFactory& factory : plain_factories()) {
     if (factory.name == "memory") continue;  // holds its own copy
     INFO(factory.name);
-    const KnownFile victim(folder / "victim", 8 * kPageBytes);
+    const KnownFile victim(dir / "victim", 8 * kPageBytes);
     BlockReader reader(factory.make());
     reader.attach(victim.open(), victim.page_sums).or_throw();
     reader.attach(buffer).or_throw();

@@ -1,4 +1,4 @@
-// What the tests of storage/io share: a scratch folder, a file of known bytes, and the list of
+// What the tests of storage/io share: a file of known bytes, and the list of
 // engines that one conformance suite runs on. A new engine joins by one line in `engine_factories`.
 #pragma once
 
@@ -6,11 +6,11 @@
 #include "storage/io/block_reader.h"
 #include "storage/io/engines.h"
 #include "storage/io/fault_engine.h"
+#include "support/temp_dir.h"
 
 #include <sluice/random.h>
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -31,25 +31,6 @@ inline constexpr bool kSanitized = false;
 
 /// Sanitizers slow a read down some twenty times, so their builds run one random set in twenty.
 inline constexpr std::uint64_t kRandomReadSets = kSanitized ? 500 : 10'000;
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "sluice_io_XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A file of random bytes, a copy of them in memory, and its page checksums.
 struct KnownFile {
@@ -82,6 +63,7 @@ inline std::shared_ptr<AlignedBuffer> make_buffer(std::size_t bytes) {
 struct EngineFactory {
   std::string name;
   std::function<std::unique_ptr<IoEngine>()> make;
+  std::uint64_t random_read_sets = kRandomReadSets;
 };
 
 inline IoEngineOptions engine_options(IoEngineKind kind, std::size_t depth = 32) {
@@ -106,6 +88,7 @@ inline std::vector<EngineFactory> plain_factories() {
     factories.push_back(factory("io_uring", uring));
     uring.register_resources = false;
     factories.push_back(factory("io_uring, nothing registered", uring));
+    factories.back().random_read_sets /= 10;  // differs from the above in a flag a request only
   }
   factories.push_back(factory("pread", engine_options(IoEngineKind::kPread)));
   factories.push_back(factory("memory", engine_options(IoEngineKind::kMemory)));

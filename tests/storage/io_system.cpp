@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -125,8 +126,8 @@ TEST_CASE("without privileges and lockable memory io_uring still reads") {
     MESSAGE("skipped: no io_uring here");
     return;
   }
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", 64 * kPageBytes);
+  const TempDir dir;
+  const KnownFile file(dir / "f", 64 * kPageBytes);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) ::_exit(read_without_memlock(file));
@@ -134,6 +135,27 @@ TEST_CASE("without privileges and lockable memory io_uring still reads") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a buffer of more than 1 GiB is registered in parts and read into across their edge") {
+  if (!have_io_uring() || kSanitized) {
+    MESSAGE("skipped: no io_uring here, or a sanitizer that would touch a GiB of shadow");
+    return;
+  }
+  constexpr std::uint64_t kEdge = std::uint64_t{1} << 30;
+  const TempDir dir;
+  const KnownFile file(dir / "f", 8 * kPageBytes);
+  BlockReader reader(make_io_engine(engine_options(IoEngineKind::kIoUring)).or_throw().engine);
+  const auto buffer = make_buffer(kEdge + 16 * kPageBytes);
+  const FileSlot from = reader.attach(file.open(), file.page_sums).or_throw();
+  const BufferSlot to = reader.attach(buffer).or_throw();
+  const std::vector<BlockRead> reads{{from, to, 8 * kPageBytes, 0, kEdge - 12 * kPageBytes},
+                                     {from, to, 8 * kPageBytes, 0, kEdge - 4 * kPageBytes},
+                                     {from, to, 8 * kPageBytes, 0, kEdge + 8 * kPageBytes}};
+  REQUIRE(reader.read(reads).ok());
+  for (const BlockRead& read : reads) {
+    CHECK(std::memcmp(buffer->data() + read.buffer_offset, file.bytes.data(), read.length) == 0);
+  }
 }
 
 TEST_CASE(
@@ -171,8 +193,8 @@ TEST_CASE(
 
 TEST_CASE("a thread stuck in pread hangs nobody and loses no memory") {
   const ExpectedLeak leak;
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", 4 * kPageBytes);
+  const TempDir dir;
+  const KnownFile file(dir / "f", 4 * kPageBytes);
   // Outlives this test as the detached threads do.
   struct Gate {
     std::promise<void> open;
@@ -206,86 +228,6 @@ TEST_CASE("a thread stuck in pread hangs nobody and loses no memory") {
   for (int i = 0; i < 1000 && gate->passed < 4; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   CHECK(gate->passed == 4);  // one a thread; what had not begun was dropped
-}
-
-TEST_CASE("files: errors carry the path, the reason and the code") {
-  const ScratchFolder folder;
-  const auto missing = File::open_read(folder / "missing");
-  REQUIRE_FALSE(missing.ok());
-  CHECK(missing.error().code() == ErrorCode::kData);
-  CHECK(missing.error().what() == (folder / "missing").string() + ": cannot open: no such file");
-  const auto folder_as_file = File::open_read(folder / ".");
-  REQUIRE_FALSE(folder_as_file.ok());
-  CHECK(folder_as_file.error().message() == "cannot open: Is a directory");
-  CHECK(folder_as_file.error().code() == ErrorCode::kData);
-  const auto nowhere = File::create(folder / "no/such/folder");
-  REQUIRE_FALSE(nowhere.ok());
-  CHECK(nowhere.error().message() == "cannot create: no such file");
-  for (const int error_number : {ENOSPC, EDQUOT, EFBIG, EMFILE}) {
-    CHECK(system_error(error_number, "cannot write", "/x", 7).code() == ErrorCode::kResource);
-  }
-  const Error full = system_error(ENOSPC, "cannot write", "/x", 7);
-  CHECK(std::string(full.what()) == "/x at byte 7: cannot write: No space left on device");
-  CHECK(system_error(EROFS, "cannot create", "/x").code() == ErrorCode::kIo);
-  CHECK(system_error(EACCES, "cannot open", "/x").code() == ErrorCode::kIo);
-}
-
-TEST_CASE("files: a full device is a resource error, a short file a data error") {
-  const ScratchFolder folder;
-  if (std::filesystem::exists("/dev/full")) {
-    auto full = File::create("/dev/full");
-    REQUIRE(full.ok());
-    const std::vector<std::byte> bytes(100);
-    const auto written = full.value().write_at(0, bytes);
-    REQUIRE_FALSE(written.ok());
-    CHECK(written.error().code() == ErrorCode::kResource);
-    CHECK(written.error().place().file == "/dev/full");
-  }
-  const KnownFile file(folder / "f", 2 * kPageBytes);
-  for (const Direct direct : {Direct::kAuto, Direct::kOff}) {
-    const auto buffer = make_buffer(3 * kPageBytes);
-    const auto opened = file.open(direct);
-    CHECK(opened->size().or_throw() == 2 * kPageBytes);
-    CHECK(opened->read_at(0, buffer->bytes().first(2 * kPageBytes)).ok());
-    CHECK(std::memcmp(buffer->data(), file.bytes.data(), file.bytes.size()) == 0);
-    const auto past = opened->read_at(0, buffer->bytes());
-    REQUIRE_FALSE(past.ok());
-    CHECK(past.error().code() == ErrorCode::kData);
-    CHECK(past.error().message() == "the file is truncated: 4096 more bytes were expected here");
-    CHECK(past.error().place().offset == 2 * kPageBytes);
-  }
-  CHECK(read_text_file(file.path, 2 * kPageBytes).or_throw().size() == 2 * kPageBytes);
-  CHECK(read_text_file(file.path, 10).error().code() == ErrorCode::kData);
-  CHECK(sync_directory(folder / ".").ok());
-}
-
-TEST_CASE("aligned buffers are charged, page-aligned, zero, and given back") {
-  MemoryLedger ledger(8 * 1024 * 1024);
-  {
-    AlignedBuffer small = AlignedBuffer::make(100, &ledger, "small").or_throw();
-    AlignedBuffer large = AlignedBuffer::make(3 * 1024 * 1024 + 1, &ledger, "large").or_throw();
-    CHECK(small.size() == kPageBytes);
-    CHECK(ledger.used() == small.size() + large.size());
-    CHECK(reinterpret_cast<std::uintptr_t>(small.data()) % kPageBytes == 0);
-    CHECK(reinterpret_cast<std::uintptr_t>(large.data()) % (2 * 1024 * 1024) == 0);
-    CHECK(std::ranges::all_of(large.bytes(), [](std::byte byte) { return byte == std::byte{0}; }));
-    AlignedBuffer moved = std::move(large);
-    CHECK(moved.data() != nullptr);
-    CHECK(ledger.used() == small.size() + moved.size());
-    const auto refused = AlignedBuffer::make(8 * 1024 * 1024, &ledger, "too large");
-    REQUIRE_FALSE(refused.ok());
-    CHECK(refused.error().code() == ErrorCode::kResource);
-  }
-  CHECK(ledger.used() == 0);
-  CHECK(AlignedBuffer::make(0, &ledger, "nothing").or_throw().size() == 0);
-  CHECK_FALSE(AlignedBuffer::make(~std::uint64_t{0} - 10000, nullptr, "the sky").ok());
-  MemoryLedger small_ledger(1024 * 1024);
-  const ScratchFolder folder;
-  const KnownFile file(folder / "f", 2 * 1024 * 1024);
-  IoEngineOptions options = engine_options(IoEngineKind::kMemory);
-  options.ledger = &small_ledger;
-  const auto engine = make_io_engine(options).or_throw().engine;
-  CHECK(engine->attach_file(file.open()).error().code() == ErrorCode::kResource);
 }
 
 }  // namespace sluice::test

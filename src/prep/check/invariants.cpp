@@ -109,9 +109,18 @@ class Checker {
   void check_split(const SplitSchema& split) {
     const NodeTypeSchema* node = manifest_.schema.node_type(split.node_type);
     if (node == nullptr) return report("splits/" + split.name, "it names an unknown node type");
-    for (const auto& [part, count] : {std::pair{"train", split.train}, {"valid", split.valid}, {"test", split.test}}) {
-      stream<std::uint64_t>(split_path(split.name, part), count, [&](std::uint64_t, std::uint64_t id) {
-        return id < node->count ? std::string() : fmt::format("node {} is not below {} nodes", id, node->count);
+    const Charge charge = ledger_.charge("split check", node->count / 8 + 8).or_throw();
+    std::vector<bool> seen(node->count, false);
+    for (const auto& [part, count] :
+         {std::pair{"train", split.train}, {"valid", split.valid}, {"test", split.test}}) {
+      std::uint64_t last = 0;
+      stream<std::uint64_t>(split_path(split.name, part), count, [&](std::uint64_t i, std::uint64_t id) -> std::string {
+        if (id >= node->count) return fmt::format("node {} is not below {} nodes", id, node->count);
+        if (i != 0 && id <= last) return fmt::format("node {} follows {}: ids ascend", id, last);
+        if (seen[id]) return fmt::format("node {} is in another part too", id);
+        seen[id] = true;
+        last = id;
+        return {};
       });
     }
   }

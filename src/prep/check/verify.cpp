@@ -33,6 +33,8 @@ class Verifier {
       : root_(path), context_(context), manifest_(Manifest::load(path).or_throw()) {}
 
   VerifyReport run() {
+    report_.nodes = manifest_.schema.total_nodes();
+    report_.edges = manifest_.schema.total_edges();
     check_files();
     check_data();
     // A graph whose bytes are wrong has no invariants worth a look.

@@ -11,6 +11,8 @@
 namespace sluice {
 
 struct VerifyReport {
+  std::uint64_t nodes = 0;
+  std::uint64_t edges = 0;
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;           ///< read
   std::vector<std::string> problems;  ///< one line each, naming the file; empty for a sound dataset

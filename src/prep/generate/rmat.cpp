@@ -9,6 +9,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15ull;
+constexpr std::uint64_t kOffset = 0xd1342543de82ef95ull;  // so that the hub, 0, goes somewhere else
 
 // The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the correct low bits.
 constexpr std::uint64_t inverse_odd(std::uint64_t odd) {
@@ -26,7 +27,7 @@ Scramble::Scramble(int bits)
 
 std::uint64_t Scramble::forward(std::uint64_t value) const {
   for (int round = 0; round < 2; ++round) {
-    value = (value * kMultiplier) & mask_;
+    value = (value * kMultiplier + kOffset) & mask_;
     value ^= value >> shift_;
   }
   return value;
@@ -35,7 +36,7 @@ std::uint64_t Scramble::forward(std::uint64_t value) const {
 std::uint64_t Scramble::backward(std::uint64_t value) const {
   for (int round = 0; round < 2; ++round) {
     value ^= value >> shift_;  // its own inverse, as the shift is at least half the bits
-    value = (value * inverse_odd(kMultiplier)) & mask_;
+    value = ((value - kOffset) * inverse_odd(kMultiplier)) & mask_;
   }
   return value;
 }

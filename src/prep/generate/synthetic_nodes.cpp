@@ -1,12 +1,13 @@
 #include "prep/generate/synthetic_nodes.h"
 
 #include "core/interrupt.h"
-#include "prep/splits.h"
 
 #include <sluice/array.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
 
 namespace sluice {
 namespace {
@@ -153,22 +154,28 @@ class NodeWriter {
         append);
   }
 
-  // Each node draws its part for itself, so that nothing of the size of the graph is shuffled in memory.
+  // Each node draws its part for itself, and ids are written as they come: nothing grows with the graph.
   void write_split_by_draw() {
     if (options_.train <= 0) return;
     const RandomKey key = key_.with("split");
-    SplitIds ids;
+    const std::array<const char*, 3> names{"train", "valid", "test"};
+    const std::array<double, 3> upto{
+        options_.train, options_.train + options_.valid, options_.train + options_.valid + options_.test};
+    std::array<std::unique_ptr<DataFileWriter>, 3> files;
+    for (std::size_t part = 0; part < 3; ++part) files[part] = writer_.create(split_path("default", names[part]));
+    std::array<std::uint64_t, 3> counts{};
     for (std::uint64_t node = 0; node < node_.count; ++node) {
       const double u = key.uniform(node);
-      if (u < options_.train) {
-        ids.train.push_back(node);
-      } else if (u < options_.train + options_.valid) {
-        ids.valid.push_back(node);
-      } else if (u < options_.train + options_.valid + options_.test) {
-        ids.test.push_back(node);
-      }
+      const auto part = static_cast<std::size_t>(std::upper_bound(upto.begin(), upto.end(), u) - upto.begin());
+      if (part == 3) continue;
+      files[part]->append_values(std::span<const std::uint64_t>(&node, 1));
+      ++counts[part];
     }
-    write_split(writer_, "default", node_.name, node_.count, ids);
+    if (counts[0] == 0) {
+      throw Error(ErrorCode::kData, "no node was drawn for training", "raise train, or the number of nodes");
+    }
+    for (auto& file : files) writer_.add(std::move(file));
+    writer_.schema().splits.push_back({"default", node_.name, counts[0], counts[1], counts[2]});
   }
 
   DatasetWriter& writer_;

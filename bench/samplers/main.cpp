@@ -1,0 +1,70 @@
+// bench/samplers: how many edges a second go into relabelled blocks, one mini-batch a thread.
+#include "bench/samplers/sampling.h"
+#include "bench/support/program.h"
+
+#include <optional>
+
+namespace sluice::bench {
+namespace {
+
+Line result_line(const std::string& name, const SamplingWork& work, const SamplingResult& result) {
+  Line line{.name = name,
+            .work = static_cast<double>(result.edges),
+            .unit = "edges",
+            .seconds = result.seconds};
+  line.more["threads"] = work.threads;
+  line.more["batches"] = work.num_batches;
+  line.more["edges_per_batch"] = result.edges / work.num_batches;
+  line.more["nodes_per_batch"] = result.nodes / work.num_batches;
+  line.more["batches_per_second"] = static_cast<double>(work.num_batches) / result.seconds;
+  line.more["workspace"] = result.workspace_bytes;
+  return line;
+}
+
+/// Opens the dataset when the first case needs it.
+class Bench {
+ public:
+  void neighbor(const std::string& name, int threads, bool transpose) {
+    if (!graph_) graph_.emplace(dataset, dir, scale);
+    SamplingWork work{.fanout = {15, 10, 5}, .parts = {.transpose = transpose}, .threads = threads};
+    work.num_batches = num_batches;
+    work.batch_size = batch_size;
+    work.rounds = rounds;
+    print(result_line(name, work, run_sampling(*graph_, work)));
+  }
+
+  std::string dataset;
+  std::string dir = ".";
+  std::uint64_t scale = 20;
+  std::uint64_t num_batches = 100;
+  std::uint64_t batch_size = 1024;
+  std::uint64_t rounds = 5;
+
+ private:
+  std::optional<BenchGraph> graph_;
+};
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int argc, char** argv) {
+  sluice::bench::Bench bench;
+  sluice::bench::Program program("samplers", "Mini-batches sampled from a graph in RAM.");
+  program.option(
+      "--dataset", bench.dataset, "sample this dataset instead of an R-MAT graph made for the run");
+  program.option("--dir", bench.dir, "where the R-MAT graph is made; it is removed at the end");
+  program.option("--scale", bench.scale, "2^scale nodes and 16 edges a node in the R-MAT graph");
+  program.option("--batches", bench.num_batches, "mini-batches a round");
+  program.option("--batch-size", bench.batch_size, "seeds a mini-batch");
+  program.option("--rounds", bench.rounds, "rounds; the median is reported");
+  program.add_case("neighbor_15_10_5", "fanout 15/10/5, 2 threads", [&] {
+    bench.neighbor("neighbor_15_10_5", 2, false);
+  });
+  program.add_case("neighbor_15_10_5_1thread", "the same on 1 thread", [&] {
+    bench.neighbor("neighbor_15_10_5_1thread", 1, false);
+  });
+  program.add_case("neighbor_15_10_5_transposed",
+                   "2 threads, with the blocks' transposes, as training asks",
+                   [&] { bench.neighbor("neighbor_15_10_5_transposed", 2, true); });
+  return program.run(argc, argv);
+}

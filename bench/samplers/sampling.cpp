@@ -1,0 +1,135 @@
+#include "bench/samplers/sampling.h"
+
+#include "bench/support/program.h"
+#include "core/log.h"
+#include "core/threads.h"
+#include "prep/generate/rmat.h"
+#include "samplers/seed_order.h"
+
+#include <sluice/memory.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <thread>
+
+#include <unistd.h>
+
+namespace sluice::bench {
+namespace {
+
+void make_rmat(const std::filesystem::path& path, std::uint64_t scale) {
+  RmatGenerator::Options options;
+  options.scale = static_cast<std::int64_t>(scale);
+  options.node_options.features = 0;
+  MemoryLedger ledger;
+  ThreadArena arena;
+  const auto log = make_silent_logger();
+  PrepContext context{ledger, arena, *log};
+  DatasetWriter writer(path, Overwrite::kRefuse, &ledger);
+  RmatGenerator(options).generate(writer, context);
+  writer.commit("bench/samplers");
+}
+
+// One thread's sampler, kept from round to round as a run keeps it.
+class Worker {
+ public:
+  Worker(const BenchGraph& graph, const SamplingWork& work, MemoryLedger& ledger)
+      : sampler_(graph.graph(), {work.fanout}, work.parts, RandomKey(1)), ledger_(ledger) {}
+
+  void run(const SeedOrder& order, std::atomic<std::uint64_t>& next, std::uint64_t num_batches) {
+    edges = nodes = 0;
+    for (std::uint64_t b; (b = next++) < num_batches;) {
+      const std::vector<std::uint64_t> seeds = order.batch(0, b % order.num_batches());
+      const Batch batch =
+          sampler_.sample({.round = b, .index = b, .seeds = seeds}, &ledger_).or_throw();
+      for (const auto& relations : batch.layers) {
+        for (const Block& block : relations) edges += static_cast<std::uint64_t>(block.num_edges());
+      }
+      for (const BatchNodes& type : batch.nodes)
+        nodes += static_cast<std::uint64_t>(type.ids.numel());
+    }
+  }
+
+  std::uint64_t edges = 0;
+  std::uint64_t nodes = 0;
+
+ private:
+  NeighborSampler sampler_;
+  MemoryLedger& ledger_;
+};
+
+double run_round(std::vector<std::unique_ptr<Worker>>& workers,
+                 const SeedOrder& order,
+                 std::uint64_t num_batches) {
+  std::atomic<std::uint64_t> next = 0;
+  std::vector<std::exception_ptr> failures(workers.size());
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> threads;
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    threads.emplace_back([&, w] {
+      try {
+        workers[w]->run(order, next, num_batches);
+      } catch (...) {
+        failures[w] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+BenchGraph::BenchGraph(const std::string& path, const std::string& dir, std::uint64_t scale) {
+  if (path.empty()) {
+    made_ = std::filesystem::path(dir) / ("bench-samplers-" + std::to_string(::getpid()));
+    make_rmat(made_, scale);
+  }
+  dataset_ = Dataset::open(path.empty() ? made_.string() : path);
+  graph_.schema = &dataset_->schema();
+  for (const RelationSchema& relation : dataset_->schema().relations) {
+    graph_.relations.push_back(dataset_->topology(relation.key()));
+  }
+  const std::string& type = graph_.schema->nodes.at(0).name;
+  std::vector<bool> has_edges(graph_.schema->nodes[0].count);
+  for (std::size_t r = 0; r < graph_.relations.size(); ++r) {
+    if (graph_.schema->relations[r].target != type) continue;
+    const auto offsets = graph_.relations[r]->resident()->offsets;
+    for (std::size_t n = 0; n + 1 < offsets.size(); ++n)
+      has_edges[n] = has_edges[n] || offsets[n] != offsets[n + 1];
+  }
+  for (std::size_t n = 0; n < has_edges.size(); ++n) {
+    if (has_edges[n]) seeds_.push_back(n);
+  }
+}
+
+BenchGraph::~BenchGraph() {
+  std::error_code ignored;
+  if (!made_.empty()) std::filesystem::remove_all(made_, ignored);
+}
+
+SamplingResult run_sampling(const BenchGraph& graph, const SamplingWork& work) {
+  MemoryLedger ledger;
+  const SeedOrder order(graph.seeds(), work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int t = 0; t < work.threads; ++t)
+    workers.push_back(std::make_unique<Worker>(graph, work, ledger));
+  run_round(workers, order, work.num_batches);
+  std::vector<double> seconds;
+  for (std::uint64_t r = 0; r < work.rounds; ++r)
+    seconds.push_back(run_round(workers, order, work.num_batches));
+  SamplingResult result{.seconds = median(seconds), .workspace_bytes = ledger.used()};
+  for (const auto& worker : workers) {
+    result.edges += worker->edges;
+    result.nodes += worker->nodes;
+  }
+  return result;
+}
+
+}  // namespace sluice::bench

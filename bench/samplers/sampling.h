@@ -1,0 +1,57 @@
+// A graph to sample from, and a round of mini-batches sampled from it by several threads.
+#pragma once
+
+#include "samplers/neighbor_sampler.h"
+
+#include <sluice/dataset.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+/// The topologies of a dataset, in RAM.
+class BenchGraph {
+ public:
+  /// Opens `path`, or makes an R-MAT graph of 2^scale nodes below `dir` when `path` is empty; it
+  /// goes with this object.
+  BenchGraph(const std::string& path, const std::string& dir, std::uint64_t scale);
+  BenchGraph(const BenchGraph&) = delete;
+  BenchGraph& operator=(const BenchGraph&) = delete;
+  ~BenchGraph();
+
+  const SamplerGraph& graph() const { return graph_; }
+  /// Seed candidates: the nodes of type 0 with in-edges.
+  const std::vector<std::uint64_t>& seeds() const { return seeds_; }
+
+ private:
+  std::filesystem::path made_;  // empty: not ours
+  std::optional<Dataset> dataset_;
+  SamplerGraph graph_;
+  std::vector<std::uint64_t> seeds_;
+};
+
+struct SamplingWork {
+  std::vector<std::int64_t> fanout;
+  BlockParts parts;
+  int threads = 1;
+  std::uint64_t num_batches = 100;
+  std::uint64_t batch_size = 1024;
+  std::uint64_t rounds = 5;
+};
+
+/// Of one round; the time is the median over the rounds.
+struct SamplingResult {
+  std::uint64_t edges = 0;
+  std::uint64_t nodes = 0;
+  double seconds = 0;
+  std::uint64_t workspace_bytes = 0;  ///< of all threads
+};
+
+/// Samples the batches of an epoch, one a thread at a time; a first round is not timed.
+SamplingResult run_sampling(const BenchGraph& graph, const SamplingWork& work);
+
+}  // namespace sluice::bench

@@ -1,0 +1,89 @@
+// bench/storage: how close BlockReader comes to a bare io_uring loop of the same requests.
+#include "bench/storage/read_mix.h"
+#include "bench/support/program.h"
+
+#include <optional>
+
+namespace sluice::bench {
+namespace {
+
+const std::vector<ReadMix>& mixes() {
+  static const std::vector<ReadMix> all{
+      {"random_4k", 4 * 1024, Order::kRandom, Verify::kOff},
+      {"random_4k_verified", 4 * 1024, Order::kRandom, Verify::kPages},
+      {"random_64k", 64 * 1024, Order::kRandom, Verify::kOff},
+      {"sequential_1m", 1024 * 1024, Order::kSequential, Verify::kOff},
+  };
+  return all;
+}
+
+Line device_line(const ReadMix& mix, const MixResults& results) {
+  Line line{.name = "device",
+            .work = static_cast<double>(results.bytes),
+            .seconds = results.device.seconds};
+  line.more["mix"] = mix.name;
+  line.more["requests"] = results.requests;
+  line.more["cpu_us_per_request"] = results.device.cpu_us_per_request;
+  return line;
+}
+
+Line reader_line(const ReadMix& mix, const MixResults& results) {
+  Line line{.name = mix.name,
+            .work = static_cast<double>(results.bytes),
+            .seconds = results.reader.seconds};
+  line.device_rate = static_cast<double>(results.bytes) / results.device.seconds;
+  line.more["engine"] = results.engine;
+  line.more["requests"] = results.requests;
+  line.more["cpu_us_per_request"] = results.reader.cpu_us_per_request;
+  line.more["device_cpu_us_per_request"] = results.device.cpu_us_per_request;
+  line.more["latency_p99_us"] = results.reader_p99_us;
+  return line;
+}
+
+/// Makes the file when the first case needs it.
+class Bench {
+ public:
+  void device() {
+    for (const ReadMix& mix : mixes()) {
+      if (mix.verify == Verify::kOff)
+        print(device_line(mix, run_mix(file(), mix, options, Contenders::kDevice)));
+    }
+  }
+  void reader(const ReadMix& mix) {
+    print(reader_line(mix, run_mix(file(), mix, options, Contenders::kBoth)));
+  }
+
+  std::string path;
+  std::string dir = ".";
+  std::uint64_t scratch_mib = 2048;
+  MixOptions options;
+
+ private:
+  const TestFile& file() {
+    if (!file_) file_ = open_test_file(path, dir, scratch_mib * 1024 * 1024);
+    return *file_;
+  }
+  std::optional<TestFile> file_;
+};
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int argc, char** argv) {
+  sluice::bench::Bench bench;
+  sluice::bench::Program program("storage",
+                                 "Page reads through BlockReader against a bare io_uring loop.");
+  program.option("--file", bench.path, "read this file instead of a scratch file");
+  program.option(
+      "--dir", bench.dir, "where the scratch file is made; it vanishes with the program");
+  program.option("--scratch-mib", bench.scratch_mib, "size of the scratch file");
+  program.option(
+      "--round-mib", bench.options.round_mib, "bytes read in a round, and the size of the buffer");
+  program.option("--rounds", bench.options.rounds, "rounds of each contender");
+  program.option("--depth", bench.options.depth, "requests in flight");
+  program.add_case("device", "the bare loop alone, for each mix", [&] { bench.device(); });
+  for (const auto& mix : sluice::bench::mixes()) {
+    program.add_case(mix.name, "BlockReader and the bare loop in turn", [&] { bench.reader(mix); });
+  }
+  return program.run(argc, argv);
+}

@@ -1,0 +1,68 @@
+#include "bench/storage/raw_device.h"
+
+#include <sluice/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice::bench {
+namespace {
+
+void check(int status, const char* what) {
+  if (status >= 0) return;
+  throw Error(ErrorCode::kResource,
+              fmt::format("{}: {}", what, std::strerror(-status)),
+              "the benchmark needs io_uring");
+}
+
+}  // namespace
+
+RawDevice::RawDevice(int fd, std::span<std::byte> buffer, unsigned depth)
+    : buffer_(buffer), depth_(depth), fd_(fd) {
+  int status =
+      io_uring_queue_init(depth, &ring_, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
+  if (status == -EINVAL) status = io_uring_queue_init(depth, &ring_, 0);
+  check(status, "cannot make a ring");
+  check(io_uring_register_files(&ring_, &fd_, 1), "cannot register the file");
+  const iovec whole{buffer_.data(), buffer_.size()};
+  fixed_buffer_ = io_uring_register_buffers(&ring_, &whole, 1) == 0;
+}
+
+RawDevice::~RawDevice() {
+  io_uring_queue_exit(&ring_);
+}
+
+void RawDevice::queue(const BlockRead& read) {
+  io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  std::byte* to = buffer_.data() + read.buffer_offset;
+  if (fixed_buffer_) {
+    io_uring_prep_read_fixed(sqe, 0, to, read.length, read.file_offset, 0);
+  } else {
+    io_uring_prep_read(sqe, 0, to, read.length, read.file_offset);
+  }
+  sqe->flags |= IOSQE_FIXED_FILE;
+  sqe->user_data = read.length;
+}
+
+void RawDevice::read(std::span<const BlockRead> reads) {
+  std::size_t started = 0;
+  std::size_t done = 0;
+  while (done < reads.size()) {
+    while (started < reads.size() && started - done < depth_) queue(reads[started++]);
+    check(io_uring_submit_and_wait(&ring_, 1), "cannot submit");
+    unsigned head = 0;
+    unsigned arrived = 0;
+    io_uring_cqe* cqe = nullptr;
+    io_uring_for_each_cqe(&ring_, head, cqe) {
+      if (cqe->res != static_cast<int>(cqe->user_data))
+        check(std::min(cqe->res, -EIO), "cannot read");
+      ++arrived;
+    }
+    io_uring_cq_advance(&ring_, arrived);
+    done += arrived;
+  }
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,34 @@
+// Borrowed views that kernels work on: matrices by rows, and lists of rows.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::kernels {
+
+/// A row-major matrix without padding.
+template <class T>
+struct Rows {
+  T* data = nullptr;
+  std::int64_t count = 0;
+  std::int64_t width = 0;
+
+  T* row(std::int64_t index) const { return data + index * width; }
+  operator Rows<const T>() const { return {data, count, width}; }
+};
+
+/// One list of input rows for each output row: a block's CSC (targets list their sources) or its
+/// transpose (sources list their targets).
+struct RowLists {
+  const std::int64_t* offsets = nullptr;  ///< [count + 1]
+  const std::int32_t* items = nullptr;    ///< [offsets[count]]: input rows
+  std::int64_t count = 0;
+  /// [offsets[count]]: which row of a per-edge matrix goes with an item; null: its own position.
+  const std::int32_t* edges = nullptr;
+
+  std::int64_t num_items() const { return count == 0 ? 0 : offsets[count]; }
+  std::int64_t edge(std::int64_t position) const {
+    return edges == nullptr ? position : edges[position];
+  }
+};
+
+}  // namespace sluice::kernels

@@ -1,0 +1,180 @@
+#include "samplers/neighbor_sampler.h"
+
+#include "samplers/transpose_block.h"
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::size_t type_index(const GraphSchema& schema, const std::string& name) {
+  const auto at = std::find_if(schema.nodes.begin(),
+                               schema.nodes.end(),
+                               [&](const NodeTypeSchema& type) { return type.name == name; });
+  if (at == schema.nodes.end()) {
+    throw Error(ErrorCode::kInternal,
+                fmt::format("a relation names the node type '{}', which the schema lacks", name));
+  }
+  return static_cast<std::size_t>(at - schema.nodes.begin());
+}
+
+Result<Array> copy_ids(std::span<const std::uint64_t> ids, MemoryLedger* ledger) {
+  auto made = Array::make(DType::kU64, {static_cast<std::int64_t>(ids.size())}, ledger, "batches");
+  if (made) std::copy(ids.begin(), ids.end(), made.value().as<std::uint64_t>().begin());
+  return made;
+}
+
+}  // namespace
+
+void NeighborSamplerOptions::describe(Schema& schema) {
+  schema.field("fanout", fanout)
+      .help(
+          "edges drawn a node and relation, one number a layer, the first next to the seeds; -1: "
+          "all, 0: none")
+      .range(-1, 0x7fffffff);
+}
+
+NeighborSampler::NeighborSampler(SamplerGraph graph,
+                                 Options options,
+                                 BlockParts parts,
+                                 RandomKey key)
+    : graph_(std::move(graph)), options_(std::move(options)), parts_(parts), key_(key) {
+  const GraphSchema& schema = *graph_.schema;
+  if (graph_.relations.size() != schema.relations.size()) {
+    throw Error(
+        ErrorCode::kInternal,
+        fmt::format(
+            "{} topologies for {} relations", graph_.relations.size(), schema.relations.size()));
+  }
+  for (const std::int64_t fanout : options_.fanout) {
+    if (fanout >= -1) continue;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("[sampler] fanout holds {}; -1 means all edges, 0 none", fanout),
+                "for example fanout = [15, 10, 5]");
+  }
+  for (std::size_t r = 0; r < schema.relations.size(); ++r) {
+    relations_.push_back({.topology = graph_.relations[r].get(),
+                          .index = r,
+                          .source_type = type_index(schema, schema.relations[r].source),
+                          .target_type = type_index(schema, schema.relations[r].target)});
+  }
+}
+
+Result<Batch> NeighborSampler::sample(const SampleRequest& request, MemoryLedger* ledger) {
+  if (ledger != ledger_) workspace_ = {};  // charged to the old one
+  ledger_ = ledger;
+  if (auto listed = list_seeds(request); !listed) return std::move(listed).error();
+
+  Batch batch;
+  batch.epoch = request.epoch;
+  batch.index = request.index;
+  batch.seed_type = request.seed_type;
+  batch.nodes.resize(graph_.schema->nodes.size());
+  batch.layers.resize(num_layers());
+  for (BatchNodes& nodes : batch.nodes) nodes.size_at.resize(num_layers() + 1);
+  auto seeds = copy_ids(request.seeds, ledger);
+  if (!seeds) return std::move(seeds).error();
+  batch.seeds = std::move(seeds).value();
+
+  const RandomKey round_key = key_.with(request.epoch).with(request.round);
+  note_sizes(batch, num_layers());
+  for (std::size_t hop = 0; hop < num_layers(); ++hop) {
+    const std::size_t layer = num_layers() - 1 - hop;
+    auto blocks = sample_hop(hop, round_key.with(hop));
+    if (!blocks) return std::move(blocks).error();
+    batch.layers[layer] = std::move(blocks).value();
+    note_sizes(batch, layer);
+  }
+  if (auto finished = finish(batch); !finished) return std::move(finished).error();
+  return batch;
+}
+
+void NeighborSampler::note_sizes(Batch& batch, std::size_t layer) const {
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    batch.nodes[type].size_at[layer] = static_cast<std::int64_t>(workspace_.tables[type].size());
+  }
+}
+
+Result<void> NeighborSampler::list_seeds(const SampleRequest& request) {
+  workspace_.tables.resize(graph_.schema->nodes.size());
+  for (NodeTable& table : workspace_.tables) table.clear();
+  const NodeTypeSchema& type = graph_.schema->nodes.at(request.seed_type);
+  NodeTable& table = workspace_.tables[request.seed_type];
+  if (auto room = table.reserve(request.seeds.size(), ledger_); !room) return room;
+  for (const std::uint64_t seed : request.seeds) {
+    if (seed >= type.count) {
+      return Error(
+          ErrorCode::kData,
+          fmt::format(
+              "seed {} is no node: type '{}' has {}", seed, type.name, format_count(type.count)));
+    }
+    const std::size_t before = table.size();
+    table.insert(seed);
+    if (table.size() == before) {
+      return Error(ErrorCode::kData,
+                   fmt::format("seed {} appears twice in mini-batch {}", seed, request.index));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Block>> NeighborSampler::sample_hop(std::size_t hop, RandomKey key) {
+  // All relations start from the nodes listed before the hop, not from what another relation has
+  // just found.
+  std::vector<std::size_t> num_targets;
+  for (const NodeTable& table : workspace_.tables) num_targets.push_back(table.size());
+  std::vector<Block> blocks;
+  for (const BlockSampler::Relation& relation : relations_) {
+    const BlockSampler::Request request{.relation = relation,
+                                        .num_targets = num_targets[relation.target_type],
+                                        .fanout = options_.fanout[hop],
+                                        .key = key.with(relation.index),
+                                        .edge_ids = parts_.edge_ids};
+    auto block = workspace_.blocks.sample(request, workspace_.tables, ledger_);
+    if (!block) return std::move(block).error();
+    blocks.push_back(std::move(block).value());
+  }
+  // Only now is it known how many sources the layer reads.
+  for (Block& block : blocks) {
+    block.num_sources = static_cast<std::int64_t>(workspace_.tables[block.source_type].size());
+    if (!parts_.transpose) continue;
+    if (auto transposed = transpose_block(block, ledger_); !transposed)
+      return std::move(transposed).error();
+  }
+  return blocks;
+}
+
+Result<void> NeighborSampler::finish(Batch& batch) {
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    auto ids = copy_ids(workspace_.tables[type].ids(), ledger_);
+    if (!ids) return std::move(ids).error();
+    batch.nodes[type].ids = std::move(ids).value();
+    if (!parts_.degrees) continue;
+    auto degrees = count_degrees(type);
+    if (!degrees) return std::move(degrees).error();
+    batch.nodes[type].degrees = std::move(degrees).value();
+  }
+  return {};
+}
+
+Result<Array> NeighborSampler::count_degrees(std::size_t type) {
+  const auto nodes = workspace_.tables[type].ids();
+  auto made =
+      Array::make(DType::kI64, {static_cast<std::int64_t>(nodes.size())}, ledger_, "batches");
+  if (!made) return made;
+  const auto degrees = made.value().as<std::int64_t>();
+  std::fill(degrees.begin(), degrees.end(), 0);
+  for (const BlockSampler::Relation& relation : relations_) {
+    if (relation.target_type != type) continue;
+    if (auto added = workspace_.blocks.add_degrees(relation, nodes, degrees, ledger_); !added)
+      return std::move(added).error();
+  }
+  return made;
+}
+
+}  // namespace sluice

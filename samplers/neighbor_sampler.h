@@ -1,0 +1,63 @@
+// NeighborSampler: uniform sampling of in-edges without replacement, hop by hop, over any number of
+// node types and relations (GraphSAGE: Hamilton, Ying, Leskovec 2017).
+//
+// At each hop every node listed so far is a target anew, and draws its own edges of each relation.
+// The draws of a node are keyed by (key, epoch, round, hop, relation, node) alone. One sampler a
+// thread.
+#pragma once
+
+#include "samplers/block_sampler.h"
+#include "samplers/node_table.h"
+#include "samplers/sampler.h"
+
+#include <sluice/options.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice {
+
+struct NeighborSamplerOptions {
+  /// Edges drawn a node and relation, one number a layer, the first next to the seeds; -1: all, 0:
+  /// none. Batches grow by about the product. Empty: seeds only.
+  std::vector<std::int64_t> fanout{15, 10};
+
+  void describe(Schema& schema);
+};
+
+class NeighborSampler final : public Sampler {
+ public:
+  using Options = NeighborSamplerOptions;
+
+  /// @param key of the run's seed. Throws kUsage for a fanout below -1, kInternal for a graph that
+  /// does not match its schema.
+  NeighborSampler(SamplerGraph graph, Options options, BlockParts parts, RandomKey key);
+  NeighborSampler(const NeighborSampler&) = delete;
+  NeighborSampler& operator=(const NeighborSampler&) = delete;
+
+  std::size_t num_layers() const override { return options_.fanout.size(); }
+  Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+
+ private:
+  // What is kept from batch to batch.
+  struct Workspace {
+    std::vector<NodeTable> tables;  // by node type
+    BlockSampler blocks;
+  };
+
+  Result<void> list_seeds(const SampleRequest& request);
+  Result<std::vector<Block>> sample_hop(std::size_t hop, RandomKey key);
+  Result<void> finish(Batch& batch);
+  Result<Array> count_degrees(std::size_t type);
+  void note_sizes(Batch& batch, std::size_t layer) const;
+
+  SamplerGraph graph_;
+  Options options_;
+  BlockParts parts_;
+  RandomKey key_;
+  std::vector<BlockSampler::Relation> relations_;
+  Workspace workspace_;
+  MemoryLedger* ledger_ = nullptr;  // of the workspace and of the batch being made
+};
+
+}  // namespace sluice

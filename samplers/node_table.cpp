@@ -1,0 +1,53 @@
+#include "samplers/node_table.h"
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace sluice {
+
+void NodeTable::clear() {
+  size_ = 0;
+  if (++stamp_ != 0) return;
+  // The stamps have gone round: what older batches left would look new.
+  if (num_slots_ != 0) std::memset(slots_.data(), 0, num_slots_ * sizeof(Slot));
+  stamp_ = 1;
+}
+
+Result<void> NodeTable::reserve(std::size_t count, MemoryLedger* ledger) {
+  const std::size_t rows = size_ + count;
+  if (rows > kMaxRows) {
+    return Error(ErrorCode::kResource,
+                 fmt::format("a mini-batch would hold up to {} nodes of one type; at most {} fit",
+                             format_count(rows),
+                             format_count(kMaxRows)),
+                 "lower the batch size or [sampler] fanout");
+  }
+  if (auto grown = ids_.grow(rows, size_, ledger); !grown) return grown;
+  if (2 * rows <= num_slots_) return {};
+  return rebuild(std::bit_ceil(std::max<std::size_t>(2 * rows, 64)), ledger);
+}
+
+Result<void> NodeTable::rebuild(std::size_t num_slots, MemoryLedger* ledger) {
+  // The list holds all there is to know, so the old slots can go before the new ones come: less
+  // memory at the peak. num_slots_ is 0 meanwhile, so that a refused table is rebuilt at the next
+  // reserve().
+  slots_ = {};
+  num_slots_ = 0;
+  if (auto made = slots_.ensure_exactly(num_slots, ledger); !made) return made;
+  num_slots_ = num_slots;
+  mask_ = num_slots - 1;
+  shift_ = 64 - std::countr_zero(num_slots);
+  std::memset(slots_.data(), 0, num_slots * sizeof(Slot));
+  const std::size_t rows = size_;
+  size_ = 0;
+  stamp_ = 1;
+  for (std::size_t row = 0; row < rows; ++row) insert(ids_.data()[row]);
+  return {};
+}
+
+}  // namespace sluice

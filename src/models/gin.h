@@ -1,0 +1,30 @@
+// GIN (Xu et al. 2019): each layer sums a node's row and its neighbours' and applies a small MLP.
+#pragma once
+
+#include "models/stack.h"
+#include "nn/gin_conv.h"
+
+namespace sluice::models {
+
+class Gin final : public Stack {
+ public:
+  struct Options {
+    StackOptions stack;
+    double epsilon = 0;
+    Options() { stack.norm = Norm::kBatch; }
+    void describe(Schema& schema);
+  };
+  Gin(const Options& options, const ModelContext& context);
+
+  BatchNeeds needs() const override { return {.degrees = true}; }
+
+ private:
+  torch::Tensor convolve(std::int64_t layer,
+                         const nn::LayerCall& call,
+                         const torch::Tensor& x,
+                         const BatchNodes& nodes) const override;
+
+  std::vector<std::shared_ptr<nn::GinConv>> convs_;
+};
+
+}  // namespace sluice::models

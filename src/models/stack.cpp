@@ -1,0 +1,160 @@
+#include "models/stack.h"
+
+#include "nn/block_ops.h"
+#include "nn/tensor_view.h"
+
+#include <sluice/error.h>
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace sluice::models {
+namespace {
+
+void check_homogeneous(const GraphSchema& schema, std::string_view name) {
+  if (schema.nodes.size() == 1 && schema.relations.size() == 1) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("model '{}' is for one node type and one relation; this dataset has {} "
+                          "node types and {} relations",
+                          name,
+                          schema.nodes.size(),
+                          schema.relations.size()),
+              "choose a model for heterogeneous graphs, or import the relation by itself");
+}
+
+std::int64_t feature_width(const GraphSchema& schema, std::size_t type, std::string_view name) {
+  const NodeTypeSchema& nodes = schema.nodes.at(type);
+  if (!nodes.features.empty() && nodes.features[0].dim > 0) return nodes.features[0].dim;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("model '{}' needs node features, and '{}' has none", name, nodes.name),
+              "import features for this node type");
+}
+
+}  // namespace
+
+void StackOptions::describe(Schema& schema) {
+  schema.field("layers", layers).help("layers, each one hop").range(1, 64);
+  schema.field("hidden", hidden).help("columns between layers").range(1, 1 << 20);
+  schema.field("dropout", dropout)
+      .help("share of hidden elements zeroed in training")
+      .range(0, 0.999);
+  schema.field("input_dropout", input_dropout)
+      .help("share of feature elements zeroed in training")
+      .range(0, 0.999);
+  schema
+      .choice("norm",
+              norm,
+              {{"none", Norm::kNone, "none"},
+               {"layer", Norm::kLayer, "each row by its own mean and deviation"},
+               {"batch", Norm::kBatch, "each column by the mini-batch's mean and deviation"}})
+      .help("normalisation after each hidden layer");
+  schema
+      .choice("activation",
+              activation,
+              {{"relu", Activation::kRelu, "max(0, x)"},
+               {"elu", Activation::kElu, "x above 0, exp(x) - 1 below"}})
+      .help("after each hidden layer");
+  schema.field("residual", residual)
+      .help("add each hidden layer's input to its output, through a matrix where widths differ");
+}
+
+torch::Tensor degrees_of(const BatchNodes& nodes) {
+  if (nodes.degrees.numel() == nodes.ids.numel()) return nn::as_tensor(nodes.degrees);
+  throw Error(ErrorCode::kInternal, "a batch without the degrees that its model needs");
+}
+
+Stack::Stack(const StackOptions& options,
+             const ModelContext& context,
+             std::string_view name,
+             Reads reads)
+    : options_(options),
+      reads_(reads),
+      target_type_(context.target_type),
+      output_width_(context.output_width),
+      threads_(context.threads) {
+  if (reads == Reads::kBlocks) check_homogeneous(context.schema, name);
+  input_width_ = feature_width(context.schema, context.target_type, name);
+  for (std::int64_t layer = 0; !is_last(layer); ++layer) {
+    const std::string number = std::to_string(layer);
+    if (options.residual) {
+      skips_.push_back(nullptr);
+      if (width_in(layer) != width_out(layer)) {
+        const RandomKey key = context.key.with("skip").with(static_cast<std::uint64_t>(layer));
+        skips_.back() = register_module(
+            "skip" + number,
+            std::make_shared<nn::Linear>(width_in(layer), width_out(layer), nn::Bias::kNone, key));
+      }
+    }
+    const std::int64_t width = width_out(layer);
+    if (options.norm == Norm::kLayer) {
+      layer_norms_.push_back(register_module(
+          "norm" + number, torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}))));
+    } else if (options.norm == Norm::kBatch) {
+      batch_norms_.push_back(register_module("norm" + number, torch::nn::BatchNorm1d(width)));
+    }
+  }
+}
+
+std::int64_t Stack::num_layers() const {
+  return reads_ == Reads::kBlocks ? options_.layers : 0;
+}
+
+std::int64_t Stack::width_in(std::int64_t layer) const {
+  return layer == 0 ? input_width_ : options_.hidden;
+}
+
+std::int64_t Stack::width_out(std::int64_t layer) const {
+  return is_last(layer) ? output_width_ : options_.hidden;
+}
+
+torch::Tensor Stack::input_rows(const Batch& batch) const {
+  const torch::Tensor features = nn::as_tensor(batch.nodes.at(target_type_).features);
+  if (features.dim() != 2 || features.size(1) != input_width_) {
+    throw Error(ErrorCode::kInternal,
+                fmt::format("a batch without the {} feature columns of its model", input_width_));
+  }
+  return reads_ == Reads::kRows ? features.narrow(0, 0, batch.num_seeds()) : features;
+}
+
+nn::BlockRef Stack::block_of(const Batch& batch, std::int64_t layer) const {
+  if (reads_ == Reads::kRows) return nullptr;
+  const auto at = static_cast<std::size_t>(layer);
+  if (batch.layers.size() != static_cast<std::size_t>(options_.layers) ||
+      batch.layers[at].size() != 1) {
+    throw Error(ErrorCode::kInternal,
+                fmt::format("a batch of {} layers for a model of {}, or not of one relation",
+                            batch.layers.size(),
+                            options_.layers));
+  }
+  return std::make_shared<const Block>(batch.layers[at][0]);
+}
+
+torch::Tensor Stack::finish(std::int64_t layer, torch::Tensor out, const torch::Tensor& x) {
+  const auto at = static_cast<std::size_t>(layer);
+  if (options_.residual) {
+    const torch::Tensor own = x.narrow(0, 0, out.size(0));
+    out = out + (skips_[at] ? skips_[at]->forward(own) : own);
+  }
+  if (options_.norm == Norm::kLayer) out = layer_norms_[at]->forward(out);
+  if (options_.norm == Norm::kBatch) out = batch_norms_[at]->forward(out);
+  return options_.activation == Activation::kElu ? torch::elu(out) : torch::relu(out);
+}
+
+torch::Tensor Stack::forward(const Batch& batch) {
+  torch::Tensor x = input_rows(batch);
+  for (std::int64_t layer = 0; layer < options_.layers; ++layer) {
+    const nn::LayerCall call{{threads_},
+                             block_of(batch, layer),
+                             step_key().with("layer").with(static_cast<std::uint64_t>(layer))};
+    if (is_training()) {
+      const double rate = layer == 0 ? options_.input_dropout : options_.dropout;
+      x = nn::dropout(call.executor, call.key.with("dropout"), rate, x);
+    }
+    torch::Tensor out = convolve(layer, call, x, batch.nodes[target_type_]);
+    x = is_last(layer) ? out : finish(layer, std::move(out), x);
+  }
+  return x;
+}
+
+}  // namespace sluice::models

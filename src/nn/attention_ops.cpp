@@ -1,0 +1,143 @@
+// The operations of nn/block_ops.h that attention is made of.
+#include "nn/block_ops.h"
+#include "nn/function_support.h"
+
+#include "kernels/edge_pairs.h"
+#include "kernels/edge_softmax.h"
+#include "kernels/segment_sum.h"
+
+namespace sluice::nn {
+namespace {
+
+using torch::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
+  static Tensor forward(AutogradContext* context,
+                        const LayerCall& call,
+                        const Tensor& weights,
+                        const Tensor& x) {
+    hold(context, call);
+    context->save_for_backward({weights, x});
+    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
+    kernels::segment_weighted_sum(
+        call.executor, source_lists(*call.block), rows_of(weights), rows_of(x), rows_of(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const LayerCall& call = held(context);
+    const variable_list saved = context->get_saved_variables();
+    const Tensor grad = grads[0].contiguous();
+    Tensor grad_weights, grad_x;
+    if (context->needs_input_grad(0)) {
+      grad_weights = torch::empty_like(saved[0]);
+      kernels::edge_dot(call.executor,
+                        source_lists(*call.block),
+                        rows_of(grad),
+                        rows_of(saved[1]),
+                        rows_of(grad_weights));
+    }
+    if (context->needs_input_grad(1)) {
+      grad_x = torch::empty_like(saved[1]);
+      kernels::segment_weighted_sum(call.executor,
+                                    target_lists(*call.block),
+                                    rows_of(saved[0]),
+                                    rows_of(grad),
+                                    rows_of(grad_x));
+    }
+    return {Tensor(), grad_weights, grad_x};
+  }
+};
+
+struct AddEnds : torch::autograd::Function<AddEnds> {
+  static Tensor forward(AutogradContext* context,
+                        const LayerCall& call,
+                        const Tensor& from_target,
+                        const Tensor& from_source) {
+    hold(context, call);
+    Tensor out =
+        torch::empty({call.block->num_edges(), from_target.size(1)}, from_target.options());
+    kernels::edge_add(call.executor,
+                      source_lists(*call.block),
+                      rows_of(from_target),
+                      rows_of(from_source),
+                      rows_of(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const LayerCall& call = held(context);
+    const Tensor grad = grads[0].contiguous();
+    const auto sum_over = [&](const kernels::RowLists& lists) {
+      Tensor sums = torch::empty({lists.count, grad.size(1)}, grad.options());
+      kernels::segment_edge_sum(call.executor, lists, rows_of(grad), rows_of(sums));
+      return sums;
+    };
+    Tensor grad_target, grad_source;
+    if (context->needs_input_grad(0)) grad_target = sum_over(source_lists(*call.block));
+    if (context->needs_input_grad(1)) grad_source = sum_over(target_lists(*call.block));
+    return {Tensor(), grad_target, grad_source};
+  }
+};
+
+struct EdgeSoftmax : torch::autograd::Function<EdgeSoftmax> {
+  static variable_list forward(AutogradContext* context,
+                               const LayerCall& call,
+                               const Tensor& logits,
+                               const Tensor& own_logits) {
+    hold(context, call);
+    Tensor weights = torch::empty_like(logits);
+    Tensor own_weights = torch::empty_like(own_logits);
+    kernels::edge_softmax(call.executor,
+                          source_lists(*call.block),
+                          rows_of(logits),
+                          rows_of(own_logits),
+                          rows_of(weights),
+                          rows_of(own_weights));
+    context->save_for_backward({weights, own_weights});
+    return {weights, own_weights};
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const LayerCall& call = held(context);
+    const variable_list saved = context->get_saved_variables();
+    Tensor grad_logits = torch::empty_like(saved[0]);
+    Tensor grad_own_logits = torch::empty_like(saved[1]);
+    kernels::edge_softmax_backward(call.executor,
+                                   source_lists(*call.block),
+                                   rows_of(saved[0]),
+                                   rows_of(saved[1]),
+                                   rows_of(grads[0].contiguous()),
+                                   rows_of(grads[1].contiguous()),
+                                   rows_of(grad_logits),
+                                   rows_of(grad_own_logits));
+    return {Tensor(), grad_logits, grad_own_logits};
+  }
+};
+
+}  // namespace
+
+Tensor weigh_neighbours(const LayerCall& call, const Tensor& weights, const Tensor& x) {
+  check_rows(weights, call.block->num_edges(), "edges");
+  check_rows(x, call.block->num_sources, "sources");
+  return WeighNeighbours::apply(call, weights.contiguous(), x.contiguous());
+}
+
+Tensor add_ends(const LayerCall& call, const Tensor& from_target, const Tensor& from_source) {
+  check_rows(from_target, call.block->num_targets, "targets");
+  check_rows(from_source, call.block->num_sources, "sources");
+  return AddEnds::apply(call, from_target.contiguous(), from_source.contiguous());
+}
+
+std::pair<Tensor, Tensor> edge_softmax(const LayerCall& call,
+                                       const Tensor& logits,
+                                       const Tensor& own_logits) {
+  check_rows(logits, call.block->num_edges(), "edges");
+  check_rows(own_logits, call.block->num_targets, "targets");
+  const variable_list both = EdgeSoftmax::apply(call, logits.contiguous(), own_logits.contiguous());
+  return {both[0], both[1]};
+}
+
+}  // namespace sluice::nn

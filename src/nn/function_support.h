@@ -1,0 +1,25 @@
+// What the autograd functions over kernels share: views of tensors, and a LayerCall kept for the
+// backward. Internal to src/nn.
+#pragma once
+
+#include "nn/layer_call.h"
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::nn {
+
+/// @pre a contiguous f32 matrix
+kernels::Rows<float> rows_of(const torch::Tensor& matrix);
+/// Null for an undefined tensor.
+const float* floats_or_null(const torch::Tensor& vector);
+
+/// Throws kInternal unless `x` is an f32 matrix of `count` rows.
+void check_rows(const torch::Tensor& x, std::int64_t count, std::string_view what);
+
+void hold(torch::autograd::AutogradContext* context, const LayerCall& call);
+const LayerCall& held(torch::autograd::AutogradContext* context);
+
+}  // namespace sluice::nn

@@ -1,0 +1,102 @@
+#include "nn/ledger_allocator.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
+#include <c10/util/Exception.h>
+
+#include <cstddef>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace sluice::nn {
+namespace {
+
+/// Above the default allocator's 0: SetCPUAllocator ignores a lower priority than the last one.
+constexpr std::uint8_t kPriority = 100;
+
+/// Room before the data for the receipt; the data keeps LibTorch's alignment of 64.
+constexpr std::size_t kHeaderBytes = 64;
+
+}  // namespace
+
+class LedgerAllocation::Allocator final : public c10::Allocator,
+                                          public std::enable_shared_from_this<Allocator> {
+ public:
+  explicit Allocator(std::shared_ptr<MemoryLedger> ledger)
+      : ledger_(std::move(ledger)), charge_(ledger_->charge("tensors", 0).or_throw()) {}
+
+  c10::DataPtr allocate(std::size_t size) override {
+    const std::size_t bytes = size + kHeaderBytes;
+    add(bytes);
+    std::byte* base = nullptr;
+    try {
+      base = static_cast<std::byte*>(c10::alloc_cpu(bytes));
+    } catch (const c10::Error&) {
+      subtract(bytes);
+      throw Error(ErrorCode::kResource, "the machine has no memory left for a tensor");
+    }
+    new (base) Header{shared_from_this(), bytes};
+    void* data = base + kHeaderBytes;
+    return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
+  }
+
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+
+  void copy_data(void* to, const void* from, std::size_t count) const override {
+    default_copy_data(to, from, count);
+  }
+
+  std::uint64_t bytes() const {
+    const std::scoped_lock lock(mutex_);
+    return charge_.bytes();
+  }
+
+ private:
+  /// Lies before each allocation: how LibTorch's plain deleter finds its way back.
+  struct Header {
+    std::shared_ptr<Allocator> owner;
+    std::size_t bytes;
+  };
+  static_assert(sizeof(Header) <= kHeaderBytes);
+
+  static void release(void* data) {
+    if (data == nullptr) return;
+    std::byte* base = static_cast<std::byte*>(data) - kHeaderBytes;
+    auto* header = std::launder(reinterpret_cast<Header*>(base));
+    const Header last = std::move(*header);  // may be what keeps the ledger alive
+    header->~Header();
+    last.owner->subtract(last.bytes);
+    c10::free_cpu(base);
+  }
+
+  void add(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    charge_.resize(charge_.bytes() + bytes).or_throw();
+  }
+
+  void subtract(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    (void)charge_.resize(charge_.bytes() - bytes);  // giving back never fails
+  }
+
+  std::shared_ptr<MemoryLedger> ledger_;
+  mutable std::mutex mutex_;
+  Charge charge_;  ///< after ledger_: dies first
+};
+
+LedgerAllocation::LedgerAllocation(std::shared_ptr<MemoryLedger> ledger)
+    : allocator_(std::make_shared<Allocator>(std::move(ledger))) {
+  c10::SetCPUAllocator(allocator_.get(), kPriority);
+}
+
+LedgerAllocation::~LedgerAllocation() {
+  c10::SetCPUAllocator(c10::GetDefaultCPUAllocator(), kPriority);
+}
+
+std::uint64_t LedgerAllocation::bytes() const {
+  return allocator_->bytes();
+}
+
+}  // namespace sluice::nn

@@ -1,0 +1,37 @@
+// Linear: x W^T + b with parameters drawn from a key.
+#pragma once
+
+#include <sluice/random.h>
+
+#include <torch/torch.h>
+
+#include <cstdint>
+
+namespace sluice::nn {
+
+enum class Bias { kNone, kZero };
+
+class Linear : public torch::nn::Module {
+ public:
+  /// Weights by Glorot; the bias starts at 0.
+  Linear(std::int64_t in, std::int64_t out, Bias bias, RandomKey key);
+
+  /// @param x [n, in]; the result is [n, out]
+  torch::Tensor forward(const torch::Tensor& x) const;
+
+  std::int64_t in() const { return weight_.size(1); }
+  std::int64_t out() const { return weight_.size(0); }
+
+ private:
+  torch::Tensor weight_, bias_;
+};
+
+/// Whether to multiply by the weights before aggregating: fewer operations, counting an element
+/// gathered along an edge as `kGatherCost` multiply-adds. A function of shapes alone, so that equal
+/// batches take equal ways.
+struct AggregationShape {
+  std::int64_t sources, targets, edges, in, out;
+};
+bool transform_first(const AggregationShape& shape);
+
+}  // namespace sluice::nn

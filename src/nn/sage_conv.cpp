@@ -1,0 +1,41 @@
+#include "nn/sage_conv.h"
+
+#include "nn/block_ops.h"
+
+namespace sluice::nn {
+
+SageConv::SageConv(const SageConvOptions& options, RandomKey key) : options_(options) {
+  const bool concat = options.combine == Combine::kConcat;
+  const std::int64_t neighbours_out = concat ? options.out / 2 : options.out;
+  const std::int64_t own_out = concat ? options.out - neighbours_out : options.out;
+  own_ = register_module(
+      "own", std::make_shared<Linear>(options.in, own_out, Bias::kZero, key.with("own")));
+  neighbours_ = register_module(
+      "neighbours",
+      std::make_shared<Linear>(
+          options.in, neighbours_out, concat ? Bias::kZero : Bias::kNone, key.with("neighbours")));
+}
+
+torch::Tensor SageConv::aggregate(const LayerCall& call, const torch::Tensor& x) const {
+  if (options_.aggregator == Aggregator::kMax) {
+    return neighbours_->forward(max_neighbours(call, x));
+  }
+  const Block& block = *call.block;
+  const torch::Tensor mean = sampled_degrees(block).clamp_min(1).reciprocal();
+  const AggregationShape shape{
+      block.num_sources, block.num_targets, block.num_edges(), options_.in, neighbours_->out()};
+  // The bias of `neighbours_` is added once per target either way only if it comes last.
+  if (options_.combine == Combine::kSum && transform_first(shape)) {
+    return sum_neighbours(call, neighbours_->forward(x), {}, mean);
+  }
+  return neighbours_->forward(sum_neighbours(call, x, {}, mean));
+}
+
+torch::Tensor SageConv::forward(const LayerCall& call, const torch::Tensor& x) const {
+  const torch::Tensor own = own_->forward(x.narrow(0, 0, call.block->num_targets));
+  const torch::Tensor neighbours = aggregate(call, x);
+  if (options_.combine == Combine::kConcat) return torch::cat({own, neighbours}, 1);
+  return own + neighbours;
+}
+
+}  // namespace sluice::nn

@@ -1,0 +1,32 @@
+// Assembler: the last stage before the consumer. Fills a sampled batch's features (widened to f32) and labels.
+#pragma once
+
+#include "core/threads.h"
+#include "pipeline/graph_data_state.h"
+#include "pipeline/window.h"
+
+#include <sluice/loader.h>
+
+namespace sluice {
+
+class Assembler {
+ public:
+  Assembler(GraphData::State& data, const LoaderOptions& options, MemoryLedger& ledger);
+
+  /// Features come from the window's rows, or straight from a store in memory. Throws Error.
+  void assemble(Batch& batch, const Window& window);
+
+  /// Bytes of the features and labels that `assemble` adds to a batch.
+  std::uint64_t assembled_bytes(const Batch& batch) const;
+
+ private:
+  Array gather_features(std::size_t type, const Array& ids, const RowWindow* rows);
+  Array gather_labels(const Array& seeds) const;
+
+  GraphData::State& data_;
+  LoaderOptions options_;
+  MemoryLedger& ledger_;
+  ThreadArena arena_;
+};
+
+}  // namespace sluice

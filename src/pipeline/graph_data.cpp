@@ -1,0 +1,41 @@
+#include "pipeline/graph_data_state.h"
+#include "storage/feature/disk_store.h"
+
+namespace sluice {
+
+GraphData::GraphData(const Dataset& dataset, const GraphDataOptions& options, std::size_t target_type)
+    : state_(std::make_unique<State>()) {
+  state_->dataset = &dataset;
+  state_->options = options;
+  state_->target_type = target_type;
+  const GraphSchema& schema = dataset.schema();
+  state_->graph.schema = &schema;
+  for (const RelationSchema& relation : schema.relations) {
+    state_->graph.relations.push_back(dataset.topology(relation.key()));
+  }
+  for (const NodeTypeSchema& node : schema.nodes) {
+    std::unique_ptr<FeatureStore> store;
+    if (!node.features.empty()) {
+      const FeatureStoreOptions where{options.features, options.io, options.staging_bytes};
+      store = dataset.features(node.name, where, node.features.front().name);
+    }
+    state_->features.push_back(std::move(store));
+  }
+  const NodeTypeSchema& target = schema.nodes.at(target_type);
+  if (target.labels) state_->labels = dataset.labels(target.name);
+}
+
+GraphData::~GraphData() = default;
+
+const GraphSchema& GraphData::schema() const { return *state_->graph.schema; }
+std::size_t GraphData::target_type() const { return state_->target_type; }
+const GraphDataOptions& GraphData::options() const { return state_->options; }
+
+std::string GraphData::engine() const {
+  for (const auto& store : state_->features) {
+    if (const auto* disk = dynamic_cast<const DiskFeatureStore*>(store.get())) return std::string(disk->engine_name());
+  }
+  return "memory";
+}
+
+}  // namespace sluice

@@ -1,0 +1,81 @@
+// What the parts of an import share. Private to src/prep/import.
+#pragma once
+
+#include "prep/import/graph_spec.h"
+#include "prep/import/node_ids.h"
+#include "prep/prep_context.h"
+#include "storage/format/dataset_writer.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// One bit a node, charged to the ledger: which nodes have labels.
+class NodeBits {
+ public:
+  explicit NodeBits(MemoryLedger& ledger) : words_(ledger, "labelled nodes") {}
+
+  void set(std::uint64_t node) {
+    while (words_.size() <= node / 64) words_.push_back(0);
+    words_.data()[node / 64] |= std::uint64_t{1} << node % 64;
+  }
+  bool get(std::uint64_t node) const {
+    return node / 64 < words_.size() && (words_.values()[node / 64] >> node % 64 & 1) != 0;
+  }
+
+ private:
+  GrowingArray<std::uint64_t> words_;
+};
+
+/// A node type on its way into the dataset.
+struct NodeState {
+  const NodeSpec& spec;
+  NodeIds ids;
+  NodeTypeSchema schema;
+  std::unique_ptr<NodeBits> labelled;  ///< null: the type has no labels
+};
+
+struct ImportContext {
+  const GraphSpec& spec;
+  const TableFormats& formats;
+  std::filesystem::path root;
+  DatasetWriter& writer;
+  PrepContext& prep;
+  std::map<std::string, NodeState> nodes;  ///< by type
+
+  std::unique_ptr<TableReader> open(const std::string& file, const std::string& format) const {
+    return formats.open({root / file, &prep.ledger, &prep.arena}, format, spec.formats);
+  }
+  NodeState& node(const std::string& type) { return nodes.at(type); }
+};
+
+/// The ids in column `index` of a chunk.
+inline IdValues id_values(const TableChunk& chunk, std::size_t index) {
+  return {chunk.columns[index].integers, chunk.columns[index].text};
+}
+
+/// The column that lists ids: of that name, or the first. A matrix is a kData error.
+const ColumnInfo& find_id_column(const TableReader& table, const std::string& name);
+
+/// Reads the list of ids of a type. @pre it has one
+void import_id_list(ImportContext& context, NodeState& node);
+
+/// Streams a type's feature table into the dataset; states its number of nodes.
+void import_features(ImportContext& context, NodeState& node);
+
+/// Labels that stand in the order of the nodes: streamed; states the number of nodes.
+void import_labels_by_position(ImportContext& context, NodeState& node);
+/// Labels with an id column: gathered in memory. @pre the number of nodes is known
+void import_labels_by_id(ImportContext& context, NodeState& node);
+
+/// Collects from the edges the ids, or the largest one, of the types that are not yet counted.
+void collect_ids_from_edges(ImportContext& context);
+CscStats import_edges(ImportContext& context, const EdgeSpec& edge);
+
+void import_split(ImportContext& context, const SplitSpec& split);
+
+}  // namespace sluice

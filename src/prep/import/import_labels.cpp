@@ -1,0 +1,78 @@
+// Labels: in the order of the nodes, streamed; or under ids, gathered in memory and written whole.
+#include "core/interrupt.h"
+#include "prep/import/import_context.h"
+#include "prep/import/label_coder.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace sluice {
+
+void import_labels_by_position(ImportContext& context, NodeState& node) {
+  const LabelSpec& spec = node.spec.labels;
+  const auto table = context.open(spec.file, spec.format);
+  const Place place{table->path().string(), -1, -1, -1};
+  LabelCoder coder(*table, spec);
+  if (const auto rows = table->num_rows()) node.ids.set_count(*rows, spec.file, place);
+  node.labelled = std::make_unique<NodeBits>(context.prep.ledger);
+  auto file = context.writer.create(node_path(node.spec.type, "labels.bin"));
+  Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
+  table->select(coder.requests());
+  std::vector<std::byte> row_bytes(coder.row_bytes());
+  std::uint64_t rows = 0;
+  for (TableChunk chunk; table->next(chunk); rows += chunk.rows) {
+    throw_if_interrupted();
+    for (std::size_t row = 0; row < chunk.rows; ++row) {
+      if (coder.encode(chunk, 0, row, row_bytes)) node.labelled->set(chunk.first_row + row);
+      file->append(row_bytes);
+    }
+    progress.add(chunk.rows);
+  }
+  node.ids.set_count(rows, spec.file, place);
+  context.writer.add(std::move(file));
+  node.schema.labels = coder.schema();
+}
+
+void import_labels_by_id(ImportContext& context, NodeState& node) {
+  const LabelSpec& spec = node.spec.labels;
+  const auto table = context.open(spec.file, spec.format);
+  const std::string id_column = find_id_column(*table, spec.id_column).name;
+  LabelCoder coder(*table, spec);
+  std::vector<ColumnRequest> requests{{id_column, node.ids.column_type()}};
+  requests.insert(requests.end(), coder.requests().begin(), coder.requests().end());
+  table->select(requests);
+
+  const std::uint64_t count = *node.ids.count();
+  const std::size_t row_bytes = coder.row_bytes();
+  AlignedBuffer buffer =
+      AlignedBuffer::make(count * row_bytes, &context.prep.ledger, "labels").or_throw();
+  const auto row_of = [&](std::uint64_t id) {
+    return buffer.bytes().subspan(id * row_bytes, row_bytes);
+  };
+  for (std::uint64_t id = 0; id < count; ++id) coder.write_missing(row_of(id));
+  node.labelled = std::make_unique<NodeBits>(context.prep.ledger);
+  Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
+  std::vector<std::uint64_t> nodes;
+  for (TableChunk chunk; table->next(chunk);) {
+    throw_if_interrupted();
+    const IdValues ids = id_values(chunk, 0);
+    node.ids.find(ids, {*table, chunk.first_row, id_column}, nodes, context.prep.arena);
+    for (std::size_t row = 0; row < chunk.rows; ++row) {
+      if (node.labelled->get(nodes[row])) {
+        throw table->value_error(chunk.first_row + row,
+                                 id_column,
+                                 fmt::format("the id {} stands here again", ids.shown(row)),
+                                 "each node has one label");
+      }
+      if (coder.encode(chunk, 1, row, row_of(nodes[row]))) node.labelled->set(nodes[row]);
+    }
+    progress.add(chunk.rows);
+  }
+  auto file = context.writer.create(node_path(node.spec.type, "labels.bin"));
+  file->append(buffer.bytes().first(count * row_bytes));
+  context.writer.add(std::move(file));
+  node.schema.labels = coder.schema();
+}
+
+}  // namespace sluice

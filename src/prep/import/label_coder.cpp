@@ -1,0 +1,189 @@
+#include "prep/import/label_coder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+bool holds_fractions(const ColumnInfo& column) {
+  return column.dtype == DType::kF16 || column.dtype == DType::kF32 || column.dtype == DType::kF64;
+}
+
+std::vector<ColumnInfo> label_columns(const TableReader& table, const LabelSpec& spec) {
+  std::vector<ColumnInfo> columns;
+  for (const std::string& name : spec.columns) columns.push_back(table.column(name, 0));
+  if (!columns.empty()) return columns;
+  const std::size_t first =
+      !spec.id_column.empty() && table.columns().front().name == spec.id_column ? 1 : 0;
+  return {table.column({}, first)};
+}
+
+LabelKind decide_kind(const LabelSpec& spec, const ColumnInfo& column, std::uint32_t width) {
+  switch (spec.kind) {
+    case LabelKindChoice::kClass:
+      return LabelKind::kClass;
+    case LabelKindChoice::kMultiLabel:
+      return LabelKind::kMultiLabel;
+    case LabelKindChoice::kRegression:
+      return LabelKind::kRegression;
+    case LabelKindChoice::kAuto:
+      break;
+  }
+  if (holds_fractions(column)) return LabelKind::kRegression;
+  return width == 1 ? LabelKind::kClass : LabelKind::kMultiLabel;
+}
+
+}  // namespace
+
+LabelCoder::LabelCoder(const TableReader& table, const LabelSpec& spec)
+    : table_(table), classes_(spec.classes) {
+  const std::vector<ColumnInfo> columns = label_columns(table, spec);
+  const Place place{table.path().string(), -1, -1, -1};
+  matrix_ = columns.size() == 1 && columns[0].width != 1;
+  width_ = matrix_ ? columns[0].width : static_cast<std::uint32_t>(columns.size());
+  if (width_ == 0)
+    throw Error(
+        ErrorCode::kData, "the labels have no columns (dimension 0)", "leave labels out", place);
+  kind_ = decide_kind(spec, columns[0], width_);
+  if (kind_ == LabelKind::kClass && width_ != 1) {
+    throw Error(ErrorCode::kData,
+                fmt::format("class labels are one number a row, this has {}", width_),
+                "say kind = \"multi_label\" or \"regression\", or name one column",
+                place);
+  }
+  const ColumnType type =
+      kind_ == LabelKind::kRegression ? ColumnType::kReal : ColumnType::kInteger;
+  const EmptyCell empty =
+      kind_ == LabelKind::kMultiLabel ? EmptyCell::kRefuse : EmptyCell::kMissing;
+  for (const ColumnInfo& column : columns) requests_.push_back({column.name, type, empty});
+}
+
+std::size_t LabelCoder::row_bytes() const {
+  return kind_ == LabelKind::kMultiLabel ? (width_ + 7) / 8 : width_ * sizeof(float);
+}
+
+void LabelCoder::write_missing(std::span<std::byte> row) const {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  if (kind_ == LabelKind::kClass) std::memset(row.data(), 0xff, row.size());
+  if (kind_ == LabelKind::kMultiLabel) std::memset(row.data(), 0, row.size());
+  if (kind_ != LabelKind::kRegression) return;
+  for (std::size_t i = 0; i < width_; ++i)
+    std::memcpy(row.data() + i * sizeof(float), &kNaN, sizeof(float));
+}
+
+bool LabelCoder::encode(const TableChunk& chunk,
+                        std::size_t first_column,
+                        std::size_t row,
+                        std::span<std::byte> out) {
+  switch (kind_) {
+    case LabelKind::kClass:
+      return encode_class(chunk, first_column, row, out);
+    case LabelKind::kMultiLabel:
+      return encode_bits(chunk, first_column, row, out);
+    case LabelKind::kRegression:
+      return encode_targets(chunk, first_column, row, out);
+  }
+  return false;
+}
+
+LabelSchema LabelCoder::schema() const {
+  if (kind_ != LabelKind::kClass) return {kind_, width_};
+  const std::int64_t classes = classes_ != 0 ? classes_ : largest_ + 1;
+  if (classes == 0) {
+    throw Error(ErrorCode::kData,
+                "no node has a label",
+                "leave labels out, or say classes = ...",
+                Place{table_.path().string(), -1, -1, -1});
+  }
+  return {kind_, static_cast<std::uint32_t>(classes)};
+}
+
+std::int64_t LabelCoder::integer(const TableChunk& chunk,
+                                 std::size_t first_column,
+                                 std::size_t row,
+                                 std::uint32_t element) const {
+  return matrix_ ? chunk.columns[first_column].integers[row * width_ + element]
+                 : chunk.columns[first_column + element].integers[row];
+}
+
+void LabelCoder::fail(const TableChunk& chunk,
+                      std::size_t row,
+                      std::uint32_t element,
+                      const std::string& reason,
+                      const std::string& hint) const {
+  const std::string where = matrix_ ? fmt::format("element {}: ", element) : "";
+  throw table_.value_error(
+      chunk.first_row + row, requests_[matrix_ ? 0 : element].name, where + reason, hint);
+}
+
+bool LabelCoder::encode_class(const TableChunk& chunk,
+                              std::size_t first_column,
+                              std::size_t row,
+                              std::span<std::byte> out) {
+  const std::int64_t label = integer(chunk, first_column, row, 0);
+  const std::int64_t limit = classes_ != 0 ? classes_ : std::numeric_limits<std::int32_t>::max();
+  if (label < -1)
+    fail(chunk,
+         row,
+         0,
+         fmt::format("the label {} is negative", label),
+         "-1 or an empty cell is no label");
+  if (label >= limit) {
+    fail(chunk,
+         row,
+         0,
+         fmt::format("the label {} is not below the number of classes, {}", label, limit),
+         "classes are 0 to classes - 1; classes = 0 counts them");
+  }
+  largest_ = std::max(largest_, label);
+  const auto stored = static_cast<std::int32_t>(label);
+  std::memcpy(out.data(), &stored, sizeof(stored));
+  return label >= 0;
+}
+
+bool LabelCoder::encode_bits(const TableChunk& chunk,
+                             std::size_t first_column,
+                             std::size_t row,
+                             std::span<std::byte> out) {
+  std::fill(out.begin(), out.end(), std::byte{0});
+  for (std::uint32_t i = 0; i < width_; ++i) {
+    const std::int64_t bit = integer(chunk, first_column, row, i);
+    if (bit != 0 && bit != 1)
+      fail(chunk,
+           row,
+           i,
+           fmt::format("{} is neither 0 nor 1", bit),
+           "multi_label is one bit a class");
+    out[i / 8] |= static_cast<std::byte>(bit << (i % 8));
+  }
+  return true;
+}
+
+bool LabelCoder::encode_targets(const TableChunk& chunk,
+                                std::size_t first_column,
+                                std::size_t row,
+                                std::span<std::byte> out) {
+  bool labelled = false;
+  for (std::uint32_t i = 0; i < width_; ++i) {
+    const double value = matrix_ ? chunk.columns[first_column].reals[row * width_ + i]
+                                 : chunk.columns[first_column + i].reals[row];
+    const auto stored =
+        std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(value);
+    if (std::isinf(stored))
+      fail(chunk,
+           row,
+           i,
+           fmt::format("{} is no finite f32", value),
+           "NaN or an empty cell is no label");
+    labelled = labelled || !std::isnan(stored);
+    std::memcpy(out.data() + i * sizeof(float), &stored, sizeof(float));
+  }
+  return labelled;
+}
+
+}  // namespace sluice

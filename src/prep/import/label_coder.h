@@ -1,0 +1,68 @@
+// LabelCoder: label values of a table, checked and in the dataset's form. Private to
+// src/prep/import.
+#pragma once
+
+#include "prep/import/graph_spec.h"
+#include "prep/table/table_reader.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+class LabelCoder {
+ public:
+  /// Decides kind and width from the spec and the file's columns. Throws Error(kData) where they do
+  /// not go together.
+  LabelCoder(const TableReader& table, const LabelSpec& spec);
+
+  /// The label's columns to ask of the table.
+  const std::vector<ColumnRequest>& requests() const { return requests_; }
+  std::size_t row_bytes() const;
+  /// Bytes of a row without a label.
+  void write_missing(std::span<std::byte> row) const;
+  /// Encodes a row of the chunk, whose label columns begin at `first_column`; false when the row
+  /// has no label.
+  bool encode(const TableChunk& chunk,
+              std::size_t first_column,
+              std::size_t row,
+              std::span<std::byte> out);
+
+  /// @pre at least one row was encoded
+  LabelSchema schema() const;
+
+ private:
+  std::int64_t integer(const TableChunk& chunk,
+                       std::size_t first_column,
+                       std::size_t row,
+                       std::uint32_t element) const;
+  [[noreturn]] void fail(const TableChunk& chunk,
+                         std::size_t row,
+                         std::uint32_t element,
+                         const std::string& reason,
+                         const std::string& hint) const;
+  bool encode_class(const TableChunk& chunk,
+                    std::size_t first_column,
+                    std::size_t row,
+                    std::span<std::byte> out);
+  bool encode_bits(const TableChunk& chunk,
+                   std::size_t first_column,
+                   std::size_t row,
+                   std::span<std::byte> out);
+  bool encode_targets(const TableChunk& chunk,
+                      std::size_t first_column,
+                      std::size_t row,
+                      std::span<std::byte> out);
+
+  const TableReader& table_;
+  LabelKind kind_ = LabelKind::kClass;
+  bool matrix_ = false;      // one column of `width_` elements, not `width_` columns
+  std::uint32_t width_ = 1;  // values a row
+  std::int64_t classes_;     // as stated; 0: counted
+  std::int64_t largest_ = -1;
+  std::vector<ColumnRequest> requests_;
+};
+
+}  // namespace sluice

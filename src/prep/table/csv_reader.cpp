@@ -1,0 +1,254 @@
+#include "prep/table/csv_reader.h"
+
+#include "prep/table/arrow_memory.h"
+#include "prep/table/csv_blocks.h"
+#include "prep/table/csv_text.h"
+
+#include <arrow/array.h>
+#include <arrow/csv/converter.h>
+#include <arrow/csv/options.h>
+#include <arrow/csv/parser.h>
+#include <arrow/type.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+std::shared_ptr<arrow::DataType> arrow_type(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInteger:
+      return arrow::int64();
+    case ColumnType::kReal:
+      return arrow::float64();
+    case ColumnType::kText:
+      return arrow::utf8();
+    case ColumnType::kRaw:
+      break;
+  }
+  throw Error(ErrorCode::kInternal, "a CSV column has no raw bytes");
+}
+
+arrow::csv::ConvertOptions convert_options(EmptyCell empty) {
+  arrow::csv::ConvertOptions options;
+  options.strings_can_be_null = false;
+  if (empty == EmptyCell::kMissing) options.null_values = {""};
+  return options;
+}
+
+char delimiter_of(const CsvReader::Options& options, const std::filesystem::path& path) {
+  if (options.delimiter.empty()) return path.extension() == ".tsv" ? '\t' : ',';
+  const char c = options.delimiter.front();
+  if (options.delimiter.size() == 1 && c != '"' && c != '\n' && c != '\r') return c;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("[csv] delimiter = \"{}\" is not one character", options.delimiter),
+              "for example \";\" or \"\\t\"");
+}
+
+/// Writes `missing` where the column has nulls. The buffers come from our own converter, so nobody
+/// shares them.
+template <class ArrowArray, class Value>
+void fill_missing(const arrow::Array& array, Value missing) {
+  const auto& typed = static_cast<const ArrowArray&>(array);
+  if (typed.null_count() == 0) return;
+  auto* values = reinterpret_cast<Value*>(typed.data()->buffers[1]->mutable_data());
+  for (std::int64_t i = 0; i < typed.length(); ++i) {
+    if (typed.IsNull(i)) values[i] = missing;
+  }
+}
+
+ColumnValues view_of(const arrow::Array& array, ColumnType type) {
+  const auto rows = static_cast<std::size_t>(array.length());
+  ColumnValues view;
+  if (type == ColumnType::kInteger) {
+    view.integers = {static_cast<const arrow::Int64Array&>(array).raw_values(), rows};
+  } else if (type == ColumnType::kReal) {
+    view.reals = {static_cast<const arrow::DoubleArray&>(array).raw_values(), rows};
+  } else {
+    const auto& text = static_cast<const arrow::StringArray&>(array);
+    if (rows != 0) view.text.offsets = {text.raw_value_offsets(), rows + 1};
+    view.text.bytes =
+        text.value_data() ? reinterpret_cast<const char*>(text.value_data()->data()) : "";
+  }
+  return view;
+}
+
+}  // namespace
+
+void CsvReader::Options::describe(Schema& schema) {
+  schema.field("delimiter", delimiter)
+      .help("the character between fields; empty: a tab in files named .tsv, else a comma");
+  schema.field("block", block)
+      .range(4096, 512 * static_cast<double>(kMiB))
+      .help("text that one thread parses at a time; no line may be longer");
+}
+
+class CsvReader::Impl {
+ public:
+  Impl(const Options& options, const TableSource& source)
+      : arena_(*source.arena), pool_(*source.ledger), blocks_(source, options.block.bytes) {
+    layout_.file = source.path.string();
+    layout_.delimiter = delimiter_of(options, source.path);
+    layout_.columns = parse_csv_header(blocks_.header(), layout_.delimiter, 1, layout_.file);
+    parse_options_.delimiter = layout_.delimiter;
+  }
+
+  const CsvLayout& layout() const { return layout_; }
+  void select(const std::vector<ColumnRequest>& requests);
+  bool next(TableChunk& chunk);
+  std::int64_t line_of(std::uint64_t row) const {
+    const Block& block = group_[current_ - 1];
+    return csv_line_of_row(block.text, block.first_line, row - block.first_row);
+  }
+
+ private:
+  struct Block {
+    std::string_view text;
+    std::int64_t first_line = 0;
+    std::uint64_t first_row = 0;
+    std::int64_t lines = 0;
+    std::size_t rows = 0;
+    std::vector<std::shared_ptr<arrow::Array>> columns;
+    arrow::Status status;
+  };
+
+  bool load_group();
+  void parse(Block& block);
+  arrow::Status convert(Block& block, const arrow::csv::BlockParser& parser);
+  [[noreturn]] void fail(const Block& block) const;
+
+  ThreadArena& arena_;
+  LedgerMemoryPool pool_;  // before all that is allocated from it
+  CsvBlocks blocks_;
+  CsvLayout layout_;
+  arrow::csv::ParseOptions parse_options_;
+  std::vector<arrow::csv::ConvertOptions>
+      convert_options_;  // by request: converters keep references to them
+  std::vector<std::shared_ptr<arrow::csv::Converter>> converters_;
+  std::vector<Block> group_;
+  std::size_t current_ = 0;  // blocks of the group that were handed out
+  std::int64_t next_line_ = 2;
+  std::uint64_t next_row_ = 0;
+};
+
+void CsvReader::Impl::select(const std::vector<ColumnRequest>& requests) {
+  layout_.requests = requests;
+  convert_options_.reserve(requests.size());
+  for (const ColumnRequest& request : requests) {
+    const auto found =
+        std::find_if(layout_.columns.begin(), layout_.columns.end(), [&](const ColumnInfo& column) {
+          return column.name == request.name;
+        });
+    layout_.positions.push_back(static_cast<std::size_t>(found - layout_.columns.begin()));
+    convert_options_.push_back(convert_options(request.empty));
+    auto made =
+        arrow::csv::Converter::Make(arrow_type(request.type), convert_options_.back(), &pool_);
+    if (!made.ok()) throw Error(ErrorCode::kInternal, "Arrow: " + made.status().ToString());
+    converters_.push_back(std::move(made).ValueUnsafe());
+  }
+}
+
+bool CsvReader::Impl::next(TableChunk& chunk) {
+  do {
+    if (current_ == group_.size() && !load_group()) return false;
+    const Block& block = group_[current_++];
+    if (!block.status.ok()) fail(block);
+    chunk.first_row = block.first_row;
+    chunk.rows = block.rows;
+    chunk.columns.clear();
+    for (std::size_t i = 0; i < block.columns.size(); ++i) {
+      chunk.columns.push_back(view_of(*block.columns[i], layout_.requests[i].type));
+    }
+  } while (chunk.rows == 0);  // blank lines only
+  return true;
+}
+
+bool CsvReader::Impl::load_group() {
+  group_.clear();
+  current_ = 0;
+  std::vector<std::string_view> texts;
+  if (!blocks_.next_group(texts, next_line_)) return false;
+  group_.resize(texts.size());
+  arena_.for_each(texts.size(), [&](std::size_t i) {
+    group_[i].text = texts[i];
+    parse(group_[i]);
+  });
+  if (auto refusal = pool_.refusal()) throw Error(*refusal);
+  for (Block& block : group_) {
+    block.first_line = next_line_;
+    block.first_row = next_row_;
+    next_line_ += block.lines;
+    next_row_ += block.rows;
+  }
+  return true;
+}
+
+void CsvReader::Impl::parse(Block& block) {
+  block.lines = std::count(block.text.begin(), block.text.end(), '\n');
+  const bool has_nul = std::memchr(block.text.data(), '\0', block.text.size()) != nullptr;
+  if (has_nul || has_lone_return(block.text)) {  // Arrow would let them pass
+    block.status = arrow::Status::Invalid(has_nul ? "a NUL byte" : "a lone carriage return");
+    return;
+  }
+  arrow::csv::BlockParser parser(&pool_,
+                                 parse_options_,
+                                 static_cast<std::int32_t>(layout_.columns.size()),
+                                 -1,
+                                 std::numeric_limits<std::int32_t>::max());
+  std::uint32_t parsed = 0;
+  block.status = parser.ParseFinal(block.text, &parsed);
+  if (block.status.ok() && parsed != block.text.size())
+    block.status = arrow::Status::Invalid("a row that does not end");
+  if (block.status.ok()) block.status = convert(block, parser);
+}
+
+arrow::Status CsvReader::Impl::convert(Block& block, const arrow::csv::BlockParser& parser) {
+  block.rows = static_cast<std::size_t>(parser.num_rows());
+  for (std::size_t i = 0; i < converters_.size(); ++i) {
+    ARROW_ASSIGN_OR_RAISE(
+        auto array,
+        converters_[i]->Convert(parser, static_cast<std::int32_t>(layout_.positions[i])));
+    const ColumnType type = layout_.requests[i].type;
+    if (type == ColumnType::kInteger) fill_missing<arrow::Int64Array, std::int64_t>(*array, -1);
+    if (type == ColumnType::kReal) {
+      fill_missing<arrow::DoubleArray>(*array, std::numeric_limits<double>::quiet_NaN());
+    }
+    block.columns.push_back(std::move(array));
+  }
+  return arrow::Status::OK();
+}
+
+void CsvReader::Impl::fail(const Block& block) const {
+  if (block.status.IsOutOfMemory()) {
+    throw Error(ErrorCode::kResource, "the system has no memory to parse CSV", "lower [csv] block");
+  }
+  if (auto error = diagnose_csv(block.text, block.first_line, layout_)) throw Error(*error);
+  throw Error(
+      ErrorCode::kData,
+      fmt::format("cannot be read as CSV: {}", block.status.message()),
+      fmt::format(
+          "the fault is in lines {} to {}", block.first_line, block.first_line + block.lines),
+      Place{layout_.file, block.first_line, -1, -1});
+}
+
+CsvReader::CsvReader(Options options, const TableSource& source)
+    : TableReader(source), impl_(std::make_unique<Impl>(options, source)) {}
+CsvReader::~CsvReader() = default;
+
+const std::vector<ColumnInfo>& CsvReader::columns() const {
+  return impl_->layout().columns;
+}
+void CsvReader::select(const std::vector<ColumnRequest>& requests) {
+  impl_->select(requests);
+}
+bool CsvReader::next(TableChunk& chunk) {
+  return impl_->next(chunk);
+}
+std::optional<std::int64_t> CsvReader::line_of(std::uint64_t row) const {
+  return impl_->line_of(row);
+}
+
+}  // namespace sluice

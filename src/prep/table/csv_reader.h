@@ -1,0 +1,46 @@
+// CsvReader: CSV and TSV with a header, parsed by Arrow's block parser and converters, several
+// blocks at a time.
+//
+// UTF-8 with or without a byte-order mark; LF or CRLF; fields may be quoted, a quote inside is
+// doubled, and a field ends on its line; blank lines are skipped. Integers may not have a point.
+// Errors carry the line.
+#pragma once
+
+#include "prep/table/table_reader.h"
+
+#include <sluice/options.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+class CsvReader final : public TableReader {
+ public:
+  static constexpr std::array<std::string_view, 2> kExtensions{".csv", ".tsv"};
+
+  struct Options {
+    std::string delimiter;     ///< one character; empty: tab for .tsv, else comma
+    ByteSize block{2 * kMiB};  ///< text a thread parses at a time; a line must fit in one
+
+    void describe(Schema& schema);
+  };
+
+  CsvReader(Options options, const TableSource& source);
+  ~CsvReader() override;
+
+  const std::vector<ColumnInfo>& columns() const override;
+  std::optional<std::uint64_t> num_rows() const override { return std::nullopt; }
+  void select(const std::vector<ColumnRequest>& requests) override;
+  bool next(TableChunk& chunk) override;
+
+ private:
+  std::optional<std::int64_t> line_of(std::uint64_t row) const override;
+
+  class Impl;  // keeps Arrow's headers out of this one
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+// The text of a CSV file, looked at by a small scanner of our own: the header, the line of a row,
+// and, when Arrow refuses a block, the first bad line and why. Never on the fast path. Pure
+// functions.
+#pragma once
+
+#include "prep/table/table_reader.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct CsvField {
+  std::string text;    ///< unquoted
+  bool closed = true;  ///< false: it begins with a quote that does not end on its line
+};
+
+/// The next line of `text` from `at`, without its end; moves `at` behind it. @pre at < text.size()
+std::string_view next_csv_line(std::string_view text, std::size_t& at);
+
+std::vector<CsvField> split_csv_line(std::string_view line, char delimiter);
+
+/// The column names of a header line. Throws Error(kData) where it is none.
+std::vector<ColumnInfo> parse_csv_header(std::string_view line,
+                                         char delimiter,
+                                         std::int64_t line_number,
+                                         const std::string& file);
+
+/// Whether a carriage return stands elsewhere than before a line feed: Arrow would take it for a
+/// line end, uncounted.
+bool has_lone_return(std::string_view text);
+
+/// The 1-based line of data row `row` of a block that begins with line `first_line`. Blank lines
+/// are no rows.
+std::int64_t csv_line_of_row(std::string_view block, std::int64_t first_line, std::uint64_t row);
+
+/// What the scanner needs to know of a file.
+struct CsvLayout {
+  std::string file;
+  char delimiter = ',';
+  std::vector<ColumnInfo> columns;
+  std::vector<ColumnRequest> requests;
+  std::vector<std::size_t> positions;  ///< of each request in `columns`
+};
+
+/// The first line of the block that is not as `layout` asks; nothing when the scanner sees no
+/// fault.
+std::optional<Error> diagnose_csv(std::string_view block,
+                                  std::int64_t first_line,
+                                  const CsvLayout& layout);
+
+}  // namespace sluice

@@ -1,0 +1,38 @@
+// The header of a NumPy .npy file, versions 1 to 3: dtype, order and shape. A pure parser of
+// untrusted bytes.
+#pragma once
+
+#include <sluice/dtype.h>
+#include <sluice/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct NpyHeader {
+  DType dtype = DType::kF32;  ///< bool is u8
+  std::string descr;          ///< NumPy's own name: "<f4"
+  bool fortran_order = false;
+  std::vector<std::uint64_t> shape;
+  std::uint64_t data_offset = 0;
+
+  /// Rows and elements a row: [N] is N x 1, [N, D] is N x D.
+  std::uint64_t rows() const { return shape[0]; }
+  std::uint64_t width() const { return shape.size() == 2 ? shape[1] : 1; }
+};
+
+inline constexpr std::size_t kNpyMaxHeaderBytes = 64 * 1024;
+
+/// Parses the front of a file. @param bytes its first bytes, kNpyMaxHeaderBytes of them unless it
+/// is shorter
+/// @param file_bytes size of the file: must be what the shape says
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes,
+                                   std::uint64_t file_bytes,
+                                   const std::string& file);
+
+}  // namespace sluice

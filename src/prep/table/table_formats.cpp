@@ -1,0 +1,59 @@
+#include "prep/table/table_formats.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace sluice {
+
+std::string TableFormats::resolve(const std::filesystem::path& path,
+                                  const std::string& format) const {
+  std::vector<std::string> names;
+  for (const auto& entry : catalog_.list()) names.push_back(entry.name);
+  if (format != "auto") {
+    if (std::find(names.begin(), names.end(), format) != names.end()) return format;
+    throw unknown_name(catalog_.kind(), format, names);
+  }
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  std::vector<std::string> known;
+  for (const auto& [candidate, name] : extensions_) {
+    if (candidate == extension) return name;
+    known.push_back(candidate);
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("no table format is known by the extension '{}'", extension),
+              fmt::format("known: {}; or name it: format = one of {}",
+                          fmt::join(known, ", "),
+                          fmt::join(names, ", ")),
+              Place{path.string(), -1, -1, -1});
+}
+
+std::unique_ptr<TableReader> TableFormats::open(const TableSource& source,
+                                                const std::string& format,
+                                                const TableOptions& options) const {
+  Selection selection;
+  selection.type = resolve(source.path, format);
+  if (const auto found = options.find(selection.type); found != options.end())
+    selection.options = found->second;
+  std::error_code problem;
+  const auto status = std::filesystem::status(source.path, problem);
+  const Place place{source.path.string(), -1, -1, -1};
+  if (status.type() == std::filesystem::file_type::not_found) {
+    throw Error(ErrorCode::kData,
+                "there is no such file",
+                "check its name, and the folder it is looked for in (--root)",
+                place);
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw Error(
+        ErrorCode::kData, "is not a regular file", "name a file, not a folder or a pipe", place);
+  }
+  return catalog_.create(selection, source);
+}
+
+}  // namespace sluice

@@ -1,0 +1,50 @@
+// TableFormats: the table formats by name and by file extension. Filled in one place
+// (src/registry/core.cpp), one line a format; handed to the importers by reference. Immutable after
+// that, and then thread-safe.
+#pragma once
+
+#include "prep/table/table_reader.h"
+
+#include <sluice/catalog.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+/// Options by format name, as the user set them; formats that are not in it read with their
+/// defaults.
+using TableOptions = std::map<std::string, std::shared_ptr<AnyOptions>>;
+
+class TableFormats {
+ public:
+  /// Adds `Reader`, which has `struct Options`, a constructor Reader(Options, const TableSource&)
+  /// and `kExtensions`.
+  template <class Reader>
+  void add(std::string name, std::string help) {
+    for (const std::string_view extension : Reader::kExtensions)
+      extensions_.emplace_back(extension, name);
+    catalog_.add<Reader>(std::move(name), std::move(help));
+  }
+
+  const OptionsCatalog& catalog() const { return catalog_; }
+
+  /// The format that reads `path`: `format` itself unless that is "auto", else by extension. Throws
+  /// Error(kUsage) for an unknown name or extension.
+  std::string resolve(const std::filesystem::path& path, const std::string& format) const;
+
+  /// Opens a table. Throws Error(kData) when there is no such file.
+  std::unique_ptr<TableReader> open(const TableSource& source,
+                                    const std::string& format,
+                                    const TableOptions& options) const;
+
+ private:
+  Catalog<TableReader, const TableSource&> catalog_{"table format"};
+  std::vector<std::pair<std::string, std::string>> extensions_;  // ".csv" -> "csv"
+};
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#include "prep/table/table_reader.h"
+
+#include <sluice/options.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace sluice {
+
+Error TableReader::value_error(std::uint64_t row,
+                               const std::string& column,
+                               const std::string& reason,
+                               const std::string& hint) const {
+  if (const auto line = line_of(row)) {
+    return Error(ErrorCode::kData,
+                 fmt::format("column '{}': {}", column, reason),
+                 hint,
+                 Place{path().string(), *line, -1, -1});
+  }
+  return Error(ErrorCode::kData,
+               fmt::format("row {}: {}", row, reason),
+               hint,
+               Place{path().string(), -1, -1, -1});
+}
+
+const ColumnInfo& TableReader::column(const std::string& name, std::size_t default_index) const {
+  const auto& all = columns();
+  std::vector<std::string> names;
+  for (const ColumnInfo& column : all) names.push_back(column.name);
+  const Place place{path().string(), -1, -1, -1};
+  if (name.empty()) {
+    if (default_index < all.size()) return all[default_index];
+    throw Error(
+        ErrorCode::kData,
+        fmt::format("{} columns are needed, the file has {}", default_index + 1, all.size()),
+        fmt::format("its columns: {}", fmt::join(names, ", ")),
+        place);
+  }
+  const auto count = std::count(names.begin(), names.end(), name);
+  if (count > 1)
+    throw Error(ErrorCode::kData,
+                fmt::format("there are {} columns '{}'", count, name),
+                "rename one",
+                place);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return all[static_cast<std::size_t>(found - names.begin())];
+  const auto nearest = nearest_word(name, names);
+  throw Error(ErrorCode::kData,
+              fmt::format("there is no column '{}'", name),
+              fmt::format("{}its columns: {}",
+                          nearest ? fmt::format("did you mean '{}'? ", *nearest) : "",
+                          fmt::join(names, ", ")),
+              place);
+}
+
+}  // namespace sluice

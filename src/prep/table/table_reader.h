@@ -1,0 +1,65 @@
+// TableReader: a file seen as named, typed columns, read from front to back in bounded chunks.
+//
+// One class a format (csv_reader.h, npy_reader.h), made by name through TableFormats
+// (table_formats.h); the importers know no format. Everything throws Error. Used by one thread;
+// next() may work in parallel inside, with the same result for any number of threads. Memory is
+// charged to the source's ledger and bounded whatever the size of the file.
+#pragma once
+
+#include "core/threads.h"
+#include "prep/table/table_values.h"
+
+#include <sluice/error.h>
+#include <sluice/memory.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+/// What a reader is made from. The ledger and the arena outlive the reader.
+struct TableSource {
+  std::filesystem::path path;
+  MemoryLedger* ledger = nullptr;
+  ThreadArena* arena = nullptr;
+};
+
+class TableReader {
+ public:
+  explicit TableReader(TableSource source) : source_(std::move(source)) {}
+  TableReader(const TableReader&) = delete;
+  TableReader& operator=(const TableReader&) = delete;
+  virtual ~TableReader() = default;
+
+  /// The columns of the file, in its order; at least one.
+  virtual const std::vector<ColumnInfo>& columns() const = 0;
+  /// Number of rows where the format tells it beforehand.
+  virtual std::optional<std::uint64_t> num_rows() const = 0;
+  /// Chooses the columns to read; once, before the first next(). @pre the names are in columns()
+  virtual void select(const std::vector<ColumnRequest>& requests) = 0;
+  /// Replaces `chunk` by the next rows, at least one; false at the end.
+  virtual bool next(TableChunk& chunk) = 0;
+
+  /// "file:line: column 'name': reason" (or "file: row N: ..."). @pre `row` is in the chunk read
+  /// last
+  Error value_error(std::uint64_t row,
+                    const std::string& column,
+                    const std::string& reason,
+                    const std::string& hint) const;
+  /// The column of that name, or of that index for an empty name; a kData error lists the columns
+  /// there are.
+  const ColumnInfo& column(const std::string& name, std::size_t default_index) const;
+  const std::filesystem::path& path() const { return source_.path; }
+
+ protected:
+  /// The 1-based line of a row of the last chunk; nothing in a file without lines.
+  virtual std::optional<std::int64_t> line_of(std::uint64_t row) const = 0;
+
+  TableSource source_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,41 @@
+#include "registry/train.h"
+
+#include "models/gat.h"
+#include "models/gcn.h"
+#include "models/gin.h"
+#include "models/graphsage.h"
+#include "models/mlp.h"
+#include "nn/optim/adam.h"
+#include "nn/optim/sgd.h"
+#include "tasks/node_classification.h"
+#include "tasks/regression.h"
+
+namespace sluice {
+
+ModelCatalog builtin_models() {
+  ModelCatalog all("model");
+  all.add<models::GraphSage>("graphsage", "own row and an aggregate of sampled neighbours");
+  all.add<models::Gcn>("gcn", "average over neighbours weighted by degree");
+  all.add<models::Gat>("gat", "neighbours weighted by attention");
+  all.add<models::Gin>("gin", "sum over neighbours, then a small MLP");
+  all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
+  return all;
+}
+
+TaskCatalog builtin_tasks() {
+  TaskCatalog all("task");
+  all.add<tasks::NodeClassification>("node_classification",
+                                     "one class a node, or many (multi-label)");
+  all.add<tasks::Regression>("regression", "one or more numbers a node");
+  return all;
+}
+
+OptimizerCatalog builtin_optimizers() {
+  OptimizerCatalog all("optimizer");
+  all.add<nn::Adam>("adam", "adaptive steps; weight decay through the gradient");
+  all.add<nn::AdamW>("adamw", "adaptive steps; weight decay apart from the gradient");
+  all.add<nn::Sgd>("sgd", "plain steps, with momentum (classical or Nesterov) if set");
+  return all;
+}
+
+}  // namespace sluice

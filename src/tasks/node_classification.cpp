@@ -1,0 +1,53 @@
+#include "tasks/node_classification.h"
+
+#include "tasks/classification_metrics.h"
+#include "tasks/labelled_type.h"
+
+#include <fmt/format.h>
+
+namespace sluice::tasks {
+
+void NodeClassification::Options::describe(Schema& schema) {
+  schema.field("node_type", node_type)
+      .help("whose nodes to classify; empty: the only type with class labels");
+}
+
+NodeClassification::NodeClassification(const Options& options, const TaskContext& context)
+    : target_type_(labelled_type(context.schema,
+                                 options.node_type,
+                                 {LabelKind::kClass, LabelKind::kMultiLabel},
+                                 "node_classification")) {
+  labels_ = *context.schema.nodes[target_type_].labels;
+}
+
+torch::Tensor NodeClassification::loss(const torch::Tensor& outputs, const Batch& batch) {
+  return labels_.kind == LabelKind::kClass ? class_loss(outputs, batch.labels)
+                                           : multilabel_loss(outputs, batch.labels);
+}
+
+std::unique_ptr<MetricAccumulator> NodeClassification::make_metrics() const {
+  return labels_.kind == LabelKind::kClass ? make_class_metrics(labels_.width)
+                                           : make_multilabel_metrics(labels_.width);
+}
+
+std::string NodeClassification::main_metric() const {
+  return labels_.kind == LabelKind::kClass ? "accuracy" : "f1_micro";
+}
+
+Better NodeClassification::direction(const std::string& metric) const {
+  return metric == "loss" ? Better::kLower : Better::kHigher;
+}
+
+torch::Tensor NodeClassification::predict(const torch::Tensor& outputs) const {
+  if (labels_.kind == LabelKind::kClass) return outputs.argmax(1, /*keepdim=*/true);
+  return (outputs > 0).to(torch::kInt64);
+}
+
+std::vector<std::string> NodeClassification::prediction_columns() const {
+  if (labels_.kind == LabelKind::kClass) return {"class"};
+  std::vector<std::string> columns;
+  for (std::uint32_t c = 0; c < labels_.width; ++c) columns.push_back(fmt::format("class_{}", c));
+  return columns;
+}
+
+}  // namespace sluice::tasks

@@ -1,0 +1,36 @@
+// Node classification: one class a node (cross-entropy; missing labels do not count), or any number
+// of classes a node (binary cross-entropy by class).
+#pragma once
+
+#include <sluice/task.h>
+
+namespace sluice::tasks {
+
+class NodeClassification final : public Task {
+ public:
+  struct Options {
+    std::string node_type;
+    void describe(Schema& schema);
+  };
+  NodeClassification(const Options& options, const TaskContext& context);
+
+  std::size_t target_type() const override { return target_type_; }
+  std::int64_t output_width() const override { return labels_.width; }
+
+  torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) override;
+  /// "accuracy" (multi-label: every class of a node right), "f1_micro", "f1_macro", "loss".
+  std::unique_ptr<MetricAccumulator> make_metrics() const override;
+
+  std::string main_metric() const override;
+  Better direction(const std::string& metric) const override;
+
+  /// i64: one column, the class, or a column of 0 or 1 for each class.
+  torch::Tensor predict(const torch::Tensor& outputs) const override;
+  std::vector<std::string> prediction_columns() const override;
+
+ private:
+  LabelSchema labels_;
+  std::size_t target_type_ = 0;
+};
+
+}  // namespace sluice::tasks

@@ -1,0 +1,77 @@
+// The split of `[memory] host`: what a run takes, measured before it starts, and what is left for windows.
+//
+// What is loaded is taken from the ledger; mini-batches and tensors from sampling a few batches and one trial step of
+// the first. Figures that vary between mini-batches are raised by a stated margin; windows get the rest. A run that
+// does not fit is refused with the table and the smallest budget that works.
+#pragma once
+
+#include "core/log.h"
+#include "train/parts.h"
+
+#include <sluice/loader.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Memory of the process beside the budget: code, LibTorch, thread stacks, allocator slack.
+inline constexpr std::uint64_t kOverheadBytes = 300 * kMiB;
+
+struct BudgetLine {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::string note;
+};
+
+/// What a run is going to do.
+struct Work {
+  enum class Kind { kTrain, kEvaluate };
+  Kind kind = Kind::kTrain;
+  Part evaluated = Part::kValid;
+};
+
+/// What the parts of a run take.
+struct BudgetNeeds {
+  std::vector<BudgetLine> lines;    ///< all but windows and the queue's room to spare
+  std::uint64_t block_bytes = 0;    ///< of a mini-batch, margin included
+  std::uint64_t feature_bytes = 0;  ///< of a mini-batch, margin included
+  std::uint64_t window_bytes = 0;   ///< the least that windows work with, margin included
+};
+
+struct BudgetPlan {
+  std::uint64_t budget = 0;
+  std::uint64_t least = 0;  ///< the smallest budget that works, whole MiB
+  bool fits() const { return least <= budget; }
+  std::vector<BudgetLine> lines;
+  Placement features = Placement::kDisk;
+  std::string why;  ///< of the placement
+  LoaderMemory loader;
+
+  /// Aligned text, one line each.
+  std::string table() const;
+};
+
+/// Measures parts that were just built: loads nothing, leaves model and optimiser as they were. Throws Error.
+BudgetNeeds measure_needs(Parts& parts, const Work& work);
+
+/// Splits the budget over the needs; `loader` is filled in only when it fits.
+BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs);
+
+/// A run's parts within its budget.
+struct PlannedRun {
+  std::unique_ptr<Parts> parts;
+  BudgetPlan plan;
+};
+
+/// Throws kResource unless this machine and its memory cgroup (below `root`) grant budget + overhead.
+void check_granted(std::uint64_t budget, const std::filesystem::path& root = "/");
+
+/// Opens and builds the run under a ledger of options.memory.host, choosing where features go. Throws kResource with
+/// the table and the smallest budget that works when it does not fit. @param options must outlive the result
+PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log);
+
+}  // namespace sluice

@@ -1,0 +1,225 @@
+#include "train/checkpoint.h"
+
+#include "core/hash.h"
+#include "nn/tensor_view.h"
+#include "storage/checkpoint/container.h"
+#include "train/weights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kModel = "model/";
+constexpr const char* kOptimizer = "optimizer/";
+constexpr const char* kBest = "best/";
+
+// A double as its bits: exact, and there for infinities and NaN, which JSON has no words for.
+std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
+double number(const Json& json) { return std::bit_cast<double>(json.get<std::uint64_t>()); }
+
+Json to_json(const RunState& state) {
+  Json json = {{"epoch", state.epoch},
+               {"next_batch", state.next_batch},
+               {"loss_sum", bits(state.loss_sum)},
+               {"loss_seeds", state.loss_seeds},
+               {"batches_xxh3", state.batches_xxh3},
+               {"without_better", state.without_better},
+               {"last_loss", bits(state.last_loss)},
+               {"metrics_lines", state.metrics_lines},
+               {"bytes_read", state.bytes_read},
+               {"bytes_written", state.bytes_written},
+               {"bytes_useful", state.bytes_useful},
+               {"seconds", state.seconds},
+               {"epoch_seconds", state.epoch_seconds},
+               {"epochs", state.epochs}};
+  if (state.best) {
+    Json metrics = Json::object();
+    for (const auto& [name, value] : state.best->metrics) metrics[name] = bits(value);
+    json["best"] = {{"epoch", state.best->epoch}, {"value", bits(state.best->value)}, {"metrics", metrics}};
+  }
+  return json;
+}
+
+RunState state_of(const Json& json) {
+  RunState state;
+  state.epoch = json.at("epoch");
+  state.next_batch = json.at("next_batch");
+  state.loss_sum = number(json.at("loss_sum"));
+  state.loss_seeds = json.at("loss_seeds");
+  state.batches_xxh3 = json.at("batches_xxh3");
+  state.without_better = json.at("without_better");
+  state.last_loss = number(json.at("last_loss"));
+  state.metrics_lines = json.at("metrics_lines");
+  state.bytes_read = json.at("bytes_read");
+  state.bytes_written = json.at("bytes_written");
+  state.bytes_useful = json.at("bytes_useful");
+  state.seconds = json.at("seconds");
+  state.epoch_seconds = json.at("epoch_seconds");
+  state.epochs = json.at("epochs").get<std::vector<double>>();
+  if (json.contains("best")) {
+    const Json& best = json.at("best");
+    state.best = BestEpoch{best.at("epoch"), number(best.at("value")), {}, {}};
+    for (const auto& [name, value] : best.at("metrics").items()) state.best->metrics[name] = number(value);
+  }
+  return state;
+}
+
+Json identity_json(const Parts& parts, const std::string& config) {
+  return {{"config", config},
+          {"model", parts.options.model.type},
+          {"task", parts.options.task.type},
+          {"fingerprint", parts.dataset.fingerprint()},
+          {"compute_threads", parts.options.train.compute_threads}};
+}
+
+// What a checkpoint holds of its run besides numbers and tensors.
+struct Identity {
+  std::string config;
+  std::string model;
+  std::string task;
+  std::uint64_t fingerprint = 0;
+  int compute_threads = 0;
+};
+
+Identity identity_of(const Json& json) {
+  return {json.at("config"), json.at("model"), json.at("task"), json.at("fingerprint"), json.at("compute_threads")};
+}
+
+Place place(const std::filesystem::path& path) { return Place{path.string(), -1, -1, -1}; }
+
+// Runs `read` over the checkpoint's state; a state without what it should have is damage that no checksum sees.
+template <class Read>
+auto parse_state(const std::filesystem::path& path, const std::string& text, Read read) {
+  try {
+    return read(Json::parse(text));
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::kData, fmt::format("the checkpoint's state makes no sense: {}", error.what()),
+                "use another checkpoint of the run", place(path));
+  }
+}
+
+void add_tensors(CheckpointContent& content, const char* prefix, const NamedTensors& tensors) {
+  for (const auto& [name, tensor] : tensors) content.tensors.push_back({prefix + name, nn::as_array(tensor)});
+}
+
+NamedTensors tensors_of(const CheckpointContent& content, std::string_view prefix) {
+  NamedTensors tensors;
+  for (const CheckpointTensor& tensor : content.tensors) {
+    if (tensor.name.compare(0, prefix.size(), prefix) != 0) continue;
+    tensors.emplace(tensor.name.substr(prefix.size()), nn::as_tensor(tensor.value));
+  }
+  return tensors;
+}
+
+std::string shape_text(const torch::Tensor& tensor) {
+  std::ostringstream text;
+  text << torch::toString(tensor.scalar_type()) << ' ' << tensor.sizes();
+  return text.str();
+}
+
+void check_weights(const std::filesystem::path& path, const NamedTensors& own, const NamedTensors& stored) {
+  std::string trouble;
+  for (const auto& [name, tensor] : own) {
+    const auto found = stored.find(name);
+    if (found == stored.end()) {
+      trouble = fmt::format("it has no weight '{}'", name);
+    } else if (found->second.sizes() != tensor.sizes() || found->second.scalar_type() != tensor.scalar_type()) {
+      trouble = fmt::format("weight '{}' is {} in it and {} in the model", name, shape_text(found->second),
+                            shape_text(tensor));
+    }
+    if (!trouble.empty()) break;
+  }
+  for (const auto& [name, tensor] : stored) {
+    if (trouble.empty() && own.find(name) == own.end()) trouble = fmt::format("the model has no weight '{}'", name);
+  }
+  if (trouble.empty()) return;
+  throw Error(ErrorCode::kData, "the checkpoint is of another model: " + trouble,
+              "use the config that the checkpoint was made with", place(path));
+}
+
+// The weights are of this model, task and dataset.
+void check_identity(const std::filesystem::path& path, const Identity& identity, const Parts& parts) {
+  const auto check_type = [&](const char* what, const std::string& stored, const std::string& asked) {
+    if (stored == asked) return;
+    throw Error(ErrorCode::kUsage, fmt::format("the checkpoint is of {} '{}', the run is of '{}'", what, stored, asked),
+                "use the config that the checkpoint was made with", place(path));
+  };
+  check_type("model", identity.model, parts.options.model.type);
+  check_type("task", identity.task, parts.options.task.type);
+  if (identity.fingerprint == parts.dataset.fingerprint()) return;
+  throw Error(ErrorCode::kData,
+              fmt::format("the dataset changed under the run: {} has fingerprint {}, the checkpoint was made with {}",
+                          parts.dataset.path(), hex64(parts.dataset.fingerprint()), hex64(identity.fingerprint)),
+              "bring the dataset back as it was, or start a new run in another directory", place(path));
+}
+
+// Going on gives what an uninterrupted run would have given.
+void check_continuation(const std::filesystem::path& path, const Identity& identity, const Parts& parts) {
+  const int threads = parts.options.train.compute_threads;
+  if (identity.compute_threads != threads) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the run was begun with train.compute_threads = {} and cannot go on with {}: results "
+                            "depend on it",
+                            identity.compute_threads, threads),
+                fmt::format("leave train.compute_threads out, or set it to {}", identity.compute_threads), place(path));
+  }
+  RunOptions now = parts.options;
+  const std::vector<std::string> changed = differences(identity.config, now.text(), *parts.options.registry);
+  if (changed.empty()) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("a run cannot go on with other settings than it began with\n  {}",
+                          fmt::join(changed, "\n  ")),
+              "leave them as they were, or start a new run in another directory", place(path));
+}
+
+}  // namespace
+
+std::uint64_t save_checkpoint(const std::filesystem::path& path, CheckpointKind kind, const Parts& parts,
+                              const std::string& config, const RunState& state) {
+  CheckpointContent content;
+  Json json = identity_json(parts, config);
+  json["state"] = to_json(state);
+  json["kind"] = kind == CheckpointKind::kLast ? "last" : "best";
+  content.state = json.dump();
+  if (kind == CheckpointKind::kLast) {
+    add_tensors(content, kModel, weights_of(*parts.model));
+    add_tensors(content, kOptimizer, parts.optimizer->named_state());
+    if (state.best) add_tensors(content, kBest, state.best->weights);
+  } else {
+    add_tensors(content, kModel, state.best.value().weights);
+  }
+  return write_checkpoint(path, content);
+}
+
+RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind kind, Parts& parts) {
+  const bool whole = kind == CheckpointKind::kLast;
+  const CheckpointContent content = read_checkpoint(path, parts.ledger.get()).or_throw();
+  const Identity identity = parse_state(path, content.state, identity_of);
+  check_identity(path, identity, parts);
+  if (whole) check_continuation(path, identity, parts);
+  RunState state = parse_state(path, content.state, [](const Json& json) { return state_of(json.at("state")); });
+
+  const NamedTensors own = weights_of(*parts.model);
+  const NamedTensors weights = tensors_of(content, kModel);
+  check_weights(path, own, weights);
+  if (whole && state.best) {
+    const NamedTensors best = tensors_of(content, kBest);
+    check_weights(path, own, best);
+    state.best->weights = clone_of(best);
+  }
+  if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
+  copy_into(own, weights);
+  return state;
+}
+
+}  // namespace sluice

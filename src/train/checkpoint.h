@@ -1,0 +1,61 @@
+// A run's state in a checkpoint: weights, optimiser, where it stands, what it has measured. Restoring it goes on bit
+// for bit.
+#pragma once
+
+#include "train/parts.h"
+
+#include <sluice/optimizer.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+using Metrics = std::map<std::string, double>;
+
+struct BestEpoch {
+  std::uint64_t epoch = 0;
+  double value = 0;
+  Metrics metrics;       ///< of its validation, "valid.accuracy"
+  NamedTensors weights;  ///< as they were then
+};
+
+/// Where a run stands between two steps.
+struct RunState {
+  std::uint64_t epoch = 0;       ///< epochs that are done, with their validation
+  std::uint64_t next_batch = 0;  ///< of the epoch under way
+  double loss_sum = 0;           ///< of the epoch under way, over its seeds
+  std::uint64_t loss_seeds = 0;
+  std::uint64_t batches_xxh3 = 0;
+  std::optional<BestEpoch> best;
+  std::int64_t without_better = 0;  ///< validations since the best
+  double last_loss = 0;             ///< of the last epoch that is done
+  std::uint64_t metrics_lines = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_useful = 0;
+  double seconds = 0;          ///< of training and validation
+  double epoch_seconds = 0;    ///< of the epoch under way
+  std::vector<double> epochs;  ///< seconds of each epoch that is done
+};
+
+enum class CheckpointKind {
+  kLast,  ///< everything: a run goes on from it
+  kBest   ///< the best epoch's weights alone, to evaluate and predict with
+};
+
+/// Writes the parts' weights (or the best epoch's) and the state. Returns bytes written. Throws Error.
+std::uint64_t save_checkpoint(const std::filesystem::path& path, CheckpointKind kind, const Parts& parts,
+                              const std::string& config, const RunState& state);
+
+/// Puts weights (and for kLast the optimiser's state) into `parts` and returns the state. Throws, with the weights
+/// untouched: kUsage for another model or task, or, for kLast, other compute threads or any other key that changes what
+/// the run computes; kData when the dataset changed under the run or the checkpoint is damaged, newer, or holds weights
+/// of other shapes.
+RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind kind, Parts& parts);
+
+}  // namespace sluice

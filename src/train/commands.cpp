@@ -1,0 +1,215 @@
+#include "train/commands.h"
+
+#include "nn/tensor_view.h"
+#include "train/evaluation.h"
+#include "train/predictions.h"
+#include "train/trainer.h"
+#include "train/weights.h"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/basic_file_sink.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The log goes into the run directory too while this lives.
+class LogFile {
+ public:
+  LogFile(Logger& log, const std::filesystem::path& path)
+      : log_(log), sink_(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string())) {
+    sink_->set_pattern("%Y-%m-%d %H:%M:%S %l %v");
+    log_.sinks().push_back(sink_);
+    log_.flush_on(spdlog::level::info);
+  }
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  ~LogFile() {
+    auto& sinks = log_.sinks();
+    sinks.erase(std::remove(sinks.begin(), sinks.end(), sink_), sinks.end());
+  }
+
+ private:
+  Logger& log_;
+  spdlog::sink_ptr sink_;
+};
+
+void say_plan(const PlannedRun& run, Logger& log) {
+  const Parts& parts = *run.parts;
+  log.info("{} seeds to train on, {} to validate, {} to test; engine {}", format_count(parts.count(Part::kTrain)),
+           format_count(parts.count(Part::kValid)), format_count(parts.count(Part::kTest)), parts.data.engine());
+  log.debug("memory\n{}", run.plan.table());
+}
+
+Work training_work(const RunOptions& options) {
+  const Dataset dataset = Dataset::open(options.dataset.path);
+  const SplitSchema* split = dataset.schema().split(options.dataset.split);
+  const bool valid = split != nullptr && split->valid > 0;
+  return {Work::Kind::kTrain, valid ? Part::kValid : Part::kTest};
+}
+
+// The config text that a run directory keeps: paths that hold from any working directory.
+std::string kept_config(RunOptions options) {
+  options.dataset.path = std::filesystem::absolute(options.dataset.path).lexically_normal().string();
+  options.run.dir = std::filesystem::absolute(options.run.dir).lexically_normal().string();
+  return options.text();
+}
+
+RunOptions kept_options(const std::string& directory, const std::vector<std::string>& sets,
+                        const TrainRegistry& registry) {
+  RunDirectory::check(directory, RunDirectory::Mode::kGoOn);
+  Config config = Config::load((std::filesystem::path(directory) / "config.resolved.toml").string());
+  for (const std::string& assignment : sets) config.set(assignment);
+  RunOptions options = resolve_options(config, registry);
+  options.run.dir = directory;
+  return options;
+}
+
+RunReport finish(PlannedRun& run, Trainer& trainer, RunDirectory& directory, const TrainContext& context) {
+  trainer.train();
+  const std::uint64_t weights = weights_xxh3(weights_of(*run.parts->model));
+  const Metrics tested = trainer.test();
+  RunReport report = begin_report(run, context.peak);
+  report.weights_xxh3 = weights;  // those that training ended with
+  add_state(report, trainer.state());
+  report.metrics.insert(tested.begin(), tested.end());
+  directory.write_report(to_json(report).dump(2) + "\n");
+  return report;
+}
+
+// The best checkpoint where it is wanted and there, else the last.
+std::filesystem::path stored_checkpoint(const std::string& directory, CheckpointKind wanted) {
+  const std::filesystem::path folder = std::filesystem::path(directory) / "checkpoints";
+  std::error_code problem;
+  for (const char* name : {"best.ckpt", "last.ckpt"}) {
+    const bool asked = wanted == CheckpointKind::kBest || name == std::string("last.ckpt");
+    if (asked && std::filesystem::exists(folder / name, problem)) return folder / name;
+  }
+  throw Error(ErrorCode::kUsage, "the run has no checkpoint yet",
+              fmt::format("train it first: sluice-train resume {}", directory), Place{directory, -1, -1, -1});
+}
+
+// A run's model with its stored weights, opened within the budget. Only reads: a run that trains meanwhile replaces its
+// checkpoints whole.
+struct Opened {
+  RunOptions options;
+  PlannedRun run;
+  RunState state;
+};
+
+std::unique_ptr<Opened> open_run(const std::string& directory, const std::vector<std::string>& sets,
+                                 const EvaluateOptions& wanted, const TrainContext& context) {
+  auto opened = std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
+  const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
+  opened->run = plan_run(opened->options, {Work::Kind::kEvaluate, wanted.part}, context.log);
+  Parts& parts = *opened->run.parts;
+  if (parts.count(wanted.part) == 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the {} part of split '{}' is empty", to_string(wanted.part), parts.options.dataset.split),
+                "choose another --part");
+  }
+  // As a best checkpoint is read: the weights alone, and no check that training could go on.
+  opened->state = restore_checkpoint(checkpoint, CheckpointKind::kBest, parts);
+  context.log.info("weights of {}, after epoch {}", checkpoint.string(), opened->state.epoch);
+  return opened;
+}
+
+PredictionSchema prediction_schema(const Parts& parts, const ExternalIds& ids, Part part) {
+  PredictionSchema schema;
+  schema.columns = parts.task->prediction_columns();
+  schema.rows = parts.count(part);
+  const torch::Tensor sample = parts.task->predict(torch::zeros({1, parts.task->output_width()}));
+  schema.dtype = nn::dtype_of_tensor(sample);
+  if (ids.kind() == IdKind::kString) {
+    schema.id_bytes = 1;
+    const Array seeds = parts.seeds(part);
+    for (const std::uint64_t node : seeds.as<std::uint64_t>()) {
+      schema.id_bytes = std::max<std::uint64_t>(schema.id_bytes, ids.text(node).size());
+    }
+  }
+  return schema;
+}
+
+}  // namespace
+
+RunReport run_training(const RunOptions& options, RunDirectory::Mode mode, const TrainContext& context) {
+  RunDirectory::check(options.run.dir, mode);
+  PlannedRun run = plan_run(options, training_work(options), context.log);
+  check_trainable(*run.parts);
+  RunDirectory directory(options.run.dir, mode);
+  const LogFile log_file(context.log, directory.log_path());
+  const std::string config = kept_config(options);
+  directory.write_config(config);
+  say_plan(run, context.log);
+  Trainer trainer(run, directory, config, context.log, context.progress);
+  return finish(run, trainer, directory, context);
+}
+
+RunReport resume_training(const std::string& path, const std::vector<std::string>& sets, const TrainContext& context) {
+  const RunOptions options = kept_options(path, sets, context.registry);
+  PlannedRun run = plan_run(options, training_work(options), context.log);
+  check_trainable(*run.parts);
+  RunDirectory directory(path, RunDirectory::Mode::kGoOn);
+  const LogFile log_file(context.log, directory.log_path());
+  const std::string config = kept_config(options);
+  Trainer trainer(run, directory, config, context.log, context.progress);
+  if (directory.has_checkpoint(CheckpointKind::kLast)) {
+    trainer.restore();
+    context.log.info("resumed in epoch {} after {} mini-batches", trainer.state().epoch + 1,
+                     trainer.state().next_batch);
+  } else {
+    (void)directory.keep_metrics(0);
+    context.log.info("no checkpoint yet: the run begins anew");
+  }
+  directory.write_config(config);
+  say_plan(run, context.log);
+  return finish(run, trainer, directory, context);
+}
+
+RunReport evaluate_run(const std::string& directory, const std::vector<std::string>& sets,
+                       const EvaluateOptions& wanted, const TrainContext& context) {
+  const auto opened = open_run(directory, sets, wanted, context);
+  const Evaluation evaluation =
+      evaluate(*opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress);
+  RunReport report = begin_report(opened->run, context.peak);
+  report.epochs = opened->state.epoch;
+  report.metrics = evaluation.metrics;
+  report.seconds = evaluation.seconds;
+  report.bytes_read = evaluation.stats.bytes_read;
+  report.bytes_useful = evaluation.stats.bytes_useful;
+  report.batches_xxh3 = evaluation.stats.batches_xxh3;
+  return report;
+}
+
+PredictReport predict_run(const std::string& directory, const std::vector<std::string>& sets,
+                          const EvaluateOptions& wanted, const std::filesystem::path& out,
+                          const TrainContext& context) {
+  const auto begin = Clock::now();
+  PredictionFile::check_name(out);
+  const auto opened = open_run(directory, sets, wanted, context);
+  Parts& parts = *opened->run.parts;
+  const ExternalIds ids = parts.dataset.ids(parts.target().name);
+  const PredictionSchema schema = prediction_schema(parts, ids, wanted.part);
+  const auto file = PredictionFile::create(out, ids, schema);
+  for_each_output(parts, wanted.part, opened->run.plan.loader, 0, context.progress,
+                  [&](const torch::Tensor& outputs, const Batch& batch) {
+                    file->append(batch.seeds.as<std::uint64_t>(), nn::as_array(parts.task->predict(outputs)));
+                  });
+  file->commit();
+  return {out.string(), schema.rows, std::chrono::duration<double>(Clock::now() - begin).count()};
+}
+
+DryRun dry_run(const RunOptions& options, const TrainContext& context) {
+  const PlannedRun run = plan_run(options, training_work(options), context.log);
+  check_trainable(*run.parts);
+  return {kept_config(options), run.plan, run.parts->data.engine(),
+          run.parts->training_loader(run.plan.loader)->num_batches()};
+}
+
+}  // namespace sluice

@@ -1,0 +1,62 @@
+// What sluice-train does, free of the command line: run, resume, evaluate, predict, and looking without running.
+#pragma once
+
+#include "core/log.h"
+#include "core/peak_memory.h"
+#include "core/progress.h"
+#include "train/budget.h"
+#include "train/report.h"
+#include "train/run_directory.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// What every command is given. Borrowed.
+struct TrainContext {
+  const TrainRegistry& registry;
+  Logger& log;
+  PeakMemory& peak;
+  ProgressStyle progress = ProgressStyle::kAuto;
+};
+
+/// Trains from the beginning. All throw Error; kInterrupted says how to go on.
+RunReport run_training(const RunOptions& options, RunDirectory::Mode mode, const TrainContext& context);
+
+/// Goes on with a run, or begins it when it has no checkpoint yet. @param sets "train.epochs=20": keys that may change
+RunReport resume_training(const std::string& directory, const std::vector<std::string>& sets,
+                          const TrainContext& context);
+
+struct EvaluateOptions {
+  Part part = Part::kTest;
+  CheckpointKind checkpoint = CheckpointKind::kBest;  ///< the last where the run has no best
+};
+
+RunReport evaluate_run(const std::string& directory, const std::vector<std::string>& sets,
+                       const EvaluateOptions& options, const TrainContext& context);
+
+struct PredictReport {
+  std::string out;
+  std::uint64_t rows = 0;
+  double seconds = 0;
+};
+
+/// Writes a prediction for each node of the part to `out` (.csv or .npy), under the user's own ids.
+PredictReport predict_run(const std::string& directory, const std::vector<std::string>& sets,
+                          const EvaluateOptions& options, const std::filesystem::path& out,
+                          const TrainContext& context);
+
+/// What a run would be: its resolved config and where its memory would go.
+struct DryRun {
+  std::string config;
+  BudgetPlan plan;
+  std::string engine;
+  std::uint64_t batches = 0;  ///< of an epoch
+};
+
+DryRun dry_run(const RunOptions& options, const TrainContext& context);
+
+}  // namespace sluice

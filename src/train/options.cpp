@@ -1,0 +1,207 @@
+#include "train/options.h"
+
+#include "core/threads.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+namespace sluice {
+namespace {
+
+constexpr double kMany = 1e9;
+
+// The flat keys of a dump: "train.epochs" -> "3".
+std::map<std::string, std::string> flat_keys(const std::string& toml) {
+  std::map<std::string, std::string> keys;
+  std::istringstream lines(toml);
+  std::string table;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    if (line.front() == '[') {
+      table = line.substr(1, line.size() - 2) + ".";
+      continue;
+    }
+    const auto equals = line.find(" = ");
+    keys[table + line.substr(0, equals)] = line.substr(equals + 3);
+  }
+  return keys;
+}
+
+// What a run may be resumed with: it moves bytes and time, not results. Compute threads are checked apart.
+void clear_free_keys(RunOptions& options) {
+  options.storage = {};
+  options.memory = {};
+  options.run = {};
+  options.dataset.path = "(checked by its fingerprint)";
+  const TrainSection defaults;
+  options.train.epochs = defaults.epochs;
+  options.train.checkpoint_every = defaults.checkpoint_every;
+  options.train.checkpoint_minutes = defaults.checkpoint_minutes;
+  options.train.data_threads = defaults.data_threads;
+  options.train.compute_threads = defaults.compute_threads;
+  options.train.early_stopping.patience = 0;
+}
+
+std::map<std::string, std::string> result_keys(const std::string& text, const TrainRegistry& registry) {
+  RunOptions options(registry);
+  Config::parse(text, "config.resolved.toml").bind_to(options);
+  clear_free_keys(options);
+  return flat_keys(options.text());
+}
+
+}  // namespace
+
+void DatasetSection::describe(Schema& schema) {
+  schema.field("path", path).help("the dataset directory, as sluice-prep made it").required();
+  schema.field("split", split).help("which of the dataset's splits gives train, valid and test seeds");
+  schema
+      .choice("normalize", normalize,
+              {{"none", Normalize::kNone, "features as they are"},
+               {"row_l1", Normalize::kRowL1, "each row divided by the sum of its absolute values"}})
+      .help("what is done to feature rows on their way to the model");
+}
+
+void StorageSection::describe(Schema& schema) {
+  schema
+      .choice("features", features,
+              {{"auto", Keep::kAuto, "in memory when they take at most half of the budget, else on disk"},
+               {"memory", Keep::kMemory, "loaded whole at the start"},
+               {"disk", Keep::kDisk, "rows are read as mini-batches need them"}})
+      .help("where feature tables are kept; never changes results");
+  schema
+      .choice("topology", topology,
+              {{"auto", Keep::kAuto, "in memory"},
+               {"memory", Keep::kMemory, "loaded whole at the start"},
+               {"disk", Keep::kDisk, "not there yet"}})
+      .help("where the graph's edges are kept");
+  schema
+      .choice("io", io,
+              {{"auto", IoChoice::kAuto, "io_uring where the system allows it, else pread"},
+               {"io_uring", IoChoice::kIoUring, ""},
+               {"pread", IoChoice::kPread, "a pool of reading threads"}})
+      .help("how features on disk are read; never changes results");
+  schema.field("window", window)
+      .help("sampled ahead, whose rows are read together; 0: as many as fit the budget. Never changes results")
+      .unit("mini-batches")
+      .range(0, kMany);
+  schema
+      .choice("verify", verify,
+              {{"read", Verify::kRead, "every page against its checksum as it is read"},
+               {"off", Verify::kOff, "not at all: saves the checksums' memory, 1/1024 of the table"}})
+      .help("whether damage to the dataset is looked for");
+}
+
+void MemorySection::describe(Schema& schema) {
+  schema.field("host", host)
+      .help("budget of all buffers and tensors; the process takes up to 300 MiB more for code and libraries")
+      .unit("bytes")
+      .at_least(1 << 20);
+}
+
+void SamplerSection::describe(Schema& schema) {
+  schema.choice("type", type, {{"neighbor", SamplerType::kNeighbor, "uniform over in-edges, without replacement"}})
+      .help("how neighbours are drawn for training");
+  schema.field("fanout", fanout)
+      .help("in-edges drawn a node, one number a layer, the first next to the seeds; -1: all of them")
+      .unit("edges")
+      .range(-1, kMany);
+}
+
+void EarlyStoppingSection::describe(Schema& schema) {
+  schema.field("metric", metric)
+      .help("of the validation, such as \"valid.accuracy\": picks the best epoch; empty: the task's main metric");
+  schema.field("patience", patience)
+      .help("stop after so many evaluations without a better value; 0: never stop early")
+      .unit("evaluations")
+      .range(0, kMany);
+}
+
+void TrainSection::describe(Schema& schema) {
+  schema.field("epochs", epochs).help("passes over the training seeds").unit("epochs").range(0, kMany);
+  schema.field("batch_size", batch_size).help("seeds in a mini-batch").unit("seeds").range(1, 1 << 30);
+  schema.field("checkpoint_every", checkpoint_every)
+      .help("write a checkpoint after so many epochs; 0: only at the end and on Ctrl-C")
+      .unit("epochs")
+      .range(0, kMany);
+  schema.field("checkpoint_minutes", checkpoint_minutes)
+      .help("write a checkpoint after so much time too, in the middle of an epoch; 0: off")
+      .unit("minutes")
+      .range(0, 1e6);
+  schema.field("data_threads", data_threads)
+      .help("sample and read; 0: all cores. Never changes results")
+      .unit("threads")
+      .range(0, 4096);
+  schema.field("compute_threads", compute_threads)
+      .help("run the model; 0: all cores. Fixed for a run: results depend on it")
+      .unit("threads")
+      .range(0, 4096);
+  schema.selection("optimizer", optimizer, registry->optimizers, "turns gradients into new parameters");
+  schema.section("early_stopping", early_stopping, "which epoch is the best, and when to stop");
+}
+
+void EvalSection::describe(Schema& schema) {
+  schema.field("fanout", fanout)
+      .help("as [sampler] fanout, for validation, test and predictions; empty: all in-edges in every layer")
+      .unit("edges")
+      .range(-1, kMany);
+  schema.field("batch_size", batch_size).help("seeds in a mini-batch").unit("seeds").range(1, 1 << 30);
+  schema.field("every", every).help("validate after so many epochs, and after the last").unit("epochs").range(1, kMany);
+}
+
+void RunSection::describe(Schema& schema) {
+  schema.field("dir", dir).help("the run directory: config, metrics, checkpoints, log; empty: runs/NAME of the config");
+}
+
+RunOptions::RunOptions(const TrainRegistry& known) : registry(&known) { train.registry = &known; }
+
+void RunOptions::describe(Schema& schema) {
+  schema.field("seed", seed).help("of everything random: a run is a function of its config and seed");
+  schema.section("dataset", dataset, "what to learn from");
+  schema.section("storage", storage, "what sits where; never changes results");
+  schema.section("memory", memory, "the budget: a promise, refused at the start when it is too small");
+  schema.section("sampler", sampler, "which neighbours a mini-batch sees");
+  schema.selection("model", model, registry->models, "what maps a mini-batch to outputs");
+  schema.selection("task", task, registry->tasks, "what the outputs are for");
+  schema.section("train", train, "how to train");
+  schema.section("eval", eval, "how to evaluate");
+  schema.section("run", run, "where the run is kept");
+}
+
+std::string RunOptions::text() {
+  Schema schema;
+  describe(schema);
+  return schema.dump();
+}
+
+RunOptions resolve_options(const Config& config, const TrainRegistry& registry) {
+  RunOptions options(registry);
+  config.bind_to(options);
+  if (options.storage.topology == Keep::kDisk) {
+    throw Error(ErrorCode::kUsage, "'storage.topology': \"disk\" is not there yet: this version keeps edges in memory",
+                "leave it out, or set topology = \"memory\"", Place{config.file(), -1, -1, -1});
+  }
+  if (options.run.dir.empty()) {
+    const std::string stem = std::filesystem::path(config.file()).stem().string();
+    options.run.dir = "runs/" + (stem.empty() ? "run" : stem);
+  }
+  if (options.train.compute_threads == 0) options.train.compute_threads = available_cores();
+  return options;
+}
+
+std::vector<std::string> differences(const std::string& before, const std::string& now, const TrainRegistry& registry) {
+  auto old_keys = result_keys(before, registry);
+  auto new_keys = result_keys(now, registry);
+  for (const auto& [key, value] : old_keys) new_keys.try_emplace(key, "(none)");
+  std::vector<std::string> all;
+  for (const auto& [key, value] : new_keys) {
+    const auto old = old_keys.find(key);
+    const std::string was = old == old_keys.end() ? "(none)" : old->second;
+    if (was != value) all.push_back(fmt::format("{}: {} -> {}", key, was, value));
+  }
+  return all;
+}
+
+}  // namespace sluice

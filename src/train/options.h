@@ -1,0 +1,110 @@
+// The configuration of a training run: one struct a table of the TOML file, each described once.
+//
+// Filled from a config file, `--set` and the resolved config of a run directory. What the keys mean, their units and
+// ranges are in options.cpp; `sluice-train config keys` prints them.
+#pragma once
+
+#include <sluice/loader.h>
+#include <sluice/options.h>
+#include <sluice/train.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+enum class Normalize { kNone, kRowL1 };
+
+struct DatasetSection {
+  std::string path;
+  std::string split = "default";
+  Normalize normalize = Normalize::kNone;
+  void describe(Schema& schema);
+};
+
+enum class Keep { kAuto, kMemory, kDisk };
+
+struct StorageSection {
+  Keep features = Keep::kAuto;
+  Keep topology = Keep::kAuto;
+  IoChoice io = IoChoice::kAuto;
+  std::int64_t window = 0;
+  Verify verify = Verify::kRead;
+  void describe(Schema& schema);
+};
+
+struct MemorySection {
+  ByteSize host{2 * kGiB};
+  void describe(Schema& schema);
+};
+
+enum class SamplerType { kNeighbor };
+
+struct SamplerSection {
+  SamplerType type = SamplerType::kNeighbor;
+  std::vector<std::int64_t> fanout{15, 10};
+  void describe(Schema& schema);
+};
+
+struct EarlyStoppingSection {
+  std::string metric;  ///< "valid.accuracy"; empty: the task's main metric
+  std::int64_t patience = 0;
+  void describe(Schema& schema);
+};
+
+struct TrainSection {
+  std::int64_t epochs = 10;
+  std::int64_t batch_size = 1024;
+  std::int64_t checkpoint_every = 1;
+  double checkpoint_minutes = 0;
+  int data_threads = 0;
+  int compute_threads = 0;
+  Selection optimizer{"adam", nullptr};
+  EarlyStoppingSection early_stopping;
+  const TrainRegistry* registry = nullptr;
+  void describe(Schema& schema);
+};
+
+struct EvalSection {
+  std::vector<std::int64_t> fanout;
+  std::int64_t batch_size = 1024;
+  std::int64_t every = 1;
+  void describe(Schema& schema);
+};
+
+struct RunSection {
+  std::string dir;
+  void describe(Schema& schema);
+};
+
+struct RunOptions {
+  /// @param registry what the names may mean; must outlive the options
+  explicit RunOptions(const TrainRegistry& registry);
+
+  std::uint64_t seed = 1;
+  DatasetSection dataset;
+  StorageSection storage;
+  MemorySection memory;
+  SamplerSection sampler;
+  Selection model{"graphsage", nullptr};
+  Selection task{"node_classification", nullptr};
+  TrainSection train;
+  EvalSection eval;
+  RunSection run;
+  const TrainRegistry* registry;
+  void describe(Schema& schema);
+
+  /// All values as TOML that binds back to the same.
+  std::string text();
+};
+
+/// Reads `config` into options and fills in what is left open: run.dir from the file's name, compute_threads from the
+/// machine. Throws kUsage listing every problem.
+RunOptions resolve_options(const Config& config, const TrainRegistry& registry);
+
+/// The keys whose values differ between two runs' options and change what the run computes; "key: a -> b" each. Where
+/// data is kept, the budget, data threads, checkpoint times, the number of epochs and patience may differ.
+std::vector<std::string> differences(const std::string& before, const std::string& now, const TrainRegistry& registry);
+
+}  // namespace sluice

@@ -1,0 +1,123 @@
+#include "train/parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::unique_ptr<Task> make_task(const RunOptions& options, const Dataset& dataset) {
+  const TaskContext context{dataset.schema()};
+  return options.registry->tasks.create(options.task, context);
+}
+
+Split open_split(const RunOptions& options, const Dataset& dataset, const Task& task) {
+  Split split = dataset.split(options.dataset.split);
+  const std::string& target = dataset.schema().nodes[task.target_type()].name;
+  if (split.node_type == target) return split;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("split '{}' is of node type '{}', the task is about '{}'", options.dataset.split,
+                          split.node_type, target),
+              "choose another [dataset] split or [task] node_type");
+}
+
+std::shared_ptr<Model> make_model(const RunOptions& options, const Dataset& dataset, const Task& task,
+                                  ThreadArena& threads) {
+  const ModelContext context{dataset.schema(), task.target_type(), task.output_width(),
+                             RandomKey(options.seed).with("model"), &threads};
+  return options.registry->models.create(options.model, context);
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options, Model& model) {
+  OptimizerContext context;
+  for (const auto& item : model.named_parameters()) context.parameters.emplace_back(item.key(), item.value());
+  return options.registry->optimizers.create(options.train.optimizer, context);
+}
+
+GraphDataOptions placement_of(const RunOptions& options, Placement features) {
+  GraphDataOptions placement;
+  placement.features = features;
+  placement.io = options.storage.io;
+  return placement;
+}
+
+// The fanout of a model's layers; a model that looks at no neighbours needs none.
+std::vector<std::int64_t> fanout_for(const Model& model, const std::string& name, const char* key,
+                                     const std::vector<std::int64_t>& fanout) {
+  const auto layers = static_cast<std::size_t>(model.num_layers());
+  if (layers == 0 || fanout.size() == layers) return layers == 0 ? std::vector<std::int64_t>{} : fanout;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("'{}' has {} numbers, model '{}' has {} layers", key, fanout.size(), name, layers),
+              fmt::format("give {} one number a layer, the first next to the seeds", key));
+}
+
+LoaderOptions common_options(const RunOptions& options, const Model& model) {
+  LoaderOptions loader;
+  loader.seed = options.seed;
+  loader.hash = true;
+  loader.degrees = model.needs().degrees;
+  loader.normalize_rows = options.dataset.normalize == Normalize::kRowL1;
+  loader.window = options.storage.window;
+  loader.data_threads = options.train.data_threads;
+  return loader;
+}
+
+}  // namespace
+
+std::string to_string(Part part) {
+  switch (part) {
+    case Part::kTrain:
+      return "train";
+    case Part::kValid:
+      return "valid";
+    case Part::kTest:
+      return "test";
+    case Part::kAll:
+      return "all";
+  }
+  return {};
+}
+
+Parts::Parts(const RunOptions& chosen, LedgerPtr book, Placement features)
+    : options(chosen), ledger(std::move(book)), tensors(ledger),
+      dataset(Dataset::open(options.dataset.path, {ledger.get(), options.storage.verify})),
+      task(make_task(options, dataset)), split(open_split(options, dataset, *task)),
+      data(dataset, placement_of(options, features), task->target_type()), compute(options.train.compute_threads),
+      model(make_model(options, dataset, *task, compute)), optimizer(make_optimizer(options, *model)) {}
+
+std::uint64_t Parts::count(Part part) const {
+  return part == Part::kAll ? target().count : static_cast<std::uint64_t>(seeds(part).numel());
+}
+
+Array Parts::seeds(Part part) const {
+  if (part == Part::kTrain) return split.train;
+  if (part == Part::kValid) return split.valid;
+  if (part == Part::kTest) return split.test;
+  Array all = Array::make(DType::kU64, {static_cast<std::int64_t>(target().count)}, ledger.get(), "seeds").or_throw();
+  const std::span<std::uint64_t> ids = all.as<std::uint64_t>();
+  std::iota(ids.begin(), ids.end(), std::uint64_t{0});
+  return all;
+}
+
+std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
+  LoaderOptions loader = common_options(options, *model);
+  loader.fanout = fanout_for(*model, options.model.type, "sampler.fanout", options.sampler.fanout);
+  loader.batch_size = options.train.batch_size;
+  return std::make_unique<Loader>(data, loader, split.train, memory, *ledger);
+}
+
+std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& memory) {
+  LoaderOptions loader = common_options(options, *model);
+  const std::vector<std::int64_t> whole(static_cast<std::size_t>(model->num_layers()), -1);
+  loader.fanout = fanout_for(*model, options.model.type, "eval.fanout",
+                             options.eval.fanout.empty() ? whole : options.eval.fanout);
+  loader.batch_size = options.eval.batch_size;
+  loader.shuffle = false;
+  loader.transpose = false;
+  return std::make_unique<Loader>(data, loader, seeds(part), memory, *ledger);
+}
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+// Parts: what a run is made of, opened and built from its options under one ledger. Made by the budget (to measure)
+// and by the run; torn down in the opposite order. Used by one thread.
+#pragma once
+
+#include "core/threads.h"
+#include "nn/ledger_allocator.h"
+#include "train/options.h"
+
+#include <sluice/dataset.h>
+#include <sluice/loader.h>
+#include <sluice/memory.h>
+#include <sluice/train.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace sluice {
+
+using LedgerPtr = std::shared_ptr<MemoryLedger>;
+
+/// Which seeds a loader goes through.
+enum class Part { kTrain, kValid, kTest, kAll };
+
+std::string to_string(Part part);
+
+struct Parts {
+  /// Opens the dataset and builds task, model and optimiser, their first parameters drawn from the seed. Throws
+  /// Error: kUsage where options and dataset do not fit together, kData, kIo, kResource.
+  /// @param options must outlive the parts
+  Parts(const RunOptions& options, LedgerPtr book, Placement features);
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  /// Number of node ids in a part of the split.
+  std::uint64_t count(Part part) const;
+  /// A loader over a part: with gradients in mind (kTrain, shuffled, training fanout), or for evaluation.
+  std::unique_ptr<Loader> training_loader(const LoaderMemory& memory);
+  std::unique_ptr<Loader> evaluation_loader(Part part, const LoaderMemory& memory);
+  /// The ids of a part in the order of the evaluation loader.
+  Array seeds(Part part) const;
+
+  RandomKey key() const { return RandomKey(options.seed); }
+  const NodeTypeSchema& target() const { return dataset.schema().nodes[task->target_type()]; }
+
+  const RunOptions& options;
+  LedgerPtr ledger;
+  nn::LedgerAllocation tensors;
+  Dataset dataset;
+  std::unique_ptr<Task> task;
+  Split split;
+  GraphData data;
+  ThreadArena compute;
+  std::shared_ptr<Model> model;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+}  // namespace sluice

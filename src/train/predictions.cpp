@@ -1,0 +1,122 @@
+#include "train/predictions.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// RFC 4180: quoted where it must be.
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+class CsvPredictions final : public PredictionFile {
+ public:
+  CsvPredictions(const std::filesystem::path& path, const ExternalIds& ids, const PredictionSchema& schema)
+      : file_(path), ids_(ids), columns_(schema.columns.size()) {
+    std::string header = "id";
+    for (const std::string& column : schema.columns) header += "," + column;
+    file_.append(header + "\n");
+  }
+
+  void append(std::span<const std::uint64_t> nodes, const Array& values) override {
+    std::string text;
+    for (std::size_t row = 0; row < nodes.size(); ++row) {
+      text += csv_text(ids_.text(nodes[row]));
+      for (std::size_t c = 0; c < columns_; ++c) text += "," + value_text(values, row * columns_ + c);
+      text += '\n';
+    }
+    file_.append(text);
+  }
+
+  void commit() override { file_.commit(); }
+
+ private:
+  static std::string value_text(const Array& values, std::size_t at) {
+    return values.dtype() == DType::kI64 ? fmt::format("{}", values.as<std::int64_t>()[at])
+                                         : fmt::format("{}", values.as<float>()[at]);
+  }
+
+  AtomicFile file_;
+  const ExternalIds& ids_;
+  std::size_t columns_;
+};
+
+class NpyPredictions final : public PredictionFile {
+ public:
+  NpyPredictions(const std::filesystem::path& path, const ExternalIds& ids, const PredictionSchema& schema)
+      : file_(path), ids_(ids),
+        id_bytes_(ids.kind() == IdKind::kString ? std::max<std::uint64_t>(1, schema.id_bytes) : sizeof(std::int64_t)),
+        row_bytes_(schema.columns.size() * size_of(schema.dtype)) {
+    file_.append(header(schema));
+  }
+
+  void append(std::span<const std::uint64_t> nodes, const Array& values) override {
+    std::vector<std::byte> records((id_bytes_ + row_bytes_) * nodes.size());
+    std::byte* to = records.data();
+    for (std::size_t row = 0; row < nodes.size(); ++row, to += id_bytes_ + row_bytes_) {
+      put_id(to, nodes[row]);
+      std::memcpy(to + id_bytes_, values.raw().data() + row * row_bytes_, row_bytes_);
+    }
+    file_.append(records);
+  }
+
+  void commit() override { file_.commit(); }
+
+ private:
+  std::string header(const PredictionSchema& schema) const {
+    const bool text = ids_.kind() == IdKind::kString;
+    std::string fields = fmt::format("('id', '{}')", text ? fmt::format("|S{}", id_bytes_) : "<i8");
+    for (const std::string& column : schema.columns) {
+      fields += fmt::format(", ('{}', '{}')", column, schema.dtype == DType::kI64 ? "<i8" : "<f4");
+    }
+    std::string dict =
+        fmt::format("{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, schema.rows);
+    // Version 2.0 of the format, whose header may be longer than 64 KiB: magic, u32 length, text to a multiple of 64.
+    constexpr std::size_t kBefore = 12;
+    dict.append(63 - (kBefore + dict.size()) % 64, ' ');
+    dict += '\n';
+    const auto length = static_cast<std::uint32_t>(dict.size());
+    std::string all("\x93NUMPY\x02\x00", 8);
+    all.append(reinterpret_cast<const char*>(&length), sizeof length);
+    return all + dict;
+  }
+
+  void put_id(std::byte* to, std::uint64_t node) const {
+    if (ids_.kind() == IdKind::kString) {
+      const std::string id = ids_.text(node);
+      std::memcpy(to, id.data(), std::min<std::size_t>(id.size(), id_bytes_));
+    } else {
+      const std::int64_t id = ids_.integer(node);
+      std::memcpy(to, &id, sizeof id);
+    }
+  }
+
+  AtomicFile file_;
+  const ExternalIds& ids_;
+  std::uint64_t id_bytes_;
+  std::size_t row_bytes_;
+};
+
+}  // namespace
+
+void PredictionFile::check_name(const std::filesystem::path& path) {
+  if (path.extension() == ".csv" || path.extension() == ".npy") return;
+  throw Error(ErrorCode::kUsage, "predictions are written as .csv or .npy, and this name ends in neither",
+              "for example --out predictions.csv", Place{path.string(), -1, -1, -1});
+}
+
+std::unique_ptr<PredictionFile> PredictionFile::create(const std::filesystem::path& path, const ExternalIds& ids,
+                                                       const PredictionSchema& schema) {
+  check_name(path);
+  if (path.extension() == ".csv") return std::make_unique<CsvPredictions>(path, ids, schema);
+  return std::make_unique<NpyPredictions>(path, ids, schema);
+}
+
+}  // namespace sluice

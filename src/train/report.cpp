@@ -1,0 +1,102 @@
+#include "train/report.h"
+
+#include "core/hash.h"
+#include "train/weights.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json memory_json(const RunReport& report) {
+  Json peaks = Json::object();
+  std::uint64_t tensors = 0;
+  for (const MemoryLedger::Entry& entry : report.memory) {
+    peaks[entry.name] = entry.peak;
+    if (entry.name == "tensors") tensors = entry.peak;
+  }
+  return {{"budget", report.budget},
+          {"peak_rss", report.peak_rss},
+          {"peak_anonymous", report.peak_anonymous},
+          {"ledger_peak", report.ledger_peak},
+          {"tensors", tensors},
+          {"peaks", peaks}};
+}
+
+}  // namespace
+
+RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
+  const Parts& parts = *run.parts;
+  const bool disk = run.plan.features == Placement::kDisk;
+  RunReport report;
+  report.run = parts.options.run.dir;
+  report.task = parts.options.task.type;
+  report.model = parts.options.model.type;
+  report.seed = parts.options.seed;
+  report.features = disk ? "disk" : "memory";
+  report.topology = "memory";
+  report.plan = disk ? "sweep" : "none";
+  report.engine = parts.data.engine();
+  report.budget = parts.ledger->limit();
+  report.ledger_peak = parts.ledger->peak();
+  report.memory = parts.ledger->entries();
+  report.peak_rss = peak.now().peak_rss;
+  report.peak_anonymous = peak.peak_anonymous();
+  report.weights_xxh3 = weights_xxh3(weights_of(*parts.model));
+  return report;
+}
+
+void add_state(RunReport& report, const RunState& state) {
+  report.epochs = state.epoch;
+  report.seconds = state.seconds;
+  report.epoch_seconds = state.epochs;
+  report.bytes_read = state.bytes_read;
+  report.bytes_written = state.bytes_written;
+  report.bytes_useful = state.bytes_useful;
+  report.batches_xxh3 = state.batches_xxh3;
+  if (state.epoch > 0) report.metrics["train.loss"] = state.last_loss;
+  if (!state.best) return;
+  report.best_epoch = state.best->epoch;
+  report.metrics.insert(state.best->metrics.begin(), state.best->metrics.end());
+}
+
+Json to_json(const RunReport& report) {
+  Json metrics = Json::object();
+  for (const auto& [name, value] : report.metrics) metrics[name] = value;
+  Json json = {{"run", report.run},
+               {"task", report.task},
+               {"model", report.model},
+               {"seed", report.seed},
+               {"epochs", report.epochs}};
+  if (report.best_epoch) json["best_epoch"] = *report.best_epoch;
+  json["metrics"] = metrics;
+  json["seconds"] = {{"total", report.seconds}, {"epochs", report.epoch_seconds}};
+  json["storage"] = {{"features", report.features},
+                     {"topology", report.topology},
+                     {"plan", report.plan},
+                     {"engine", report.engine}};
+  json["bytes"] = {{"read", report.bytes_read}, {"written", report.bytes_written}, {"useful", report.bytes_useful}};
+  json["memory"] = memory_json(report);
+  json["batches_xxh3"] = hex64(report.batches_xxh3);
+  json["weights_xxh3"] = hex64(report.weights_xxh3);
+  return json;
+}
+
+std::string to_text(const RunReport& report) {
+  std::string text = fmt::format("{} on {}, {} epochs in {:.2f} s", report.model, report.task, report.epochs,
+                                 report.seconds);
+  if (report.best_epoch) text += fmt::format(", best at epoch {}", *report.best_epoch);
+  text += '\n';
+  for (const auto& [name, value] : report.metrics) text += fmt::format("  {:<16}  {:.4f}\n", name, value);
+  text += fmt::format("  {:<16}  features in {} ({}), read {}, useful {}\n", "storage", report.features, report.engine,
+                      format_bytes(report.bytes_read), format_bytes(report.bytes_useful));
+  return text + fmt::format("  {:<16}  peak {} of {} budgeted, {} anonymous in the process\n", "memory",
+                            format_bytes(report.ledger_peak), format_bytes(report.budget),
+                            format_bytes(report.peak_anonymous));
+}
+
+}  // namespace sluice

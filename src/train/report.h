@@ -1,0 +1,51 @@
+// RunReport: what `run`, `resume` and `evaluate` measured; printed as text or as the JSON object that `--json` promises.
+#pragma once
+
+#include "core/peak_memory.h"
+#include "train/budget.h"
+#include "train/checkpoint.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct RunReport {
+  std::string run;  ///< the run directory
+  std::string task;
+  std::string model;
+  std::uint64_t seed = 0;
+  std::uint64_t epochs = 0;  ///< done
+  std::optional<std::uint64_t> best_epoch;
+  Metrics metrics;
+  double seconds = 0;
+  std::vector<double> epoch_seconds;
+  std::string features;  ///< "memory" or "disk"
+  std::string topology;
+  std::string plan;  ///< how rows are read: "sweep", or "none" from memory
+  std::string engine;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_useful = 0;
+  std::uint64_t budget = 0;
+  std::uint64_t ledger_peak = 0;
+  std::vector<MemoryLedger::Entry> memory;
+  std::uint64_t peak_rss = 0;
+  std::uint64_t peak_anonymous = 0;
+  std::uint64_t batches_xxh3 = 0;
+  std::uint64_t weights_xxh3 = 0;
+};
+
+/// Fills in what the parts, the plan and the process know: names, storage, memory, the weights' hash.
+RunReport begin_report(const PlannedRun& run, PeakMemory& peak);
+/// Fills in what the state counted.
+void add_state(RunReport& report, const RunState& state);
+
+nlohmann::ordered_json to_json(const RunReport& report);
+std::string to_text(const RunReport& report);
+
+}  // namespace sluice

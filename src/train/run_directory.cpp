@@ -1,0 +1,129 @@
+#include "train/run_directory.h"
+
+#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxMetricsBytes = kGiB;
+
+Place place(const fs::path& path) { return Place{path.string(), -1, -1, -1}; }
+
+bool holds_run(const fs::path& path) {
+  std::error_code problem;
+  return fs::exists(path / "config.resolved.toml", problem);
+}
+
+void create_folder(const fs::path& path) {
+  std::error_code problem;
+  fs::create_directories(path, problem);
+  if (problem) throw system_error(problem.value(), "cannot create the folder", path);
+}
+
+// A file opened to append to; File knows only reading and making anew.
+class AppendFile {
+ public:
+  explicit AppendFile(const fs::path& path) : path_(path) {
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd_ < 0) throw system_error(errno, "cannot open", path);
+  }
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+  ~AppendFile() { ::close(fd_); }
+
+  void append(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t put = ::write(fd_, text.data(), text.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) throw system_error(put < 0 ? errno : ENOSPC, "cannot write", path_);
+      text.remove_prefix(static_cast<std::size_t>(put));
+    }
+    if (::fdatasync(fd_) != 0) throw system_error(errno, "cannot flush to the disk", path_);
+  }
+
+ private:
+  fs::path path_;
+  int fd_ = -1;
+};
+
+}  // namespace
+
+void RunDirectory::check(const fs::path& path, Mode mode) {
+  if (mode == Mode::kNew && holds_run(path)) {
+    throw Error(ErrorCode::kUsage, "the run directory already holds a run",
+                fmt::format("go on with it: sluice-train resume {}; start over: --overwrite; or choose another place: "
+                            "--set run.dir=DIR",
+                            path.string()),
+                place(path));
+  }
+  if (mode == Mode::kGoOn && !holds_run(path)) {
+    throw Error(ErrorCode::kUsage, "this is no run directory (it has no config.resolved.toml)",
+                "name the directory that `sluice-train run` wrote", place(path));
+  }
+}
+
+RunDirectory::RunDirectory(fs::path path, Mode mode) : path_(std::move(path)) {
+  check(path_, mode);
+  if (mode != Mode::kGoOn) create_folder(path_);
+  lock_ = DirectoryLock::try_lock(path_);
+  if (!lock_) {
+    throw Error(ErrorCode::kUsage, "another sluice-train works in this run directory",
+                "wait for it to end, or choose another place: --set run.dir=DIR", place(path_));
+  }
+  check(path_, mode);  // somebody may have been quicker
+  if (mode == Mode::kReplace) remove_old_run();
+  create_folder(path_ / "checkpoints");
+}
+
+void RunDirectory::remove_old_run() {
+  // The config goes last: as long as it is there, this is a run directory.
+  for (const char* name : {"report.json", "metrics.jsonl", "log.txt", "checkpoints", "config.resolved.toml"}) {
+    std::error_code problem;
+    fs::remove_all(path_ / name, problem);
+    if (problem) throw system_error(problem.value(), "cannot remove", path_ / name);
+  }
+}
+
+fs::path RunDirectory::checkpoint_path(CheckpointKind kind) const {
+  return path_ / "checkpoints" / (kind == CheckpointKind::kLast ? "last.ckpt" : "best.ckpt");
+}
+
+bool RunDirectory::has_checkpoint(CheckpointKind kind) const {
+  std::error_code problem;
+  return fs::exists(checkpoint_path(kind), problem);
+}
+
+void RunDirectory::write_config(std::string_view text) { write_text_file(config_path(), text); }
+
+void RunDirectory::write_report(std::string_view json) { write_text_file(path_ / "report.json", json); }
+
+void RunDirectory::append_metrics(const std::string& line) { AppendFile(metrics_path()).append(line + "\n"); }
+
+std::uint64_t RunDirectory::keep_metrics(std::uint64_t lines) {
+  std::error_code problem;
+  if (!fs::exists(metrics_path(), problem)) return 0;
+  const std::string text = read_text_file(metrics_path(), kMaxMetricsBytes).or_throw();
+  std::size_t end = 0;
+  std::uint64_t kept = 0;
+  for (; kept < lines; ++kept) {
+    const auto newline = text.find('\n', end);
+    if (newline == std::string::npos) break;
+    end = newline + 1;
+  }
+  if (end == text.size()) return kept;
+  fs::resize_file(metrics_path(), end, problem);
+  if (problem) throw system_error(problem.value(), "cannot shorten", metrics_path());
+  return kept;
+}
+
+}  // namespace sluice

@@ -1,0 +1,240 @@
+#include "train/trainer.h"
+
+#include "core/interrupt.h"
+#include "train/epoch_line.h"
+#include "train/evaluation.h"
+#include "train/weights.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// The metric that picks the best epoch, checked against what the task measures.
+std::string best_metric(const Parts& parts) {
+  const EarlyStoppingSection& chosen = parts.options.train.early_stopping;
+  if (chosen.metric.empty()) return "valid." + parts.task->main_metric();
+  std::vector<std::string> known;
+  for (const auto& [name, value] : parts.task->make_metrics()->result()) known.push_back("valid." + name);
+  for (const std::string& name : known) {
+    if (name == chosen.metric) return name;
+  }
+  throw unknown_name("metric for train.early_stopping.metric", chosen.metric, known);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+void check_trainable(const Parts& parts) {
+  const RunOptions& options = parts.options;
+  if (parts.count(Part::kTrain) == 0) {
+    throw Error(ErrorCode::kUsage, fmt::format("split '{}' has no training seeds", options.dataset.split),
+                "choose another [dataset] split", Place{options.dataset.path, -1, -1, -1});
+  }
+  const EarlyStoppingSection& stopping = options.train.early_stopping;
+  (void)best_metric(parts);
+  if (parts.count(Part::kValid) == 0 && (stopping.patience > 0 || !stopping.metric.empty())) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("early stopping needs validation seeds, and split '{}' has none", options.dataset.split),
+                "leave out train.early_stopping, or choose another [dataset] split",
+                Place{options.dataset.path, -1, -1, -1});
+  }
+}
+
+Trainer::Trainer(PlannedRun& run, RunDirectory& directory, std::string config, Logger& log, ProgressStyle progress)
+    : parts_(*run.parts), plan_(run.plan), directory_(directory), config_(std::move(config)), log_(log),
+      progress_(progress), metric_(best_metric(parts_)) {
+  better_ = parts_.task->direction(metric_.substr(metric_.find('.') + 1));
+  loader_ = parts_.training_loader(plan_.loader);
+}
+
+void Trainer::restore() {
+  state_ = restore_checkpoint(directory_.checkpoint_path(CheckpointKind::kLast), CheckpointKind::kLast, parts_);
+  const std::uint64_t lines = directory_.keep_metrics(state_.metrics_lines);
+  if (lines < state_.metrics_lines) {
+    log_.warn("metrics.jsonl has {} lines, {} were written before the checkpoint", lines, state_.metrics_lines);
+  }
+  saved_ = true;
+}
+
+bool Trainer::finished() const {
+  const std::int64_t patience = parts_.options.train.early_stopping.patience;
+  return state_.epoch >= static_cast<std::uint64_t>(parts_.options.train.epochs) ||
+         (patience > 0 && state_.without_better >= patience);
+}
+
+void Trainer::train() {
+  last_checkpoint_ = Clock::now();
+  while (!finished()) run_epoch();
+  if (!saved_) checkpoint();
+  const auto epochs = static_cast<std::uint64_t>(parts_.options.train.epochs);
+  if (state_.epoch < epochs) {
+    log_.info("stopped early: {} has not been better for {} validations", metric_, state_.without_better);
+  }
+}
+
+void Trainer::run_epoch() {
+  const EpochFigures figures = train_epoch();
+  Metrics valid;
+  if (validation_due()) {
+    try {
+      valid = validate();
+    } catch (const Error& error) {
+      // The epoch's steps are done and kept; its validation is done again on resume.
+      if (error.code() == ErrorCode::kInterrupted) stop_if_interrupted();
+      throw;
+    }
+  }
+  const bool best = !valid.empty() && note_validation(valid);
+  end_epoch(figures, valid, best);
+  const auto every = static_cast<std::uint64_t>(parts_.options.train.checkpoint_every);
+  if (every > 0 && state_.epoch % every == 0) checkpoint();
+  if (!finished()) stop_if_interrupted();
+}
+
+Trainer::EpochFigures Trainer::train_epoch() {
+  EpochFigures figures;
+  const RunState before = state_;
+  const auto begin = Clock::now();
+  const auto batches = loader_->num_batches();
+  Progress bar(progress_, fmt::format("epoch {}/{}", state_.epoch + 1, parts_.options.train.epochs),
+               parts_.count(Part::kTrain), "seeds");
+  bar.add(state_.loss_seeds);
+  loader_->start({state_.epoch, state_.next_batch, state_.batches_xxh3});
+  for (;;) {
+    const auto asked = Clock::now();
+    const std::shared_ptr<const Batch> batch = loader_->next();
+    figures.starved += seconds_since(asked);
+    if (!batch) break;
+    const auto seeds = static_cast<std::uint64_t>(batch->num_seeds());
+    state_.loss_sum += step(*batch) * static_cast<double>(seeds);
+    state_.loss_seeds += seeds;
+    state_.next_batch = batch->index + 1;
+    figures.loader = loader_->stats();
+    figures.seconds = seconds_since(begin);
+    figures.seeds += seeds;
+    state_.batches_xxh3 = figures.loader.batches_xxh3;
+    state_.bytes_read = before.bytes_read + figures.loader.bytes_read;
+    state_.bytes_useful = before.bytes_useful + figures.loader.bytes_useful;
+    state_.epoch_seconds = before.epoch_seconds + figures.seconds;
+    saved_ = false;
+    bar.add(seeds);
+    if (state_.next_batch == batches) continue;  // the epoch's end has its own rules
+    stop_if_interrupted();
+    const double minutes = parts_.options.train.checkpoint_minutes;
+    if (minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes) checkpoint();
+  }
+  return figures;
+}
+
+double Trainer::step(const Batch& batch) {
+  Model& model = *parts_.model;
+  model.train();
+  model.set_step_key(parts_.key().with(batch.epoch).with(batch.index));
+  const torch::Tensor loss = parts_.task->loss(model.forward(batch), batch);
+  loss.backward();
+  parts_.optimizer->step();
+  parts_.optimizer->zero_grad();
+  return loss.item<double>();
+}
+
+bool Trainer::validation_due() const {
+  const std::uint64_t done = state_.epoch + 1;
+  const bool last = done == static_cast<std::uint64_t>(parts_.options.train.epochs);
+  return parts_.count(Part::kValid) > 0 && (last || done % static_cast<std::uint64_t>(parts_.options.eval.every) == 0);
+}
+
+Metrics Trainer::validate() {
+  const Evaluation evaluation = evaluate(parts_, Part::kValid, plan_.loader, state_.batches_xxh3, progress_);
+  state_.batches_xxh3 = evaluation.stats.batches_xxh3;
+  state_.bytes_read += evaluation.stats.bytes_read;
+  state_.bytes_useful += evaluation.stats.bytes_useful;
+  state_.seconds += evaluation.seconds;
+  return evaluation.metrics;
+}
+
+// Whether it is the best so far, which is kept.
+bool Trainer::note_validation(const Metrics& metrics) {
+  const double value = metrics.at(metric_);
+  const bool better = !std::isnan(value) && (!state_.best || (better_ == Better::kHigher ? value > state_.best->value
+                                                                                         : value < state_.best->value));
+  if (!better) {
+    ++state_.without_better;
+    return false;
+  }
+  state_.without_better = 0;
+  state_.best = BestEpoch{state_.epoch + 1, value, metrics, clone_of(weights_of(*parts_.model))};
+  return true;
+}
+
+void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool best) {
+  EpochLine line;
+  line.epoch = state_.epoch + 1;
+  line.epochs = static_cast<std::uint64_t>(parts_.options.train.epochs);
+  line.metrics = valid;
+  line.metrics["train.loss"] = state_.loss_sum / static_cast<double>(state_.loss_seeds);
+  line.best = best;
+  line.seconds = state_.epoch_seconds;
+  line.seeds_per_second = figures.seconds > 0 ? static_cast<double>(figures.seeds) / figures.seconds : 0;
+  line.bytes_read = figures.loader.bytes_read;
+  line.bytes_useful = figures.loader.bytes_useful;
+  line.bound = bound_of(figures.loader.stages, figures.seconds, figures.starved);
+  directory_.append_metrics(to_json_line(line));
+  log_.info("{}", to_text(line));
+  if (!std::isfinite(line.metrics["train.loss"])) {
+    log_.warn("the loss is not finite: lower the learning rate, or look for bad values in the features");
+  }
+
+  state_.last_loss = line.metrics["train.loss"];
+  state_.epochs.push_back(state_.epoch_seconds);
+  state_.seconds += state_.epoch_seconds;
+  state_.epoch_seconds = 0;
+  state_.loss_sum = 0;
+  state_.loss_seeds = 0;
+  state_.next_batch = 0;
+  ++state_.epoch;
+  ++state_.metrics_lines;
+  saved_ = false;
+}
+
+void Trainer::checkpoint() {
+  const auto save = [&](CheckpointKind kind) {
+    state_.bytes_written += save_checkpoint(directory_.checkpoint_path(kind), kind, parts_, config_, state_);
+  };
+  if (state_.best && state_.best->epoch != best_written_) {
+    save(CheckpointKind::kBest);
+    best_written_ = state_.best->epoch;
+  }
+  save(CheckpointKind::kLast);
+  last_checkpoint_ = Clock::now();
+  saved_ = true;
+}
+
+void Trainer::stop_if_interrupted() {
+  if (!interrupted()) return;
+  loader_->stop();
+  if (!saved_) checkpoint();
+  throw Error(ErrorCode::kInterrupted,
+              fmt::format("interrupted in epoch {} after {} of {} mini-batches; a checkpoint is written", state_.epoch + 1,
+                          state_.next_batch, loader_->num_batches()),
+              fmt::format("go on with: sluice-train resume {}", directory_.path().string()));
+}
+
+Metrics Trainer::test() {
+  if (state_.best) copy_into(weights_of(*parts_.model), state_.best->weights);
+  if (parts_.count(Part::kTest) == 0) return {};
+  const Evaluation evaluation = evaluate(parts_, Part::kTest, plan_.loader, state_.batches_xxh3, progress_);
+  state_.batches_xxh3 = evaluation.stats.batches_xxh3;
+  state_.bytes_read += evaluation.stats.bytes_read;
+  state_.bytes_useful += evaluation.stats.bytes_useful;
+  state_.seconds += evaluation.seconds;
+  return evaluation.metrics;
+}
+
+}  // namespace sluice

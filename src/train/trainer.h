@@ -1,0 +1,80 @@
+// Trainer: epochs over a loader, validation, early stopping, checkpoints.
+//
+// A run is a function of (dataset, config, seed): where it was interrupted and resumed, and where its data is kept,
+// does not show in its weights, batches or metrics. Used by one thread.
+#pragma once
+
+#include "core/log.h"
+#include "core/progress.h"
+#include "train/budget.h"
+#include "train/checkpoint.h"
+#include "train/run_directory.h"
+
+#include <sluice/loader.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace sluice {
+
+/// Throws kUsage where there is nothing to train on, or nothing to validate on although the options ask for it.
+void check_trainable(const Parts& parts);
+
+class Trainer {
+ public:
+  /// All are borrowed and must outlive the trainer. @param config the resolved config's text, for checkpoints
+  Trainer(PlannedRun& run, RunDirectory& directory, std::string config, Logger& log, ProgressStyle progress);
+
+  /// Goes on from the directory's last checkpoint; metrics written after it are taken back.
+  void restore();
+
+  /// Trains until the last epoch or early stopping, and leaves a last checkpoint. Throws kInterrupted, with a
+  /// checkpoint written, once a signal came.
+  void train();
+
+  /// Metrics of the test part with the best epoch's weights (the last ones where nothing was validated), which the
+  /// model then holds. Empty when there is no test part.
+  Metrics test();
+
+  const RunState& state() const { return state_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // What an epoch took in this session.
+  struct EpochFigures {
+    LoaderStats loader;
+    double seconds = 0;
+    double starved = 0;
+    std::uint64_t seeds = 0;
+  };
+
+  bool finished() const;
+  void run_epoch();
+  EpochFigures train_epoch();
+  double step(const Batch& batch);
+  bool validation_due() const;
+  Metrics validate();
+  bool note_validation(const Metrics& metrics);
+  void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);
+  void checkpoint();
+  void stop_if_interrupted();
+
+  Parts& parts_;
+  const BudgetPlan& plan_;
+  RunDirectory& directory_;
+  std::string config_;
+  Logger& log_;
+  ProgressStyle progress_;
+  std::string metric_;  // that picks the best epoch: "valid.accuracy"
+  Better better_ = Better::kHigher;
+  std::unique_ptr<Loader> loader_;
+  RunState state_;
+  Clock::time_point last_checkpoint_ = Clock::now();
+  std::uint64_t best_written_ = 0;  // epoch of best.ckpt
+  bool saved_ = false;              // the state as it is stands in last.ckpt
+};
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+#include "train/trial.h"
+
+#include "train/weights.h"
+
+namespace sluice {
+namespace {
+
+MemoryLedger::Entry tensors_of(const Parts& parts) {
+  for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
+    if (entry.name == "tensors") return entry;
+  }
+  return {};
+}
+
+void train_step(Parts& parts, const Batch& batch) {
+  parts.model->train();
+  parts.model->set_step_key(parts.key());
+  const torch::Tensor outputs = parts.model->forward(batch);
+  parts.task->loss(outputs, batch).backward();
+  parts.optimizer->step();
+  parts.optimizer->zero_grad();
+}
+
+void evaluation_step(Parts& parts, const Batch& batch) {
+  const torch::NoGradGuard no_grad;
+  parts.model->eval();
+  parts.model->set_step_key(parts.key());
+  parts.task->make_metrics()->add(parts.model->forward(batch), batch);
+}
+
+std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) { return peak > base ? peak - base : 0; }
+
+}  // namespace
+
+TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation) {
+  TrialPeaks peaks;
+  peaks.resident = tensors_of(parts).bytes;
+  // A ledger keeps the peak of all times. Evaluation goes first: it keeps nothing for a backward pass, so that the peak
+  // of training shows above it; where it does not, the evaluation's is the one that counts.
+  if (evaluation != nullptr) {
+    evaluation_step(parts, *evaluation);
+    peaks.evaluation = beyond(tensors_of(parts).peak, peaks.resident);
+  }
+  if (training == nullptr) return peaks;
+  const NamedTensors weights = clone_of(weights_of(*parts.model));
+  const NamedTensors state = clone_of(parts.optimizer->named_state());
+  const std::uint64_t base = tensors_of(parts).bytes;
+  train_step(parts, *training);
+  peaks.training = beyond(tensors_of(parts).peak, base);
+  copy_into(weights_of(*parts.model), weights);
+  parts.optimizer->load_state(state);
+  return peaks;
+}
+
+}  // namespace sluice

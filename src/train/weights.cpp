@@ -1,0 +1,39 @@
+#include "train/weights.h"
+
+#include "core/hash.h"
+#include "nn/tensor_view.h"
+
+namespace sluice {
+
+NamedTensors weights_of(const Model& model) {
+  NamedTensors all;
+  for (const auto& item : model.named_parameters()) all.emplace(item.key(), item.value().detach());
+  for (const auto& item : model.named_buffers()) all.emplace(item.key(), item.value());
+  return all;
+}
+
+NamedTensors clone_of(const NamedTensors& tensors) {
+  NamedTensors copies;
+  for (const auto& [name, tensor] : tensors) copies.emplace(name, tensor.detach().clone());
+  return copies;
+}
+
+void copy_into(const NamedTensors& to, const NamedTensors& from) {
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : to) {
+    torch::Tensor target = tensor;
+    target.copy_(from.at(name));
+  }
+}
+
+std::uint64_t weights_xxh3(const NamedTensors& weights) {
+  Hasher hasher;
+  for (const auto& [name, tensor] : weights) {
+    hasher.update(std::as_bytes(std::span(name)));
+    const Array value = nn::as_array(tensor);
+    hasher.update(value.raw());
+  }
+  return hasher.digest();
+}
+
+}  // namespace sluice

@@ -1,0 +1,151 @@
+#include "kernels/support.h"
+
+#include "kernels/gather_rows.h"
+#include "kernels/segment_max.h"
+#include "kernels/segment_sum.h"
+
+using namespace sluice;
+using namespace sluice::testing;
+using kernels::Executor;
+using kernels::RowLists;
+
+namespace {
+
+constexpr std::int64_t kSources = 3000, kTargets = 900, kWidth = 37;
+
+/// In double, by the definition.
+double scaled_sum(const RowLists& lists,
+                  const std::vector<float>& item_scale,
+                  const std::vector<float>& list_scale,
+                  const Matrix& x,
+                  std::int64_t i,
+                  std::int64_t c) {
+  double sum = 0;
+  for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
+    const std::int32_t item = lists.items[p];
+    sum += static_cast<double>(item_scale[static_cast<std::size_t>(item)]) * x.at(item, c);
+  }
+  return sum * static_cast<double>(list_scale[static_cast<std::size_t>(i)]);
+}
+
+}  // namespace
+
+TEST_CASE("segment_sum, forward and over the transposed block, is the sum by definition") {
+  const Block block = random_block(kSources, kTargets, 40, 1);
+  Matrix x(kSources, kWidth, 2), grad(kTargets, kWidth, 3);
+  const auto source_scale = random_floats(kSources, 4), target_scale = random_floats(kTargets, 5);
+
+  const auto check = [](const RowLists& lists,
+                        Matrix& input,
+                        const std::vector<float>& item_scale,
+                        const std::vector<float>& list_scale) {
+    const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
+      Matrix sums(lists.count, kWidth);
+      kernels::segment_sum(
+          executor, lists, {item_scale.data(), list_scale.data()}, input.rows(), sums.rows());
+      return sums;
+    });
+    for (std::int64_t i = 0; i < lists.count; ++i) {
+      for (const std::int64_t c : {std::int64_t{0}, kWidth - 1}) {
+        check_near(out.at(i, c), scaled_sum(lists, item_scale, list_scale, input, i, c));
+      }
+    }
+  };
+  check(forward_lists(block), x, source_scale, target_scale);
+  check(backward_lists(block), grad, target_scale, source_scale);
+}
+
+TEST_CASE("segment_sum without scales adds the rows, and an empty list gives zeros") {
+  const Block block = make_block(3, {{}, {2, 0, 2}});
+  Matrix x(3, 2), out(2, 2, 9);
+  x.values = {1, 2, 3, 4, 5, 6};
+  kernels::segment_sum({}, forward_lists(block), {}, x.rows(), out.rows());
+  CHECK(out.values == std::vector<float>{0, 0, 11, 14});
+}
+
+TEST_CASE("segment_weighted_sum weighs by edge and head, also through the transpose") {
+  constexpr std::int64_t kHeads = 4, kHeadWidth = 9;
+  const Block block = random_block(kSources, kTargets, 40, 6);
+  Matrix x(kSources, kHeads * kHeadWidth, 7), grad(kTargets, kHeads * kHeadWidth, 8);
+  Matrix weights(block.num_edges(), kHeads, 9);
+  const auto check = [&](const RowLists& lists, Matrix& input) {
+    const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
+      Matrix sums(lists.count, input.width);
+      kernels::segment_weighted_sum(executor, lists, weights.rows(), input.rows(), sums.rows());
+      return sums;
+    });
+    for (std::int64_t i = 0; i < lists.count; ++i) {
+      for (std::int64_t h = 0; h < kHeads; ++h) {
+        double sum = 0;
+        for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
+          sum += static_cast<double>(weights.at(lists.edge(p), h)) *
+                 input.at(lists.items[p], h * kHeadWidth + 5);
+        }
+        check_near(out.at(i, h * kHeadWidth + 5), sum);
+      }
+    }
+  };
+  check(forward_lists(block), x);
+  check(backward_lists(block), grad);
+}
+
+TEST_CASE("segment_edge_sum adds the edges' values") {
+  const Block block = random_block(kSources, kTargets, 200, 10);
+  Matrix values(block.num_edges(), 3, 11);
+  for (const RowLists& lists : {forward_lists(block), backward_lists(block)}) {
+    const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
+      Matrix sums(lists.count, 3);
+      kernels::segment_edge_sum(executor, lists, values.rows(), sums.rows());
+      return sums;
+    });
+    for (std::int64_t i = 0; i < lists.count; ++i) {
+      double sum = 0;
+      for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
+        sum += values.at(lists.edge(p), 2);
+      }
+      check_near(out.at(i, 2), sum);
+    }
+  }
+}
+
+TEST_CASE("segment_max takes the first of equal rows, and its backward follows it") {
+  const Block block = make_block(3, {{}, {1, 0, 2, 0}});
+  Matrix x(3, 2), out(2, 2, 12), grad(2, 2), grad_x(3, 2, 13);
+  x.values = {5, -1, 2, -1, 5, -7};
+  grad.values = {100, 200, 1, 2};
+  std::vector<std::int32_t> winner(4);
+  kernels::segment_max({}, forward_lists(block), x.rows(), out.rows(), {winner.data(), 2, 2});
+  CHECK(out.values == std::vector<float>{0, 0, 5, -1});
+  CHECK(winner == std::vector<std::int32_t>{-1, -1, 1, 0});
+  kernels::segment_max_backward(
+      {}, backward_lists(block), {winner.data(), 2, 2}, grad.rows(), grad_x.rows());
+  CHECK(grad_x.values == std::vector<float>{1, 0, 0, 2, 0, 0});
+}
+
+TEST_CASE("segment_max gives the same bits on any number of threads") {
+  const Block block = random_block(kSources, kTargets, 40, 14);
+  Matrix x(kSources, kWidth, 15);
+  (void)same_bits_on_all_threads([&](const Executor& executor) {
+    Matrix out(kTargets, kWidth), grad_x(kSources, kWidth);
+    std::vector<std::int32_t> winner(out.values.size());
+    kernels::segment_max(
+        executor, forward_lists(block), x.rows(), out.rows(), {winner.data(), kTargets, kWidth});
+    kernels::segment_max_backward(executor,
+                                  backward_lists(block),
+                                  {winner.data(), kTargets, kWidth},
+                                  out.rows(),
+                                  grad_x.rows());
+    return grad_x;
+  });
+}
+
+TEST_CASE("gather_rows copies rows in the order asked, repeats included") {
+  Matrix x(4, 3, 16), out(3, 3);
+  const std::vector<std::int64_t> index{2, 0, 2};
+  kernels::gather_rows({}, x.rows(), index.data(), out.rows());
+  for (std::int64_t i = 0; i < 3; ++i) {
+    for (std::int64_t c = 0; c < 3; ++c) {
+      CHECK(out.at(i, c) == x.at(index[static_cast<std::size_t>(i)], c));
+    }
+  }
+}

@@ -1,0 +1,165 @@
+// Every model of the registry: shapes, learning, determinism, and what it refuses.
+#include "models/support.h"
+
+#include "core/threads.h"
+#include "support/expect_error.h"
+
+#include <algorithm>
+
+using namespace sluice;
+using namespace sluice::testing;
+using torch::Tensor;
+
+namespace {
+
+const std::vector<std::string> kModels{
+    "model.type = 'graphsage'\nmodel.norm = 'layer'",
+    "model.type = 'graphsage'\nmodel.aggregator = 'max'\nmodel.combine = 'concat'",
+    "model.type = 'gcn'\nmodel.residual = true",
+    "model.type = 'gcn'\nmodel.normalisation = 'mean'",
+    "model.type = 'gat'\nmodel.attention_dropout = 0.2\nmodel.output_heads = 2",
+    "model.type = 'gin'",
+    "model.type = 'mlp'\nmodel.norm = 'batch'"};
+
+const std::string kRest =
+    "\nmodel.hidden = 16\nmodel.dropout = 0.1\nmodel.input_dropout = 0.1\n"
+    "optimizer.type = 'adam'\noptimizer.lr = 0.02\n";
+
+constexpr std::int64_t kNodes = 240, kClasses = 3, kDim = 6;
+
+/// Three groups; four fifths of a node's neighbours and a hint in its features tell the group.
+struct Groups {
+  GraphSchema schema = homogeneous_schema(kNodes, kDim, {LabelKind::kClass, kClasses});
+  Batch batch;
+
+  Groups() {
+    const RandomKey key(11);
+    std::vector<std::int32_t> labels;
+    std::vector<std::vector<std::int32_t>> neighbours_of(kNodes);
+    std::vector<float> features = random_floats(kNodes * kDim, 12);
+    for (std::size_t v = 0; v < kNodes; ++v) {
+      labels.push_back(static_cast<std::int32_t>(v % kClasses));
+      features[v * kDim + v % kClasses] += 1.0f;
+      for (std::uint64_t e = 0; e < 8; ++e) {
+        const RandomKey draw = key.with(v).with(e);
+        std::uint64_t u = draw.below(kNodes, 0);
+        if (draw.uniform(1) < 0.8) u = u - u % kClasses + v % kClasses;
+        neighbours_of[v].push_back(static_cast<std::int32_t>(u));
+      }
+    }
+    batch = whole_graph(neighbours_of, array_of(features, {kNodes, kDim}), 2);
+    batch.labels = array_of(labels);
+  }
+};
+
+struct Outcome {
+  double accuracy = 0;
+  Tensor weights, outputs;
+};
+
+Outcome train(const std::string& toml, std::uint64_t seed, int threads) {
+  const Groups groups;
+  ThreadArena arena(threads);
+  const RunOptions options(toml);
+  const auto model = builtin_models().create(
+      options.model, {groups.schema, 0, kClasses, RandomKey(seed).with("init"), &arena});
+  const auto optimizer = builtin_optimizers().create(options.optimizer, parameters_of(*model));
+  const auto task = builtin_tasks().create({"node_classification", nullptr}, {groups.schema});
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    model->set_step_key(RandomKey(seed).with(step));
+    optimizer->zero_grad();
+    task->loss(model->forward(groups.batch), groups.batch).backward();
+    optimizer->step();
+  }
+  model->eval();
+  const torch::NoGradGuard no_grad;
+  Outcome outcome;
+  outcome.outputs = model->forward(groups.batch);
+  const auto metrics = task->make_metrics();
+  metrics->add(outcome.outputs, groups.batch);
+  outcome.accuracy = metrics->result().at("accuracy");
+  std::vector<Tensor> parameters;
+  for (const Tensor& parameter : model->parameters()) parameters.push_back(parameter.flatten());
+  outcome.weights = torch::cat(parameters);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("every model learns, and a run is a function of its seed, on any number of threads") {
+  for (const std::string& model : kModels) {
+    INFO(model);
+    const Outcome outcome = train(model + kRest, 1, 1);
+    CHECK(outcome.outputs.sizes() == torch::IntArrayRef({kNodes, kClasses}));
+    CHECK(outcome.accuracy > 0.85);
+    const Outcome again = train(model + kRest, 1, 3);
+    CHECK(torch::equal(again.weights, outcome.weights));
+    CHECK(torch::equal(again.outputs, outcome.outputs));
+    CHECK_FALSE(torch::equal(train(model + kRest, 2, 1).weights, outcome.weights));
+  }
+}
+
+TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter a gradient") {
+  for (const std::string& name : kModels) {
+    INFO(name);
+    const GraphSchema schema = homogeneous_schema(100, kDim, {LabelKind::kClass, 5});
+    const RunOptions options(name + kRest);
+    const auto model =
+        builtin_models().create(options.model, {schema, 0, 5, RandomKey(1), nullptr});
+    Batch batch;
+    std::vector<std::uint64_t> ids(60);
+    std::vector<std::int64_t> degrees(60, 9);
+    batch.nodes.resize(1);
+    batch.nodes[0].ids = array_of(ids);
+    batch.nodes[0].features = array_of(random_floats(60 * kDim, 2), {60, kDim});
+    batch.nodes[0].degrees = array_of(degrees);
+    batch.nodes[0].size_at = {60, 25, 10};
+    batch.seeds = array_of(std::vector<std::uint64_t>(10));
+    if (model->num_layers() > 0) {
+      batch.layers = {{random_block(60, 25, 6, 3)}, {random_block(25, 10, 6, 4)}};
+    }
+    const Tensor out = model->forward(batch);
+    CHECK(out.sizes() == torch::IntArrayRef({10, 5}));
+    out.square().sum().backward();
+    for (const auto& item : model->named_parameters()) {
+      INFO(item.key());
+      CHECK(item.value().grad().defined());
+    }
+    CHECK(model->needs().degrees ==
+          (name.find("'gin'") != std::string::npos || name.find("residual") != std::string::npos));
+  }
+}
+
+TEST_CASE("models refuse what they are not for, in words") {
+  GraphSchema schema = homogeneous_schema(100, kDim, {LabelKind::kClass, 5});
+  const auto create = [&](const std::string& toml) {
+    return test::expect_error([&] {
+      const RunOptions options(toml + "\noptimizer.type = 'sgd'\n");
+      (void)builtin_models().create(options.model, {schema, 0, 5, RandomKey(1), nullptr});
+    });
+  };
+  CHECK(create("model.type = 'gatt'").message().find("gatt") != std::string::npos);
+  CHECK(create("model.type = 'gat'\nmodel.hidden = 10").message() ==
+        "model 'gat': hidden = 10 is no multiple of heads = 4");
+  CHECK(create("model.type = 'gcn'\nmodel.dropout = 1").code() == ErrorCode::kUsage);
+
+  schema.relations.push_back(schema.relations[0]);
+  const Error two = create("model.type = 'gcn'");
+  CHECK(two.code() == ErrorCode::kUsage);
+  CHECK(two.message() ==
+        "model 'gcn' is for one node type and one relation; this dataset has 1 node types and 2 "
+        "relations");
+  schema.nodes[0].features.clear();
+  CHECK(create("model.type = 'mlp'").message() ==
+        "model 'mlp' needs node features, and 'node' has none");
+}
+
+TEST_CASE("a model says when its batch lacks the degrees that it needs") {
+  Groups groups;
+  groups.batch.nodes[0].degrees = Array();
+  const RunOptions options("model.type = 'gin'\noptimizer.type = 'sgd'\n");
+  const auto model =
+      builtin_models().create(options.model, {groups.schema, 0, kClasses, RandomKey(1), nullptr});
+  CHECK(test::expect_error([&] { (void)model->forward(groups.batch); }).message() ==
+        "a batch without the degrees that its model needs");
+}

@@ -1,0 +1,193 @@
+// Layers against dense matrices in double on a small random graph, values and gradients.
+#include "nn/block_ops.h"
+#include "nn/gat_conv.h"
+#include "nn/gcn_conv.h"
+#include "nn/gin_conv.h"
+#include "nn/init.h"
+#include "nn/sage_conv.h"
+#include "nn/support.h"
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+
+using namespace sluice;
+using namespace sluice::testing;
+using torch::Tensor;
+
+namespace {
+
+constexpr std::int64_t kSources = 40, kTargets = 15;
+
+using Parameters = std::map<std::string, Tensor>;
+using Dense = std::function<Tensor(const Tensor& x, Parameters& parameters)>;
+
+/// The layer's output and all its gradients are the dense formula's.
+template <class Layer>
+void check_layer(Layer& layer,
+                 const std::function<Tensor(const Tensor&)>& forward,
+                 std::int64_t in,
+                 const Dense& formula) {
+  const Tensor x = random_tensor({kSources, in}, 31).requires_grad_();
+  const Tensor x64 = in_double(x);
+  Parameters parameters;
+  for (const auto& item : layer.named_parameters()) {
+    const torch::NoGradGuard no_grad;  // biases and eps start at 0: make them matter
+    item.value().add_(random_tensor(item.value().sizes(), 32), 0.1);
+    parameters[item.key()] = in_double(item.value());
+  }
+  const Tensor out = forward(x);
+  const Tensor expected = formula(x64, parameters);
+  check_close(out, expected);
+  const Tensor grad = random_tensor(out.sizes(), 33);
+  out.backward(grad);
+  expected.backward(grad.to(torch::kFloat64));
+  check_close(x.grad(), x64.grad());
+  for (const auto& item : layer.named_parameters()) {
+    INFO(item.key());
+    check_close(item.value().grad(), parameters.at(item.key()).grad());
+  }
+}
+
+Tensor own_rows(const Tensor& x) {
+  return x.narrow(0, 0, kTargets);
+}
+
+/// Wide to narrow multiplies first, narrow to wide aggregates first.
+const std::vector<std::pair<std::int64_t, std::int64_t>> kWidths{{64, 4}, {4, 64}, {7, 7}};
+
+}  // namespace
+
+TEST_CASE("SageConv, mean") {
+  const auto call = call_over(random_block(kSources, kTargets, 6, 34));
+  const Tensor a = dense(*call.block);
+  const Tensor mean = a / a.sum(1, true).clamp_min(1);
+  for (const auto& [in, out] : kWidths) {
+    nn::SageConv sum({in, out}, RandomKey(1));
+    const auto sum_forward = [&](const Tensor& x) { return sum.forward(call, x); };
+    check_layer(sum, sum_forward, in, [&](const Tensor& x, Parameters& p) {
+      return own_rows(x).mm(p["own.weight"].t()) + p["own.bias"] +
+             mean.mm(x).mm(p["neighbours.weight"].t());
+    });
+    nn::SageConv concat({in, out, nn::Aggregator::kMean, nn::Combine::kConcat}, RandomKey(2));
+    const auto concat_forward = [&](const Tensor& x) { return concat.forward(call, x); };
+    check_layer(concat, concat_forward, in, [&](const Tensor& x, Parameters& p) {
+      return torch::cat({own_rows(x).mm(p["own.weight"].t()) + p["own.bias"],
+                         mean.mm(x).mm(p["neighbours.weight"].t()) + p["neighbours.bias"]},
+                        1);
+    });
+  }
+}
+
+TEST_CASE("SageConv, max") {
+  const auto call = call_over(random_block(kSources, kTargets, 6, 35));
+  const Tensor a = dense(*call.block);
+  nn::SageConv conv({5, 6, nn::Aggregator::kMax}, RandomKey(3));
+  const auto forward = [&](const Tensor& x) { return conv.forward(call, x); };
+  check_layer(conv, forward, 5, [&](const Tensor& x, Parameters& p) {
+    const Tensor outside = (a == 0).unsqueeze(-1);
+    Tensor best = x.unsqueeze(0).masked_fill(outside, -1e9).amax(1);
+    best = best.masked_fill((a.sum(1, true) == 0), 0);
+    return own_rows(x).mm(p["own.weight"].t()) + p["own.bias"] +
+           best.mm(p["neighbours.weight"].t());
+  });
+}
+
+TEST_CASE("GcnConv on a full neighbourhood is D^-1/2 (A + I) D^-1/2") {
+  const auto call = call_over(random_block(kSources, kSources, 6, 36));
+  const Tensor a = dense(*call.block);
+  const Tensor degrees = a.sum(1).to(torch::kInt64);
+  const Tensor looped = a + torch::eye(kSources, torch::kFloat64);
+  const Tensor root = looped.sum(1).rsqrt();
+  const Tensor propagation = root.unsqueeze(1) * looped * root.unsqueeze(0);
+  for (const auto& [in, out] : kWidths) {
+    nn::GcnConv conv(in, out, nn::GcnNorm::kSymmetric, RandomKey(4));
+    const auto forward = [&](const Tensor& x) { return conv.forward(call, x, degrees); };
+    check_layer(conv, forward, in, [&](const Tensor& x, Parameters& p) {
+      return propagation.mm(x).mm(p["linear.weight"].t()) + p["bias"];
+    });
+  }
+}
+
+TEST_CASE("GcnConv on all samples of a neighbourhood averages to the full result") {
+  // Target 0 has the neighbours 1, 2, 3; the mean over all samples of two is the sum over all
+  // three.
+  const Tensor x = random_tensor({4, 3}, 37);
+  const Tensor degrees = torch::tensor({3, 2, 0, 5}, torch::kInt64);
+  nn::GcnConv conv(3, 2, nn::GcnNorm::kSymmetric, RandomKey(5));
+  const auto on = [&](const std::vector<std::int32_t>& sampled) {
+    return conv.forward(call_over(make_block(4, {sampled})), x, degrees);
+  };
+  const Tensor mean = (on({1, 2}) + on({1, 3}) + on({2, 3})) / 3;
+  check_close(mean, on({1, 2, 3}).to(torch::kFloat64));
+}
+
+TEST_CASE("GcnConv, mean") {
+  const auto call = call_over(random_block(kSources, kTargets, 6, 38));
+  const Tensor a = dense(*call.block);
+  const Tensor looped = a + torch::eye(kTargets, kSources, torch::kFloat64);
+  nn::GcnConv conv(5, 6, nn::GcnNorm::kMean, RandomKey(6));
+  const auto forward = [&](const Tensor& x) { return conv.forward(call, x, {}); };
+  check_layer(conv, forward, 5, [&](const Tensor& x, Parameters& p) {
+    return (looped / looped.sum(1, true)).mm(x).mm(p["linear.weight"].t()) + p["bias"];
+  });
+}
+
+TEST_CASE("GatConv, heads side by side and averaged") {
+  const auto call = call_over(random_block(kSources, kTargets, 6, 39));
+  // Repeated edges are entries of their own: the dense softmax counts them so.
+  const Tensor looped = dense(*call.block) + torch::eye(kTargets, kSources, torch::kFloat64);
+  for (const nn::Heads join : {nn::Heads::kConcat, nn::Heads::kAverage}) {
+    nn::GatConv conv({5, 3, 4, join, 0.2, 0}, RandomKey(7));
+    const auto forward = [&](const Tensor& x) { return conv.forward(call, x); };
+    check_layer(conv, forward, 5, [&](const Tensor& x, Parameters& p) {
+      const Tensor z = x.mm(p["linear.weight"].t()).view({kSources, 3, 4});
+      const Tensor source = (z * p["source_attention"]).sum(-1);
+      const Tensor target = own_rows((z * p["target_attention"]).sum(-1));
+      const Tensor logits = torch::leaky_relu(target.unsqueeze(1) + source.unsqueeze(0), 0.2);
+      const Tensor entries = logits.exp() * looped.unsqueeze(-1);
+      const Tensor weights = entries / entries.sum(1, true);
+      const Tensor out = torch::einsum("tsh,shc->thc", {weights, z});
+      return (join == nn::Heads::kConcat ? out.reshape({kTargets, 12}) : out.mean(1)) + p["bias"];
+    });
+  }
+}
+
+TEST_CASE("GatConv drops attention in training only, by the call's key") {
+  auto call = call_over(random_block(kSources, kTargets, 6, 40));
+  nn::GatConv conv({5, 3, 4, nn::Heads::kConcat, 0.2, 0.5}, RandomKey(8));
+  const Tensor x = random_tensor({kSources, 5}, 41);
+  const Tensor first = conv.forward(call, x);
+  CHECK(torch::equal(conv.forward(call, x), first));
+  call.key = RandomKey(8);
+  CHECK_FALSE(torch::equal(conv.forward(call, x), first));
+  conv.eval();
+  const Tensor evaluated = conv.forward(call, x);
+  call.key = RandomKey(9);
+  CHECK(torch::equal(conv.forward(call, x), evaluated));
+}
+
+TEST_CASE("GinConv scales a sample up to the sum") {
+  const auto call = call_over(random_block(kSources, kTargets, 6, 42));
+  const Tensor a = dense(*call.block);
+  const Tensor degrees = torch::arange(kSources) % 9;
+  const Tensor scale = own_rows(degrees).to(torch::kFloat64) / a.sum(1).clamp_min(1);
+  nn::GinConv conv({5, 8, 6, 0.5}, RandomKey(10));
+  const auto forward = [&](const Tensor& x) { return conv.forward(call, x, degrees); };
+  check_layer(conv, forward, 5, [&](const Tensor& x, Parameters& p) {
+    const Tensor mixed = own_rows(x) * (1 + p["epsilon"]) + scale.unsqueeze(1) * a.mm(x);
+    const Tensor hidden = torch::relu(mixed.mm(p["first.weight"].t()) + p["first.bias"]);
+    return hidden.mm(p["second.weight"].t()) + p["second.bias"];
+  });
+}
+
+TEST_CASE("initial parameters are a function of the key, with the variance they promise") {
+  const Tensor weight = nn::glorot(RandomKey(1), {200, 300}, 300, 200);
+  CHECK(torch::equal(weight, nn::glorot(RandomKey(1), {200, 300}, 300, 200)));
+  CHECK_FALSE(torch::equal(weight, nn::glorot(RandomKey(2), {200, 300}, 300, 200)));
+  CHECK(weight.var().item<double>() == doctest::Approx(2.0 / 500).epsilon(0.02));
+  CHECK(std::abs(weight.mean().item<double>()) < 0.001);
+  CHECK(nn::kaiming(RandomKey(3), {200, 300}, 300).var().item<double>() ==
+        doctest::Approx(2.0 / 300).epsilon(0.02));
+}

@@ -1,0 +1,250 @@
+#include "support/expect_error.h"
+#include "support/sample_dataset.h"
+#include "support/temp_dir.h"
+
+#include <doctest/doctest.h>
+#include <sluice/loader.h>
+
+#include <fstream>
+#include <optional>
+#include <set>
+
+using namespace sluice;
+using sluice::test::expect_error;
+using sluice::test::SampleOptions;
+using sluice::test::TempDir;
+
+namespace {
+
+struct Setup {
+  Placement features = Placement::kDisk;
+  IoChoice io = IoChoice::kAuto;
+  std::uint64_t window_bytes = 64 << 20;
+  std::uint64_t queue_bytes = 1 << 20;
+  LoaderOptions loader;
+};
+
+LoaderOptions base_options() {
+  LoaderOptions options;
+  options.fanout = {5, 3};
+  options.batch_size = 16;
+  options.hash = true;
+  return options;
+}
+
+struct Run {
+  std::vector<std::uint64_t> chain;  // after every batch
+  LoaderStats stats;
+};
+
+Run deliver(const std::filesystem::path& path, const Setup& setup, LoaderStart where = {}) {
+  MemoryLedger ledger(512 << 20);
+  Run run;
+  {
+    const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
+    GraphData data(dataset, {setup.features, setup.io, 1 << 20}, 0);
+    Loader loader(data, setup.loader, dataset.split("default").train, {setup.window_bytes, setup.queue_bytes}, ledger);
+    loader.start(where);
+    while (const auto batch = loader.next()) run.chain.push_back(loader.stats().batches_xxh3);
+    run.stats = loader.stats();
+  }
+  CHECK(ledger.used() == 0);
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("batches are the same bits wherever data is kept, for any window, budget, engine and threads") {
+  const TempDir dir;
+  SampleOptions sample;
+  sample.nodes = 3000;
+  sample.edges = 30'000;
+  sample.dim = 100;
+  test::write_sample(dir / "x", sample);
+  Setup setup;
+  setup.loader = base_options();
+  setup.features = Placement::kMemory;
+  const Run reference = deliver(dir / "x", setup);
+  REQUIRE(reference.chain.size() == (1500 + 15) / 16);
+  CHECK(reference.stats.bytes_read == 0);
+
+  for (const IoChoice io : {IoChoice::kAuto, IoChoice::kPread}) {
+    for (const std::int64_t window : {0, 1, 4, 32}) {
+      for (const int threads : {1, 2, 4}) {
+        for (const std::uint64_t window_bytes : {std::uint64_t{1} << 20, std::uint64_t{32} << 20}) {
+          CAPTURE(window);
+          CAPTURE(threads);
+          CAPTURE(window_bytes);
+          Setup other = setup;
+          other.features = Placement::kDisk;
+          other.io = io;
+          other.window_bytes = window_bytes;
+          other.queue_bytes = 1;
+          other.loader.window = window;
+          other.loader.data_threads = threads;
+          const Run run = deliver(dir / "x", other);
+          REQUIRE(run.chain == reference.chain);
+          CHECK(run.stats.bytes_read > 0);
+          CHECK(run.stats.bytes_useful == reference.stats.bytes_useful);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("another seed or epoch gives other batches; an epoch begun in its middle gives the same rest") {
+  const TempDir dir;
+  test::write_sample(dir / "x");
+  Setup setup;
+  setup.loader = base_options();
+  const Run first = deliver(dir / "x", setup);
+  const Run second = deliver(dir / "x", setup, {.epoch = 1});
+  CHECK(first.chain[0] != second.chain[0]);
+  Setup reseeded = setup;
+  reseeded.loader.seed = 2;
+  CHECK(deliver(dir / "x", reseeded).chain[0] != first.chain[0]);
+  const Run rest = deliver(dir / "x", setup, {.epoch = 0, .first_batch = 10, .batches_xxh3 = first.chain[9]});
+  CHECK(std::vector(first.chain.begin() + 10, first.chain.end()) == rest.chain);
+}
+
+TEST_CASE("a larger window reads fewer bytes, never a wrong row") {
+  const TempDir dir;
+  SampleOptions sample;
+  sample.nodes = 4000;
+  sample.edges = 40'000;
+  sample.dim = 128;
+  test::write_sample(dir / "x", sample);
+  Setup one;
+  one.loader = base_options();
+  one.loader.window = 1;
+  Setup many = one;
+  many.loader.window = 32;
+  const Run narrow = deliver(dir / "x", one);
+  const Run wide = deliver(dir / "x", many);
+  CHECK(narrow.chain == wide.chain);
+  CHECK(wide.stats.bytes_read < narrow.stats.bytes_read / 2);
+  CHECK(wide.stats.rows_wanted < narrow.stats.rows_wanted);
+  CHECK(narrow.stats.rows_reused > 0);
+}
+
+TEST_CASE("a batch holds what it says: features, labels, and every seed of the epoch once") {
+  const TempDir dir;
+  SampleOptions sample;
+  sample.dim = 7;
+  test::write_sample(dir / "x", sample);
+  MemoryLedger ledger(256 << 20);
+  const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+  GraphData data(dataset, {}, 0);
+  const Array labels = dataset.labels("node");
+  const Split split = dataset.split("default");
+  Loader loader(data, base_options(), split.train, {}, ledger);
+  loader.start({.epoch = 3});
+  std::set<std::uint64_t> seen;
+  while (const auto batch = loader.next()) {
+    const auto ids = batch->nodes[0].ids.as<std::uint64_t>();
+    const auto x = batch->nodes[0].features.as<float>();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      for (std::uint32_t c = 0; c < 7; ++c) REQUIRE(x[i * 7 + c] == test::sample_feature(ids[i], c));
+    }
+    const auto seeds = batch->seeds.as<std::uint64_t>();
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      CHECK(batch->labels.as<std::int32_t>()[i] == labels.as<std::int32_t>()[seeds[i]]);
+      CHECK(seen.insert(seeds[i]).second);
+    }
+  }
+  CHECK(seen.size() == 500);
+}
+
+TEST_CASE("rows can be normalised to a sum of one") {
+  const TempDir dir;
+  test::write_sample(dir / "x");
+  MemoryLedger ledger(256 << 20);
+  const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+  GraphData data(dataset, {}, 0);
+  LoaderOptions options = base_options();
+  options.normalize_rows = true;
+  Loader loader(data, options, dataset.split("default").train, {}, ledger);
+  loader.start({});
+  const auto batch = loader.next();
+  const auto x = batch->nodes[0].features.as<float>();
+  for (std::int64_t row = 0; row < batch->nodes[0].ids.numel(); ++row) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 32; ++c) sum += std::abs(x[static_cast<std::size_t>(row) * 32 + c]);
+    CHECK(sum == doctest::Approx(1).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("a damaged page stops the epoch with its name, after the batches before it, and the loader can start again") {
+  const TempDir dir;
+  test::write_sample(dir / "x");
+  const std::string file = dir / "x/nodes/node/features.bin";
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(20'000).put('\x55');
+  MemoryLedger ledger(256 << 20);
+  const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+  GraphData data(dataset, {}, 0);
+  Loader loader(data, base_options(), dataset.split("default").train, {}, ledger);
+  for (int round = 0; round < 2; ++round) {
+    loader.start({});
+    const Error error = expect_error([&] {
+      while (loader.next()) {
+      }
+    });
+    CHECK(error.code() == ErrorCode::kData);
+    CHECK(std::string(error.what()).find(file + " at byte 16384") == 0);
+  }
+}
+
+TEST_CASE("stopping at any point neither hangs nor leaks, and batches handed out stay valid") {
+  const TempDir dir;
+  test::write_sample(dir / "x");
+  MemoryLedger ledger(256 << 20);
+  {
+    const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+    GraphData data(dataset, {}, 0);
+    std::shared_ptr<const Batch> kept;
+    std::uint64_t before = 0;
+    {
+      Loader loader(data, base_options(), dataset.split("default").train, {8 << 20, 1}, ledger);
+      for (int batches = 0; batches < 12; ++batches) {
+        loader.start({.epoch = static_cast<std::uint64_t>(batches)});
+        for (int i = 0; i < batches; ++i) kept = loader.next();
+        loader.stop();
+        CHECK(loader.next() == nullptr);
+      }
+      before = hash_batch(*kept);
+    }
+    CHECK(hash_batch(*kept) == before);
+  }
+  CHECK(ledger.used() == 0);
+}
+
+TEST_CASE("a batch that cannot fit its share is refused with the figures") {
+  const TempDir dir;
+  test::write_sample(dir / "x");
+  Setup setup;
+  setup.loader = base_options();
+  setup.window_bytes = 6000;
+  const Error error = expect_error([&] { deliver(dir / "x", setup); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(std::string(error.what()).find("mini-batch 0 of epoch 0 needs ") == 0);
+}
+
+TEST_CASE("a probe measures without disturbing what comes") {
+  const TempDir dir;
+  test::write_sample(dir / "x");
+  Setup setup;
+  setup.loader = base_options();
+  const Run plain = deliver(dir / "x", setup);
+  MemoryLedger ledger(256 << 20);
+  const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+  GraphData data(dataset, {}, 0);
+  Loader loader(data, setup.loader, dataset.split("default").train, {}, ledger);
+  const LoaderProbe probe = loader.probe(4);
+  CHECK(probe.batches == 4);
+  CHECK(probe.block_bytes > 1000);
+  CHECK(probe.feature_bytes % (32 * 4) == 0);
+  CHECK(probe.row_bytes > probe.feature_bytes);
+  loader.start({});
+  (void)loader.next();
+  CHECK(loader.stats().batches_xxh3 == plain.chain[0]);
+}

@@ -1,0 +1,110 @@
+// Imports onto a full and onto a read-only file system: small ones of our own, mounted where nobody
+// else sees them. Needs the right to make a mount namespace; reports itself skipped (77) without.
+#include "import_support.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+const std::string kToml = "[[nodes]]\nfeatures.file = 'x.npy'\n[[edges]]\nfile = 'e.csv'\n";
+
+void write_graph(const ImportFolder& folder, std::size_t rows) {
+  folder.write("x.npy", npy_rows(rows, 64, std::vector<float>(rows * 64, 1.0f)));
+  folder.write("e.csv", "s,t\n0,1\n");
+}
+
+/// Leaves this process alone with its mounts, once; ends it as skipped where it may not. Before any
+/// other thread lives.
+void need_own_mounts() {
+  static const bool own = ::unshare(CLONE_NEWNS) == 0 &&
+                          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  if (own) return;
+  std::puts("skipped: this user may not make a mount namespace");
+  std::exit(77);
+}
+
+/// A file system of our own on a folder; goes with the namespace, or before.
+class Mount {
+ public:
+  Mount(std::filesystem::path path, const char* options) : path_(std::move(path)) {
+    std::filesystem::create_directories(path_);
+    REQUIRE(::mount("none", path_.c_str(), "tmpfs", 0, options) == 0);
+  }
+  Mount(const Mount&) = delete;
+  Mount& operator=(const Mount&) = delete;
+  ~Mount() { ::umount2(path_.c_str(), MNT_DETACH); }
+
+  void make_read_only() const {
+    REQUIRE(::mount("none", path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0);
+  }
+  std::uint64_t used_bytes() const {
+    struct statvfs figures {};
+    REQUIRE(::statvfs(path_.c_str(), &figures) == 0);
+    return (figures.f_blocks - figures.f_bfree) * figures.f_frsize;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("no space: the error names the file, nothing is left, and a smaller graph then fits") {
+  need_own_mounts();
+  ImportFolder folder;
+  const Mount disk(folder.dir / "out", "size=4m");
+  write_graph(folder, 40'000);
+  const std::uint64_t before = disk.used_bytes();
+  const Error error = expect_error([&] { folder.run(kToml); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(error.message().find("No space left on device") != std::string::npos);
+  CHECK(error.place().file.find("nodes/node/features.bin") != std::string::npos);
+  CHECK(error.hint() == "free space on this file system, or choose another place");
+  CHECK(folder.leftovers().empty());
+  CHECK(disk.used_bytes() == before);
+  write_graph(folder, 1'000);
+  CHECK(folder.run(kToml).nodes == 1'000);
+}
+
+TEST_CASE("no space at any point of an import leaves nothing") {
+  need_own_mounts();
+  ImportFolder folder;
+  write_graph(folder, 2'000);
+  folder.write("t.npy", npy_ids({0, 1, 2}));
+  const std::string toml = kToml + "[[splits]]\ntrain = 't.npy'\n";
+  int failures = 0;
+  for (int pages = 1; pages < 200; pages += 3) {
+    const Mount disk(folder.dir / "out", fmt::format("size={}k", pages * 4).c_str());
+    try {
+      folder.run(toml);
+      CHECK(Dataset::open(folder.out()).schema().total_nodes() == 2'000);
+    } catch (const Error& error) {
+      ++failures;
+      CHECK(error.code() == ErrorCode::kResource);
+      CHECK(folder.leftovers().empty());
+    }
+  }
+  CHECK(failures > 30);
+  CHECK(failures < 67);
+}
+
+TEST_CASE("a read-only folder") {
+  need_own_mounts();
+  ImportFolder folder;
+  write_graph(folder, 10);
+  const Mount disk(folder.dir / "out", "size=1m");
+  disk.make_read_only();
+  const Error error = expect_error([&] { folder.run(kToml); });
+  CHECK(as_text(error, folder) ==
+        "io|ROOT/out: cannot write to the folder: Read-only file system|the file system is "
+        "read-only: choose another place");
+  CHECK(folder.leftovers().empty());
+}

@@ -1,0 +1,90 @@
+// Files and buffers: the errors they end in, and what they charge.
+#include "io_support.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace sluice::test {
+
+TEST_CASE("files: errors carry the path, the reason and the code") {
+  const TempDir dir;
+  const auto missing = File::open_read(dir / "missing");
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.error().code() == ErrorCode::kData);
+  CHECK(missing.error().what() == (dir / "missing").string() + ": cannot open: no such file");
+  const auto folder_as_file = File::open_read(dir / ".");
+  REQUIRE_FALSE(folder_as_file.ok());
+  CHECK(folder_as_file.error().message() == "cannot open: Is a directory");
+  CHECK(folder_as_file.error().code() == ErrorCode::kData);
+  const auto nowhere = File::create(dir / "no/such/folder");
+  REQUIRE_FALSE(nowhere.ok());
+  CHECK(nowhere.error().message() == "cannot create: no such file");
+  for (const int error_number : {ENOSPC, EDQUOT, EFBIG, EMFILE}) {
+    CHECK(system_error(error_number, "cannot write", "/x", 7).code() == ErrorCode::kResource);
+  }
+  const Error full = system_error(ENOSPC, "cannot write", "/x", 7);
+  CHECK(std::string(full.what()) == "/x at byte 7: cannot write: No space left on device");
+  CHECK(system_error(EROFS, "cannot create", "/x").code() == ErrorCode::kIo);
+  CHECK(system_error(EACCES, "cannot open", "/x").code() == ErrorCode::kIo);
+}
+
+TEST_CASE("files: a full device is a resource error, a short file a data error") {
+  const TempDir dir;
+  if (std::filesystem::exists("/dev/full")) {
+    auto full = File::create("/dev/full");
+    REQUIRE(full.ok());
+    const std::vector<std::byte> bytes(100);
+    const auto written = full.value().write_at(0, bytes);
+    REQUIRE_FALSE(written.ok());
+    CHECK(written.error().code() == ErrorCode::kResource);
+    CHECK(written.error().place().file == "/dev/full");
+  }
+  const KnownFile file(dir / "f", 2 * kPageBytes);
+  for (const Direct direct : {Direct::kAuto, Direct::kOff}) {
+    const auto buffer = make_buffer(3 * kPageBytes);
+    const auto opened = file.open(direct);
+    CHECK(opened->size().or_throw() == 2 * kPageBytes);
+    CHECK(opened->read_at(0, buffer->bytes().first(2 * kPageBytes)).ok());
+    CHECK(std::memcmp(buffer->data(), file.bytes.data(), file.bytes.size()) == 0);
+    const auto past = opened->read_at(0, buffer->bytes());
+    REQUIRE_FALSE(past.ok());
+    CHECK(past.error().code() == ErrorCode::kData);
+    CHECK(past.error().message() == "the file is truncated: 4096 more bytes were expected here");
+    CHECK(past.error().place().offset == 2 * kPageBytes);
+  }
+  CHECK(read_text_file(file.path, 2 * kPageBytes).or_throw().size() == 2 * kPageBytes);
+  CHECK(read_text_file(file.path, 10).error().code() == ErrorCode::kData);
+  CHECK(sync_directory(dir / ".").ok());
+}
+
+TEST_CASE("aligned buffers are charged, page-aligned, zero, and given back") {
+  MemoryLedger ledger(8 * 1024 * 1024);
+  {
+    AlignedBuffer small = AlignedBuffer::make(100, &ledger, "small").or_throw();
+    AlignedBuffer large = AlignedBuffer::make(3 * 1024 * 1024 + 1, &ledger, "large").or_throw();
+    CHECK(small.size() == kPageBytes);
+    CHECK(ledger.used() == small.size() + large.size());
+    CHECK(reinterpret_cast<std::uintptr_t>(small.data()) % kPageBytes == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(large.data()) % (2 * 1024 * 1024) == 0);
+    CHECK(std::ranges::all_of(large.bytes(), [](std::byte byte) { return byte == std::byte{0}; }));
+    AlignedBuffer moved = std::move(large);
+    CHECK(moved.data() != nullptr);
+    CHECK(ledger.used() == small.size() + moved.size());
+    const auto refused = AlignedBuffer::make(8 * 1024 * 1024, &ledger, "too large");
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code() == ErrorCode::kResource);
+  }
+  CHECK(ledger.used() == 0);
+  CHECK(AlignedBuffer::make(0, &ledger, "nothing").or_throw().size() == 0);
+  CHECK_FALSE(AlignedBuffer::make(~std::uint64_t{0} - 10000, nullptr, "the sky").ok());
+  MemoryLedger small_ledger(1024 * 1024);
+  const TempDir dir;
+  const KnownFile file(dir / "f", 2 * 1024 * 1024);
+  IoEngineOptions options = engine_options(IoEngineKind::kMemory);
+  options.ledger = &small_ledger;
+  const auto engine = make_io_engine(options).or_throw().engine;
+  CHECK(engine->attach_file(file.open()).error().code() == ErrorCode::kResource);
+}
+
+}  // namespace sluice::test
