@@ -57,6 +57,7 @@ struct LoaderOptions {
   std::int64_t batch_size = 1024;
   bool shuffle = true;      ///< a new order every epoch
   bool transpose = true;    ///< blocks carry their transpose (for training)
+  bool degrees = false;     ///< BatchNodes::degrees, for models that need them (Model::needs)
   bool hash = false;        ///< hash delivered batches (LoaderStats::batches_xxh3)
   bool normalize_rows = false;  ///< divide each feature row by the sum of its absolute values
   std::int64_t window = 0;  ///< mini-batches sampled ahead; 0: as many as fit `LoaderMemory::window_bytes`

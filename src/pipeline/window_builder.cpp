@@ -46,7 +46,7 @@ WindowBuilder::WindowBuilder(GraphData::State& data,
   sampler.fanout = options.fanout;
   for (int i = 0; i < arena_.threads(); ++i) {
     samplers_.push_back(std::make_unique<NeighborSampler>(
-        data.graph, sampler, BlockParts{.transpose = options.transpose}, RandomKey(options.seed)));
+        data.graph, sampler, BlockParts{.transpose = options.transpose, .degrees = options.degrees}, RandomKey(options.seed)));
   }
 }
 

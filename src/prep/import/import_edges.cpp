@@ -30,7 +30,6 @@ class EdgeTable {
   std::unique_ptr<TableReader> table_;
   std::string source_column_, target_column_;
   bool pairs_ = false;
-  std::size_t target_index_ = 1;
   std::vector<std::int64_t> sources_, targets_;  // of a matrix; as long as one chunk
   TableChunk chunk_;
   Progress progress_;

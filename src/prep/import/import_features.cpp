@@ -18,12 +18,11 @@ constexpr std::size_t kGrain = 65536;  // elements a task
 /// Rows of one chunk as they are stored: converted, checked, and ready for the writer.
 class FeatureRows {
  public:
-  FeatureRows(ImportContext& context, const FeatureSpec& spec, DType dtype, std::uint32_t dim)
+  FeatureRows(ImportContext& context, const FeatureSpec& spec, DType dtype)
       : arena_(context.prep.arena),
         ledger_(context.prep.ledger),
         not_finite_(spec.not_finite),
-        dtype_(dtype),
-        dim_(dim) {}
+        dtype_(dtype) {}
 
   /// @param raw elements of dtype `from`, row by row
   std::span<const std::byte> store(DType from, std::span<const std::byte> raw);
@@ -48,7 +47,6 @@ class FeatureRows {
   MemoryLedger& ledger_;
   NotFinite not_finite_;
   DType dtype_;
-  std::uint32_t dim_;
   AlignedBuffer converted_;
   AlignedBuffer scratch_;
 };
@@ -158,7 +156,7 @@ void import_features(ImportContext& context, NodeState& node) {
   if (const auto rows = table->num_rows()) node.ids.set_count(*rows, spec.file, place);
 
   FeatureSchema schema{"features", stored_dtype(spec.dtype, from), 0, dim};
-  FeatureRows rows(context, spec, schema.dtype, dim);
+  FeatureRows rows(context, spec, schema.dtype);
   auto file = context.writer.create(node_path(node.spec.type, "features.bin"));
   FeatureWriter writer(*file, FeatureLayout::make(schema.dtype, dim, 0));
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");

@@ -1,0 +1,72 @@
+#include "cli/train_commands.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace sluice::cli {
+namespace {
+
+// What `evaluate` and `predict` collect before they run.
+struct Request {
+  std::string directory;
+  std::vector<std::string> sets;
+  EvaluateOptions options;
+  std::string out;
+};
+
+void add_common(CLI::App& command, Request& request, TrainSession& session) {
+  static const std::map<std::string, Part> kParts{
+      {"train", Part::kTrain}, {"valid", Part::kValid}, {"test", Part::kTest}, {"all", Part::kAll}};
+  static const std::map<std::string, CheckpointKind> kKinds{{"best", CheckpointKind::kBest},
+                                                           {"last", CheckpointKind::kLast}};
+  command.add_option("directory", request.directory, "the run directory")->required()->type_name("DIR");
+  command.add_option("--part", request.options.part, "which nodes: train, valid, test, or all of the type")
+      ->transform(CLI::CheckedTransformer(kParts).description(""))
+      ->type_name("PART")
+      ->default_str("test");
+  command.add_option("--checkpoint", request.options.checkpoint, "which weights: best or last")
+      ->transform(CLI::CheckedTransformer(kKinds).description(""))
+      ->type_name("WHICH")
+      ->default_str("best");
+  add_set(command, request.sets);
+  session.add_options(command);
+}
+
+void predict(const Request& request, TrainSession& session) {
+  const PredictReport report =
+      predict_run(request.directory, request.sets, request.options, request.out, session.start());
+  if (session.json()) {
+    print_json({{"out", report.out}, {"rows", report.rows}, {"seconds", report.seconds}});
+  } else {
+    fmt::print("{}: {} predictions in {:.2f} s\n", report.out, format_count(report.rows), report.seconds);
+  }
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
+  CLI::App* command = app.add_subcommand("evaluate", "measure a run's best weights on a part of its split");
+  auto request = std::make_shared<Request>();
+  add_common(*command, *request, session);
+  command->footer("Example:\n  sluice-train evaluate runs/papers --part valid --json");
+  command->callback([request, &session, &action] {
+    action.run = [request, &session] {
+      print_report(evaluate_run(request->directory, request->sets, request->options, session.start()), session);
+    };
+  });
+}
+
+void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
+  CLI::App* command = app.add_subcommand("predict", "write a prediction for each node, under your own ids");
+  auto request = std::make_shared<Request>();
+  add_common(*command, *request, session);
+  command->add_option("--out", request->out, "the file to write: .csv, or .npy with records of id and values")
+      ->required()
+      ->type_name("FILE");
+  command->footer("Example:\n  sluice-train predict runs/papers --part all --out predictions.csv");
+  command->callback([request, &session, &action] { action.run = [request, &session] { predict(*request, session); }; });
+}
+
+}  // namespace sluice::cli
