@@ -18,9 +18,9 @@ namespace sluice {
 
 class PositionChooser {
  public:
-  /// Samples up to this size, of nodes of degree below 2^31, are compared each with each; a hash
-  /// table serves the rest.
-  static constexpr std::size_t kFew = 32;
+  /// Up to here the chosen are kept sorted as they come; above, a hash table finds the repeated
+  /// ones.
+  static constexpr std::size_t kFew = 48;
 
   /// Prepares for samples of at most `count` positions out of more. Errors: kResource.
   Result<void> reserve(std::size_t count, MemoryLedger* ledger);
@@ -33,8 +33,7 @@ class PositionChooser {
               RandomKey key,
               std::span<std::uint64_t> out);
 
-  /// The two ways, which give the same numbers below degree. @pre out.size() < degree; few: <= kFew
-  /// and degree < 2^31
+  /// The two ways, which give the same numbers below degree. @pre out.size() < degree
   static void choose_few(std::uint64_t degree, RandomKey key, std::span<std::uint64_t> out);
   void choose_many(std::uint64_t degree, RandomKey key, std::span<std::uint64_t> out);
 

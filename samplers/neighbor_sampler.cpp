@@ -103,7 +103,10 @@ void NeighborSampler::note_sizes(Batch& batch, std::size_t layer) const {
 Result<void> NeighborSampler::list_seeds(const SampleRequest& request) {
   workspace_.tables.resize(graph_.schema->nodes.size());
   for (NodeTable& table : workspace_.tables) table.clear();
-  const NodeTypeSchema& type = graph_.schema->nodes.at(request.seed_type);
+  if (request.seed_type >= workspace_.tables.size()) {
+    return Error(ErrorCode::kInternal, fmt::format("there is no node type {}", request.seed_type));
+  }
+  const NodeTypeSchema& type = graph_.schema->nodes[request.seed_type];
   NodeTable& table = workspace_.tables[request.seed_type];
   if (auto room = table.reserve(request.seeds.size(), ledger_); !room) return room;
   for (const std::uint64_t seed : request.seeds) {

@@ -17,6 +17,7 @@ Line result_line(const std::string& name, const SamplingWork& work, const Sampli
   line.more["edges_per_batch"] = result.edges / work.num_batches;
   line.more["nodes_per_batch"] = result.nodes / work.num_batches;
   line.more["batches_per_second"] = static_cast<double>(work.num_batches) / result.seconds;
+  line.more["edges_per_cpu_second"] = static_cast<double>(result.edges) / result.cpu_seconds;
   line.more["workspace"] = result.workspace_bytes;
   return line;
 }

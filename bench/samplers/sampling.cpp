@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -61,12 +62,18 @@ class Worker {
   MemoryLedger& ledger_;
 };
 
-double run_round(std::vector<std::unique_ptr<Worker>>& workers,
-                 const SeedOrder& order,
-                 std::uint64_t num_batches) {
+struct RoundTimes {
+  double seconds = 0;
+  double cpu_seconds = 0;
+};
+
+RoundTimes run_round(std::vector<std::unique_ptr<Worker>>& workers,
+                     const SeedOrder& order,
+                     std::uint64_t num_batches) {
   std::atomic<std::uint64_t> next = 0;
   std::vector<std::exception_ptr> failures(workers.size());
   const auto start = std::chrono::steady_clock::now();
+  const std::clock_t cpu_start = std::clock();
   std::vector<std::thread> threads;
   for (std::size_t w = 0; w < workers.size(); ++w) {
     threads.emplace_back([&, w] {
@@ -81,7 +88,8 @@ double run_round(std::vector<std::unique_ptr<Worker>>& workers,
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+          static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC};
 }
 
 }  // namespace
@@ -121,10 +129,15 @@ SamplingResult run_sampling(const BenchGraph& graph, const SamplingWork& work) {
   for (int t = 0; t < work.threads; ++t)
     workers.push_back(std::make_unique<Worker>(graph, work, ledger));
   run_round(workers, order, work.num_batches);
-  std::vector<double> seconds;
-  for (std::uint64_t r = 0; r < work.rounds; ++r)
-    seconds.push_back(run_round(workers, order, work.num_batches));
-  SamplingResult result{.seconds = median(seconds), .workspace_bytes = ledger.used()};
+  std::vector<double> seconds, cpu_seconds;
+  for (std::uint64_t r = 0; r < work.rounds; ++r) {
+    const RoundTimes times = run_round(workers, order, work.num_batches);
+    seconds.push_back(times.seconds);
+    cpu_seconds.push_back(times.cpu_seconds);
+  }
+  SamplingResult result{.seconds = median(seconds),
+                        .cpu_seconds = median(cpu_seconds),
+                        .workspace_bytes = ledger.used()};
   for (const auto& worker : workers) {
     result.edges += worker->edges;
     result.nodes += worker->nodes;

@@ -43,11 +43,13 @@ struct SamplingWork {
   std::uint64_t rounds = 5;
 };
 
-/// Of one round; the time is the median over the rounds.
+/// Of one round; times are medians over the rounds.
 struct SamplingResult {
   std::uint64_t edges = 0;
   std::uint64_t nodes = 0;
   double seconds = 0;
+  double cpu_seconds =
+      0;  ///< of all threads: what a machine shared with others still measures well
   std::uint64_t workspace_bytes = 0;  ///< of all threads
 };
 

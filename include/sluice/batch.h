@@ -1,8 +1,10 @@
-// Batch: one mini-batch on its way from the sampler to the model. Torch-free; `src/nn` views its arrays as tensors.
+// Batch: one mini-batch on its way from the sampler to the model. Torch-free; `src/nn` views its
+// arrays as tensors.
 //
-// Nodes of a type are listed once, seeds first, then hop by hop: the frontier of each layer is a prefix of the next
-// one's, so a layer's target nodes are the first rows of its source nodes. A homogeneous graph has one entry in every
-// per-type and per-relation list. A Batch owns its arrays and is immutable once assembled.
+// Nodes of a type are listed once, seeds first, then hop by hop: the frontier of each layer is a
+// prefix of the next one's, so a layer's target nodes are the first rows of its source nodes. A
+// homogeneous graph has one entry in every per-type and per-relation list. A Batch owns its arrays
+// and is immutable once assembled.
 #pragma once
 
 #include <sluice/array.h>
@@ -14,20 +16,21 @@
 
 namespace sluice {
 
-/// The sampled edges of one relation at one layer: a bipartite graph from source rows to target rows (CSC), with its
-/// transpose, through which gradients flow back in a fixed order and without atomics.
+/// The sampled edges of one relation at one layer: a bipartite graph from source rows to target
+/// rows (CSC), with its transpose, through which gradients flow back in a fixed order and without
+/// atomics.
 struct Block {
-  std::size_t relation = 0;        ///< index into GraphSchema::relations
-  std::size_t source_type = 0;     ///< index into GraphSchema::nodes
+  std::size_t relation = 0;     ///< index into GraphSchema::relations
+  std::size_t source_type = 0;  ///< index into GraphSchema::nodes
   std::size_t target_type = 0;
-  std::int64_t num_sources = 0;    ///< rows of the source type's list that this layer reads
-  std::int64_t num_targets = 0;    ///< rows of the target type's list that this layer writes
-  Array offsets;                   ///< i64 [num_targets + 1]
-  Array neighbours;                ///< i32 [edges]: local source rows, grouped by target
-  Array edge_ids;                  ///< u64 [edges], or empty when nobody asked
-  Array transposed_offsets;        ///< i64 [num_sources + 1]
-  Array transposed_targets;        ///< i32 [edges]: local target rows, grouped by source, ascending edge
-  Array transposed_edges;          ///< i32 [edges]: the edge's index in `neighbours`
+  std::int64_t num_sources = 0;  ///< rows of the source type's list that this layer reads
+  std::int64_t num_targets = 0;  ///< rows of the target type's list that this layer writes
+  Array offsets;                 ///< i64 [num_targets + 1]
+  Array neighbours;              ///< i32 [edges]: local source rows, grouped by target
+  Array edge_ids;                ///< u64 [edges], or empty when nobody asked
+  Array transposed_offsets;      ///< i64 [num_sources + 1]
+  Array transposed_targets;  ///< i32 [edges]: local target rows, grouped by source, ascending edge
+  Array transposed_edges;    ///< i32 [edges]: the edge's index in `neighbours`
 
   std::int64_t num_edges() const { return neighbours.numel(); }
 };
@@ -36,21 +39,22 @@ struct Block {
 struct BatchNodes {
   Array ids;       ///< u64 [n]: dense node ids; local row i is ids[i]
   Array features;  ///< f32 [n, dim], or empty for a type without features
-  /// i64 [n]: in-edges in the whole graph, not only the sampled ones, over the relations into this type; empty unless
-  /// the model asks (Model::needs).
+  /// i64 [n]: in-edges in the whole graph, not only the sampled ones, over the relations into this
+  /// type; empty unless the model asks (Model::needs).
   Array degrees;
-  /// Rows in use at each layer boundary: size_at[0] all n input rows, ..., size_at[layers] the seeds (if of this type).
+  /// Rows in use at each layer boundary: size_at[0] all n input rows, ..., size_at[layers] the
+  /// seeds (if of this type).
   std::vector<std::int64_t> size_at;
 };
 
 struct Batch {
   std::uint64_t epoch = 0;
-  std::uint64_t index = 0;     ///< the mini-batch's number in its epoch
-  std::size_t seed_type = 0;   ///< index into GraphSchema::nodes
-  Array seeds;                 ///< u64 [batch]: dense ids; the first rows of nodes[seed_type]
-  Array labels;                ///< of the seeds: i32 [batch], u8 [batch, ceil(classes / 8)] or f32 [batch, width]
-  std::vector<BatchNodes> nodes;            ///< by node type
-  std::vector<std::vector<Block>> layers;   ///< [layer][relation]; layer 0 reads the features
+  std::uint64_t index = 0;    ///< the mini-batch's number in its epoch
+  std::size_t seed_type = 0;  ///< index into GraphSchema::nodes
+  Array seeds;                ///< u64 [batch]: dense ids; the first rows of nodes[seed_type]
+  Array labels;  ///< of the seeds: i32 [batch], u8 [batch, ceil(classes / 8)] or f32 [batch, width]
+  std::vector<BatchNodes> nodes;           ///< by node type
+  std::vector<std::vector<Block>> layers;  ///< [layer][relation]; layer 0 reads the features
 
   std::int64_t num_seeds() const { return seeds.numel(); }
 };

@@ -4,8 +4,8 @@
 //   auto features = dataset.features("paper");      // rows on disk, behind a cache-friendly reader
 //   auto topology = dataset.topology("paper__cites__paper");
 //
-// Throws Error: kData for a directory that is no dataset, is damaged, or is of a newer version. Data
-// files are opened when they are asked for and must be the ones this manifest means: a dataset
+// Throws Error: kData for a directory that is no dataset, is damaged, or is of a newer version.
+// Data files are opened when they are asked for and must be the ones this manifest means: a dataset
 // replaced meanwhile is an error, never a mixture. Cheap to move; thread-safe to read.
 #pragma once
 

@@ -5,9 +5,10 @@
 //   loader.start(epoch, first_batch);
 //   while (std::shared_ptr<const Batch> batch = loader.next()) train(*batch);
 //
-// What is delivered depends on (dataset, seed, epoch, sampler, batch size) alone: not on where data is kept, the I/O
-// engine, the window, the budget or the number of threads. Stages run on threads of their own: a window of mini-batches
-// is sampled and fetched while the one before is assembled and consumed. Used by one consumer thread.
+// What is delivered depends on (dataset, seed, epoch, sampler, batch size) alone: not on where data
+// is kept, the I/O engine, the window, the budget or the number of threads. Stages run on threads
+// of their own: a window of mini-batches is sampled and fetched while the one before is assembled
+// and consumed. Used by one consumer thread.
 #pragma once
 
 #include <sluice/batch.h>
@@ -28,8 +29,9 @@ struct GraphDataOptions {
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
 };
 
-/// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores, opened once and
-/// shared by the loaders of a run (one loader active at a time). Charged to the dataset's ledger.
+/// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
+/// opened once and shared by the loaders of a run (one loader active at a time). Charged to the
+/// dataset's ledger.
 class GraphData {
  public:
   /// @param target_type the node type whose labels the batches carry
@@ -53,24 +55,29 @@ class GraphData {
 
 struct LoaderOptions {
   std::uint64_t seed = 1;
-  std::vector<std::int64_t> fanout{15, 10};  ///< first number next to the seeds; -1: all; empty: no neighbours
+  std::vector<std::int64_t> fanout{
+      15, 10};  ///< first number next to the seeds; -1: all; empty: no neighbours
   std::int64_t batch_size = 1024;
-  bool shuffle = true;      ///< a new order every epoch
-  bool transpose = true;    ///< blocks carry their transpose (for training)
-  bool degrees = false;     ///< BatchNodes::degrees, for models that need them (Model::needs)
-  bool hash = false;        ///< hash delivered batches (LoaderStats::batches_xxh3)
+  bool shuffle = true;          ///< a new order every epoch
+  bool transpose = true;        ///< blocks carry their transpose (for training)
+  bool degrees = false;         ///< BatchNodes::degrees, for models that need them (Model::needs)
+  bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
   bool normalize_rows = false;  ///< divide each feature row by the sum of its absolute values
-  std::int64_t window = 0;  ///< mini-batches sampled ahead; 0: as many as fit `LoaderMemory::window_bytes`
-  int data_threads = 0;     ///< 0: all cores
+  std::int64_t window =
+      0;  ///< mini-batches sampled ahead; 0: as many as fit `LoaderMemory::window_bytes`
+  int data_threads = 0;  ///< 0: all cores
 };
 
 /// The loader's share of the budget. All of it is charged to the ledger as it is used.
 struct LoaderMemory {
-  std::uint64_t window_bytes = 256 << 20;  ///< sampled blocks and feature rows of the two windows in flight
-  std::uint64_t queue_bytes = 64 << 20;    ///< assembled batches waiting for the consumer (at least one may wait)
+  std::uint64_t window_bytes =
+      256 << 20;  ///< sampled blocks and feature rows of the two windows in flight
+  std::uint64_t queue_bytes =
+      64 << 20;  ///< assembled batches waiting for the consumer (at least one may wait)
 };
 
-/// What a few mini-batches of a run take, measured by sampling them: the ground of the budget's split.
+/// What a few mini-batches of a run take, measured by sampling them: the ground of the budget's
+/// split.
 struct LoaderProbe {
   std::uint64_t batches = 0;
   std::uint64_t block_bytes = 0;      ///< largest batch's ids and blocks
@@ -79,7 +86,8 @@ struct LoaderProbe {
   std::uint64_t workspace_bytes = 0;  ///< samplers' own memory, all threads
 };
 
-/// Time a stage spent working, waiting for input, and waiting for room in its output queue, in seconds.
+/// Time a stage spent working, waiting for input, and waiting for room in its output queue, in
+/// seconds.
 struct StageTimes {
   std::string name;
   double busy = 0;
@@ -94,9 +102,10 @@ struct LoaderStats {
   std::uint64_t bytes_useful = 0;  ///< of feature rows delivered in batches
   std::uint64_t requests = 0;
   std::uint64_t windows = 0;
-  std::uint64_t rows_wanted = 0;   ///< distinct rows, summed over windows
-  std::uint64_t rows_reused = 0;   ///< of these, kept from the window before
-  std::uint64_t batches_xxh3 = 0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
+  std::uint64_t rows_wanted = 0;  ///< distinct rows, summed over windows
+  std::uint64_t rows_reused = 0;  ///< of these, kept from the window before
+  std::uint64_t batches_xxh3 =
+      0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
   std::vector<StageTimes> stages;  ///< sample, fetch, assemble
 };
 
@@ -111,7 +120,11 @@ class Loader {
  public:
   /// @param seeds u64 node ids of data.target_type(); shared, not copied
   /// @param memory may be changed with set_memory before the first start()
-  Loader(GraphData& data, const LoaderOptions& options, Array seeds, const LoaderMemory& memory, MemoryLedger& ledger);
+  Loader(GraphData& data,
+         const LoaderOptions& options,
+         Array seeds,
+         const LoaderMemory& memory,
+         MemoryLedger& ledger);
   ~Loader();  ///< stops
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;

@@ -1,13 +1,14 @@
-// Model: what maps a batch to one output row a seed. Derive, add to the registry, and `[model] type = "..."` works.
+// Model: what maps a batch to one output row a seed. Derive, add to the registry, and `[model] type
+// = "..."` works.
 //
 //   struct MyModel : sluice::Model {
-//     struct Options { std::int64_t hidden = 64; void describe(sluice::Schema& s) { s.field("hidden", hidden); } };
-//     MyModel(const Options& options, const sluice::ModelContext& context);
-//     torch::Tensor forward(const sluice::Batch& batch) override;
+//     struct Options { std::int64_t hidden = 64; void describe(sluice::Schema& s) {
+//     s.field("hidden", hidden); } }; MyModel(const Options& options, const sluice::ModelContext&
+//     context); torch::Tensor forward(const sluice::Batch& batch) override;
 //   };
 //
-// Parameters must be initialised from `context.key` alone and dropout drawn from `step_key()`, so that a run is a pure
-// function of its seed. Used by one thread at a time.
+// Parameters must be initialised from `context.key` alone and dropout drawn from `step_key()`, so
+// that a run is a pure function of its seed. Used by one thread at a time.
 #pragma once
 
 #include <sluice/batch.h>
@@ -26,10 +27,11 @@ class ThreadArena;
 /// What a model is built for.
 struct ModelContext {
   const GraphSchema& schema;
-  std::size_t target_type;         ///< index of the node type whose rows are asked for
-  std::int64_t output_width;       ///< columns of the output: classes or targets
-  RandomKey key;                   ///< for initial parameters
-  ThreadArena* threads = nullptr;  ///< runs the kernels, must outlive the model; null: the calling thread
+  std::size_t target_type;    ///< index of the node type whose rows are asked for
+  std::int64_t output_width;  ///< columns of the output: classes or targets
+  RandomKey key;              ///< for initial parameters
+  ThreadArena* threads =
+      nullptr;  ///< runs the kernels, must outlive the model; null: the calling thread
 };
 
 /// What a batch must hold beyond blocks and features.
@@ -41,7 +43,8 @@ class Model : public torch::nn::Module {
  public:
   ~Model() override = default;
 
-  /// Output rows of the seeds, f32 [batch.num_seeds(), context.output_width]; raw scores, no softmax.
+  /// Output rows of the seeds, f32 [batch.num_seeds(), context.output_width]; raw scores, no
+  /// softmax.
   virtual torch::Tensor forward(const Batch& batch) = 0;
 
   /// Layers of blocks a batch must have; 0: the model looks at the seeds' own features only.
@@ -49,7 +52,8 @@ class Model : public torch::nn::Module {
 
   virtual BatchNeeds needs() const { return {}; }
 
-  /// Set by the trainer before each forward: the key of (seed, epoch, step), for dropout and other draws.
+  /// Set by the trainer before each forward: the key of (seed, epoch, step), for dropout and other
+  /// draws.
   void set_step_key(RandomKey key) { step_key_ = key; }
   RandomKey step_key() const { return step_key_; }
 

@@ -167,7 +167,8 @@ class Schema {
       items.at(index).describe(inner);
       return inner;
     };
-    add_list(std::move(key), std::move(list), sample_schema.reference("", 1), std::move(help));
+    std::string reference = sample_schema.reference(key, 1);
+    add_list(std::move(key), std::move(list), std::move(reference), std::move(help));
   }
 
   /// A table with a `type` key that names an entry of `catalog`, and that entry's own keys.
@@ -222,8 +223,8 @@ class Config {
   Config& operator=(Config&&) noexcept;
   ~Config();
 
-  /// Applies "train.epochs=3": the right side is a TOML value, or a bare word taken as a string. `origin` is where it
-  /// came from, for messages.
+  /// Applies "train.epochs=3": the right side is a TOML value, or a bare word taken as a string.
+  /// `origin` is where it came from, for messages.
   void set(std::string_view assignment, std::string origin = "--set");
 
   /// Writes the document's values into the described members. Throws one Error(kUsage) that lists
@@ -281,7 +282,7 @@ Field& Schema::choice(std::string key, Enum& member, std::vector<Choice<Enum>> c
     std::vector<Choice<Enum>> known_;
   };
   return add_field(std::move(key),
-               std::shared_ptr<EnumRef>(std::make_shared<Ref>(member, std::move(choices))));
+                   std::shared_ptr<EnumRef>(std::make_shared<Ref>(member, std::move(choices))));
 }
 
 }  // namespace sluice

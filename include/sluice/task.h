@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-/// Collects outputs over an evaluation and sums them up. Order of `add` calls must not matter beyond float rounding of
-/// sums, which are kept in f64.
+/// Collects outputs over an evaluation and sums them up. Order of `add` calls must not matter
+/// beyond float rounding of sums, which are kept in f64.
 class MetricAccumulator {
  public:
   virtual ~MetricAccumulator() = default;
@@ -48,7 +48,8 @@ class Task {
   virtual std::vector<std::string> prediction_columns() const = 0;
 };
 
-/// What a task is built for: `Task(Options, TaskContext)`; throws kUsage when the dataset lacks what it needs.
+/// What a task is built for: `Task(Options, TaskContext)`; throws kUsage when the dataset lacks
+/// what it needs.
 struct TaskContext {
   const GraphSchema& schema;
 };

@@ -2,8 +2,8 @@
 //
 //   int main(int argc, char** argv) {
 //     sluice::TrainRegistry registry = sluice::TrainRegistry::builtin();
-//     registry.models.add<MyModel>("my_model", "what it is");  // now [model] type = "my_model" works
-//     return sluice::train_main(argc, argv, registry);
+//     registry.models.add<MyModel>("my_model", "what it is");  // now [model] type = "my_model"
+//     works return sluice::train_main(argc, argv, registry);
 //   }
 #pragma once
 
@@ -28,8 +28,8 @@ struct TrainRegistry {
   static TrainRegistry builtin();
 };
 
-/// The training tool (`sluice-train --help`); returns its exit code. Call it first thing in main: it may start the
-/// program anew, once, with the environment that reproducible results need.
+/// The training tool (`sluice-train --help`); returns its exit code. Call it first thing in main:
+/// it may start the program anew, once, with the environment that reproducible results need.
 int train_main(int argc, char** argv, const TrainRegistry& registry);
 
 }  // namespace sluice

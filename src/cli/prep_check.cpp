@@ -15,7 +15,10 @@ using Json = nlohmann::ordered_json;
 Json features_json(const std::vector<FeatureSchema>& tables) {
   Json all = Json::array();
   for (const FeatureSchema& table : tables) {
-    all.push_back({{"name", table.name}, {"dtype", to_string(table.dtype)}, {"rows", table.rows}, {"dim", table.dim},
+    all.push_back({{"name", table.name},
+                   {"dtype", to_string(table.dtype)},
+                   {"rows", table.rows},
+                   {"dim", table.dim},
                    {"bytes", Manifest::layout_of(table).file_bytes()}});
   }
   return all;
@@ -26,21 +29,30 @@ Json inspect_json(const InspectReport& report) {
   Json nodes = Json::array();
   for (const NodeTypeSchema& node : schema.nodes) {
     Json labels = nullptr;
-    if (node.labels) labels = {{"kind", to_string(node.labels->kind)}, {"width", node.labels->width}};
-    nodes.push_back({{"type", node.name}, {"count", node.count}, {"ids", to_string(node.ids)},
-                     {"features", features_json(node.features)}, {"labels", labels}});
+    if (node.labels)
+      labels = {{"kind", to_string(node.labels->kind)}, {"width", node.labels->width}};
+    nodes.push_back({{"type", node.name},
+                     {"count", node.count},
+                     {"ids", to_string(node.ids)},
+                     {"features", features_json(node.features)},
+                     {"labels", labels}});
   }
   Json relations = Json::array();
   for (const RelationFigures& relation : report.relations) {
-    relations.push_back({{"relation", relation.key}, {"count", relation.edges},
-                         {"mean_in_degree", relation.mean_in_degree}, {"max_in_degree", relation.max_in_degree},
+    relations.push_back({{"relation", relation.key},
+                         {"count", relation.edges},
+                         {"mean_in_degree", relation.mean_in_degree},
+                         {"max_in_degree", relation.max_in_degree},
                          {"isolated_targets", relation.isolated_targets},
                          {"degree_histogram", relation.degree_histogram}});
   }
   Json splits = Json::array();
   for (const SplitSchema& split : schema.splits) {
-    splits.push_back({{"name", split.name}, {"node_type", split.node_type}, {"train", split.train},
-                      {"valid", split.valid}, {"test", split.test}});
+    splits.push_back({{"name", split.name},
+                      {"node_type", split.node_type},
+                      {"train", split.train},
+                      {"valid", split.valid},
+                      {"test", split.test}});
   }
   return {{"nodes", schema.total_nodes()},
           {"edges", schema.total_edges()},
@@ -67,28 +79,46 @@ void run_verify(const std::string& dataset, PrepSession& session) {
     context.log.warn("{}/{} is not part of the dataset", dataset, stranger);
   }
   if (!report.problems.empty()) {
-    std::string all = fmt::format("{}: {} problem{}", dataset, report.problems.size(), report.problems.size() == 1 ? "" : "s");
+    std::string all = fmt::format("{}: {} problem{}",
+                                  dataset,
+                                  report.problems.size(),
+                                  report.problems.size() == 1 ? "" : "s");
     constexpr std::size_t kShown = 50;
-    for (std::size_t i = 0; i < std::min(kShown, report.problems.size()); ++i) all += "\n  " + report.problems[i];
-    if (report.problems.size() > kShown) all += fmt::format("\n  and {} more", report.problems.size() - kShown);
-    throw Error(ErrorCode::kData, all, "the dataset is damaged: restore it from a copy or prepare it again");
+    for (std::size_t i = 0; i < std::min(kShown, report.problems.size()); ++i)
+      all += "\n  " + report.problems[i];
+    if (report.problems.size() > kShown)
+      all += fmt::format("\n  and {} more", report.problems.size() - kShown);
+    throw Error(ErrorCode::kData,
+                all,
+                "the dataset is damaged: restore it from a copy or prepare it again");
   }
   if (session.json()) {
-    Json object = {{"dataset", dataset}, {"sound", true},
+    Json object = {{"dataset", dataset},
+                   {"sound", true},
                    {"nodes", report.nodes},
-                   {"edges", report.edges}, {"files", report.files},
-                   {"bytes", {{"read", report.bytes}}}, {"strangers", report.strangers}};
+                   {"edges", report.edges},
+                   {"files", report.files},
+                   {"bytes", {{"read", report.bytes}}},
+                   {"strangers", report.strangers}};
     session.add_figures(object);
     print_json(object);
   } else {
-    fmt::print("{}: sound; {} files, {} {}\n", dataset, report.files, format_bytes(report.bytes),
+    fmt::print("{}: sound; {} files, {} {}\n",
+               dataset,
+               report.files,
+               format_bytes(report.bytes),
                session.figures_text());
   }
 }
 
 using Run = void (*)(const std::string&, PrepSession&);
 
-void add_reader(CLI::App& app, PrepSession& session, PrepAction& action, const char* name, const char* help, Run run) {
+void add_reader(CLI::App& app,
+                PrepSession& session,
+                PrepAction& action,
+                const char* name,
+                const char* help,
+                Run run) {
   CLI::App* command = app.add_subcommand(name, help);
   auto dataset = std::make_shared<std::string>();
   command->add_option("dataset", *dataset, "the dataset directory")->required()->type_name("DIR");
@@ -101,11 +131,17 @@ void add_reader(CLI::App& app, PrepSession& session, PrepAction& action, const c
 }  // namespace
 
 void add_inspect(CLI::App& app, PrepSession& session, PrepAction& action) {
-  add_reader(app, session, action, "inspect", "show what a dataset holds: counts, widths, sizes, degrees", run_inspect);
+  add_reader(app,
+             session,
+             action,
+             "inspect",
+             "show what a dataset holds: counts, widths, sizes, degrees",
+             run_inspect);
 }
 
 void add_verify(CLI::App& app, PrepSession& session, PrepAction& action) {
-  add_reader(app, session, action, "verify", "read every byte of a dataset and check it", run_verify);
+  add_reader(
+      app, session, action, "verify", "read every byte of a dataset and check it", run_verify);
 }
 
 }  // namespace sluice::cli

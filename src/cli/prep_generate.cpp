@@ -54,7 +54,8 @@ void run(const Request& request, PrepSession& session) {
   config.bind(schema);
 
   const auto generator = catalog.create(selection);
-  DatasetWriter writer(request.out, request.overwrite ? Overwrite::kReplace : Overwrite::kRefuse, &context.ledger);
+  DatasetWriter writer(
+      request.out, request.overwrite ? Overwrite::kReplace : Overwrite::kRefuse, &context.ledger);
   for (const std::string& leftover : writer.staging().swept()) {
     context.log.warn("removed what an interrupted run had left: {}", leftover);
   }
@@ -71,29 +72,39 @@ void run(const Request& request, PrepSession& session) {
     session.add_figures(object);
     print_json(object);
   } else {
-    fmt::print("{}: {} nodes, {} edges, {} {}\n", request.out, format_count(graph.total_nodes()),
-               format_count(graph.total_edges()), format_bytes(bytes), session.figures_text());
+    fmt::print("{}: {} nodes, {} edges, {} {}\n",
+               request.out,
+               format_count(graph.total_nodes()),
+               format_count(graph.total_edges()),
+               format_bytes(bytes),
+               session.figures_text());
   }
 }
 
 }  // namespace
 
 void add_generate(CLI::App& app, PrepSession& session, PrepAction& action) {
-  CLI::App* generate = app.add_subcommand("generate", "make a synthetic graph, for benchmarks and demos");
+  CLI::App* generate =
+      app.add_subcommand("generate", "make a synthetic graph, for benchmarks and demos");
   generate->require_subcommand(1);
   const Catalog<Generator> catalog = builtin_generators();
   for (const auto& entry : catalog.list()) {
     CLI::App* command = generate->add_subcommand(entry.name, entry.help);
     auto request = std::make_shared<Request>();
     request->name = entry.name;
-    command->add_option("--out", request->out, "the dataset directory to make")->required()->type_name("DIR");
+    command->add_option("--out", request->out, "the dataset directory to make")
+        ->required()
+        ->type_name("DIR");
     command->add_flag("--overwrite", request->overwrite, "replace a dataset that is there");
     const auto options = catalog.make_options(entry.name);
     add_flags(*command, *options, *request);
     session.add_options(*command);
-    command->callback([request, &session, &action] { action.run = [request, &session] { run(*request, session); }; });
+    command->callback([request, &session, &action] {
+      action.run = [request, &session] { run(*request, session); };
+    });
   }
-  generate->footer("Example:\n  sluice-prep generate rmat --scale 20 --features 128 --out data/rmat20");
+  generate->footer(
+      "Example:\n  sluice-prep generate rmat --scale 20 --features 128 --out data/rmat20");
 }
 
 }  // namespace sluice::cli

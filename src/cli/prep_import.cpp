@@ -47,7 +47,8 @@ nlohmann::ordered_json relations_json(const ImportReport& report) {
 void run(const Request& request, PrepSession& session) {
   if (request.keys) return print_keys();
   if (request.config.empty() || request.out.empty()) {
-    throw Error(ErrorCode::kUsage, "import needs --config and --out",
+    throw Error(ErrorCode::kUsage,
+                "import needs --config and --out",
                 "for example: sluice-prep import --config graph.toml --out data/papers");
   }
   PrepContext& context = session.start();
@@ -79,20 +80,30 @@ void run(const Request& request, PrepSession& session) {
 }  // namespace
 
 void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
-  CLI::App* command = app.add_subcommand("import", "turn raw files into a dataset, as a graph.toml describes them");
+  CLI::App* command =
+      app.add_subcommand("import", "turn raw files into a dataset, as a graph.toml describes them");
   auto request = std::make_shared<Request>();
-  command->add_option("--config", request->config, "the graph.toml that describes the files")->type_name("FILE");
+  command->add_option("--config", request->config, "the graph.toml that describes the files")
+      ->type_name("FILE");
   command->add_option("--out", request->out, "the dataset directory to make")->type_name("DIR");
-  command->add_option("--root", request->root, "folder of the files; else graph.toml's root, else its own folder")
+  command
+      ->add_option("--root",
+                   request->root,
+                   "folder of the files; else graph.toml's root, else its own folder")
       ->type_name("DIR");
-  command->add_option("--set", request->sets, "override a key of the graph.toml")->type_name("KEY=VALUE");
+  command->add_option("--set", request->sets, "override a key of the graph.toml")
+      ->type_name("KEY=VALUE");
   command->add_flag("--overwrite", request->overwrite, "replace a dataset that is there");
-  command->add_flag("--keys", request->keys, "print every key of graph.toml with its default and meaning");
+  command->add_flag(
+      "--keys", request->keys, "print every key of graph.toml with its default and meaning");
   session.add_options(*command);
   command->footer(
       "Example:\n  sluice-prep import --config graph.toml --out data/papers\n"
-      "The smallest graph.toml:\n  [[edges]]\n  file = \"edges.csv\"      # columns src,dst of dense ids 0, 1, 2, ...");
-  command->callback([request, &session, &action] { action.run = [request, &session] { run(*request, session); }; });
+      "The smallest graph.toml:\n  [[edges]]\n  file = \"edges.csv\"      # columns src,dst of "
+      "dense ids 0, 1, 2, ...");
+  command->callback([request, &session, &action] {
+    action.run = [request, &session] { run(*request, session); };
+  });
 }
 
 }  // namespace sluice::cli

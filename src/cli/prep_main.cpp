@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
       "  sluice-prep generate rmat --scale 20 --out data/rmat20\n"
       "  sluice-prep inspect data/papers\n"
       "  sluice-prep verify data/papers\n\n"
-      "Exit codes: 0 done, 2 usage or config, 3 data, 4 resources (memory, disk), 5 I/O, 70 internal, 130 interrupted.");
+      "Exit codes: 0 done, 2 usage or config, 3 data, 4 resources (memory, disk), 5 I/O, 70 "
+      "internal, 130 interrupted.");
   sluice::cli::PrepSession session;
   sluice::cli::PrepAction action;
   sluice::cli::add_import(app, session, action);

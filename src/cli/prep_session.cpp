@@ -11,7 +11,9 @@ namespace sluice::cli {
 
 struct PrepSession::State {
   State(std::uint64_t limit, int threads, Verbosity verbosity, ProgressStyle progress)
-      : ledger(limit, "--memory"), arena(threads), log(make_logger(verbosity)),
+      : ledger(limit, "--memory"),
+        arena(threads),
+        log(make_logger(verbosity)),
         context{ledger, arena, *log, progress} {}
 
   PeakMemory peak;
@@ -27,12 +29,17 @@ struct PrepSession::State {
 };
 
 void PrepSession::add_options(CLI::App& command) {
-  command.add_option("--memory", memory_, "memory for buffers, such as 2GiB; auto: 3/4 of what this process may use")
+  command
+      .add_option("--memory",
+                  memory_,
+                  "memory for buffers, such as 2GiB; auto: 3/4 of what this process may use")
       ->capture_default_str();
-  command.add_option("--threads", threads_, "worker threads; 0: all cores. Never changes the result")
+  command
+      .add_option("--threads", threads_, "worker threads; 0: all cores. Never changes the result")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  command.add_flag("--json", json_, "print one JSON object on stdout at the end, and nothing else there");
+  command.add_flag(
+      "--json", json_, "print one JSON object on stdout at the end, and nothing else there");
   command.add_flag("--quiet,-q", quiet_, "warnings and errors only");
   command.add_flag("--verbose,-v", verbose_, "say more");
 }
@@ -40,8 +47,11 @@ void PrepSession::add_options(CLI::App& command) {
 PrepContext& PrepSession::start() {
   const std::uint64_t limit =
       memory_ == "auto" ? memory_granted() / 4 * 3 : parse_bytes(memory_).or_throw().bytes;
-  const Verbosity verbosity = quiet_ ? Verbosity::kQuiet : verbose_ ? Verbosity::kVerbose : Verbosity::kNormal;
-  state_ = std::make_shared<State>(limit, threads_, verbosity, quiet_ ? ProgressStyle::kSilent : ProgressStyle::kAuto);
+  const Verbosity verbosity = quiet_     ? Verbosity::kQuiet
+                              : verbose_ ? Verbosity::kVerbose
+                                         : Verbosity::kNormal;
+  state_ = std::make_shared<State>(
+      limit, threads_, verbosity, quiet_ ? ProgressStyle::kSilent : ProgressStyle::kAuto);
   return state_->context;
 }
 
@@ -54,8 +64,10 @@ void PrepSession::add_figures(nlohmann::ordered_json& object) {
 }
 
 std::string PrepSession::figures_text() {
-  return fmt::format("in {:.2f} s, peak memory {} (budget {})", state_->seconds(),
-                     format_bytes(state_->peak.now().peak_rss), format_bytes(state_->ledger.limit()));
+  return fmt::format("in {:.2f} s, peak memory {} (budget {})",
+                     state_->seconds(),
+                     format_bytes(state_->peak.now().peak_rss),
+                     format_bytes(state_->ledger.limit()));
 }
 
 }  // namespace sluice::cli

@@ -15,7 +15,9 @@ int print_error(Output output, const Error& error) {
   fmt::print(stderr, "error: {}\n", error.what());
   if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
   if (output == Output::kJson) {
-    print_json({{"error", {{"code", to_string(error.code())}, {"message", error.what()}, {"hint", error.hint()}}}});
+    print_json(
+        {{"error",
+          {{"code", to_string(error.code())}, {"message", error.what()}, {"hint", error.hint()}}}});
   }
   return static_cast<int>(error.code());
 }
@@ -24,16 +26,23 @@ int run_command(Output output, const std::function<void()>& command) {
   try {
     command();
     if (std::fflush(stdout) != 0) {
-      throw Error(ErrorCode::kIo, "cannot write to standard output", "is the disk or the pipe behind it closed?");
+      throw Error(ErrorCode::kIo,
+                  "cannot write to standard output",
+                  "is the disk or the pipe behind it closed?");
     }
     return 0;
   } catch (const Error& error) {
     return print_error(output, error);
   } catch (const std::bad_alloc&) {
-    return print_error(output, Error(ErrorCode::kResource, "the system has no more memory",
-                                     "free memory, or lower --memory so that the refusal comes at the start"));
+    return print_error(
+        output,
+        Error(ErrorCode::kResource,
+              "the system has no more memory",
+              "free memory, or lower --memory so that the refusal comes at the start"));
   } catch (const std::exception& error) {
-    return print_error(output, Error(ErrorCode::kInternal, error.what(), "this is a bug in Sluice: please report it"));
+    return print_error(
+        output,
+        Error(ErrorCode::kInternal, error.what(), "this is a bug in Sluice: please report it"));
   }
 }
 
@@ -43,11 +52,15 @@ int parse(CLI::App& app, int argc, char** argv) {
     return -1;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    const bool json = std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
-    return print_error(json ? Output::kJson : Output::kText, Error(ErrorCode::kUsage, error.what(), "run with --help"));
+    const bool json = std::any_of(
+        argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+    return print_error(json ? Output::kJson : Output::kText,
+                       Error(ErrorCode::kUsage, error.what(), "run with --help"));
   }
 }
 
-void print_json(const nlohmann::ordered_json& object) { fmt::print("{}\n", object.dump()); }
+void print_json(const nlohmann::ordered_json& object) {
+  fmt::print("{}\n", object.dump());
+}
 
 }  // namespace sluice::cli

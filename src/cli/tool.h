@@ -12,14 +12,15 @@ namespace sluice::cli {
 
 enum class Output { kText, kJson };
 
-/// Runs `command`; turns whatever it throws into one message and its exit code. Errors go to stderr as text, and with
-/// Output::kJson to stdout as {"error": {"code", "message", "hint"}}.
+/// Runs `command`; turns whatever it throws into one message and its exit code. Errors go to stderr
+/// as text, and with Output::kJson to stdout as {"error": {"code", "message", "hint"}}.
 int run_command(Output output, const std::function<void()>& command);
 
 /// Prints an error as run_command does; returns its exit code.
 int print_error(Output output, const Error& error);
 
-/// Parses the command line: prints help or version and returns 0, prints what is wrong and returns 2, or returns -1.
+/// Parses the command line: prints help or version and returns 0, prints what is wrong and returns
+/// 2, or returns -1.
 int parse(CLI::App& app, int argc, char** argv);
 
 /// One JSON object on one line of stdout.

@@ -15,7 +15,8 @@ void print_keys(const TrainRegistry& registry) {
   RunOptions options(registry);
   Schema schema;
   options.describe(schema);
-  fmt::print("# A training config: every key with its default and meaning\n\n{}", schema.reference());
+  fmt::print("# A training config: every key with its default and meaning\n\n{}",
+             schema.reference());
 }
 
 void doctor(const std::string& folder, TrainSession& session) {
@@ -24,15 +25,22 @@ void doctor(const std::string& folder, TrainSession& session) {
   if (!session.json()) return fmt::print("{}", to_text(report));
   nlohmann::ordered_json reads = nlohmann::ordered_json::array();
   for (const ReadFigure& read : report.reads) {
-    reads.push_back({{"name", read.name}, {"bytes_per_second", read.bytes_per_second()},
+    reads.push_back({{"name", read.name},
+                     {"bytes_per_second", read.bytes_per_second()},
                      {"requests_per_second", read.requests_per_second()}});
   }
   print_json({{"cores", report.cores},
-              {"memory", {{"granted", report.memory_granted},
-                          {"cgroup", {{"version", report.cgroup.version}, {"path", report.cgroup.path},
-                                      {"limit", report.cgroup.limit}}}}},
-              {"libtorch", {{"version", report.libtorch}, {"isa", report.isa}, {"threads", report.torch_threads},
-                            {"mkl_cbwr", report.mkl}}},
+              {"memory",
+               {{"granted", report.memory_granted},
+                {"cgroup",
+                 {{"version", report.cgroup.version},
+                  {"path", report.cgroup.path},
+                  {"limit", report.cgroup.limit}}}}},
+              {"libtorch",
+               {{"version", report.libtorch},
+                {"isa", report.isa},
+                {"threads", report.torch_threads},
+                {"mkl_cbwr", report.mkl}}},
               {"engine", {{"name", report.engine}, {"why", report.why_engine}}},
               {"folder", {{"path", report.folder}, {"direct", report.direct}, {"reads", reads}}}});
 }
@@ -42,25 +50,35 @@ void doctor(const std::string& folder, TrainSession& session) {
 void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* config = app.add_subcommand("config", "write a config, or list its keys");
   config->require_subcommand(1);
-  CLI::App* init = config->add_subcommand("init", "print a commented config that fits a dataset and this machine");
+  CLI::App* init = config->add_subcommand(
+      "init", "print a commented config that fits a dataset and this machine");
   auto dataset = std::make_shared<std::string>();
   init->add_option("dataset", *dataset, "the dataset directory")->required()->type_name("DIR");
   init->footer("Example:\n  sluice-train config init data/papers > papers.toml");
   init->callback([dataset, &session, &action] {
-    action.run = [dataset, &session] { fmt::print("{}", config_for(*dataset, session.registry())); };
+    action.run = [dataset, &session] {
+      fmt::print("{}", config_for(*dataset, session.registry()));
+    };
   });
-  CLI::App* keys = config->add_subcommand("keys", "print every key with its default, unit, range and meaning");
-  keys->callback([&session, &action] { action.run = [&session] { print_keys(session.registry()); }; });
+  CLI::App* keys =
+      config->add_subcommand("keys", "print every key with its default, unit, range and meaning");
+  keys->callback(
+      [&session, &action] { action.run = [&session] { print_keys(session.registry()); }; });
 }
 
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {
-  CLI::App* command = app.add_subcommand("doctor", "say what this machine offers: cores, memory, io_uring, read speed");
+  CLI::App* command = app.add_subcommand(
+      "doctor", "say what this machine offers: cores, memory, io_uring, read speed");
   auto folder = std::make_shared<std::string>(".");
-  command->add_option("--dir", *folder, "the folder whose device to read; takes 256 MiB for a few seconds")
+  command
+      ->add_option(
+          "--dir", *folder, "the folder whose device to read; takes 256 MiB for a few seconds")
       ->type_name("DIR")
       ->capture_default_str();
   session.add_options(*command);
-  command->callback([folder, &session, &action] { action.run = [folder, &session] { doctor(*folder, session); }; });
+  command->callback([folder, &session, &action] {
+    action.run = [folder, &session] { doctor(*folder, session); };
+  });
 }
 
 }  // namespace sluice::cli

@@ -17,23 +17,34 @@ struct Request {
 
 std::string catalog_text(const OptionsCatalog& catalog) {
   std::string text;
-  for (const auto& entry : catalog.list()) text += fmt::format("  {:<20}  {}\n", entry.name, entry.help);
+  for (const auto& entry : catalog.list())
+    text += fmt::format("  {:<20}  {}\n", entry.name, entry.help);
   return text;
 }
 
 void print_dry_run(const DryRun& dry, const TrainSession& session) {
   const char* features = dry.plan.features == Placement::kMemory ? "memory" : "disk";
   if (!session.json()) {
-    fmt::print("{}\n# memory\n{}\n\n# features in {}: {}; read by {}\n# {} mini-batches an epoch\n", dry.config,
-               dry.plan.table(), features, dry.plan.why, dry.engine, format_count(dry.batches));
+    fmt::print("{}\n# memory\n{}\n\n# features in {}: {}; read by {}\n# {} mini-batches an epoch\n",
+               dry.config,
+               dry.plan.table(),
+               features,
+               dry.plan.why,
+               dry.engine,
+               format_count(dry.batches));
     return;
   }
   nlohmann::ordered_json lines = nlohmann::ordered_json::object();
   for (const BudgetLine& line : dry.plan.lines) lines[line.name] = line.bytes;
-  print_json({{"config", dry.config},
-              {"storage", {{"features", features}, {"why", dry.plan.why}, {"topology", "memory"}, {"engine", dry.engine}}},
-              {"memory", {{"budget", dry.plan.budget}, {"least", dry.plan.least}, {"split", lines}}},
-              {"batches", dry.batches}});
+  print_json(
+      {{"config", dry.config},
+       {"storage",
+        {{"features", features},
+         {"why", dry.plan.why},
+         {"topology", "memory"},
+         {"engine", dry.engine}}},
+       {"memory", {{"budget", dry.plan.budget}, {"least", dry.plan.least}, {"split", lines}}},
+       {"batches", dry.batches}});
 }
 
 void run(const Request& request, TrainSession& session) {
@@ -49,31 +60,44 @@ void run(const Request& request, TrainSession& session) {
 }  // namespace
 
 void add_run(CLI::App& app, TrainSession& session, TrainAction& action) {
-  CLI::App* command = app.add_subcommand("run", "train as a config says, evaluate, and keep the run in a directory");
+  CLI::App* command = app.add_subcommand(
+      "run", "train as a config says, evaluate, and keep the run in a directory");
   auto request = std::make_shared<Request>();
   command->add_option("config", request->config, "the config; `config init DATASET` writes one")
       ->required()
       ->type_name("FILE");
   add_set(*command, request->sets);
-  command->add_flag("--overwrite", request->overwrite, "replace the run that is in the run directory");
-  command->add_flag("--dry-run", request->dry, "print the resolved config and where the memory would go; train nothing");
+  command->add_flag(
+      "--overwrite", request->overwrite, "replace the run that is in the run directory");
+  command->add_flag("--dry-run",
+                    request->dry,
+                    "print the resolved config and where the memory would go; train nothing");
   session.add_options(*command);
-  command->footer(fmt::format("Models:\n{}Tasks:\n{}Optimizers:\n{}\nTheir keys: sluice-train config keys\n\nExample:\n"
-                              "  sluice-train run configs/cora-gcn.toml --set train.epochs=50",
-                              catalog_text(session.registry().models), catalog_text(session.registry().tasks),
-                              catalog_text(session.registry().optimizers)));
-  command->callback([request, &session, &action] { action.run = [request, &session] { run(*request, session); }; });
+  command->footer(fmt::format(
+      "Models:\n{}Tasks:\n{}Optimizers:\n{}\nTheir keys: sluice-train config keys\n\nExample:\n"
+      "  sluice-train run configs/cora-gcn.toml --set train.epochs=50",
+      catalog_text(session.registry().models),
+      catalog_text(session.registry().tasks),
+      catalog_text(session.registry().optimizers)));
+  command->callback([request, &session, &action] {
+    action.run = [request, &session] { run(*request, session); };
+  });
 }
 
 void add_resume(CLI::App& app, TrainSession& session, TrainAction& action) {
-  CLI::App* command = app.add_subcommand("resume", "go on with an interrupted run, or train a finished one for longer");
+  CLI::App* command = app.add_subcommand(
+      "resume", "go on with an interrupted run, or train a finished one for longer");
   auto request = std::make_shared<Request>();
-  command->add_option("directory", request->config, "the run directory")->required()->type_name("DIR");
+  command->add_option("directory", request->config, "the run directory")
+      ->required()
+      ->type_name("DIR");
   add_set(*command, request->sets);
   session.add_options(*command);
   command->footer(
-      "Keys that may change: storage, memory, train.epochs, train.data_threads, train.checkpoint_every,\n"
-      "train.checkpoint_minutes, train.early_stopping.patience, dataset.path (the same data elsewhere).\n\n"
+      "Keys that may change: storage, memory, train.epochs, train.data_threads, "
+      "train.checkpoint_every,\n"
+      "train.checkpoint_minutes, train.early_stopping.patience, dataset.path (the same data "
+      "elsewhere).\n\n"
       "Example:\n  sluice-train resume runs/papers --set train.epochs=20");
   command->callback([request, &session, &action] {
     action.run = [request, &session] {

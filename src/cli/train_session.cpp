@@ -16,14 +16,18 @@ struct TrainSession::State {
 };
 
 void TrainSession::add_options(CLI::App& command) {
-  command.add_flag("--json", json_, "print one JSON object on stdout at the end, and nothing else there");
+  command.add_flag(
+      "--json", json_, "print one JSON object on stdout at the end, and nothing else there");
   command.add_flag("--quiet,-q", quiet_, "warnings and errors only");
   command.add_flag("--verbose,-v", verbose_, "say more");
 }
 
 const TrainContext& TrainSession::start() {
-  const Verbosity verbosity = quiet_ ? Verbosity::kQuiet : verbose_ ? Verbosity::kVerbose : Verbosity::kNormal;
-  state_ = std::make_shared<State>(registry_, verbosity, quiet_ ? ProgressStyle::kSilent : ProgressStyle::kAuto);
+  const Verbosity verbosity = quiet_     ? Verbosity::kQuiet
+                              : verbose_ ? Verbosity::kVerbose
+                                         : Verbosity::kNormal;
+  state_ = std::make_shared<State>(
+      registry_, verbosity, quiet_ ? ProgressStyle::kSilent : ProgressStyle::kAuto);
   return state_->context;
 }
 

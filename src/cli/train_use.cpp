@@ -20,9 +20,13 @@ void add_common(CLI::App& command, Request& request, TrainSession& session) {
   static const std::map<std::string, Part> kParts{
       {"train", Part::kTrain}, {"valid", Part::kValid}, {"test", Part::kTest}, {"all", Part::kAll}};
   static const std::map<std::string, CheckpointKind> kKinds{{"best", CheckpointKind::kBest},
-                                                           {"last", CheckpointKind::kLast}};
-  command.add_option("directory", request.directory, "the run directory")->required()->type_name("DIR");
-  command.add_option("--part", request.options.part, "which nodes: train, valid, test, or all of the type")
+                                                            {"last", CheckpointKind::kLast}};
+  command.add_option("directory", request.directory, "the run directory")
+      ->required()
+      ->type_name("DIR");
+  command
+      .add_option(
+          "--part", request.options.part, "which nodes: train, valid, test, or all of the type")
       ->transform(CLI::CheckedTransformer(kParts).description(""))
       ->type_name("PART")
       ->default_str("test");
@@ -40,33 +44,42 @@ void predict(const Request& request, TrainSession& session) {
   if (session.json()) {
     print_json({{"out", report.out}, {"rows", report.rows}, {"seconds", report.seconds}});
   } else {
-    fmt::print("{}: {} predictions in {:.2f} s\n", report.out, format_count(report.rows), report.seconds);
+    fmt::print(
+        "{}: {} predictions in {:.2f} s\n", report.out, format_count(report.rows), report.seconds);
   }
 }
 
 }  // namespace
 
 void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
-  CLI::App* command = app.add_subcommand("evaluate", "measure a run's best weights on a part of its split");
+  CLI::App* command =
+      app.add_subcommand("evaluate", "measure a run's best weights on a part of its split");
   auto request = std::make_shared<Request>();
   add_common(*command, *request, session);
   command->footer("Example:\n  sluice-train evaluate runs/papers --part valid --json");
   command->callback([request, &session, &action] {
     action.run = [request, &session] {
-      print_report(evaluate_run(request->directory, request->sets, request->options, session.start()), session);
+      print_report(
+          evaluate_run(request->directory, request->sets, request->options, session.start()),
+          session);
     };
   });
 }
 
 void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
-  CLI::App* command = app.add_subcommand("predict", "write a prediction for each node, under your own ids");
+  CLI::App* command =
+      app.add_subcommand("predict", "write a prediction for each node, under your own ids");
   auto request = std::make_shared<Request>();
   add_common(*command, *request, session);
-  command->add_option("--out", request->out, "the file to write: .csv, or .npy with records of id and values")
+  command
+      ->add_option(
+          "--out", request->out, "the file to write: .csv, or .npy with records of id and values")
       ->required()
       ->type_name("FILE");
   command->footer("Example:\n  sluice-train predict runs/papers --part all --out predictions.csv");
-  command->callback([request, &session, &action] { action.run = [request, &session] { predict(*request, session); }; });
+  command->callback([request, &session, &action] {
+    action.run = [request, &session] { predict(*request, session); };
+  });
 }
 
 }  // namespace sluice::cli

@@ -1,4 +1,5 @@
-// PeakMemory: the most anonymous memory this process held, sampled in the background, as the kernel keeps no such peak.
+// PeakMemory: the most anonymous memory this process held, sampled in the background, as the kernel
+// keeps no such peak.
 #pragma once
 
 #include "core/cgroup.h"

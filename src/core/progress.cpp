@@ -41,7 +41,8 @@ void Progress::add(std::uint64_t amount) {
 
 void Progress::print(Clock::time_point now, bool last) {
   printed_ = true;
-  next_print_ = now + (mode_ == Mode::kBar ? Clock::duration(kBarEvery) : Clock::duration(kLineEvery));
+  next_print_ =
+      now + (mode_ == Mode::kBar ? Clock::duration(kBarEvery) : Clock::duration(kLineEvery));
   const std::string line = text(std::chrono::duration<double>(now - start_).count());
   if (mode_ == Mode::kBar) {
     fmt::print(stderr, "\r\033[K{}{}", line, last ? "\n" : "");
@@ -57,13 +58,14 @@ std::string Progress::text(double elapsed_seconds) const {
   if (total_ == 0) return fmt::format("{}: {}, {}", label_, amount(done_, unit_), speed);
   const double share = std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
   const double left = rate > 0 ? static_cast<double>(total_ - std::min(done_, total_)) / rate : 0;
-  return fmt::format("{}: {:3.0f} %, {} of {}, {}, {} left",
-                     label_,
-                     100 * share,
-                     amount(done_, unit_),
-                     amount(total_, unit_),
-                     speed,
-                     format_duration(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(left))));
+  return fmt::format(
+      "{}: {:3.0f} %, {} of {}, {}, {} left",
+      label_,
+      100 * share,
+      amount(done_, unit_),
+      amount(total_, unit_),
+      speed,
+      format_duration(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(left))));
 }
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// Progress of long work on stderr: a bar on a terminal once 2 s have passed, a plain line now and then elsewhere.
+// Progress of long work on stderr: a bar on a terminal once 2 s have passed, a plain line now and
+// then elsewhere.
 #pragma once
 
 #include <chrono>
@@ -9,7 +10,7 @@
 namespace sluice {
 
 enum class ProgressStyle {
-  kAuto,   ///< a bar when stderr is a terminal, else lines
+  kAuto,  ///< a bar when stderr is a terminal, else lines
   kSilent
 };
 

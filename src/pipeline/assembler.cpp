@@ -48,7 +48,8 @@ Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, Memor
 void Assembler::assemble(Batch& batch, const Window& window) {
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     if (!data_.features[type]) continue;
-    batch.nodes[type].features = gather_features(type, batch.nodes[type].ids, window.rows[type].get());
+    batch.nodes[type].features =
+        gather_features(type, batch.nodes[type].ids, window.rows[type].get());
   }
   if (!data_.labels.shape().empty()) batch.labels = gather_labels(batch.seeds);
 }
@@ -57,7 +58,8 @@ std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
   std::uint64_t bytes = 0;
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     if (!data_.features[type]) continue;
-    bytes += static_cast<std::uint64_t>(batch.nodes[type].ids.numel()) * data_.features[type]->schema().dim * sizeof(float);
+    bytes += static_cast<std::uint64_t>(batch.nodes[type].ids.numel()) *
+             data_.features[type]->schema().dim * sizeof(float);
   }
   return bytes;
 }
@@ -67,7 +69,9 @@ Array Assembler::gather_features(std::size_t type, const Array& ids, const RowWi
   const auto dim = static_cast<std::size_t>(store.schema().dim);
   const std::span<const std::uint64_t> wanted = ids.as<std::uint64_t>();
   Array features =
-      Array::make(DType::kF32, {ids.numel(), static_cast<std::int64_t>(dim)}, &ledger_, "batch features").or_throw();
+      Array::make(
+          DType::kF32, {ids.numel(), static_cast<std::int64_t>(dim)}, &ledger_, "batch features")
+          .or_throw();
   const std::span<float> out = features.as<float>();
   constexpr std::size_t kGrain = 256;  // rows a task
   arena_.for_ranges(wanted.size(), kGrain, [&](std::size_t begin, std::size_t end) {
@@ -84,12 +88,14 @@ Array Assembler::gather_features(std::size_t type, const Array& ids, const RowWi
 Array Assembler::gather_labels(const Array& seeds) const {
   const Array& labels = data_.labels;
   Array::Shape shape = labels.shape();
-  const std::size_t row_bytes = shape[0] == 0 ? 0 : labels.bytes() / static_cast<std::size_t>(shape[0]);
+  const std::size_t row_bytes =
+      shape[0] == 0 ? 0 : labels.bytes() / static_cast<std::size_t>(shape[0]);
   shape[0] = seeds.numel();
   Array out = Array::make(labels.dtype(), shape, &ledger_, "batch labels").or_throw();
   const std::span<const std::uint64_t> nodes = seeds.as<std::uint64_t>();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    std::memcpy(out.raw().data() + i * row_bytes, labels.raw().data() + nodes[i] * row_bytes, row_bytes);
+    std::memcpy(
+        out.raw().data() + i * row_bytes, labels.raw().data() + nodes[i] * row_bytes, row_bytes);
   }
   return out;
 }

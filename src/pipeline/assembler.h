@@ -1,4 +1,5 @@
-// Assembler: the last stage before the consumer. Fills a sampled batch's features (widened to f32) and labels.
+// Assembler: the last stage before the consumer. Fills a sampled batch's features (widened to f32)
+// and labels.
 #pragma once
 
 #include "core/threads.h"

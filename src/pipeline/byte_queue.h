@@ -1,5 +1,6 @@
-// ByteQueue: what joins two stages. First in, first out, bounded in bytes; at least one item always fits, so that an
-// item larger than the bound is slow, not stuck. Counts how long either side waited. Thread-safe.
+// ByteQueue: what joins two stages. First in, first out, bounded in bytes; at least one item always
+// fits, so that an item larger than the bound is slow, not stuck. Counts how long either side
+// waited. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,8 @@ class ByteQueue {
  public:
   explicit ByteQueue(std::uint64_t limit_bytes) : limit_(limit_bytes) {}
 
-  /// Waits for room. False once the queue was cancelled: the item is dropped, the producer should end.
+  /// Waits for room. False once the queue was cancelled: the item is dropped, the producer should
+  /// end.
   bool push(Item item, std::uint64_t bytes) {
     std::unique_lock lock(mutex_);
     wait(lock, blocked_, [&] { return cancelled_ || items_.empty() || used_ + bytes <= limit_; });
@@ -37,8 +39,8 @@ class ByteQueue {
     return !cancelled_;
   }
 
-  /// Waits for an item. Nothing once the queue is finished and empty, or cancelled. Rethrows what the producer failed
-  /// with, after the items that it had made before.
+  /// Waits for an item. Nothing once the queue is finished and empty, or cancelled. Rethrows what
+  /// the producer failed with, after the items that it had made before.
   std::optional<Item> pop() {
     std::unique_lock lock(mutex_);
     wait(lock, starved_, [&] { return cancelled_ || finished_ || !items_.empty(); });

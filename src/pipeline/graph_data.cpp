@@ -3,7 +3,9 @@
 
 namespace sluice {
 
-GraphData::GraphData(const Dataset& dataset, const GraphDataOptions& options, std::size_t target_type)
+GraphData::GraphData(const Dataset& dataset,
+                     const GraphDataOptions& options,
+                     std::size_t target_type)
     : state_(std::make_unique<State>()) {
   state_->dataset = &dataset;
   state_->options = options;
@@ -27,13 +29,20 @@ GraphData::GraphData(const Dataset& dataset, const GraphDataOptions& options, st
 
 GraphData::~GraphData() = default;
 
-const GraphSchema& GraphData::schema() const { return *state_->graph.schema; }
-std::size_t GraphData::target_type() const { return state_->target_type; }
-const GraphDataOptions& GraphData::options() const { return state_->options; }
+const GraphSchema& GraphData::schema() const {
+  return *state_->graph.schema;
+}
+std::size_t GraphData::target_type() const {
+  return state_->target_type;
+}
+const GraphDataOptions& GraphData::options() const {
+  return state_->options;
+}
 
 std::string GraphData::engine() const {
   for (const auto& store : state_->features) {
-    if (const auto* disk = dynamic_cast<const DiskFeatureStore*>(store.get())) return std::string(disk->engine_name());
+    if (const auto* disk = dynamic_cast<const DiskFeatureStore*>(store.get()))
+      return std::string(disk->engine_name());
   }
   return "memory";
 }

@@ -17,7 +17,7 @@ struct GraphData::State {
   std::size_t target_type = 0;
   SamplerGraph graph;
   std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
-  Array labels;                                         // of the target type; empty when it has none
+  Array labels;  // of the target type; empty when it has none
 };
 
 }  // namespace sluice

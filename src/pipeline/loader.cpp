@@ -20,14 +20,18 @@ class Busy {
   explicit Busy(std::atomic<std::int64_t>& total) : total_(total), begin_(Clock::now()) {}
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
-  ~Busy() { total_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count(); }
+  ~Busy() {
+    total_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
+  }
 
  private:
   std::atomic<std::int64_t>& total_;
   Clock::time_point begin_;
 };
 
-double seconds(const std::atomic<std::int64_t>& nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds.load()); }
+double seconds(const std::atomic<std::int64_t>& nanoseconds) {
+  return 1e-9 * static_cast<double>(nanoseconds.load());
+}
 
 struct Ready {
   std::shared_ptr<const Batch> batch;
@@ -40,16 +44,29 @@ using WindowPtr = std::shared_ptr<Window>;
 }  // namespace
 
 struct Loader::State {
-  State(GraphData& graph, const LoaderOptions& given, Array seed_ids, const LoaderMemory& share, MemoryLedger& book)
-      : data(graph.state()), options(given), memory(share), ledger(book), seeds(std::move(seed_ids)),
-        order(std::as_const(seeds).as<std::uint64_t>(), static_cast<std::uint64_t>(given.batch_size), given.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
+  State(GraphData& graph,
+        const LoaderOptions& given,
+        Array seed_ids,
+        const LoaderMemory& share,
+        MemoryLedger& book)
+      : data(graph.state()),
+        options(given),
+        memory(share),
+        ledger(book),
+        seeds(std::move(seed_ids)),
+        order(std::as_const(seeds).as<std::uint64_t>(),
+              static_cast<std::uint64_t>(given.batch_size),
+              given.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
               RandomKey(given.seed)),
-        builder(data, options, order, book), assembler(data, options, book) {}
+        builder(data, options, order, book),
+        assembler(data, options, book) {}
 
-  // One epoch's threads and what joins them. A new one each start, so that nothing is left over from a stopped one.
+  // One epoch's threads and what joins them. A new one each start, so that nothing is left over
+  // from a stopped one.
   struct Run {
     explicit Run(std::uint64_t queue_bytes) : ready(queue_bytes) {}
-    ByteQueue<WindowPtr> sampled{0};  // windows are handed over, so that no more live than there are stages
+    ByteQueue<WindowPtr> sampled{
+        0};  // windows are handed over, so that no more live than there are stages
     ByteQueue<WindowPtr> fetched{0};
     ByteQueue<Ready> ready;
     std::atomic<std::int64_t> sampling{0};
@@ -59,6 +76,8 @@ struct Loader::State {
     std::atomic<std::uint64_t> rows_wanted{0};
     std::atomic<std::uint64_t> rows_reused{0};
     std::atomic<std::uint64_t> bytes_useful{0};
+    std::atomic<std::uint64_t> bytes_read{0};
+    std::atomic<std::uint64_t> requests{0};
     std::array<std::jthread, 3> threads;
   };
 
@@ -66,6 +85,7 @@ struct Loader::State {
   void fetch_loop(Run& run);
   void assemble_loop(Run& run);
   void halt();
+  // The stores are the fetching thread's own while it runs.
   FeatureStats device_stats() const;
 
   GraphData::State& data;
@@ -78,8 +98,8 @@ struct Loader::State {
   Assembler assembler;
   std::unique_ptr<Run> run;
   std::uint64_t delivered = 0;
-  std::uint64_t chain = 0;      // batches_xxh3 so far
-  FeatureStats device_before;   // counters of the stores when this run began
+  std::uint64_t chain = 0;     // batches_xxh3 so far
+  FeatureStats device_before;  // counters of the stores when this run began
 };
 
 void Loader::State::sample_loop(Run& now) {
@@ -106,6 +126,9 @@ void Loader::State::fetch_loop(Run& now) {
         const Busy busy(now.fetching);
         builder.fetch(**window, before.get());
       }
+      const FeatureStats device = device_stats();
+      now.bytes_read = device.bytes_read - device_before.bytes_read;
+      now.requests = device.requests - device_before.requests;
       ++now.windows;
       for (const auto& rows : (*window)->rows) {
         if (!rows) continue;
@@ -166,15 +189,24 @@ FeatureStats Loader::State::device_stats() const {
   return sum;
 }
 
-Loader::Loader(GraphData& data, const LoaderOptions& options, Array seeds, const LoaderMemory& memory,
+Loader::Loader(GraphData& data,
+               const LoaderOptions& options,
+               Array seeds,
+               const LoaderMemory& memory,
                MemoryLedger& ledger)
     : state_(std::make_unique<State>(data, options, std::move(seeds), memory, ledger)) {}
 
-Loader::~Loader() { stop(); }
+Loader::~Loader() {
+  stop();
+}
 
-std::uint64_t Loader::num_batches() const { return state_->order.num_batches(); }
+std::uint64_t Loader::num_batches() const {
+  return state_->order.num_batches();
+}
 
-void Loader::set_memory(const LoaderMemory& memory) { state_->memory = memory; }
+void Loader::set_memory(const LoaderMemory& memory) {
+  state_->memory = memory;
+}
 
 LoaderProbe Loader::probe(std::uint64_t count) {
   LoaderProbe probe;
@@ -221,7 +253,9 @@ std::shared_ptr<const Batch> Loader::next() {
   return std::move(item->batch);
 }
 
-void Loader::stop() { state_->halt(); }
+void Loader::stop() {
+  state_->halt();
+}
 
 LoaderStats Loader::stats() const {
   const State& state = *state_;
@@ -230,16 +264,16 @@ LoaderStats Loader::stats() const {
   stats.batches_xxh3 = state.chain;
   if (!state.run) return stats;
   const State::Run& run = *state.run;
-  const FeatureStats device = state.device_stats();
-  stats.bytes_read = device.bytes_read - state.device_before.bytes_read;
-  stats.requests = device.requests - state.device_before.requests;
+  stats.bytes_read = run.bytes_read;
+  stats.requests = run.requests;
   stats.bytes_useful = run.bytes_useful;
   stats.windows = run.windows;
   stats.rows_wanted = run.rows_wanted;
   stats.rows_reused = run.rows_reused;
-  stats.stages = {{"sample", seconds(run.sampling), 0, run.sampled.blocked()},
-                  {"fetch", seconds(run.fetching), run.sampled.starved(), run.fetched.blocked()},
-                  {"assemble", seconds(run.assembling), run.fetched.starved(), run.ready.blocked()}};
+  stats.stages = {
+      {"sample", seconds(run.sampling), 0, run.sampled.blocked()},
+      {"fetch", seconds(run.fetching), run.sampled.starved(), run.fetched.blocked()},
+      {"assemble", seconds(run.assembling), run.fetched.starved(), run.ready.blocked()}};
   return stats;
 }
 

@@ -1,4 +1,5 @@
-// RowIndex: numbers distinct row ids in order of first appearance. Open addressing, linear probing, at most half full.
+// RowIndex: numbers distinct row ids in order of first appearance. Open addressing, linear probing,
+// at most half full.
 #pragma once
 
 #include <sluice/memory.h>
@@ -18,12 +19,15 @@ class RowIndex {
   /// Room for `ids` distinct ids, charged to `ledger` as "window index". Throws Error(kResource).
   RowIndex(std::uint64_t ids, MemoryLedger& ledger) {
     const std::uint64_t slots = std::bit_ceil(2 * ids + 16);
-    charge_ = ledger.charge("window index", slots * sizeof(std::uint32_t) + ids * sizeof(std::uint64_t)).or_throw();
+    charge_ =
+        ledger.charge("window index", slots * sizeof(std::uint32_t) + ids * sizeof(std::uint64_t))
+            .or_throw();
     table_.assign(slots, kNone);
     ids_.reserve(ids);
   }
 
-  /// The number of `id`, which is new when it was not there. @pre fewer distinct ids than the room made for them
+  /// The number of `id`, which is new when it was not there. @pre fewer distinct ids than the room
+  /// made for them
   std::uint32_t insert(std::uint64_t id) {
     std::uint32_t& entry = table_[slot_of(id)];
     if (entry == kNone) {

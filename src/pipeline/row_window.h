@@ -1,7 +1,9 @@
-// RowWindow: the distinct feature rows of one node type that a window of mini-batches needs, each once, in memory.
+// RowWindow: the distinct feature rows of one node type that a window of mini-batches needs, each
+// once, in memory.
 //
-// Rows that the window before holds are copied from there, the rest is read from the store in one gather: so a row is
-// read once for all mini-batches of a window. Immutable once filled; thread-safe then.
+// Rows that the window before holds are copied from there, the rest is read from the store in one
+// gather: so a row is read once for all mini-batches of a window. Immutable once filled;
+// thread-safe then.
 #pragma once
 
 #include "pipeline/row_index.h"
@@ -48,7 +50,8 @@ class RowWindow {
   MemoryLedger& ledger_;
   RowIndex index_;
   Charge place_charge_;
-  std::vector<std::uint32_t> place_;  // row of the table, by the index's number: reused rows first, then those read
+  std::vector<std::uint32_t>
+      place_;  // row of the table, by the index's number: reused rows first, then those read
   Array table_;
   std::uint64_t reused_ = 0;
 };

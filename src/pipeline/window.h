@@ -12,8 +12,9 @@
 namespace sluice {
 
 struct Window {
-  std::vector<Batch> batches;                      ///< sampled; features and labels not yet filled in
-  std::vector<std::unique_ptr<RowWindow>> rows;    ///< by node type; null where rows come straight from a memory store
+  std::vector<Batch> batches;  ///< sampled; features and labels not yet filled in
+  std::vector<std::unique_ptr<RowWindow>>
+      rows;  ///< by node type; null where rows come straight from a memory store
 };
 
 /// Bytes of a sampled batch's arrays.

@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kFirstWindow = 4;   // batches; each next window may be twice as large
 constexpr std::uint64_t kMaxWindow = 1024;  // batches, when the options leave it open
 
-// Memory a distinct row costs a window beside its bytes: its id, its place, its share of the table, and while it is
-// fetched its place in the lists of what is missing and what is sorted.
+// Memory a distinct row costs a window beside its bytes: its id, its place, its share of the table,
+// and while it is fetched its place in the lists of what is missing and what is sorted.
 constexpr std::uint64_t kRowOverhead = 52;
 
 }  // namespace
@@ -46,7 +46,10 @@ WindowBuilder::WindowBuilder(GraphData::State& data,
   sampler.fanout = options.fanout;
   for (int i = 0; i < arena_.threads(); ++i) {
     samplers_.push_back(std::make_unique<NeighborSampler>(
-        data.graph, sampler, BlockParts{.transpose = options.transpose, .degrees = options.degrees}, RandomKey(options.seed)));
+        data.graph,
+        sampler,
+        BlockParts{.transpose = options.transpose, .degrees = options.degrees},
+        RandomKey(options.seed)));
   }
 }
 
@@ -62,7 +65,8 @@ bool WindowBuilder::on_disk(std::size_t type) const {
   return data_.features[type] != nullptr && data_.features[type]->placement() == "disk";
 }
 
-// As many batches at once as there are threads: each is sampled by one, so that no result depends on their number.
+// As many batches at once as there are threads: each is sampled by one, so that no result depends
+// on their number.
 void WindowBuilder::sample_group() {
   const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(samplers_.size(), left));
@@ -87,7 +91,8 @@ std::shared_ptr<Window> WindowBuilder::sample() {
         std::min(limit_bytes_ / (row_bytes + kRowOverhead), data_.graph.schema->nodes[type].count);
     window->rows[type] = std::make_unique<RowWindow>(row_bytes, room, ledger_);
   }
-  const auto most = options_.window > 0 ? static_cast<std::uint64_t>(options_.window) : std::min(ramp_, kMaxWindow);
+  const auto most = options_.window > 0 ? static_cast<std::uint64_t>(options_.window)
+                                        : std::min(ramp_, kMaxWindow);
   std::uint64_t used = 0;
   while (window->batches.size() < most) {
     if (sampled_.empty()) sample_group();
@@ -96,7 +101,8 @@ std::shared_ptr<Window> WindowBuilder::sample() {
     std::uint64_t cost = block_bytes(batch);
     for (std::size_t type = 0; type < window->rows.size(); ++type) {
       if (!window->rows[type]) continue;
-      const std::uint64_t fresh = window->rows[type]->count_new(batch.nodes[type].ids.as<std::uint64_t>());
+      const std::uint64_t fresh =
+          window->rows[type]->count_new(batch.nodes[type].ids.as<std::uint64_t>());
       cost += fresh * (data_.features[type]->row_bytes() + kRowOverhead);
     }
     if (used + cost > limit_bytes_) {
@@ -123,20 +129,24 @@ std::shared_ptr<Window> WindowBuilder::sample() {
 void WindowBuilder::fetch(Window& window, const Window* before) {
   for (std::size_t type = 0; type < window.rows.size(); ++type) {
     if (!window.rows[type]) continue;
-    window.rows[type]->fetch(*data_.features[type], before == nullptr ? nullptr : before->rows[type].get());
+    window.rows[type]->fetch(*data_.features[type],
+                             before == nullptr ? nullptr : before->rows[type].get());
   }
 }
 
 Batch WindowBuilder::sample_one(std::uint64_t index) {
   const std::vector<std::uint64_t> seeds = order_.batch(0, index);
-  return samplers_.front()->sample({0, index, index, data_.target_type, seeds}, &ledger_).or_throw();
+  return samplers_.front()
+      ->sample({0, index, index, data_.target_type, seeds}, &ledger_)
+      .or_throw();
 }
 
 std::uint64_t WindowBuilder::stored_row_bytes(const Batch& batch) const {
   std::uint64_t bytes = 0;
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     if (!on_disk(type)) continue;
-    bytes += static_cast<std::uint64_t>(batch.nodes[type].ids.numel()) * (data_.features[type]->row_bytes() + kRowOverhead);
+    bytes += static_cast<std::uint64_t>(batch.nodes[type].ids.numel()) *
+             (data_.features[type]->row_bytes() + kRowOverhead);
   }
   return bytes;
 }

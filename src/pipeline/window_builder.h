@@ -1,5 +1,6 @@
-// WindowBuilder: the first two stages. Samples mini-batches in parallel and groups as many into a window as fit its
-// bytes; then fetches the rows the window needs. Each stage is called by one thread; the two may run at once.
+// WindowBuilder: the first two stages. Samples mini-batches in parallel and groups as many into a
+// window as fit its bytes; then fetches the rows the window needs. Each stage is called by one
+// thread; the two may run at once.
 #pragma once
 
 #include "core/threads.h"
@@ -20,12 +21,16 @@ namespace sluice {
 
 class WindowBuilder {
  public:
-  WindowBuilder(GraphData::State& data, const LoaderOptions& options, const SeedOrder& order, MemoryLedger& ledger);
+  WindowBuilder(GraphData::State& data,
+                const LoaderOptions& options,
+                const SeedOrder& order,
+                MemoryLedger& ledger);
 
   /// Begins again at a batch of an epoch. @param window_bytes what one window may take
   void begin(const LoaderStart& where, std::uint64_t window_bytes);
 
-  /// The next window with its batches sampled and no rows yet; null at the end of the epoch. Throws Error.
+  /// The next window with its batches sampled and no rows yet; null at the end of the epoch. Throws
+  /// Error.
   std::shared_ptr<Window> sample();
 
   /// Reads the window's rows, taking over what `before` holds. Throws Error.
@@ -52,8 +57,9 @@ class WindowBuilder {
   std::uint64_t epoch_ = 0;
   std::uint64_t next_batch_ = 0;
   std::uint64_t limit_bytes_ = 0;
-  std::uint64_t ramp_ = 0;      // the most batches of the next window: windows grow, so that the first is soon there
-  std::deque<Batch> sampled_;   // waiting for a window
+  std::uint64_t ramp_ =
+      0;  // the most batches of the next window: windows grow, so that the first is soon there
+  std::deque<Batch> sampled_;  // waiting for a window
 };
 
 }  // namespace sluice

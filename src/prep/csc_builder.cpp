@@ -167,7 +167,8 @@ class Builder {
       }
     });
     blocks_.clear();
-    if (writer_.ledger() != nullptr && total_ != 0) charge_.resize(total_ * edge_bytes()).or_throw();
+    if (writer_.ledger() != nullptr && total_ != 0)
+      charge_.resize(total_ * edge_bytes()).or_throw();
     throw_if_interrupted();
   }
 
@@ -246,14 +247,15 @@ class Builder {
     if (!out.ids.empty()) out.ids.resize(to);
   }
 
-  // What the ranges take while they are converted and written: counters a target; an edge's neighbour and id, wide
-  // and narrow; and the order in which duplicates are looked for.
+  // What the ranges take while they are converted and written: counters a target; an edge's
+  // neighbour and id, wide and narrow; and the order in which duplicates are looked for.
   Charge charge_outputs(std::uint64_t first, std::uint64_t last) const {
     if (writer_.ledger() == nullptr) return {};
     const std::uint64_t targets = std::min(num_targets_, last << shift_) - (first << shift_);
     const std::uint64_t loops = options_.self_loops == SelfLoops::kAdd ? targets : 0;
     const std::uint64_t edges = range_begin_[last] - range_begin_[first] + loops;
-    const std::uint64_t an_edge = 12 + (options_.edge_ids ? 12u : 0u) + (options_.duplicates == Duplicates::kKeep ? 0u : 5u);
+    const std::uint64_t an_edge =
+        12 + (options_.edge_ids ? 12u : 0u) + (options_.duplicates == Duplicates::kKeep ? 0u : 5u);
     return writer_.ledger()->charge("edges", targets * 16 + edges * an_edge).or_throw();
   }
 

@@ -2,8 +2,8 @@
 // in input order.
 //
 // The output depends on the input alone: not on threads, not on memory. Edges are held in RAM,
-// 8 bytes each when both types have fewer than 2^32 nodes, else 16, plus 8 with edge ids, twice over
-// while they are sorted; all of it is charged, and what does not fit is refused (kResource).
+// 8 bytes each when both types have fewer than 2^32 nodes, else 16, plus 8 with edge ids, twice
+// over while they are sorted; all of it is charged, and what does not fit is refused (kResource).
 #pragma once
 
 #include "core/threads.h"

@@ -1,4 +1,5 @@
-// What every preparation command is handed: budget, threads, log, progress. Nothing of it is global.
+// What every preparation command is handed: budget, threads, log, progress. Nothing of it is
+// global.
 #pragma once
 
 #include "core/log.h"

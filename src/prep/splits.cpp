@@ -22,7 +22,8 @@ std::array<Part, 3> parts_of(const SplitIds& ids) {
   std::string where;
   for (const auto& [part, part_ids] : parts_of(ids)) {
     const auto times = std::count(part_ids->begin(), part_ids->end(), id);
-    for (std::ptrdiff_t i = 0; i < times; ++i) where += (where.empty() ? "in " : " and in ") + std::string(part);
+    for (std::ptrdiff_t i = 0; i < times; ++i)
+      where += (where.empty() ? "in " : " and in ") + std::string(part);
   }
   throw Error(ErrorCode::kData,
               fmt::format("split '{}': node {} stands twice, {}", name, id, where),
@@ -45,7 +46,11 @@ void check_split(const std::string& name,
     for (const std::uint64_t id : *part_ids) {
       if (id >= count) {
         throw Error(ErrorCode::kData,
-                    fmt::format("split '{}', part {}: node {} is not below the node count, {}", name, part, id, count),
+                    fmt::format("split '{}', part {}: node {} is not below the node count, {}",
+                                name,
+                                part,
+                                id,
+                                count),
                     "ids run from 0 to count - 1");
       }
       if (seen[id]) report_twice(name, id, ids);
@@ -105,7 +110,8 @@ void write_split(DatasetWriter& writer,
                  std::uint64_t count,
                  SplitIds ids) {
   check_split(name, count, ids, writer.ledger());
-  for (std::vector<std::uint64_t>* part : {&ids.train, &ids.valid, &ids.test}) std::sort(part->begin(), part->end());
+  for (std::vector<std::uint64_t>* part : {&ids.train, &ids.valid, &ids.test})
+    std::sort(part->begin(), part->end());
   for (const auto& [part, part_ids] : parts_of(ids)) {
     writer.write(split_path(name, part), std::span<const std::uint64_t>(*part_ids));
   }

@@ -25,8 +25,8 @@ SplitIds draw_split(std::vector<std::uint64_t> candidates,
                     RandomKey key);
 
 /// Checks a split (ids below `count`, no id twice, no id in two parts, train not empty) and writes
-/// each part as ascending u64 ids; adds it to the schema. Throws Error(kData) naming split, part and
-/// id. The ids' own memory is the caller's to charge.
+/// each part as ascending u64 ids; adds it to the schema. Throws Error(kData) naming split, part
+/// and id. The ids' own memory is the caller's to charge.
 void write_split(DatasetWriter& writer,
                  const std::string& name,
                  const std::string& node_type,

@@ -18,7 +18,9 @@ constexpr std::uint64_t kMarginPercent = 25;  // later mini-batches may be large
 constexpr std::uint64_t kLiveWindows = 3;     // one in each stage of the loader
 constexpr std::uint64_t kOtherBytes = 2 * kMiB;
 
-std::uint64_t with_margin(std::uint64_t bytes) { return bytes + bytes * kMarginPercent / 100; }
+std::uint64_t with_margin(std::uint64_t bytes) {
+  return bytes + bytes * kMarginPercent / 100;
+}
 
 std::uint64_t bytes_of(const NamedTensors& tensors) {
   std::uint64_t sum = 0;
@@ -41,7 +43,8 @@ struct Probed {
   std::uint64_t scaled(std::uint64_t bytes) const {
     const std::uint64_t own = first ? feature_bytes(*first) : 0;
     if (own == 0 || largest.feature_bytes <= own) return bytes;
-    return static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(largest.feature_bytes) /
+    return static_cast<std::uint64_t>(static_cast<double>(bytes) *
+                                      static_cast<double>(largest.feature_bytes) /
                                       static_cast<double>(own));
   }
   std::uint64_t window_bytes() const {
@@ -66,7 +69,8 @@ void add_line(BudgetNeeds& needs, std::string name, std::uint64_t bytes, std::st
 std::uint64_t table_bytes(const GraphSchema& schema) {
   std::uint64_t sum = 0;
   for (const NodeTypeSchema& node : schema.nodes) {
-    if (!node.features.empty()) sum += node.features[0].rows * node.features[0].dim * size_of(node.features[0].dtype);
+    if (!node.features.empty())
+      sum += node.features[0].rows * node.features[0].dim * size_of(node.features[0].dtype);
   }
   return sum;
 }
@@ -82,13 +86,17 @@ std::vector<Choice> choices(const RunOptions& options) {
   if (options.storage.features == Keep::kDisk) return {{Placement::kDisk, "asked for"}};
   const std::uint64_t table = table_bytes(Dataset::open(options.dataset.path).schema());
   const std::uint64_t half = options.memory.host.bytes / 2;
-  const std::string figures =
-      fmt::format("{} of features against half of the budget, {}", format_bytes(table), format_bytes(half));
+  const std::string figures = fmt::format(
+      "{} of features against half of the budget, {}", format_bytes(table), format_bytes(half));
   if (table > half) return {{Placement::kDisk, figures}};
-  return {{Placement::kMemory, figures}, {Placement::kDisk, "no room for them beside the rest of the run"}};
+  return {{Placement::kMemory, figures},
+          {Placement::kDisk, "no room for them beside the rest of the run"}};
 }
 
-PlannedRun attempt(const RunOptions& options, const Work& work, const Choice& choice, std::uint64_t limit) {
+PlannedRun attempt(const RunOptions& options,
+                   const Work& work,
+                   const Choice& choice,
+                   std::uint64_t limit) {
   PlannedRun run;
   auto ledger = std::make_shared<MemoryLedger>(limit, "[memory] host");
   run.parts = std::make_unique<Parts>(options, std::move(ledger), choice.features);
@@ -98,24 +106,42 @@ PlannedRun attempt(const RunOptions& options, const Work& work, const Choice& ch
   return run;
 }
 
-// Measures once more with all that this machine grants, so that the refusal can say how much is enough.
-[[noreturn]] void refuse(const RunOptions& options, const Work& work, const Choice& choice) {
+// Measures with all that this machine grants until a budget is found that works: read buffers grow
+// with it a little, so the first guess may be short.
+BudgetPlan find_least(const RunOptions& options, const Work& work, const Choice& choice) {
   const std::uint64_t granted = memory_granted();
+  const std::uint64_t limit = granted > kOverheadBytes ? granted - kOverheadBytes : granted;
+  RunOptions roomy = options;
+  for (;;) {
+    BudgetPlan plan = attempt(roomy, work, choice, limit).plan;
+    if (plan.fits()) return plan;
+    roomy.memory.host.bytes = plan.least;
+  }
+}
+
+[[noreturn]] void refuse(const RunOptions& options, const Work& work, const Choice& choice) {
   const std::string budget = format_bytes(options.memory.host.bytes);
   BudgetPlan plan;
   try {
-    plan = attempt(options, work, choice, granted > kOverheadBytes ? granted - kOverheadBytes : granted).plan;
+    plan = find_least(options, work, choice);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
-    throw Error(ErrorCode::kResource,
-                fmt::format("the run does not fit in [memory] host = {}, nor in what this machine grants: {}", budget,
-                            error.message()),
-                "lower train.batch_size, sampler.fanout or eval.batch_size, or use a machine with more memory");
+    throw Error(
+        ErrorCode::kResource,
+        fmt::format(
+            "the run does not fit in [memory] host = {}, nor in what this machine grants: {}",
+            budget,
+            error.message()),
+        "lower train.batch_size, sampler.fanout or eval.batch_size, or use a machine with more "
+        "memory");
   }
-  throw Error(ErrorCode::kResource, fmt::format("the run does not fit in [memory] host = {}\n{}", budget, plan.table()),
-              fmt::format("set [memory] host to at least \"{}\", or lower train.batch_size, sampler.fanout or "
-                          "eval.batch_size",
-                          format_bytes_exact(plan.least)));
+  throw Error(
+      ErrorCode::kResource,
+      fmt::format("the run does not fit in [memory] host = {}; it needs\n{}", budget, plan.table()),
+      fmt::format(
+          "set [memory] host to at least \"{}\", or lower train.batch_size, sampler.fanout or "
+          "eval.batch_size",
+          format_bytes_exact(plan.budget)));
 }
 
 }  // namespace
@@ -128,23 +154,35 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   Probed training;
   Probed evaluation;
   if (work.kind == Work::Kind::kTrain) training = probe(*parts.training_loader({}));
-  if (parts.count(work.evaluated) > 0) evaluation = probe(*parts.evaluation_loader(work.evaluated, {}));
+  if (parts.count(work.evaluated) > 0)
+    evaluation = probe(*parts.evaluation_loader(work.evaluated, {}));
   const TrialPeaks peaks = try_steps(parts, training.first.get(), evaluation.first.get());
 
-  const std::uint64_t step = std::max(training.scaled(peaks.training), evaluation.scaled(peaks.evaluation));
-  needs.block_bytes = with_margin(std::max(training.largest.block_bytes, evaluation.largest.block_bytes));
-  needs.feature_bytes = with_margin(std::max(training.largest.feature_bytes, evaluation.largest.feature_bytes));
+  const std::uint64_t step =
+      std::max(training.scaled(peaks.training), evaluation.scaled(peaks.evaluation));
+  needs.block_bytes =
+      with_margin(std::max(training.largest.block_bytes, evaluation.largest.block_bytes));
+  needs.feature_bytes =
+      with_margin(std::max(training.largest.feature_bytes, evaluation.largest.feature_bytes));
   needs.window_bytes = std::max(training.window_bytes(), evaluation.window_bytes());
-  const auto threads = static_cast<std::uint64_t>(ThreadArena(parts.options.train.data_threads).threads());
+  const auto threads =
+      static_cast<std::uint64_t>(ThreadArena(parts.options.train.data_threads).threads());
 
-  add_line(needs, "sampler workspace",
-           with_margin(training.largest.workspace_bytes + evaluation.largest.workspace_bytes), "all data threads");
+  add_line(needs,
+           "sampler workspace",
+           with_margin(training.largest.workspace_bytes + evaluation.largest.workspace_bytes),
+           "all data threads");
   add_line(needs, "sampled ahead", threads * needs.block_bytes, "a mini-batch a data thread");
   add_line(needs, "model and optimizer", peaks.resident, "weights and optimiser state");
   add_line(needs, "best weights", bytes_of(weights_of(*parts.model)), "a copy of the weights");
-  add_line(needs, "tensors of a step", with_margin(step),
+  add_line(needs,
+           "tensors of a step",
+           with_margin(step),
            fmt::format("{} in a trial step, + {} %", format_bytes(step), kMarginPercent));
-  add_line(needs, "mini-batches", 3 * (needs.block_bytes + needs.feature_bytes), "in step, waiting, being assembled");
+  add_line(needs,
+           "mini-batches",
+           3 * (needs.block_bytes + needs.feature_bytes),
+           "in step, waiting, being assembled");
   add_line(needs, "other", kOtherBytes, "file buffers, predictions");
   return needs;
 }
@@ -169,7 +207,8 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   plan.loader.queue_bytes =
       batch == 0 ? 1
                  : static_cast<std::uint64_t>(static_cast<double>(batch + waiting) *
-                                              static_cast<double>(needs.feature_bytes) / static_cast<double>(batch));
+                                              static_cast<double>(needs.feature_bytes) /
+                                              static_cast<double>(batch));
   if (waiting != 0) plan.lines.push_back({"queue", waiting, "more mini-batches waiting"});
   plan.lines.push_back({"windows", plan.loader.window_bytes, "the rest"});
   return plan;
@@ -184,23 +223,32 @@ std::string BudgetPlan::table() const {
   }
   std::string text;
   for (const BudgetLine& line : lines) {
-    text += fmt::format("  {:<{}}  {:>12}  {}\n", line.name, width, format_bytes(line.bytes), line.note);
+    text += fmt::format(
+        "  {:<{}}  {:>12}  {}\n", line.name, width, format_bytes(line.bytes), line.note);
   }
-  return text + fmt::format("  {:<{}}  {:>12}  of {}", "total", width, format_bytes(total), format_bytes(budget));
+  return text +
+         fmt::format(
+             "  {:<{}}  {:>12}  of {}", "total", width, format_bytes(total), format_bytes(budget));
 }
 
 void check_granted(std::uint64_t budget, const std::filesystem::path& root) {
   const std::uint64_t granted = memory_granted(root);
   if (granted == 0 || budget <= granted - std::min(granted, kOverheadBytes)) return;
   const CgroupMemory cgroup = read_cgroup_memory(root);
-  const std::string by = cgroup.limit == granted ? "its memory cgroup, " + cgroup.path : "physical memory";
+  const std::string by =
+      cgroup.limit == granted ? "its memory cgroup, " + cgroup.path : "physical memory";
   const std::uint64_t most = granted - std::min(granted, kOverheadBytes);
   throw Error(ErrorCode::kResource,
-              fmt::format("[memory] host = {} and {} for code and libraries are more than the {} this process may use "
+              fmt::format("[memory] host = {} and {} for code and libraries are more than the {} "
+                          "this process may use "
                           "(by {})",
-                          format_bytes(budget), format_bytes(kOverheadBytes), format_bytes(granted), by),
-              most / kMiB == 0 ? "run it where more memory is granted"
-                               : fmt::format("set [memory] host to at most \"{}MiB\"", most / kMiB));
+                          format_bytes(budget),
+                          format_bytes(kOverheadBytes),
+                          format_bytes(granted),
+                          by),
+              most / kMiB == 0
+                  ? "run it where more memory is granted"
+                  : fmt::format("set [memory] host to at most \"{}MiB\"", most / kMiB));
 }
 
 PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
@@ -210,7 +258,9 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
     try {
       PlannedRun run = attempt(options, work, choice, options.memory.host.bytes);
       if (!run.plan.fits()) continue;
-      log.info("features {}: {}", choice.features == Placement::kMemory ? "in memory" : "on disk", choice.why);
+      log.info("features {}: {}",
+               choice.features == Placement::kMemory ? "in memory" : "on disk",
+               choice.why);
       return run;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource) throw;

@@ -1,8 +1,10 @@
-// The split of `[memory] host`: what a run takes, measured before it starts, and what is left for windows.
+// The split of `[memory] host`: what a run takes, measured before it starts, and what is left for
+// windows.
 //
-// What is loaded is taken from the ledger; mini-batches and tensors from sampling a few batches and one trial step of
-// the first. Figures that vary between mini-batches are raised by a stated margin; windows get the rest. A run that
-// does not fit is refused with the table and the smallest budget that works.
+// What is loaded is taken from the ledger; mini-batches and tensors from sampling a few batches and
+// one trial step of the first. Figures that vary between mini-batches are raised by a stated
+// margin; windows get the rest. A run that does not fit is refused with the table and the smallest
+// budget that works.
 #pragma once
 
 #include "core/log.h"
@@ -55,7 +57,8 @@ struct BudgetPlan {
   std::string table() const;
 };
 
-/// Measures parts that were just built: loads nothing, leaves model and optimiser as they were. Throws Error.
+/// Measures parts that were just built: loads nothing, leaves model and optimiser as they were.
+/// Throws Error.
 BudgetNeeds measure_needs(Parts& parts, const Work& work);
 
 /// Splits the budget over the needs; `loader` is filled in only when it fits.
@@ -67,11 +70,13 @@ struct PlannedRun {
   BudgetPlan plan;
 };
 
-/// Throws kResource unless this machine and its memory cgroup (below `root`) grant budget + overhead.
+/// Throws kResource unless this machine and its memory cgroup (below `root`) grant budget +
+/// overhead.
 void check_granted(std::uint64_t budget, const std::filesystem::path& root = "/");
 
-/// Opens and builds the run under a ledger of options.memory.host, choosing where features go. Throws kResource with
-/// the table and the smallest budget that works when it does not fit. @param options must outlive the result
+/// Opens and builds the run under a ledger of options.memory.host, choosing where features go.
+/// Throws kResource with the table and the smallest budget that works when it does not fit. @param
+/// options must outlive the result
 PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log);
 
 }  // namespace sluice

@@ -24,8 +24,12 @@ constexpr const char* kOptimizer = "optimizer/";
 constexpr const char* kBest = "best/";
 
 // A double as its bits: exact, and there for infinities and NaN, which JSON has no words for.
-std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
-double number(const Json& json) { return std::bit_cast<double>(json.get<std::uint64_t>()); }
+std::uint64_t bits(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+double number(const Json& json) {
+  return std::bit_cast<double>(json.get<std::uint64_t>());
+}
 
 Json to_json(const RunState& state) {
   Json json = {{"epoch", state.epoch},
@@ -45,7 +49,8 @@ Json to_json(const RunState& state) {
   if (state.best) {
     Json metrics = Json::object();
     for (const auto& [name, value] : state.best->metrics) metrics[name] = bits(value);
-    json["best"] = {{"epoch", state.best->epoch}, {"value", bits(state.best->value)}, {"metrics", metrics}};
+    json["best"] = {
+        {"epoch", state.best->epoch}, {"value", bits(state.best->value)}, {"metrics", metrics}};
   }
   return json;
 }
@@ -69,7 +74,8 @@ RunState state_of(const Json& json) {
   if (json.contains("best")) {
     const Json& best = json.at("best");
     state.best = BestEpoch{best.at("epoch"), number(best.at("value")), {}, {}};
-    for (const auto& [name, value] : best.at("metrics").items()) state.best->metrics[name] = number(value);
+    for (const auto& [name, value] : best.at("metrics").items())
+      state.best->metrics[name] = number(value);
   }
   return state;
 }
@@ -92,24 +98,34 @@ struct Identity {
 };
 
 Identity identity_of(const Json& json) {
-  return {json.at("config"), json.at("model"), json.at("task"), json.at("fingerprint"), json.at("compute_threads")};
+  return {json.at("config"),
+          json.at("model"),
+          json.at("task"),
+          json.at("fingerprint"),
+          json.at("compute_threads")};
 }
 
-Place place(const std::filesystem::path& path) { return Place{path.string(), -1, -1, -1}; }
+Place place(const std::filesystem::path& path) {
+  return Place{path.string(), -1, -1, -1};
+}
 
-// Runs `read` over the checkpoint's state; a state without what it should have is damage that no checksum sees.
+// Runs `read` over the checkpoint's state; a state without what it should have is damage that no
+// checksum sees.
 template <class Read>
 auto parse_state(const std::filesystem::path& path, const std::string& text, Read read) {
   try {
     return read(Json::parse(text));
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kData, fmt::format("the checkpoint's state makes no sense: {}", error.what()),
-                "use another checkpoint of the run", place(path));
+    throw Error(ErrorCode::kData,
+                fmt::format("the checkpoint's state makes no sense: {}", error.what()),
+                "use another checkpoint of the run",
+                place(path));
   }
 }
 
 void add_tensors(CheckpointContent& content, const char* prefix, const NamedTensors& tensors) {
-  for (const auto& [name, tensor] : tensors) content.tensors.push_back({prefix + name, nn::as_array(tensor)});
+  for (const auto& [name, tensor] : tensors)
+    content.tensors.push_back({prefix + name, nn::as_array(tensor)});
 }
 
 NamedTensors tensors_of(const CheckpointContent& content, std::string_view prefix) {
@@ -127,65 +143,94 @@ std::string shape_text(const torch::Tensor& tensor) {
   return text.str();
 }
 
-void check_weights(const std::filesystem::path& path, const NamedTensors& own, const NamedTensors& stored) {
+void check_weights(const std::filesystem::path& path,
+                   const NamedTensors& own,
+                   const NamedTensors& stored) {
   std::string trouble;
   for (const auto& [name, tensor] : own) {
     const auto found = stored.find(name);
     if (found == stored.end()) {
       trouble = fmt::format("it has no weight '{}'", name);
-    } else if (found->second.sizes() != tensor.sizes() || found->second.scalar_type() != tensor.scalar_type()) {
-      trouble = fmt::format("weight '{}' is {} in it and {} in the model", name, shape_text(found->second),
+    } else if (found->second.sizes() != tensor.sizes() ||
+               found->second.scalar_type() != tensor.scalar_type()) {
+      trouble = fmt::format("weight '{}' is {} in it and {} in the model",
+                            name,
+                            shape_text(found->second),
                             shape_text(tensor));
     }
     if (!trouble.empty()) break;
   }
   for (const auto& [name, tensor] : stored) {
-    if (trouble.empty() && own.find(name) == own.end()) trouble = fmt::format("the model has no weight '{}'", name);
+    if (trouble.empty() && own.find(name) == own.end())
+      trouble = fmt::format("the model has no weight '{}'", name);
   }
   if (trouble.empty()) return;
-  throw Error(ErrorCode::kData, "the checkpoint is of another model: " + trouble,
-              "use the config that the checkpoint was made with", place(path));
+  throw Error(ErrorCode::kData,
+              "the checkpoint is of another model: " + trouble,
+              "use the config that the checkpoint was made with",
+              place(path));
 }
 
 // The weights are of this model, task and dataset.
-void check_identity(const std::filesystem::path& path, const Identity& identity, const Parts& parts) {
-  const auto check_type = [&](const char* what, const std::string& stored, const std::string& asked) {
-    if (stored == asked) return;
-    throw Error(ErrorCode::kUsage, fmt::format("the checkpoint is of {} '{}', the run is of '{}'", what, stored, asked),
-                "use the config that the checkpoint was made with", place(path));
-  };
+void check_identity(const std::filesystem::path& path,
+                    const Identity& identity,
+                    const Parts& parts) {
+  const auto check_type =
+      [&](const char* what, const std::string& stored, const std::string& asked) {
+        if (stored == asked) return;
+        throw Error(
+            ErrorCode::kUsage,
+            fmt::format("the checkpoint is of {} '{}', the run is of '{}'", what, stored, asked),
+            "use the config that the checkpoint was made with",
+            place(path));
+      };
   check_type("model", identity.model, parts.options.model.type);
   check_type("task", identity.task, parts.options.task.type);
   if (identity.fingerprint == parts.dataset.fingerprint()) return;
   throw Error(ErrorCode::kData,
-              fmt::format("the dataset changed under the run: {} has fingerprint {}, the checkpoint was made with {}",
-                          parts.dataset.path(), hex64(parts.dataset.fingerprint()), hex64(identity.fingerprint)),
-              "bring the dataset back as it was, or start a new run in another directory", place(path));
+              fmt::format("the dataset changed under the run: {} has fingerprint {}, the "
+                          "checkpoint was made with {}",
+                          parts.dataset.path(),
+                          hex64(parts.dataset.fingerprint()),
+                          hex64(identity.fingerprint)),
+              "bring the dataset back as it was, or start a new run in another directory",
+              place(path));
 }
 
 // Going on gives what an uninterrupted run would have given.
-void check_continuation(const std::filesystem::path& path, const Identity& identity, const Parts& parts) {
+void check_continuation(const std::filesystem::path& path,
+                        const Identity& identity,
+                        const Parts& parts) {
   const int threads = parts.options.train.compute_threads;
   if (identity.compute_threads != threads) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("the run was begun with train.compute_threads = {} and cannot go on with {}: results "
-                            "depend on it",
-                            identity.compute_threads, threads),
-                fmt::format("leave train.compute_threads out, or set it to {}", identity.compute_threads), place(path));
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format(
+            "the run was begun with train.compute_threads = {} and cannot go on with {}: results "
+            "depend on it",
+            identity.compute_threads,
+            threads),
+        fmt::format("leave train.compute_threads out, or set it to {}", identity.compute_threads),
+        place(path));
   }
   RunOptions now = parts.options;
-  const std::vector<std::string> changed = differences(identity.config, now.text(), *parts.options.registry);
+  const std::vector<std::string> changed =
+      differences(identity.config, now.text(), *parts.options.registry);
   if (changed.empty()) return;
   throw Error(ErrorCode::kUsage,
               fmt::format("a run cannot go on with other settings than it began with\n  {}",
                           fmt::join(changed, "\n  ")),
-              "leave them as they were, or start a new run in another directory", place(path));
+              "leave them as they were, or start a new run in another directory",
+              place(path));
 }
 
 }  // namespace
 
-std::uint64_t save_checkpoint(const std::filesystem::path& path, CheckpointKind kind, const Parts& parts,
-                              const std::string& config, const RunState& state) {
+std::uint64_t save_checkpoint(const std::filesystem::path& path,
+                              CheckpointKind kind,
+                              const Parts& parts,
+                              const std::string& config,
+                              const RunState& state) {
   CheckpointContent content;
   Json json = identity_json(parts, config);
   json["state"] = to_json(state);
@@ -207,7 +252,8 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   const Identity identity = parse_state(path, content.state, identity_of);
   check_identity(path, identity, parts);
   if (whole) check_continuation(path, identity, parts);
-  RunState state = parse_state(path, content.state, [](const Json& json) { return state_of(json.at("state")); });
+  RunState state =
+      parse_state(path, content.state, [](const Json& json) { return state_of(json.at("state")); });
 
   const NamedTensors own = weights_of(*parts.model);
   const NamedTensors weights = tensors_of(content, kModel);

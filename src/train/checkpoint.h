@@ -1,5 +1,5 @@
-// A run's state in a checkpoint: weights, optimiser, where it stands, what it has measured. Restoring it goes on bit
-// for bit.
+// A run's state in a checkpoint: weights, optimiser, where it stands, what it has measured.
+// Restoring it goes on bit for bit.
 #pragma once
 
 #include "train/parts.h"
@@ -48,14 +48,18 @@ enum class CheckpointKind {
   kBest   ///< the best epoch's weights alone, to evaluate and predict with
 };
 
-/// Writes the parts' weights (or the best epoch's) and the state. Returns bytes written. Throws Error.
-std::uint64_t save_checkpoint(const std::filesystem::path& path, CheckpointKind kind, const Parts& parts,
-                              const std::string& config, const RunState& state);
+/// Writes the parts' weights (or the best epoch's) and the state. Returns bytes written. Throws
+/// Error.
+std::uint64_t save_checkpoint(const std::filesystem::path& path,
+                              CheckpointKind kind,
+                              const Parts& parts,
+                              const std::string& config,
+                              const RunState& state);
 
-/// Puts weights (and for kLast the optimiser's state) into `parts` and returns the state. Throws, with the weights
-/// untouched: kUsage for another model or task, or, for kLast, other compute threads or any other key that changes what
-/// the run computes; kData when the dataset changed under the run or the checkpoint is damaged, newer, or holds weights
-/// of other shapes.
+/// Puts weights (and for kLast the optimiser's state) into `parts` and returns the state. Throws,
+/// with the weights untouched: kUsage for another model or task, or, for kLast, other compute
+/// threads or any other key that changes what the run computes; kData when the dataset changed
+/// under the run or the checkpoint is damaged, newer, or holds weights of other shapes.
 RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind kind, Parts& parts);
 
 }  // namespace sluice

@@ -22,8 +22,15 @@ using Clock = std::chrono::steady_clock;
 // The log goes into the run directory too while this lives.
 class LogFile {
  public:
-  LogFile(Logger& log, const std::filesystem::path& path)
-      : log_(log), sink_(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string())) {
+  LogFile(Logger& log, const std::filesystem::path& path) : log_(log) {
+    try {
+      sink_ = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
+    } catch (const spdlog::spdlog_ex& error) {
+      throw Error(ErrorCode::kIo,
+                  fmt::format("cannot write the log: {}", error.what()),
+                  "check the run directory",
+                  Place{path.string(), -1, -1, -1});
+    }
     sink_->set_pattern("%Y-%m-%d %H:%M:%S %l %v");
     log_.sinks().push_back(sink_);
     log_.flush_on(spdlog::level::info);
@@ -42,8 +49,11 @@ class LogFile {
 
 void say_plan(const PlannedRun& run, Logger& log) {
   const Parts& parts = *run.parts;
-  log.info("{} seeds to train on, {} to validate, {} to test; engine {}", format_count(parts.count(Part::kTrain)),
-           format_count(parts.count(Part::kValid)), format_count(parts.count(Part::kTest)), parts.data.engine());
+  log.info("{} seeds to train on, {} to validate, {} to test; engine {}",
+           format_count(parts.count(Part::kTrain)),
+           format_count(parts.count(Part::kValid)),
+           format_count(parts.count(Part::kTest)),
+           parts.data.engine());
   log.debug("memory\n{}", run.plan.table());
 }
 
@@ -56,22 +66,28 @@ Work training_work(const RunOptions& options) {
 
 // The config text that a run directory keeps: paths that hold from any working directory.
 std::string kept_config(RunOptions options) {
-  options.dataset.path = std::filesystem::absolute(options.dataset.path).lexically_normal().string();
+  options.dataset.path =
+      std::filesystem::absolute(options.dataset.path).lexically_normal().string();
   options.run.dir = std::filesystem::absolute(options.run.dir).lexically_normal().string();
   return options.text();
 }
 
-RunOptions kept_options(const std::string& directory, const std::vector<std::string>& sets,
+RunOptions kept_options(const std::string& directory,
+                        const std::vector<std::string>& sets,
                         const TrainRegistry& registry) {
   RunDirectory::check(directory, RunDirectory::Mode::kGoOn);
-  Config config = Config::load((std::filesystem::path(directory) / "config.resolved.toml").string());
+  Config config =
+      Config::load((std::filesystem::path(directory) / "config.resolved.toml").string());
   for (const std::string& assignment : sets) config.set(assignment);
   RunOptions options = resolve_options(config, registry);
   options.run.dir = directory;
   return options;
 }
 
-RunReport finish(PlannedRun& run, Trainer& trainer, RunDirectory& directory, const TrainContext& context) {
+RunReport finish(PlannedRun& run,
+                 Trainer& trainer,
+                 RunDirectory& directory,
+                 const TrainContext& context) {
   trainer.train();
   const std::uint64_t weights = weights_xxh3(weights_of(*run.parts->model));
   const Metrics tested = trainer.test();
@@ -91,27 +107,34 @@ std::filesystem::path stored_checkpoint(const std::string& directory, Checkpoint
     const bool asked = wanted == CheckpointKind::kBest || name == std::string("last.ckpt");
     if (asked && std::filesystem::exists(folder / name, problem)) return folder / name;
   }
-  throw Error(ErrorCode::kUsage, "the run has no checkpoint yet",
-              fmt::format("train it first: sluice-train resume {}", directory), Place{directory, -1, -1, -1});
+  throw Error(ErrorCode::kUsage,
+              "the run has no checkpoint yet",
+              fmt::format("train it first: sluice-train resume {}", directory),
+              Place{directory, -1, -1, -1});
 }
 
-// A run's model with its stored weights, opened within the budget. Only reads: a run that trains meanwhile replaces its
-// checkpoints whole.
+// A run's model with its stored weights, opened within the budget. Only reads: a run that trains
+// meanwhile replaces its checkpoints whole.
 struct Opened {
   RunOptions options;
   PlannedRun run;
   RunState state;
 };
 
-std::unique_ptr<Opened> open_run(const std::string& directory, const std::vector<std::string>& sets,
-                                 const EvaluateOptions& wanted, const TrainContext& context) {
-  auto opened = std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
+std::unique_ptr<Opened> open_run(const std::string& directory,
+                                 const std::vector<std::string>& sets,
+                                 const EvaluateOptions& wanted,
+                                 const TrainContext& context) {
+  auto opened =
+      std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
   const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
   opened->run = plan_run(opened->options, {Work::Kind::kEvaluate, wanted.part}, context.log);
   Parts& parts = *opened->run.parts;
   if (parts.count(wanted.part) == 0) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("the {} part of split '{}' is empty", to_string(wanted.part), parts.options.dataset.split),
+                fmt::format("the {} part of split '{}' is empty",
+                            to_string(wanted.part),
+                            parts.options.dataset.split),
                 "choose another --part");
   }
   // As a best checkpoint is read: the weights alone, and no check that training could go on.
@@ -138,7 +161,9 @@ PredictionSchema prediction_schema(const Parts& parts, const ExternalIds& ids, P
 
 }  // namespace
 
-RunReport run_training(const RunOptions& options, RunDirectory::Mode mode, const TrainContext& context) {
+RunReport run_training(const RunOptions& options,
+                       RunDirectory::Mode mode,
+                       const TrainContext& context) {
   RunDirectory::check(options.run.dir, mode);
   PlannedRun run = plan_run(options, training_work(options), context.log);
   check_trainable(*run.parts);
@@ -151,7 +176,9 @@ RunReport run_training(const RunOptions& options, RunDirectory::Mode mode, const
   return finish(run, trainer, directory, context);
 }
 
-RunReport resume_training(const std::string& path, const std::vector<std::string>& sets, const TrainContext& context) {
+RunReport resume_training(const std::string& path,
+                          const std::vector<std::string>& sets,
+                          const TrainContext& context) {
   const RunOptions options = kept_options(path, sets, context.registry);
   PlannedRun run = plan_run(options, training_work(options), context.log);
   check_trainable(*run.parts);
@@ -161,7 +188,8 @@ RunReport resume_training(const std::string& path, const std::vector<std::string
   Trainer trainer(run, directory, config, context.log, context.progress);
   if (directory.has_checkpoint(CheckpointKind::kLast)) {
     trainer.restore();
-    context.log.info("resumed in epoch {} after {} mini-batches", trainer.state().epoch + 1,
+    context.log.info("resumed in epoch {} after {} mini-batches",
+                     trainer.state().epoch + 1,
                      trainer.state().next_batch);
   } else {
     (void)directory.keep_metrics(0);
@@ -172,8 +200,10 @@ RunReport resume_training(const std::string& path, const std::vector<std::string
   return finish(run, trainer, directory, context);
 }
 
-RunReport evaluate_run(const std::string& directory, const std::vector<std::string>& sets,
-                       const EvaluateOptions& wanted, const TrainContext& context) {
+RunReport evaluate_run(const std::string& directory,
+                       const std::vector<std::string>& sets,
+                       const EvaluateOptions& wanted,
+                       const TrainContext& context) {
   const auto opened = open_run(directory, sets, wanted, context);
   const Evaluation evaluation =
       evaluate(*opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress);
@@ -187,8 +217,10 @@ RunReport evaluate_run(const std::string& directory, const std::vector<std::stri
   return report;
 }
 
-PredictReport predict_run(const std::string& directory, const std::vector<std::string>& sets,
-                          const EvaluateOptions& wanted, const std::filesystem::path& out,
+PredictReport predict_run(const std::string& directory,
+                          const std::vector<std::string>& sets,
+                          const EvaluateOptions& wanted,
+                          const std::filesystem::path& out,
                           const TrainContext& context) {
   const auto begin = Clock::now();
   PredictionFile::check_name(out);
@@ -197,9 +229,14 @@ PredictReport predict_run(const std::string& directory, const std::vector<std::s
   const ExternalIds ids = parts.dataset.ids(parts.target().name);
   const PredictionSchema schema = prediction_schema(parts, ids, wanted.part);
   const auto file = PredictionFile::create(out, ids, schema);
-  for_each_output(parts, wanted.part, opened->run.plan.loader, 0, context.progress,
+  for_each_output(parts,
+                  wanted.part,
+                  opened->run.plan.loader,
+                  0,
+                  context.progress,
                   [&](const torch::Tensor& outputs, const Batch& batch) {
-                    file->append(batch.seeds.as<std::uint64_t>(), nn::as_array(parts.task->predict(outputs)));
+                    file->append(batch.seeds.as<std::uint64_t>(),
+                                 nn::as_array(parts.task->predict(outputs)));
                   });
   file->commit();
   return {out.string(), schema.rows, std::chrono::duration<double>(Clock::now() - begin).count()};
@@ -208,7 +245,9 @@ PredictReport predict_run(const std::string& directory, const std::vector<std::s
 DryRun dry_run(const RunOptions& options, const TrainContext& context) {
   const PlannedRun run = plan_run(options, training_work(options), context.log);
   check_trainable(*run.parts);
-  return {kept_config(options), run.plan, run.parts->data.engine(),
+  return {kept_config(options),
+          run.plan,
+          run.parts->data.engine(),
           run.parts->training_loader(run.plan.loader)->num_batches()};
 }
 

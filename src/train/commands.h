@@ -1,4 +1,5 @@
-// What sluice-train does, free of the command line: run, resume, evaluate, predict, and looking without running.
+// What sluice-train does, free of the command line: run, resume, evaluate, predict, and looking
+// without running.
 #pragma once
 
 #include "core/log.h"
@@ -24,10 +25,14 @@ struct TrainContext {
 };
 
 /// Trains from the beginning. All throw Error; kInterrupted says how to go on.
-RunReport run_training(const RunOptions& options, RunDirectory::Mode mode, const TrainContext& context);
+RunReport run_training(const RunOptions& options,
+                       RunDirectory::Mode mode,
+                       const TrainContext& context);
 
-/// Goes on with a run, or begins it when it has no checkpoint yet. @param sets "train.epochs=20": keys that may change
-RunReport resume_training(const std::string& directory, const std::vector<std::string>& sets,
+/// Goes on with a run, or begins it when it has no checkpoint yet. @param sets "train.epochs=20":
+/// keys that may change
+RunReport resume_training(const std::string& directory,
+                          const std::vector<std::string>& sets,
                           const TrainContext& context);
 
 struct EvaluateOptions {
@@ -35,8 +40,10 @@ struct EvaluateOptions {
   CheckpointKind checkpoint = CheckpointKind::kBest;  ///< the last where the run has no best
 };
 
-RunReport evaluate_run(const std::string& directory, const std::vector<std::string>& sets,
-                       const EvaluateOptions& options, const TrainContext& context);
+RunReport evaluate_run(const std::string& directory,
+                       const std::vector<std::string>& sets,
+                       const EvaluateOptions& options,
+                       const TrainContext& context);
 
 struct PredictReport {
   std::string out;
@@ -45,8 +52,10 @@ struct PredictReport {
 };
 
 /// Writes a prediction for each node of the part to `out` (.csv or .npy), under the user's own ids.
-PredictReport predict_run(const std::string& directory, const std::vector<std::string>& sets,
-                          const EvaluateOptions& options, const std::filesystem::path& out,
+PredictReport predict_run(const std::string& directory,
+                          const std::vector<std::string>& sets,
+                          const EvaluateOptions& options,
+                          const std::filesystem::path& out,
                           const TrainContext& context);
 
 /// What a run would be: its resolved config and where its memory would go.

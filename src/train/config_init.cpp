@@ -22,7 +22,7 @@ std::string comment(const std::string& text) {
       out += column == 0 ? "#" : "\n#";
       column = 1;
     }
-    out += " " + text.substr(at, end - at);
+    out.append(1, ' ').append(text, at, end - at);
     column += 1 + end - at;
     at = end + 1;
   }
@@ -31,7 +31,9 @@ std::string comment(const std::string& text) {
 
 std::string notes(const Field& field) {
   std::string text = field.help_text();
-  const auto add = [&](const std::string& note) { text += (text.empty() ? "" : "; ") + note; };
+  const auto add = [&](const std::string& note) {
+    text.append(text.empty() ? "" : "; ").append(note);
+  };
   if (const auto* choice = std::get_if<std::shared_ptr<EnumRef>>(&field.target())) {
     for (const auto& value : (*choice)->values()) {
       add(value.name + (value.help.empty() ? "" : ": " + value.help));
@@ -84,8 +86,10 @@ Target target_of(const GraphSchema& schema, const std::string& path) {
     const NodeTypeSchema* node = schema.node_type(split.node_type);
     if (node != nullptr && node->labels) return {node, &split};
   }
-  throw Error(ErrorCode::kUsage, "the dataset has no split of a node type with labels: there is nothing to train on",
-              "import it with labels and [[splits]]", Place{path, -1, -1, -1});
+  throw Error(ErrorCode::kUsage,
+              "the dataset has no split of a node type with labels: there is nothing to train on",
+              "import it with labels and [[splits]]",
+              Place{path, -1, -1, -1});
 }
 
 std::uint64_t suggested_budget(const std::filesystem::path& root) {
@@ -102,7 +106,9 @@ std::string commented_toml(const Schema& schema) {
   return out;
 }
 
-std::string config_for(const std::string& path, const TrainRegistry& registry, const std::filesystem::path& root) {
+std::string config_for(const std::string& path,
+                       const TrainRegistry& registry,
+                       const std::filesystem::path& root) {
   const Dataset dataset = Dataset::open(path);
   const Target target = target_of(dataset.schema(), path);
   RunOptions options(registry);
@@ -111,7 +117,8 @@ std::string config_for(const std::string& path, const TrainRegistry& registry, c
   options.memory.host.bytes = suggested_budget(root);
   options.task.type =
       target.node->labels->kind == LabelKind::kRegression ? "regression" : "node_classification";
-  // A mini-batch of no more than the seeds there are, and about a hundred steps an epoch where there are many.
+  // A mini-batch of no more than the seeds there are, and about a hundred steps an epoch where
+  // there are many.
   std::int64_t batch = 1024;
   while (batch > 32 && static_cast<std::uint64_t>(batch) * 4 > target.split->train) batch /= 2;
   options.train.batch_size = batch;
@@ -124,9 +131,12 @@ std::string config_for(const std::string& path, const TrainRegistry& registry, c
   return fmt::format(
              "# A training config for {}: {} nodes, {} edges, {} training seeds.\n"
              "#\n#   sluice-train run THIS_FILE\n#\n"
-             "# Every key is here with its default or what fits this dataset and machine; any of them may be left out\n"
+             "# Every key is here with its default or what fits this dataset and machine; any of "
+             "them may be left out\n"
              "# but dataset.path.\n\n",
-             path, format_count(dataset.schema().total_nodes()), format_count(dataset.schema().total_edges()),
+             path,
+             format_count(dataset.schema().total_nodes()),
+             format_count(dataset.schema().total_edges()),
              format_count(target.split->train)) +
          commented_toml(schema);
 }

@@ -11,9 +11,11 @@ namespace sluice {
 /// The schema's values as TOML, each key under a comment with its help, type, unit and range.
 std::string commented_toml(const Schema& schema);
 
-/// A commented config that fits a dataset and this machine: task by the labels, budget by the memory granted (below
-/// `root`). Throws Error where the dataset cannot be opened or has no labels or split to train with.
-std::string config_for(const std::string& dataset, const TrainRegistry& registry,
+/// A commented config that fits a dataset and this machine: task by the labels, budget by the
+/// memory granted (below `root`). Throws Error where the dataset cannot be opened or has no labels
+/// or split to train with.
+std::string config_for(const std::string& dataset,
+                       const TrainRegistry& registry,
                        const std::filesystem::path& root = "/");
 
 }  // namespace sluice

@@ -24,7 +24,8 @@ namespace {
 constexpr std::uint64_t kWaveBytes = 16 * kMiB;  // read between two looks at the clock
 constexpr double kLongest = 1.0;                 // seconds a figure
 
-// A file of random bytes whose name is gone as soon as it is open: not even a kill leaves it behind.
+// A file of random bytes whose name is gone as soon as it is open: not even a kill leaves it
+// behind.
 std::shared_ptr<const File> scratch_file(const std::filesystem::path& folder, std::uint64_t bytes) {
   const std::filesystem::path path = folder / fmt::format(".sluice-doctor-{}", ::getpid());
   try {
@@ -50,10 +51,15 @@ std::shared_ptr<const File> scratch_file(const std::filesystem::path& folder, st
 
 enum class Order { kRandom, kSequential };
 
-ReadFigure measure(BlockReader& reader, FileSlot file, BufferSlot buffer, std::uint64_t file_bytes,
-                   std::uint32_t length, Order order) {
+ReadFigure measure(BlockReader& reader,
+                   FileSlot file,
+                   BufferSlot buffer,
+                   std::uint64_t file_bytes,
+                   std::uint32_t length,
+                   Order order) {
   ReadFigure figure;
-  figure.name = fmt::format("{} {}", order == Order::kRandom ? "random" : "sequential", format_bytes(length));
+  figure.name =
+      fmt::format("{} {}", order == Order::kRandom ? "random" : "sequential", format_bytes(length));
   const std::uint64_t pieces = file_bytes / length;
   const RandomKey key = RandomKey(2).with(length);
   const auto begin = std::chrono::steady_clock::now();
@@ -68,12 +74,15 @@ ReadFigure measure(BlockReader& reader, FileSlot file, BufferSlot buffer, std::u
     reader.read(reads).or_throw();
     figure.requests += reads.size();
     figure.bytes += reads.size() * length;
-    figure.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    figure.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   return figure;
 }
 
-void measure_device(DoctorReport& report, const std::filesystem::path& folder, std::uint64_t bytes) {
+void measure_device(DoctorReport& report,
+                    const std::filesystem::path& folder,
+                    std::uint64_t bytes) {
   IoEngineChoice choice = make_io_engine({}).or_throw();
   report.engine = choice.engine->name();
   report.why_engine = choice.reason;
@@ -83,9 +92,10 @@ void measure_device(DoctorReport& report, const std::filesystem::path& folder, s
   report.direct = file->direct();
   BlockReader reader(std::move(choice.engine));
   const FileSlot slot = reader.attach(file).or_throw();
-  const BufferSlot buffer =
-      reader.attach(std::make_shared<AlignedBuffer>(AlignedBuffer::make(kWaveBytes, nullptr, "doctor").or_throw()))
-          .or_throw();
+  const BufferSlot buffer = reader
+                                .attach(std::make_shared<AlignedBuffer>(
+                                    AlignedBuffer::make(kWaveBytes, nullptr, "doctor").or_throw()))
+                                .or_throw();
   const std::uint64_t size = file->size().or_throw();
   report.reads.push_back(measure(reader, slot, buffer, size, 4 * kKiB, Order::kRandom));
   report.reads.push_back(measure(reader, slot, buffer, size, 64 * kKiB, Order::kRandom));
@@ -109,7 +119,9 @@ DoctorReport examine(const std::filesystem::path& folder, std::uint64_t scratch_
 }
 
 std::string to_text(const DoctorReport& report) {
-  const auto line = [](const char* name, const std::string& value) { return fmt::format("{:<12}  {}\n", name, value); };
+  const auto line = [](const char* name, const std::string& value) {
+    return fmt::format("{:<12}  {}\n", name, value);
+  };
   std::string memory = format_bytes(report.memory_granted) + " granted";
   if (report.cgroup.limit != 0) {
     memory += fmt::format(" by memory cgroup v{} {}", report.cgroup.version, report.cgroup.path);
@@ -117,14 +129,22 @@ std::string to_text(const DoctorReport& report) {
     memory += ", no memory cgroup limit";
   }
   std::string text = line("cores", std::to_string(report.cores)) + line("memory", memory) +
-                     line("LibTorch", fmt::format("{}, {}, {} threads, MKL_CBWR {}", report.libtorch, report.isa,
-                                                  report.torch_threads, report.mkl)) +
+                     line("LibTorch",
+                          fmt::format("{}, {}, {} threads, MKL_CBWR {}",
+                                      report.libtorch,
+                                      report.isa,
+                                      report.torch_threads,
+                                      report.mkl)) +
                      line("engine", fmt::format("{} ({})", report.engine, report.why_engine));
   if (report.reads.empty()) return text;
-  text += line("folder", fmt::format("{}, reads {}", report.folder,
-                                     report.direct ? "pass the page cache by" : "go through the page cache"));
+  text += line("folder",
+               fmt::format("{}, reads {}",
+                           report.folder,
+                           report.direct ? "pass the page cache by" : "go through the page cache"));
   for (const ReadFigure& read : report.reads) {
-    text += fmt::format("  {:<18}  {:>9.1f} MB/s  {:>9} requests/s\n", read.name, read.bytes_per_second() / 1e6,
+    text += fmt::format("  {:<18}  {:>9.1f} MB/s  {:>9} requests/s\n",
+                        read.name,
+                        read.bytes_per_second() / 1e6,
                         format_count(static_cast<std::uint64_t>(read.requests_per_second())));
   }
   return text;

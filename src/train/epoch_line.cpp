@@ -24,13 +24,14 @@ std::string bound_of(const std::vector<StageTimes>& stages, double seconds, doub
 std::string to_json_line(const EpochLine& line) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const auto& [name, value] : line.metrics) metrics[name] = value;
-  const nlohmann::ordered_json json = {{"epoch", line.epoch},
-                                       {"metrics", metrics},
-                                       {"best", line.best},
-                                       {"seconds", line.seconds},
-                                       {"seeds_per_second", line.seeds_per_second},
-                                       {"bytes", {{"read", line.bytes_read}, {"useful", line.bytes_useful}}},
-                                       {"bound", line.bound}};
+  const nlohmann::ordered_json json = {
+      {"epoch", line.epoch},
+      {"metrics", metrics},
+      {"best", line.best},
+      {"seconds", line.seconds},
+      {"seeds_per_second", line.seeds_per_second},
+      {"bytes", {{"read", line.bytes_read}, {"useful", line.bytes_useful}}},
+      {"bound", line.bound}};
   return json.dump();
 }
 
@@ -38,9 +39,11 @@ std::string to_text(const EpochLine& line) {
   std::string text = fmt::format("epoch {}/{}", line.epoch, line.epochs);
   for (const auto& [name, value] : line.metrics) text += fmt::format("  {} {:.4f}", name, value);
   if (line.best) text += " (best)";
-  return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}", line.seconds,
+  return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}",
+                            line.seconds,
                             format_count(static_cast<std::uint64_t>(line.seeds_per_second)),
-                            format_bytes(line.bytes_read), line.bound);
+                            format_bytes(line.bytes_read),
+                            line.bound);
 }
 
 }  // namespace sluice

@@ -23,8 +23,9 @@ struct EpochLine {
   std::string bound;
 };
 
-/// What an epoch waited for: "compute" when the trainer seldom waited for a batch, else the stage that worked most:
-/// "disk" (reading rows) or "sample" (sampling and assembling). @param starved seconds that the trainer waited
+/// What an epoch waited for: "compute" when the trainer seldom waited for a batch, else the stage
+/// that worked most: "disk" (reading rows) or "sample" (sampling and assembling). @param starved
+/// seconds that the trainer waited
 std::string bound_of(const std::vector<StageTimes>& stages, double seconds, double starved);
 
 std::string to_json_line(const EpochLine& line);

@@ -6,9 +6,13 @@
 
 namespace sluice {
 
-LoaderStats for_each_output(Parts& parts, Part part, const LoaderMemory& memory, std::uint64_t batches_xxh3,
-                            ProgressStyle progress,
-                            const std::function<void(const torch::Tensor& outputs, const Batch& batch)>& take) {
+LoaderStats for_each_output(
+    Parts& parts,
+    Part part,
+    const LoaderMemory& memory,
+    std::uint64_t batches_xxh3,
+    ProgressStyle progress,
+    const std::function<void(const torch::Tensor& outputs, const Batch& batch)>& take) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
@@ -23,16 +27,25 @@ LoaderStats for_each_output(Parts& parts, Part part, const LoaderMemory& memory,
   return loader->stats();
 }
 
-Evaluation evaluate(Parts& parts, Part part, const LoaderMemory& memory, std::uint64_t batches_xxh3,
+Evaluation evaluate(Parts& parts,
+                    Part part,
+                    const LoaderMemory& memory,
+                    std::uint64_t batches_xxh3,
                     ProgressStyle progress) {
   const auto begin = std::chrono::steady_clock::now();
   const auto sums = parts.task->make_metrics();
   Evaluation evaluation;
-  evaluation.stats =
-      for_each_output(parts, part, memory, batches_xxh3, progress,
-                      [&](const torch::Tensor& outputs, const Batch& batch) { sums->add(outputs, batch); });
-  for (const auto& [name, value] : sums->result()) evaluation.metrics[to_string(part) + "." + name] = value;
-  evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  evaluation.stats = for_each_output(
+      parts,
+      part,
+      memory,
+      batches_xxh3,
+      progress,
+      [&](const torch::Tensor& outputs, const Batch& batch) { sums->add(outputs, batch); });
+  for (const auto& [name, value] : sums->result())
+    evaluation.metrics[to_string(part) + "." + name] = value;
+  evaluation.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return evaluation;
 }
 

@@ -1,4 +1,5 @@
-// Evaluation: a model's metrics over a part of the split, and its predictions. Weights are not touched.
+// Evaluation: a model's metrics over a part of the split, and its predictions. Weights are not
+// touched.
 #pragma once
 
 #include "core/progress.h"
@@ -19,14 +20,23 @@ struct Evaluation {
   double seconds = 0;
 };
 
-/// Runs the model over a part and sums up its metrics under the part's name. Throws kInterrupted once a signal came.
+/// Runs the model over a part and sums up its metrics under the part's name. Throws kInterrupted
+/// once a signal came.
 /// @param batches_xxh3 the chain that the delivered batches go on from
-Evaluation evaluate(Parts& parts, Part part, const LoaderMemory& memory, std::uint64_t batches_xxh3,
+Evaluation evaluate(Parts& parts,
+                    Part part,
+                    const LoaderMemory& memory,
+                    std::uint64_t batches_xxh3,
                     ProgressStyle progress);
 
-/// Runs the model over a part and hands over each mini-batch with its outputs, in order. Throws kInterrupted.
-LoaderStats for_each_output(Parts& parts, Part part, const LoaderMemory& memory, std::uint64_t batches_xxh3,
-                            ProgressStyle progress,
-                            const std::function<void(const torch::Tensor& outputs, const Batch& batch)>& take);
+/// Runs the model over a part and hands over each mini-batch with its outputs, in order. Throws
+/// kInterrupted.
+LoaderStats for_each_output(
+    Parts& parts,
+    Part part,
+    const LoaderMemory& memory,
+    std::uint64_t batches_xxh3,
+    ProgressStyle progress,
+    const std::function<void(const torch::Tensor& outputs, const Batch& batch)>& take);
 
 }  // namespace sluice

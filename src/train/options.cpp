@@ -30,7 +30,8 @@ std::map<std::string, std::string> flat_keys(const std::string& toml) {
   return keys;
 }
 
-// What a run may be resumed with: it moves bytes and time, not results. Compute threads are checked apart.
+// What a run may be resumed with: it moves bytes and time, not results. Compute threads are checked
+// apart.
 void clear_free_keys(RunOptions& options) {
   options.storage = {};
   options.memory = {};
@@ -45,7 +46,8 @@ void clear_free_keys(RunOptions& options) {
   options.train.early_stopping.patience = 0;
 }
 
-std::map<std::string, std::string> result_keys(const std::string& text, const TrainRegistry& registry) {
+std::map<std::string, std::string> result_keys(const std::string& text,
+                                               const TrainRegistry& registry) {
   RunOptions options(registry);
   Config::parse(text, "config.resolved.toml").bind_to(options);
   clear_free_keys(options);
@@ -56,9 +58,11 @@ std::map<std::string, std::string> result_keys(const std::string& text, const Tr
 
 void DatasetSection::describe(Schema& schema) {
   schema.field("path", path).help("the dataset directory, as sluice-prep made it").required();
-  schema.field("split", split).help("which of the dataset's splits gives train, valid and test seeds");
+  schema.field("split", split)
+      .help("which of the dataset's splits gives train, valid and test seeds");
   schema
-      .choice("normalize", normalize,
+      .choice("normalize",
+              normalize,
               {{"none", Normalize::kNone, "features as they are"},
                {"row_l1", Normalize::kRowL1, "each row divided by the sum of its absolute values"}})
       .help("what is done to feature rows on their way to the model");
@@ -66,53 +70,70 @@ void DatasetSection::describe(Schema& schema) {
 
 void StorageSection::describe(Schema& schema) {
   schema
-      .choice("features", features,
-              {{"auto", Keep::kAuto, "in memory when they take at most half of the budget, else on disk"},
+      .choice("features",
+              features,
+              {{"auto",
+                Keep::kAuto,
+                "in memory when they take at most half of the budget, else on disk"},
                {"memory", Keep::kMemory, "loaded whole at the start"},
                {"disk", Keep::kDisk, "rows are read as mini-batches need them"}})
       .help("where feature tables are kept; never changes results");
   schema
-      .choice("topology", topology,
+      .choice("topology",
+              topology,
               {{"auto", Keep::kAuto, "in memory"},
                {"memory", Keep::kMemory, "loaded whole at the start"},
                {"disk", Keep::kDisk, "not there yet"}})
       .help("where the graph's edges are kept");
   schema
-      .choice("io", io,
+      .choice("io",
+              io,
               {{"auto", IoChoice::kAuto, "io_uring where the system allows it, else pread"},
                {"io_uring", IoChoice::kIoUring, ""},
                {"pread", IoChoice::kPread, "a pool of reading threads"}})
       .help("how features on disk are read; never changes results");
   schema.field("window", window)
-      .help("sampled ahead, whose rows are read together; 0: as many as fit the budget. Never changes results")
+      .help(
+          "sampled ahead, whose rows are read together; 0: as many as fit the budget. Never "
+          "changes results")
       .unit("mini-batches")
       .range(0, kMany);
   schema
-      .choice("verify", verify,
-              {{"read", Verify::kRead, "every page against its checksum as it is read"},
-               {"off", Verify::kOff, "not at all: saves the checksums' memory, 1/1024 of the table"}})
+      .choice(
+          "verify",
+          verify,
+          {{"read", Verify::kRead, "every page against its checksum as it is read"},
+           {"off", Verify::kOff, "not at all: saves the checksums' memory, 1/1024 of the table"}})
       .help("whether damage to the dataset is looked for");
 }
 
 void MemorySection::describe(Schema& schema) {
   schema.field("host", host)
-      .help("budget of all buffers and tensors; the process takes up to 300 MiB more for code and libraries")
+      .help(
+          "budget of all buffers and tensors; the process takes up to 300 MiB more for code and "
+          "libraries")
       .unit("bytes")
       .at_least(1 << 20);
 }
 
 void SamplerSection::describe(Schema& schema) {
-  schema.choice("type", type, {{"neighbor", SamplerType::kNeighbor, "uniform over in-edges, without replacement"}})
+  schema
+      .choice("type",
+              type,
+              {{"neighbor", SamplerType::kNeighbor, "uniform over in-edges, without replacement"}})
       .help("how neighbours are drawn for training");
   schema.field("fanout", fanout)
-      .help("in-edges drawn a node, one number a layer, the first next to the seeds; -1: all of them")
+      .help(
+          "in-edges drawn a node, one number a layer, the first next to the seeds; -1: all of them")
       .unit("edges")
       .range(-1, kMany);
 }
 
 void EarlyStoppingSection::describe(Schema& schema) {
   schema.field("metric", metric)
-      .help("of the validation, such as \"valid.accuracy\": picks the best epoch; empty: the task's main metric");
+      .help(
+          "of the validation, such as \"valid.accuracy\": picks the best epoch; empty: the task's "
+          "main metric");
   schema.field("patience", patience)
       .help("stop after so many evaluations without a better value; 0: never stop early")
       .unit("evaluations")
@@ -120,8 +141,14 @@ void EarlyStoppingSection::describe(Schema& schema) {
 }
 
 void TrainSection::describe(Schema& schema) {
-  schema.field("epochs", epochs).help("passes over the training seeds").unit("epochs").range(0, kMany);
-  schema.field("batch_size", batch_size).help("seeds in a mini-batch").unit("seeds").range(1, 1 << 30);
+  schema.field("epochs", epochs)
+      .help("passes over the training seeds")
+      .unit("epochs")
+      .range(0, kMany);
+  schema.field("batch_size", batch_size)
+      .help("seeds in a mini-batch")
+      .unit("seeds")
+      .range(1, 1 << 30);
   schema.field("checkpoint_every", checkpoint_every)
       .help("write a checkpoint after so many epochs; 0: only at the end and on Ctrl-C")
       .unit("epochs")
@@ -138,30 +165,44 @@ void TrainSection::describe(Schema& schema) {
       .help("run the model; 0: all cores. Fixed for a run: results depend on it")
       .unit("threads")
       .range(0, 4096);
-  schema.selection("optimizer", optimizer, registry->optimizers, "turns gradients into new parameters");
+  schema.selection(
+      "optimizer", optimizer, registry->optimizers, "turns gradients into new parameters");
   schema.section("early_stopping", early_stopping, "which epoch is the best, and when to stop");
 }
 
 void EvalSection::describe(Schema& schema) {
   schema.field("fanout", fanout)
-      .help("as [sampler] fanout, for validation, test and predictions; empty: all in-edges in every layer")
+      .help(
+          "as [sampler] fanout, for validation, test and predictions; empty: all in-edges in every "
+          "layer")
       .unit("edges")
       .range(-1, kMany);
-  schema.field("batch_size", batch_size).help("seeds in a mini-batch").unit("seeds").range(1, 1 << 30);
-  schema.field("every", every).help("validate after so many epochs, and after the last").unit("epochs").range(1, kMany);
+  schema.field("batch_size", batch_size)
+      .help("seeds in a mini-batch")
+      .unit("seeds")
+      .range(1, 1 << 30);
+  schema.field("every", every)
+      .help("validate after so many epochs, and after the last")
+      .unit("epochs")
+      .range(1, kMany);
 }
 
 void RunSection::describe(Schema& schema) {
-  schema.field("dir", dir).help("the run directory: config, metrics, checkpoints, log; empty: runs/NAME of the config");
+  schema.field("dir", dir)
+      .help("the run directory: config, metrics, checkpoints, log; empty: runs/NAME of the config");
 }
 
-RunOptions::RunOptions(const TrainRegistry& known) : registry(&known) { train.registry = &known; }
+RunOptions::RunOptions(const TrainRegistry& known) : registry(&known) {
+  train.registry = &known;
+}
 
 void RunOptions::describe(Schema& schema) {
-  schema.field("seed", seed).help("of everything random: a run is a function of its config and seed");
+  schema.field("seed", seed)
+      .help("of everything random: a run is a function of its config and seed");
   schema.section("dataset", dataset, "what to learn from");
   schema.section("storage", storage, "what sits where; never changes results");
-  schema.section("memory", memory, "the budget: a promise, refused at the start when it is too small");
+  schema.section(
+      "memory", memory, "the budget: a promise, refused at the start when it is too small");
   schema.section("sampler", sampler, "which neighbours a mini-batch sees");
   schema.selection("model", model, registry->models, "what maps a mini-batch to outputs");
   schema.selection("task", task, registry->tasks, "what the outputs are for");
@@ -180,8 +221,10 @@ RunOptions resolve_options(const Config& config, const TrainRegistry& registry) 
   RunOptions options(registry);
   config.bind_to(options);
   if (options.storage.topology == Keep::kDisk) {
-    throw Error(ErrorCode::kUsage, "'storage.topology': \"disk\" is not there yet: this version keeps edges in memory",
-                "leave it out, or set topology = \"memory\"", Place{config.file(), -1, -1, -1});
+    throw Error(ErrorCode::kUsage,
+                "'storage.topology': \"disk\" is not there yet: this version keeps edges in memory",
+                "leave it out, or set topology = \"memory\"",
+                Place{config.file(), -1, -1, -1});
   }
   if (options.run.dir.empty()) {
     const std::string stem = std::filesystem::path(config.file()).stem().string();
@@ -191,7 +234,9 @@ RunOptions resolve_options(const Config& config, const TrainRegistry& registry) 
   return options;
 }
 
-std::vector<std::string> differences(const std::string& before, const std::string& now, const TrainRegistry& registry) {
+std::vector<std::string> differences(const std::string& before,
+                                     const std::string& now,
+                                     const TrainRegistry& registry) {
   auto old_keys = result_keys(before, registry);
   auto new_keys = result_keys(now, registry);
   for (const auto& [key, value] : old_keys) new_keys.try_emplace(key, "(none)");

@@ -1,7 +1,7 @@
 // The configuration of a training run: one struct a table of the TOML file, each described once.
 //
-// Filled from a config file, `--set` and the resolved config of a run directory. What the keys mean, their units and
-// ranges are in options.cpp; `sluice-train config keys` prints them.
+// Filled from a config file, `--set` and the resolved config of a run directory. What the keys
+// mean, their units and ranges are in options.cpp; `sluice-train config keys` prints them.
 #pragma once
 
 #include <sluice/loader.h>
@@ -99,12 +99,15 @@ struct RunOptions {
   std::string text();
 };
 
-/// Reads `config` into options and fills in what is left open: run.dir from the file's name, compute_threads from the
-/// machine. Throws kUsage listing every problem.
+/// Reads `config` into options and fills in what is left open: run.dir from the file's name,
+/// compute_threads from the machine. Throws kUsage listing every problem.
 RunOptions resolve_options(const Config& config, const TrainRegistry& registry);
 
-/// The keys whose values differ between two runs' options and change what the run computes; "key: a -> b" each. Where
-/// data is kept, the budget, data threads, checkpoint times, the number of epochs and patience may differ.
-std::vector<std::string> differences(const std::string& before, const std::string& now, const TrainRegistry& registry);
+/// The keys whose values differ between two runs' options and change what the run computes; "key: a
+/// -> b" each. Where data is kept, the budget, data threads, checkpoint times, the number of epochs
+/// and patience may differ.
+std::vector<std::string> differences(const std::string& before,
+                                     const std::string& now,
+                                     const TrainRegistry& registry);
 
 }  // namespace sluice

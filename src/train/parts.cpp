@@ -1,5 +1,6 @@
 #include "train/parts.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,39 +20,59 @@ Split open_split(const RunOptions& options, const Dataset& dataset, const Task& 
   const std::string& target = dataset.schema().nodes[task.target_type()].name;
   if (split.node_type == target) return split;
   throw Error(ErrorCode::kUsage,
-              fmt::format("split '{}' is of node type '{}', the task is about '{}'", options.dataset.split,
-                          split.node_type, target),
+              fmt::format("split '{}' is of node type '{}', the task is about '{}'",
+                          options.dataset.split,
+                          split.node_type,
+                          target),
               "choose another [dataset] split or [task] node_type");
 }
 
-std::shared_ptr<Model> make_model(const RunOptions& options, const Dataset& dataset, const Task& task,
+std::shared_ptr<Model> make_model(const RunOptions& options,
+                                  const Dataset& dataset,
+                                  const Task& task,
                                   ThreadArena& threads) {
-  const ModelContext context{dataset.schema(), task.target_type(), task.output_width(),
-                             RandomKey(options.seed).with("model"), &threads};
+  at::set_num_threads(options.train.compute_threads);  // before anything is computed
+  const ModelContext context{dataset.schema(),
+                             task.target_type(),
+                             task.output_width(),
+                             RandomKey(options.seed).with("model"),
+                             &threads};
   return options.registry->models.create(options.model, context);
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options, Model& model) {
   OptimizerContext context;
-  for (const auto& item : model.named_parameters()) context.parameters.emplace_back(item.key(), item.value());
+  for (const auto& item : model.named_parameters())
+    context.parameters.emplace_back(item.key(), item.value());
   return options.registry->optimizers.create(options.train.optimizer, context);
+}
+
+// Read buffers take a small share of a small budget; beyond 16 MiB they bring nothing.
+std::uint64_t staging_bytes(std::uint64_t budget) {
+  return std::clamp<std::uint64_t>(budget / 32, 256 * kKiB, 16 * kMiB);
 }
 
 GraphDataOptions placement_of(const RunOptions& options, Placement features) {
   GraphDataOptions placement;
+  placement.staging_bytes = staging_bytes(options.memory.host.bytes);
   placement.features = features;
   placement.io = options.storage.io;
   return placement;
 }
 
 // The fanout of a model's layers; a model that looks at no neighbours needs none.
-std::vector<std::int64_t> fanout_for(const Model& model, const std::string& name, const char* key,
+std::vector<std::int64_t> fanout_for(const Model& model,
+                                     const std::string& name,
+                                     const char* key,
                                      const std::vector<std::int64_t>& fanout) {
   const auto layers = static_cast<std::size_t>(model.num_layers());
-  if (layers == 0 || fanout.size() == layers) return layers == 0 ? std::vector<std::int64_t>{} : fanout;
-  throw Error(ErrorCode::kUsage,
-              fmt::format("'{}' has {} numbers, model '{}' has {} layers", key, fanout.size(), name, layers),
-              fmt::format("give {} one number a layer, the first next to the seeds", key));
+  if (layers == 0 || fanout.size() == layers)
+    return layers == 0 ? std::vector<std::int64_t>{} : fanout;
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format(
+          "'{}' has {} numbers, model '{}' has {} layers", key, fanout.size(), name, layers),
+      fmt::format("give {} one number a layer, the first next to the seeds", key));
 }
 
 LoaderOptions common_options(const RunOptions& options, const Model& model) {
@@ -82,11 +103,16 @@ std::string to_string(Part part) {
 }
 
 Parts::Parts(const RunOptions& chosen, LedgerPtr book, Placement features)
-    : options(chosen), ledger(std::move(book)), tensors(ledger),
+    : options(chosen),
+      ledger(std::move(book)),
+      tensors(ledger),
       dataset(Dataset::open(options.dataset.path, {ledger.get(), options.storage.verify})),
-      task(make_task(options, dataset)), split(open_split(options, dataset, *task)),
-      data(dataset, placement_of(options, features), task->target_type()), compute(options.train.compute_threads),
-      model(make_model(options, dataset, *task, compute)), optimizer(make_optimizer(options, *model)) {}
+      task(make_task(options, dataset)),
+      split(open_split(options, dataset, *task)),
+      data(dataset, placement_of(options, features), task->target_type()),
+      compute(options.train.compute_threads),
+      model(make_model(options, dataset, *task, compute)),
+      optimizer(make_optimizer(options, *model)) {}
 
 std::uint64_t Parts::count(Part part) const {
   return part == Part::kAll ? target().count : static_cast<std::uint64_t>(seeds(part).numel());
@@ -96,7 +122,9 @@ Array Parts::seeds(Part part) const {
   if (part == Part::kTrain) return split.train;
   if (part == Part::kValid) return split.valid;
   if (part == Part::kTest) return split.test;
-  Array all = Array::make(DType::kU64, {static_cast<std::int64_t>(target().count)}, ledger.get(), "seeds").or_throw();
+  Array all =
+      Array::make(DType::kU64, {static_cast<std::int64_t>(target().count)}, ledger.get(), "seeds")
+          .or_throw();
   const std::span<std::uint64_t> ids = all.as<std::uint64_t>();
   std::iota(ids.begin(), ids.end(), std::uint64_t{0});
   return all;
@@ -112,7 +140,9 @@ std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
 std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& memory) {
   LoaderOptions loader = common_options(options, *model);
   const std::vector<std::int64_t> whole(static_cast<std::size_t>(model->num_layers()), -1);
-  loader.fanout = fanout_for(*model, options.model.type, "eval.fanout",
+  loader.fanout = fanout_for(*model,
+                             options.model.type,
+                             "eval.fanout",
                              options.eval.fanout.empty() ? whole : options.eval.fanout);
   loader.batch_size = options.eval.batch_size;
   loader.shuffle = false;

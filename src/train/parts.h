@@ -1,5 +1,5 @@
-// Parts: what a run is made of, opened and built from its options under one ledger. Made by the budget (to measure)
-// and by the run; torn down in the opposite order. Used by one thread.
+// Parts: what a run is made of, opened and built from its options under one ledger. Made by the
+// budget (to measure) and by the run; torn down in the opposite order. Used by one thread.
 #pragma once
 
 #include "core/threads.h"
@@ -25,8 +25,9 @@ enum class Part { kTrain, kValid, kTest, kAll };
 std::string to_string(Part part);
 
 struct Parts {
-  /// Opens the dataset and builds task, model and optimiser, their first parameters drawn from the seed. Throws
-  /// Error: kUsage where options and dataset do not fit together, kData, kIo, kResource.
+  /// Opens the dataset and builds task, model and optimiser, their first parameters drawn from the
+  /// seed. Throws Error: kUsage where options and dataset do not fit together, kData, kIo,
+  /// kResource.
   /// @param options must outlive the parts
   Parts(const RunOptions& options, LedgerPtr book, Placement features);
   Parts(const Parts&) = delete;
@@ -34,7 +35,8 @@ struct Parts {
 
   /// Number of node ids in a part of the split.
   std::uint64_t count(Part part) const;
-  /// A loader over a part: with gradients in mind (kTrain, shuffled, training fanout), or for evaluation.
+  /// A loader over a part: with gradients in mind (kTrain, shuffled, training fanout), or for
+  /// evaluation.
   std::unique_ptr<Loader> training_loader(const LoaderMemory& memory);
   std::unique_ptr<Loader> evaluation_loader(Part part, const LoaderMemory& memory);
   /// The ids of a part in the order of the evaluation loader.

@@ -18,7 +18,9 @@ std::string csv_text(const std::string& text) {
 
 class CsvPredictions final : public PredictionFile {
  public:
-  CsvPredictions(const std::filesystem::path& path, const ExternalIds& ids, const PredictionSchema& schema)
+  CsvPredictions(const std::filesystem::path& path,
+                 const ExternalIds& ids,
+                 const PredictionSchema& schema)
       : file_(path), ids_(ids), columns_(schema.columns.size()) {
     std::string header = "id";
     for (const std::string& column : schema.columns) header += "," + column;
@@ -29,7 +31,8 @@ class CsvPredictions final : public PredictionFile {
     std::string text;
     for (std::size_t row = 0; row < nodes.size(); ++row) {
       text += csv_text(ids_.text(nodes[row]));
-      for (std::size_t c = 0; c < columns_; ++c) text += "," + value_text(values, row * columns_ + c);
+      for (std::size_t c = 0; c < columns_; ++c)
+        text += "," + value_text(values, row * columns_ + c);
       text += '\n';
     }
     file_.append(text);
@@ -50,9 +53,13 @@ class CsvPredictions final : public PredictionFile {
 
 class NpyPredictions final : public PredictionFile {
  public:
-  NpyPredictions(const std::filesystem::path& path, const ExternalIds& ids, const PredictionSchema& schema)
-      : file_(path), ids_(ids),
-        id_bytes_(ids.kind() == IdKind::kString ? std::max<std::uint64_t>(1, schema.id_bytes) : sizeof(std::int64_t)),
+  NpyPredictions(const std::filesystem::path& path,
+                 const ExternalIds& ids,
+                 const PredictionSchema& schema)
+      : file_(path),
+        ids_(ids),
+        id_bytes_(ids.kind() == IdKind::kString ? std::max<std::uint64_t>(1, schema.id_bytes)
+                                                : sizeof(std::int64_t)),
         row_bytes_(schema.columns.size() * size_of(schema.dtype)) {
     file_.append(header(schema));
   }
@@ -76,9 +83,10 @@ class NpyPredictions final : public PredictionFile {
     for (const std::string& column : schema.columns) {
       fields += fmt::format(", ('{}', '{}')", column, schema.dtype == DType::kI64 ? "<i8" : "<f4");
     }
-    std::string dict =
-        fmt::format("{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, schema.rows);
-    // Version 2.0 of the format, whose header may be longer than 64 KiB: magic, u32 length, text to a multiple of 64.
+    std::string dict = fmt::format(
+        "{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, schema.rows);
+    // Version 2.0 of the format, whose header may be longer than 64 KiB: magic, u32 length, text to
+    // a multiple of 64.
     constexpr std::size_t kBefore = 12;
     dict.append(63 - (kBefore + dict.size()) % 64, ' ');
     dict += '\n';
@@ -108,11 +116,14 @@ class NpyPredictions final : public PredictionFile {
 
 void PredictionFile::check_name(const std::filesystem::path& path) {
   if (path.extension() == ".csv" || path.extension() == ".npy") return;
-  throw Error(ErrorCode::kUsage, "predictions are written as .csv or .npy, and this name ends in neither",
-              "for example --out predictions.csv", Place{path.string(), -1, -1, -1});
+  throw Error(ErrorCode::kUsage,
+              "predictions are written as .csv or .npy, and this name ends in neither",
+              "for example --out predictions.csv",
+              Place{path.string(), -1, -1, -1});
 }
 
-std::unique_ptr<PredictionFile> PredictionFile::create(const std::filesystem::path& path, const ExternalIds& ids,
+std::unique_ptr<PredictionFile> PredictionFile::create(const std::filesystem::path& path,
+                                                       const ExternalIds& ids,
                                                        const PredictionSchema& schema) {
   check_name(path);
   if (path.extension() == ".csv") return std::make_unique<CsvPredictions>(path, ids, schema);

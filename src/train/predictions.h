@@ -1,7 +1,9 @@
-// PredictionFile: predictions under the user's own node ids, as CSV or as a NumPy structured array, written atomically.
+// PredictionFile: predictions under the user's own node ids, as CSV or as a NumPy structured array,
+// written atomically.
 //
-// CSV: a header, then a line a node: id,class or id,target_0,.... NumPy: one record a node with the same names; ids are
-// i64, or bytes ('S') where the user's ids are text. Throws Error. Not thread-safe.
+// CSV: a header, then a line a node: id,class or id,target_0,.... NumPy: one record a node with the
+// same names; ids are i64, or bytes ('S') where the user's ids are text. Throws Error. Not
+// thread-safe.
 #pragma once
 
 #include "storage/checkpoint/atomic_file.h"
@@ -32,8 +34,10 @@ class PredictionFile {
   virtual void append(std::span<const std::uint64_t> nodes, const Array& values) = 0;
   virtual void commit() = 0;
 
-  /// By the name's ending; kUsage for one that is neither .csv nor .npy. @param ids must outlive the file
-  static std::unique_ptr<PredictionFile> create(const std::filesystem::path& path, const ExternalIds& ids,
+  /// By the name's ending; kUsage for one that is neither .csv nor .npy. @param ids must outlive
+  /// the file
+  static std::unique_ptr<PredictionFile> create(const std::filesystem::path& path,
+                                                const ExternalIds& ids,
                                                 const PredictionSchema& schema);
   /// Throws what create would for a name it cannot write.
   static void check_name(const std::filesystem::path& path);

@@ -79,7 +79,9 @@ Json to_json(const RunReport& report) {
                      {"topology", report.topology},
                      {"plan", report.plan},
                      {"engine", report.engine}};
-  json["bytes"] = {{"read", report.bytes_read}, {"written", report.bytes_written}, {"useful", report.bytes_useful}};
+  json["bytes"] = {{"read", report.bytes_read},
+                   {"written", report.bytes_written},
+                   {"useful", report.bytes_useful}};
   json["memory"] = memory_json(report);
   json["batches_xxh3"] = hex64(report.batches_xxh3);
   json["weights_xxh3"] = hex64(report.weights_xxh3);
@@ -87,15 +89,22 @@ Json to_json(const RunReport& report) {
 }
 
 std::string to_text(const RunReport& report) {
-  std::string text = fmt::format("{} on {}, {} epochs in {:.2f} s", report.model, report.task, report.epochs,
-                                 report.seconds);
+  std::string text = fmt::format(
+      "{} on {}, {} epochs in {:.2f} s", report.model, report.task, report.epochs, report.seconds);
   if (report.best_epoch) text += fmt::format(", best at epoch {}", *report.best_epoch);
   text += '\n';
-  for (const auto& [name, value] : report.metrics) text += fmt::format("  {:<16}  {:.4f}\n", name, value);
-  text += fmt::format("  {:<16}  features in {} ({}), read {}, useful {}\n", "storage", report.features, report.engine,
-                      format_bytes(report.bytes_read), format_bytes(report.bytes_useful));
-  return text + fmt::format("  {:<16}  peak {} of {} budgeted, {} anonymous in the process\n", "memory",
-                            format_bytes(report.ledger_peak), format_bytes(report.budget),
+  for (const auto& [name, value] : report.metrics)
+    text += fmt::format("  {:<16}  {:.4f}\n", name, value);
+  text += fmt::format("  {:<16}  features in {} ({}), read {}, useful {}\n",
+                      "storage",
+                      report.features,
+                      report.engine,
+                      format_bytes(report.bytes_read),
+                      format_bytes(report.bytes_useful));
+  return text + fmt::format("  {:<16}  peak {} of {} budgeted, {} anonymous in the process\n",
+                            "memory",
+                            format_bytes(report.ledger_peak),
+                            format_bytes(report.budget),
                             format_bytes(report.peak_anonymous));
 }
 

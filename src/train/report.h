@@ -1,4 +1,5 @@
-// RunReport: what `run`, `resume` and `evaluate` measured; printed as text or as the JSON object that `--json` promises.
+// RunReport: what `run`, `resume` and `evaluate` measured; printed as text or as the JSON object
+// that `--json` promises.
 #pragma once
 
 #include "core/peak_memory.h"
@@ -40,7 +41,8 @@ struct RunReport {
   std::uint64_t weights_xxh3 = 0;
 };
 
-/// Fills in what the parts, the plan and the process know: names, storage, memory, the weights' hash.
+/// Fills in what the parts, the plan and the process know: names, storage, memory, the weights'
+/// hash.
 RunReport begin_report(const PlannedRun& run, PeakMemory& peak);
 /// Fills in what the state counted.
 void add_state(RunReport& report, const RunState& state);

@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxMetricsBytes = kGiB;
 
-Place place(const fs::path& path) { return Place{path.string(), -1, -1, -1}; }
+Place place(const fs::path& path) {
+  return Place{path.string(), -1, -1, -1};
+}
 
 bool holds_run(const fs::path& path) {
   std::error_code problem;
@@ -60,15 +62,19 @@ class AppendFile {
 
 void RunDirectory::check(const fs::path& path, Mode mode) {
   if (mode == Mode::kNew && holds_run(path)) {
-    throw Error(ErrorCode::kUsage, "the run directory already holds a run",
-                fmt::format("go on with it: sluice-train resume {}; start over: --overwrite; or choose another place: "
+    throw Error(ErrorCode::kUsage,
+                "the run directory already holds a run",
+                fmt::format("go on with it: sluice-train resume {}; start over: --overwrite; or "
+                            "choose another place: "
                             "--set run.dir=DIR",
                             path.string()),
                 place(path));
   }
   if (mode == Mode::kGoOn && !holds_run(path)) {
-    throw Error(ErrorCode::kUsage, "this is no run directory (it has no config.resolved.toml)",
-                "name the directory that `sluice-train run` wrote", place(path));
+    throw Error(ErrorCode::kUsage,
+                "this is no run directory (it has no config.resolved.toml)",
+                "name the directory that `sluice-train run` wrote",
+                place(path));
   }
 }
 
@@ -77,8 +83,10 @@ RunDirectory::RunDirectory(fs::path path, Mode mode) : path_(std::move(path)) {
   if (mode != Mode::kGoOn) create_folder(path_);
   lock_ = DirectoryLock::try_lock(path_);
   if (!lock_) {
-    throw Error(ErrorCode::kUsage, "another sluice-train works in this run directory",
-                "wait for it to end, or choose another place: --set run.dir=DIR", place(path_));
+    throw Error(ErrorCode::kUsage,
+                "another sluice-train works in this run directory",
+                "wait for it to end, or choose another place: --set run.dir=DIR",
+                place(path_));
   }
   check(path_, mode);  // somebody may have been quicker
   if (mode == Mode::kReplace) remove_old_run();
@@ -87,7 +95,8 @@ RunDirectory::RunDirectory(fs::path path, Mode mode) : path_(std::move(path)) {
 
 void RunDirectory::remove_old_run() {
   // The config goes last: as long as it is there, this is a run directory.
-  for (const char* name : {"report.json", "metrics.jsonl", "log.txt", "checkpoints", "config.resolved.toml"}) {
+  for (const char* name :
+       {"report.json", "metrics.jsonl", "log.txt", "checkpoints", "config.resolved.toml"}) {
     std::error_code problem;
     fs::remove_all(path_ / name, problem);
     if (problem) throw system_error(problem.value(), "cannot remove", path_ / name);
@@ -103,11 +112,17 @@ bool RunDirectory::has_checkpoint(CheckpointKind kind) const {
   return fs::exists(checkpoint_path(kind), problem);
 }
 
-void RunDirectory::write_config(std::string_view text) { write_text_file(config_path(), text); }
+void RunDirectory::write_config(std::string_view text) {
+  write_text_file(config_path(), text);
+}
 
-void RunDirectory::write_report(std::string_view json) { write_text_file(path_ / "report.json", json); }
+void RunDirectory::write_report(std::string_view json) {
+  write_text_file(path_ / "report.json", json);
+}
 
-void RunDirectory::append_metrics(const std::string& line) { AppendFile(metrics_path()).append(line + "\n"); }
+void RunDirectory::append_metrics(const std::string& line) {
+  AppendFile(metrics_path()).append(line + "\n");
+}
 
 std::uint64_t RunDirectory::keep_metrics(std::uint64_t lines) {
   std::error_code problem;

@@ -1,4 +1,5 @@
-// RunDirectory: everything a run leaves behind, in one folder that is locked while a program works on it.
+// RunDirectory: everything a run leaves behind, in one folder that is locked while a program works
+// on it.
 //
 //   config.resolved.toml   the config with every key, as the run uses it
 //   metrics.jsonl          one line an epoch

@@ -18,7 +18,8 @@ std::string best_metric(const Parts& parts) {
   const EarlyStoppingSection& chosen = parts.options.train.early_stopping;
   if (chosen.metric.empty()) return "valid." + parts.task->main_metric();
   std::vector<std::string> known;
-  for (const auto& [name, value] : parts.task->make_metrics()->result()) known.push_back("valid." + name);
+  for (const auto& [name, value] : parts.task->make_metrics()->result())
+    known.push_back("valid." + name);
   for (const std::string& name : known) {
     if (name == chosen.metric) return name;
   }
@@ -34,31 +35,46 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 void check_trainable(const Parts& parts) {
   const RunOptions& options = parts.options;
   if (parts.count(Part::kTrain) == 0) {
-    throw Error(ErrorCode::kUsage, fmt::format("split '{}' has no training seeds", options.dataset.split),
-                "choose another [dataset] split", Place{options.dataset.path, -1, -1, -1});
+    throw Error(ErrorCode::kUsage,
+                fmt::format("split '{}' has no training seeds", options.dataset.split),
+                "choose another [dataset] split",
+                Place{options.dataset.path, -1, -1, -1});
   }
   const EarlyStoppingSection& stopping = options.train.early_stopping;
   (void)best_metric(parts);
   if (parts.count(Part::kValid) == 0 && (stopping.patience > 0 || !stopping.metric.empty())) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("early stopping needs validation seeds, and split '{}' has none", options.dataset.split),
+                fmt::format("early stopping needs validation seeds, and split '{}' has none",
+                            options.dataset.split),
                 "leave out train.early_stopping, or choose another [dataset] split",
                 Place{options.dataset.path, -1, -1, -1});
   }
 }
 
-Trainer::Trainer(PlannedRun& run, RunDirectory& directory, std::string config, Logger& log, ProgressStyle progress)
-    : parts_(*run.parts), plan_(run.plan), directory_(directory), config_(std::move(config)), log_(log),
-      progress_(progress), metric_(best_metric(parts_)) {
+Trainer::Trainer(PlannedRun& run,
+                 RunDirectory& directory,
+                 std::string config,
+                 Logger& log,
+                 ProgressStyle progress)
+    : parts_(*run.parts),
+      plan_(run.plan),
+      directory_(directory),
+      config_(std::move(config)),
+      log_(log),
+      progress_(progress),
+      metric_(best_metric(parts_)) {
   better_ = parts_.task->direction(metric_.substr(metric_.find('.') + 1));
   loader_ = parts_.training_loader(plan_.loader);
 }
 
 void Trainer::restore() {
-  state_ = restore_checkpoint(directory_.checkpoint_path(CheckpointKind::kLast), CheckpointKind::kLast, parts_);
+  state_ = restore_checkpoint(
+      directory_.checkpoint_path(CheckpointKind::kLast), CheckpointKind::kLast, parts_);
   const std::uint64_t lines = directory_.keep_metrics(state_.metrics_lines);
   if (lines < state_.metrics_lines) {
-    log_.warn("metrics.jsonl has {} lines, {} were written before the checkpoint", lines, state_.metrics_lines);
+    log_.warn("metrics.jsonl has {} lines, {} were written before the checkpoint",
+              lines,
+              state_.metrics_lines);
   }
   saved_ = true;
 }
@@ -75,7 +91,8 @@ void Trainer::train() {
   if (!saved_) checkpoint();
   const auto epochs = static_cast<std::uint64_t>(parts_.options.train.epochs);
   if (state_.epoch < epochs) {
-    log_.info("stopped early: {} has not been better for {} validations", metric_, state_.without_better);
+    log_.info(
+        "stopped early: {} has not been better for {} validations", metric_, state_.without_better);
   }
 }
 
@@ -84,7 +101,7 @@ void Trainer::run_epoch() {
   Metrics valid;
   if (validation_due()) {
     try {
-      valid = validate();
+      valid = evaluate_part(Part::kValid);
     } catch (const Error& error) {
       // The epoch's steps are done and kept; its validation is done again on resume.
       if (error.code() == ErrorCode::kInterrupted) stop_if_interrupted();
@@ -103,8 +120,10 @@ Trainer::EpochFigures Trainer::train_epoch() {
   const RunState before = state_;
   const auto begin = Clock::now();
   const auto batches = loader_->num_batches();
-  Progress bar(progress_, fmt::format("epoch {}/{}", state_.epoch + 1, parts_.options.train.epochs),
-               parts_.count(Part::kTrain), "seeds");
+  Progress bar(progress_,
+               fmt::format("epoch {}/{}", state_.epoch + 1, parts_.options.train.epochs),
+               parts_.count(Part::kTrain),
+               "seeds");
   bar.add(state_.loss_seeds);
   loader_->start({state_.epoch, state_.next_batch, state_.batches_xxh3});
   for (;;) {
@@ -147,11 +166,13 @@ double Trainer::step(const Batch& batch) {
 bool Trainer::validation_due() const {
   const std::uint64_t done = state_.epoch + 1;
   const bool last = done == static_cast<std::uint64_t>(parts_.options.train.epochs);
-  return parts_.count(Part::kValid) > 0 && (last || done % static_cast<std::uint64_t>(parts_.options.eval.every) == 0);
+  return parts_.count(Part::kValid) > 0 &&
+         (last || done % static_cast<std::uint64_t>(parts_.options.eval.every) == 0);
 }
 
-Metrics Trainer::validate() {
-  const Evaluation evaluation = evaluate(parts_, Part::kValid, plan_.loader, state_.batches_xxh3, progress_);
+Metrics Trainer::evaluate_part(Part part) {
+  const Evaluation evaluation =
+      evaluate(parts_, part, plan_.loader, state_.batches_xxh3, progress_);
   state_.batches_xxh3 = evaluation.stats.batches_xxh3;
   state_.bytes_read += evaluation.stats.bytes_read;
   state_.bytes_useful += evaluation.stats.bytes_useful;
@@ -162,8 +183,9 @@ Metrics Trainer::validate() {
 // Whether it is the best so far, which is kept.
 bool Trainer::note_validation(const Metrics& metrics) {
   const double value = metrics.at(metric_);
-  const bool better = !std::isnan(value) && (!state_.best || (better_ == Better::kHigher ? value > state_.best->value
-                                                                                         : value < state_.best->value));
+  const bool better = !std::isnan(value) &&
+                      (!state_.best || (better_ == Better::kHigher ? value > state_.best->value
+                                                                   : value < state_.best->value));
   if (!better) {
     ++state_.without_better;
     return false;
@@ -181,14 +203,16 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.metrics["train.loss"] = state_.loss_sum / static_cast<double>(state_.loss_seeds);
   line.best = best;
   line.seconds = state_.epoch_seconds;
-  line.seeds_per_second = figures.seconds > 0 ? static_cast<double>(figures.seeds) / figures.seconds : 0;
+  line.seeds_per_second =
+      figures.seconds > 0 ? static_cast<double>(figures.seeds) / figures.seconds : 0;
   line.bytes_read = figures.loader.bytes_read;
   line.bytes_useful = figures.loader.bytes_useful;
   line.bound = bound_of(figures.loader.stages, figures.seconds, figures.starved);
   directory_.append_metrics(to_json_line(line));
   log_.info("{}", to_text(line));
   if (!std::isfinite(line.metrics["train.loss"])) {
-    log_.warn("the loss is not finite: lower the learning rate, or look for bad values in the features");
+    log_.warn(
+        "the loss is not finite: lower the learning rate, or look for bad values in the features");
   }
 
   state_.last_loss = line.metrics["train.loss"];
@@ -205,7 +229,8 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
 
 void Trainer::checkpoint() {
   const auto save = [&](CheckpointKind kind) {
-    state_.bytes_written += save_checkpoint(directory_.checkpoint_path(kind), kind, parts_, config_, state_);
+    state_.bytes_written +=
+        save_checkpoint(directory_.checkpoint_path(kind), kind, parts_, config_, state_);
   };
   if (state_.best && state_.best->epoch != best_written_) {
     save(CheckpointKind::kBest);
@@ -220,21 +245,30 @@ void Trainer::stop_if_interrupted() {
   if (!interrupted()) return;
   loader_->stop();
   if (!saved_) checkpoint();
-  throw Error(ErrorCode::kInterrupted,
-              fmt::format("interrupted in epoch {} after {} of {} mini-batches; a checkpoint is written", state_.epoch + 1,
-                          state_.next_batch, loader_->num_batches()),
-              fmt::format("go on with: sluice-train resume {}", directory_.path().string()));
+  throw Error(
+      ErrorCode::kInterrupted,
+      fmt::format("interrupted in epoch {} after {} of {} mini-batches; a checkpoint is written",
+                  state_.epoch + 1,
+                  state_.next_batch,
+                  loader_->num_batches()),
+      resume_hint());
+}
+
+std::string Trainer::resume_hint() const {
+  return fmt::format("go on with: sluice-train resume {}", directory_.path().string());
 }
 
 Metrics Trainer::test() {
   if (state_.best) copy_into(weights_of(*parts_.model), state_.best->weights);
   if (parts_.count(Part::kTest) == 0) return {};
-  const Evaluation evaluation = evaluate(parts_, Part::kTest, plan_.loader, state_.batches_xxh3, progress_);
-  state_.batches_xxh3 = evaluation.stats.batches_xxh3;
-  state_.bytes_read += evaluation.stats.bytes_read;
-  state_.bytes_useful += evaluation.stats.bytes_useful;
-  state_.seconds += evaluation.seconds;
-  return evaluation.metrics;
+  try {
+    return evaluate_part(Part::kTest);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInterrupted) throw;
+    throw Error(ErrorCode::kInterrupted,
+                "interrupted while testing; training is done and its checkpoint written",
+                resume_hint());
+  }
 }
 
 }  // namespace sluice

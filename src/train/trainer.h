@@ -1,7 +1,7 @@
 // Trainer: epochs over a loader, validation, early stopping, checkpoints.
 //
-// A run is a function of (dataset, config, seed): where it was interrupted and resumed, and where its data is kept,
-// does not show in its weights, batches or metrics. Used by one thread.
+// A run is a function of (dataset, config, seed): where it was interrupted and resumed, and where
+// its data is kept, does not show in its weights, batches or metrics. Used by one thread.
 #pragma once
 
 #include "core/log.h"
@@ -19,23 +19,29 @@
 
 namespace sluice {
 
-/// Throws kUsage where there is nothing to train on, or nothing to validate on although the options ask for it.
+/// Throws kUsage where there is nothing to train on, or nothing to validate on although the options
+/// ask for it.
 void check_trainable(const Parts& parts);
 
 class Trainer {
  public:
-  /// All are borrowed and must outlive the trainer. @param config the resolved config's text, for checkpoints
-  Trainer(PlannedRun& run, RunDirectory& directory, std::string config, Logger& log, ProgressStyle progress);
+  /// All are borrowed and must outlive the trainer. @param config the resolved config's text, for
+  /// checkpoints
+  Trainer(PlannedRun& run,
+          RunDirectory& directory,
+          std::string config,
+          Logger& log,
+          ProgressStyle progress);
 
   /// Goes on from the directory's last checkpoint; metrics written after it are taken back.
   void restore();
 
-  /// Trains until the last epoch or early stopping, and leaves a last checkpoint. Throws kInterrupted, with a
-  /// checkpoint written, once a signal came.
+  /// Trains until the last epoch or early stopping, and leaves a last checkpoint. Throws
+  /// kInterrupted, with a checkpoint written, once a signal came.
   void train();
 
-  /// Metrics of the test part with the best epoch's weights (the last ones where nothing was validated), which the
-  /// model then holds. Empty when there is no test part.
+  /// Metrics of the test part with the best epoch's weights (the last ones where nothing was
+  /// validated), which the model then holds. Empty when there is no test part.
   Metrics test();
 
   const RunState& state() const { return state_; }
@@ -56,11 +62,12 @@ class Trainer {
   EpochFigures train_epoch();
   double step(const Batch& batch);
   bool validation_due() const;
-  Metrics validate();
+  Metrics evaluate_part(Part part);
   bool note_validation(const Metrics& metrics);
   void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);
   void checkpoint();
   void stop_if_interrupted();
+  std::string resume_hint() const;
 
   Parts& parts_;
   const BudgetPlan& plan_;

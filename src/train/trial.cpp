@@ -28,15 +28,18 @@ void evaluation_step(Parts& parts, const Batch& batch) {
   parts.task->make_metrics()->add(parts.model->forward(batch), batch);
 }
 
-std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) { return peak > base ? peak - base : 0; }
+std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) {
+  return peak > base ? peak - base : 0;
+}
 
 }  // namespace
 
 TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation) {
   TrialPeaks peaks;
   peaks.resident = tensors_of(parts).bytes;
-  // A ledger keeps the peak of all times. Evaluation goes first: it keeps nothing for a backward pass, so that the peak
-  // of training shows above it; where it does not, the evaluation's is the one that counts.
+  // A ledger keeps the peak of all times. Evaluation goes first: it keeps nothing for a backward
+  // pass, so that the peak of training shows above it; where it does not, the evaluation's is the
+  // one that counts.
   if (evaluation != nullptr) {
     evaluation_step(parts, *evaluation);
     peaks.evaluation = beyond(tensors_of(parts).peak, peaks.resident);

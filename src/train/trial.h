@@ -15,8 +15,8 @@ struct TrialPeaks {
   std::uint64_t evaluation = 0;  ///< most that an evaluation step held beside them
 };
 
-/// Measures steps on the given batches (either may be null) by what the ledger charged as "tensors". Parameters,
-/// buffers, gradients and optimiser state are afterwards what they were.
+/// Measures steps on the given batches (either may be null) by what the ledger charged as
+/// "tensors". Parameters, buffers, gradients and optimiser state are afterwards what they were.
 TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation);
 
 }  // namespace sluice

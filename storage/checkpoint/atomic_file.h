@@ -1,6 +1,7 @@
-// AtomicFile: a file that appears whole or not at all. Written as a hidden sibling of its target, fsynced and renamed
-// into place by commit(); a kill at any instant leaves the old file or the new one. The sibling's name is fixed, so
-// that what a killed run left is overwritten by the next: one writer of a target at a time.
+// AtomicFile: a file that appears whole or not at all. Written as a hidden sibling of its target,
+// fsynced and renamed into place by commit(); a kill at any instant leaves the old file or the new
+// one. The sibling's name is fixed, so that what a killed run left is overwritten by the next: one
+// writer of a target at a time.
 //
 // Throws Error: kResource when the disk is full (naming the path), kIo otherwise. Not thread-safe.
 #pragma once

@@ -44,15 +44,17 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-Error damaged(const std::filesystem::path& path, const std::string& what, std::int64_t offset = -1) {
+Error damaged(const std::filesystem::path& path,
+              const std::string& what,
+              std::int64_t offset = -1) {
   return Error(ErrorCode::kData,
                "the checkpoint is damaged: " + what,
                "use another checkpoint of the run, or start the run again",
                Place{path.string(), -1, -1, offset});
 }
 
-// Offsets depend on the header's length and the header on the offsets: they are counted from the first tensor's place,
-// which is where the aligned header ends.
+// Offsets depend on the header's length and the header on the offsets: they are counted from the
+// first tensor's place, which is where the aligned header ends.
 Json directory_of(const CheckpointContent& content) {
   Json tensors = Json::array();
   std::uint64_t offset = 0;
@@ -106,7 +108,8 @@ std::optional<DirectoryEntry> parse_entry(const Json& json, std::uint64_t data_b
   for (const std::int64_t extent : entry.shape) {
     if (extent < 0) return std::nullopt;
     const auto size = static_cast<std::uint64_t>(extent);
-    if (size != 0 && entry.bytes > std::numeric_limits<std::int64_t>::max() / size) return std::nullopt;
+    if (size != 0 && entry.bytes > std::numeric_limits<std::int64_t>::max() / size)
+      return std::nullopt;
     entry.bytes *= size;
   }
   const bool inside = entry.offset % kAlignment == 0 && entry.offset <= data_bytes &&
@@ -137,26 +140,34 @@ class Reader {
     const std::uint64_t there = std::min<std::uint64_t>(size, sizeof(Prefix));
     file_.read_at(0, raw.first(there)).or_throw();
     if (there < sizeof(kMagic) || prefix_.magic != kMagic) {
-      throw Error(ErrorCode::kData, "not a checkpoint", "name a .ckpt file of a run directory",
+      throw Error(ErrorCode::kData,
+                  "not a checkpoint",
+                  "name a .ckpt file of a run directory",
                   Place{path_.string(), -1, -1, -1});
     }
-    if (there < sizeof(Prefix)) throw damaged(path_, "it is truncated", static_cast<std::int64_t>(size));
+    if (there < sizeof(Prefix))
+      throw damaged(path_, "it is truncated", static_cast<std::int64_t>(size));
     if (prefix_.prefix_xxh3 != checksum_of(prefix_)) {
       throw damaged(path_, "its first 64 bytes do not match their checksum", 0);
     }
     if (prefix_.version > kCheckpointVersion) {
       throw Error(ErrorCode::kData,
-                  fmt::format("the checkpoint is of version {}; this program reads up to {}", prefix_.version,
+                  fmt::format("the checkpoint is of version {}; this program reads up to {}",
+                              prefix_.version,
                               kCheckpointVersion),
-                  "use a newer sluice-train", Place{path_.string(), -1, -1, -1});
+                  "use a newer sluice-train",
+                  Place{path_.string(), -1, -1, -1});
     }
     if (size < prefix_.file_bytes) {
-      throw damaged(path_, fmt::format("it is truncated: {} of {} bytes are there", size, prefix_.file_bytes),
-                    static_cast<std::int64_t>(size));
+      throw damaged(
+          path_,
+          fmt::format("it is truncated: {} of {} bytes are there", size, prefix_.file_bytes),
+          static_cast<std::int64_t>(size));
     }
     if (size > prefix_.file_bytes) throw damaged(path_, "it has bytes after its end");
     data_start_ = aligned(sizeof(Prefix) + prefix_.header_bytes);
-    if (prefix_.header_bytes > size || data_start_ > size) throw damaged(path_, "its header is longer than the file");
+    if (prefix_.header_bytes > size || data_start_ > size)
+      throw damaged(path_, "its header is longer than the file");
   }
 
   Json read_header() {
@@ -166,8 +177,8 @@ class Reader {
       throw damaged(path_, "its header does not match its checksum", sizeof(Prefix));
     }
     Json header = Json::parse(text, nullptr, false);
-    const bool sane = header.is_object() && header.contains("state") && header.contains("tensors") &&
-                      header.at("tensors").is_array();
+    const bool sane = header.is_object() && header.contains("state") &&
+                      header.contains("tensors") && header.at("tensors").is_array();
     if (!sane) throw damaged(path_, "its header makes no sense", sizeof(Prefix));
     return header;
   }
@@ -186,13 +197,15 @@ class Reader {
     }
     skip_to(at, prefix_.file_bytes);
     if (hasher_.digest() != prefix_.data_xxh3) {
-      throw damaged(path_, "its tensors do not match their checksum", static_cast<std::int64_t>(data_start_));
+      throw damaged(
+          path_, "its tensors do not match their checksum", static_cast<std::int64_t>(data_start_));
     }
   }
 
   DirectoryEntry entry_of(const Json& json) const {
     try {
-      if (auto entry = parse_entry(json, prefix_.file_bytes - data_start_)) return *std::move(entry);
+      if (auto entry = parse_entry(json, prefix_.file_bytes - data_start_))
+        return *std::move(entry);
     } catch (const Json::exception&) {  // told below
     }
     throw damaged(path_, "its tensor directory makes no sense", sizeof(Prefix));
@@ -201,7 +214,8 @@ class Reader {
   // The bytes between tensors count for the checksum too.
   void skip_to(std::uint64_t from, std::uint64_t to) {
     std::array<std::byte, kAlignment> gap{};
-    if (to < from || to - from > gap.size()) throw damaged(path_, "its tensors are not where they should be");
+    if (to < from || to - from > gap.size())
+      throw damaged(path_, "its tensors are not where they should be");
     const std::span<std::byte> bytes = std::span(gap).first(to - from);
     file_.read_at(from, bytes).or_throw();
     hasher_.update(bytes);
@@ -217,7 +231,8 @@ class Reader {
 
 }  // namespace
 
-std::uint64_t write_checkpoint(const std::filesystem::path& path, const CheckpointContent& content) {
+std::uint64_t write_checkpoint(const std::filesystem::path& path,
+                               const CheckpointContent& content) {
   const Json header = {{"state", Json::parse(content.state)}, {"tensors", directory_of(content)}};
   const std::string text = header.dump();
   Prefix prefix;

@@ -1,5 +1,5 @@
-// DirectoryLock: an exclusive flock on a directory itself, held while the object lives, freed by the kernel however
-// its owner ends. Move-only.
+// DirectoryLock: an exclusive flock on a directory itself, held while the object lives, freed by
+// the kernel however its owner ends. Move-only.
 #pragma once
 
 #include <filesystem>

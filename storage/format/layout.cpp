@@ -46,7 +46,8 @@ std::string name_problem(const std::string& name) {
   if (name.size() > 100) return "is longer than 100 characters";
   if (name.front() == '.') return "begins with '.'";
   if (name.find("..") != std::string::npos) return "contains '..'";
-  if (name.front() == '_' || name.back() == '_') return "begins or ends with '_', which would blur a relation's key";
+  if (name.front() == '_' || name.back() == '_')
+    return "begins or ends with '_', which would blur a relation's key";
   if (name.find("__") != std::string::npos)
     return "contains '__', which separates the parts of a relation's key";
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {

@@ -51,7 +51,8 @@ std::string relation_path(const RelationSchema& relation, const std::string& fil
 std::string split_path(const std::string& split, const std::string& part);
 std::string sum_path(const std::string& file);
 
-/// A name that is safe as a folder and unambiguous in a relation's key: letters, digits, '_', '-', '.', but neither
+/// A name that is safe as a folder and unambiguous in a relation's key: letters, digits, '_', '-',
+/// '.', but neither
 /// "__" nor "..", no '_' at either end and no leading '.'. Returns what is wrong, or an empty text.
 std::string name_problem(const std::string& name);
 

@@ -117,7 +117,8 @@ std::vector<FeatureSchema> read_features(const Json& object) {
     table.dtype = *dtype;
     table.rows = get<std::uint64_t>(entry, "rows");
     table.dim = get<std::uint32_t>(entry, "dim");
-    if (table.dim > kMaxFeatureDim) throw Malformed{fmt::format("'dim' is larger than {}", kMaxFeatureDim)};
+    if (table.dim > kMaxFeatureDim)
+      throw Malformed{fmt::format("'dim' is larger than {}", kMaxFeatureDim)};
     if (get<std::uint32_t>(entry, "rows_per_page") != Manifest::layout_of(table).rows_per_page) {
       throw Malformed{"'rows_per_page' does not follow from dtype and dim"};
     }
@@ -144,7 +145,8 @@ GraphSchema read_schema(const Json& object) {
     node.features = read_features(entry);
     node.labels = read_labels(entry);
     node.has_times = get<bool>(entry, "times");
-    if (schema.node_type(node.name) != nullptr) throw Malformed{fmt::format("node type '{}' stands twice", node.name)};
+    if (schema.node_type(node.name) != nullptr)
+      throw Malformed{fmt::format("node type '{}' stands twice", node.name)};
     schema.nodes.push_back(std::move(node));
   }
   for (const Json& entry : get<Json>(object, "edges")) {
@@ -162,7 +164,8 @@ GraphSchema read_schema(const Json& object) {
       if (schema.node_type(end) == nullptr)
         throw Malformed{fmt::format("an edge names the unknown node type '{}'", end)};
     }
-    if (schema.relation(relation.key()) != nullptr) throw Malformed{fmt::format("relation '{}' stands twice", relation.key())};
+    if (schema.relation(relation.key()) != nullptr)
+      throw Malformed{fmt::format("relation '{}' stands twice", relation.key())};
     schema.relations.push_back(std::move(relation));
   }
   for (const Json& entry : get<Json>(object, "splits")) {
@@ -235,7 +238,8 @@ Result<Manifest> Manifest::from_text(const std::string& text, const std::string&
       throw Malformed{"'format' is not sluice-dataset"};
     Manifest manifest;
     manifest.version = get<int>(json, "version");
-    if (manifest.version < 1) throw Malformed{fmt::format("there is no format version {}", manifest.version)};
+    if (manifest.version < 1)
+      throw Malformed{fmt::format("there is no format version {}", manifest.version)};
     if (manifest.version > kFormatVersion) {
       return Error(ErrorCode::kData,
                    fmt::format("the dataset has format version {}; this build reads up to {}",

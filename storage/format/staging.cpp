@@ -62,8 +62,8 @@ StagingDirectory::StagingDirectory(const fs::path& target, Overwrite overwrite)
   create();
 }
 
-// The lock is on the directory itself, so that there is no file to forget. Another run's sweep may take a directory
-// between its making and its locking: then another name is tried.
+// The lock is on the directory itself, so that there is no file to forget. Another run's sweep may
+// take a directory between its making and its locking: then another name is tried.
 void StagingDirectory::create() {
   constexpr int kAttempts = 16;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -116,7 +116,8 @@ void StagingDirectory::commit() {
   const bool replace = overwrite_ == Overwrite::kReplace && fs::exists(target_);
   const unsigned flags = replace ? RENAME_EXCHANGE : RENAME_NOREPLACE;
   int status = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), flags);
-  // Some network file systems know no flags. A plain rename never replaces a directory that has something in it.
+  // Some network file systems know no flags. A plain rename never replaces a directory that has
+  // something in it.
   if (status != 0 && errno == EINVAL && !replace) status = ::rename(path_.c_str(), target_.c_str());
   if (status != 0) {
     const int reason = errno;

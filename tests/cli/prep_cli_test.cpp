@@ -11,10 +11,10 @@
 #include <fstream>
 
 using namespace sluice;
+using nlohmann::json;
 using sluice::test::Outcome;
 using sluice::test::Process;
 using sluice::test::TempDir;
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
@@ -38,10 +38,12 @@ TEST_CASE("help and version go to stdout and say what to do") {
   const Outcome help = prep({"--help"});
   CHECK(help.code == 0);
   CHECK(help.err.empty());
-  for (const char* part : {"import", "generate", "inspect", "verify", "Examples:", "Exit codes: 0 done, 2 usage"}) {
+  for (const char* part :
+       {"import", "generate", "inspect", "verify", "Examples:", "Exit codes: 0 done, 2 usage"}) {
     CHECK(help.out.find(part) != std::string::npos);
   }
-  for (const char* command : {"import", "inspect", "verify"}) CHECK(prep({command, "--help"}).code == 0);
+  for (const char* command : {"import", "inspect", "verify"})
+    CHECK(prep({command, "--help"}).code == 0);
   CHECK(prep({"generate", "rmat", "--help"}).out.find("--edge-factor") != std::string::npos);
   CHECK(prep({"import", "--keys"}).out.find("[[edges]]") != std::string::npos);
   CHECK(prep({"--version"}).out.find("sluice-prep ") == 0);
@@ -76,24 +78,37 @@ TEST_CASE("usage errors exit 2, on stderr, and as JSON when asked") {
 TEST_CASE("generate, inspect and verify agree, in text and in JSON") {
   const TempDir dir;
   const std::string x = dir / "x";
-  const Outcome made = prep({"generate", "sbm", "--nodes", "2000", "--edges", "10000", "--features", "20", "--out", x, "--json"});
+  const Outcome made = prep({"generate",
+                             "sbm",
+                             "--nodes",
+                             "2000",
+                             "--edges",
+                             "10000",
+                             "--features",
+                             "20",
+                             "--out",
+                             x,
+                             "--json"});
   REQUIRE(made.code == 0);
   const json generated = json::parse(made.out);
   CHECK(generated.at("nodes") == 2000);
   CHECK(generated.at("edges") == 10000);
-  for (const char* key : {"budget", "peak_rss", "peak_anonymous"}) CHECK(generated.at("memory").at(key) > 0);
+  for (const char* key : {"budget", "peak_rss", "peak_anonymous"})
+    CHECK(generated.at("memory").at(key) > 0);
   CHECK(generated.at("seconds") > 0);
 
   const json seen = json::parse(prep({"inspect", x, "--json"}).out);
   CHECK(seen.at("nodes") == 2000);
   CHECK(seen.at("node_types")[0].at("features")[0].at("dim") == 20);
   CHECK(seen.at("relations")[0].at("mean_in_degree") == 5.0);
-  CHECK(seen.at("created_by") == "sluice-prep 0.1.0 generate sbm --edges 10000 --features 20 --nodes 2000");
+  CHECK(seen.at("created_by") ==
+        "sluice-prep 0.1.0 generate sbm --edges 10000 --features 20 --nodes 2000");
   CHECK(prep({"inspect", x}).out.find("2,000 nodes, 10,000 edges") == 0);
   CHECK(json::parse(prep({"verify", x, "--json"}).out).at("sound") == true);
 
   CHECK(prep({"generate", "sbm", "--out", x}).code == 2);
-  CHECK(prep({"generate", "sbm", "--nodes", "100", "--edges", "50", "--out", x, "--overwrite"}).code == 0);
+  CHECK(prep({"generate", "sbm", "--nodes", "100", "--edges", "50", "--out", x, "--overwrite"})
+            .code == 0);
   CHECK(json::parse(prep({"inspect", x, "--json"}).out).at("nodes") == 100);
 }
 
@@ -105,9 +120,11 @@ TEST_CASE("a damaged dataset exits 3 and names the file; one too large for --mem
   std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(12345).put('\x7f');
   const Outcome damaged = prep({"verify", x});
   CHECK(damaged.code == 3);
-  CHECK(damaged.err.find(file + " at byte 12288: the page does not match its checksum") != std::string::npos);
+  CHECK(damaged.err.find(file + " at byte 12288: the page does not match its checksum") !=
+        std::string::npos);
   CHECK(prep({"inspect", dir / "nothing"}).code == 3);
-  const Outcome poor = prep({"generate", "sbm", "--edges", "9000000", "--out", dir / "y", "--memory", "32MiB"});
+  const Outcome poor =
+      prep({"generate", "sbm", "--edges", "9000000", "--out", dir / "y", "--memory", "32MiB"});
   CHECK(poor.code == 4);
   CHECK(poor.err.find("more for 'edges' do not fit") != std::string::npos);
   CHECK(poor.err.find("raise --memory to at least") != std::string::npos);
@@ -116,7 +133,15 @@ TEST_CASE("a damaged dataset exits 3 and names the file; one too large for --mem
 
 TEST_CASE("Ctrl-C exits 130 and leaves nothing") {
   const TempDir dir;
-  Process process({test::tool("sluice-prep"), "generate", "rmat", "--scale", "22", "--features", "256", "--out", dir / "x"});
+  Process process({test::tool("sluice-prep"),
+                   "generate",
+                   "rmat",
+                   "--scale",
+                   "22",
+                   "--features",
+                   "256",
+                   "--out",
+                   dir / "x"});
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   process.signal(SIGINT);
   const Outcome outcome = process.finish();
@@ -125,17 +150,26 @@ TEST_CASE("Ctrl-C exits 130 and leaves nothing") {
   CHECK(fs::is_empty(dir.path()));
 }
 
-TEST_CASE("SIGKILL at 50 random moments leaves no dataset or a whole one, and the next run sweeps up") {
+TEST_CASE(
+    "SIGKILL at 50 random moments leaves no dataset or a whole one, and the next run sweeps up") {
   const TempDir dir;
   std::ofstream edges(dir / "edges.csv");
   edges << "src,dst\n";
   for (std::uint64_t i = 0; i < 300'000; ++i) {
-    edges << RandomKey(1).below(20'000, 2 * i) << ',' << RandomKey(1).below(20'000, 2 * i + 1) << '\n';
+    edges << RandomKey(1).below(20'000, 2 * i) << ',' << RandomKey(1).below(20'000, 2 * i + 1)
+          << '\n';
   }
   edges.close();
-  dir.write("graph.toml", "[[nodes]]\ncount = 20000\n[[edges]]\nfile = \"edges.csv\"\nsource_column = \"src\"\ntarget_column = \"dst\"\n");
+  dir.write("graph.toml",
+            "[[nodes]]\ncount = 20000\n[[edges]]\nfile = \"edges.csv\"\nsource_column = "
+            "\"src\"\ntarget_column = \"dst\"\n");
   const std::string out = dir / "x";
-  const std::vector<std::string> import{test::tool("sluice-prep"), "import", "--config", dir / "graph.toml", "--out", out,
+  const std::vector<std::string> import{test::tool("sluice-prep"),
+                                        "import",
+                                        "--config",
+                                        dir / "graph.toml",
+                                        "--out",
+                                        out,
                                         "--overwrite"};
   const auto begin = std::chrono::steady_clock::now();
   const Outcome whole = test::run(import);
@@ -150,7 +184,8 @@ TEST_CASE("SIGKILL at 50 random moments leaves no dataset or a whole one, and th
   for (int round = 0; round < rounds; ++round) {
     Process process(import);
     const double share = RandomKey(kSeed).uniform(static_cast<std::uint64_t>(round)) * 1.1;
-    std::this_thread::sleep_for(std::chrono::duration_cast<std::chrono::nanoseconds>(length * share));
+    std::this_thread::sleep_for(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(length * share));
     process.signal(SIGKILL);
     (process.finish().code == -SIGKILL ? killed : finished) += 1;
     CAPTURE(round);
@@ -162,7 +197,8 @@ TEST_CASE("SIGKILL at 50 random moments leaves no dataset or a whole one, and th
   REQUIRE(test::run(import).code == 0);
   CHECK(prep({"verify", out}).code == 0);
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(dir.path())) names.push_back(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(dir.path()))
+    names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"edges.csv", "graph.toml", "x"});
 }

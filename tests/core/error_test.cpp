@@ -5,9 +5,12 @@ using namespace sluice;
 
 TEST_CASE("an error says where and what") {
   CHECK(std::string(Error(ErrorCode::kData, "no").what()) == "no");
-  CHECK(std::string(Error(ErrorCode::kData, "no", "h", {"a.csv", 3, 7, -1}).what()) == "a.csv:3:7: no");
-  CHECK(std::string(Error(ErrorCode::kData, "no", "h", {"a.csv", 3, -1, -1}).what()) == "a.csv:3: no");
-  CHECK(std::string(Error(ErrorCode::kIo, "no", "h", {"a.bin", -1, -1, 4096}).what()) == "a.bin at byte 4096: no");
+  CHECK(std::string(Error(ErrorCode::kData, "no", "h", {"a.csv", 3, 7, -1}).what()) ==
+        "a.csv:3:7: no");
+  CHECK(std::string(Error(ErrorCode::kData, "no", "h", {"a.csv", 3, -1, -1}).what()) ==
+        "a.csv:3: no");
+  CHECK(std::string(Error(ErrorCode::kIo, "no", "h", {"a.bin", -1, -1, 4096}).what()) ==
+        "a.bin at byte 4096: no");
 }
 
 TEST_CASE("codes are the exit codes the tools promise") {

@@ -19,7 +19,8 @@ TEST_CASE("charges add up, are refused beyond the limit, and come back") {
   auto refused = ledger.charge("topology", 500);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kResource);
-  CHECK(refused.error().message().find("500 B more for 'topology' do not fit: 600 B of 1000 B are in use") == 0);
+  CHECK(refused.error().message().find(
+            "500 B more for 'topology' do not fit: 600 B of 1000 B are in use") == 0);
   CHECK(refused.error().message().find("features") != std::string::npos);
   CHECK(refused.error().hint() == "raise [memory] host to at least 1.07 KiB");
   {

@@ -55,7 +55,8 @@ struct Storage {
   Duration timeout = std::chrono::seconds(30);
   void describe(Schema& s) {
     s.field("host", host).help("budget for host memory").at_least(1 << 20);
-    s.choice<Plan>("plan", plan, {{"auto", Plan::kAuto, "decide by cost"}, {"sweep", Plan::kSweep, ""}});
+    s.choice<Plan>(
+        "plan", plan, {{"auto", Plan::kAuto, "decide by cost"}, {"sweep", Plan::kSweep, ""}});
     s.field("timeout", timeout);
   }
 };
@@ -121,7 +122,8 @@ count = 7
 }
 
 TEST_CASE("--set overrides the file, with TOML values and bare words") {
-  const Options options = bind("epochs = 3", {"epochs=5", "storage.plan=sweep", "name=a-b", "fanout=[1,2]", "animal=cat"});
+  const Options options = bind(
+      "epochs = 3", {"epochs=5", "storage.plan=sweep", "name=a-b", "fanout=[1,2]", "animal=cat"});
   CHECK(options.epochs == 5);
   CHECK(options.storage.plan == Plan::kSweep);
   CHECK(options.name == "a-b");
@@ -136,26 +138,42 @@ TEST_CASE("one problem is told with line, column, snippet and hint") {
     const char* hint;
   };
   const Row rows[] = {
-      {"epoch = 3", "run.toml:1:1: unknown key 'epoch'\n    1 | epoch = 3\n      | ^", "did you mean 'epochs'?"},
-      {"\n[storage]\n hots = 1", "run.toml:3:2: unknown key 'storage.hots'\n    3 |  hots = 1\n      |  ^",
+      {"epoch = 3",
+       "run.toml:1:1: unknown key 'epoch'\n    1 | epoch = 3\n      | ^",
+       "did you mean 'epochs'?"},
+      {"\n[storage]\n hots = 1",
+       "run.toml:3:2: unknown key 'storage.hots'\n    3 |  hots = 1\n      |  ^",
        "did you mean 'host'?"},
       {"epochs = \"3\"",
-       "run.toml:1:10: 'epochs': expected integer, found the text \"3\"\n    1 | epochs = \"3\"\n      |          ^", ""},
-      {"epochs = 0", "run.toml:1:10: 'epochs': 0 is outside 1 to 1000\n    1 | epochs = 0\n      |          ^", ""},
+       "run.toml:1:10: 'epochs': expected integer, found the text \"3\"\n    1 | epochs = \"3\"\n  "
+       "    |          ^",
+       ""},
+      {"epochs = 0",
+       "run.toml:1:10: 'epochs': 0 is outside 1 to 1000\n    1 | epochs = 0\n      |          ^",
+       ""},
       {"fanout = [1, -2]",
-       "run.toml:1:10: 'fanout': element 2: -2 is below the least allowed, -1\n    1 | fanout = [1, -2]\n      |          ^", ""},
-      {"storage = 5", "run.toml:1:11: 'storage': expected a table, found the integer 5\n    1 | storage = 5\n      |           ^",
+       "run.toml:1:10: 'fanout': element 2: -2 is below the least allowed, -1\n    1 | fanout = "
+       "[1, -2]\n      |          ^",
+       ""},
+      {"storage = 5",
+       "run.toml:1:11: 'storage': expected a table, found the integer 5\n    1 | storage = 5\n     "
+       " |           ^",
        ""},
       {"[storage]\nplan = \"swep\"",
-       "run.toml:2:8: 'storage.plan': \"swep\" is not one of \"auto\", \"sweep\"; did you mean \"sweep\"?\n    2 | plan = "
+       "run.toml:2:8: 'storage.plan': \"swep\" is not one of \"auto\", \"sweep\"; did you mean "
+       "\"sweep\"?\n    2 | plan = "
        "\"swep\"\n      |        ^",
        ""},
-      {"[[nodes]]\ncount = 1", "run.toml:1:1: 'nodes.type' is required: text\n    1 | [[nodes]]\n      | ^", ""},
+      {"[[nodes]]\ncount = 1",
+       "run.toml:1:1: 'nodes.type' is required: text\n    1 | [[nodes]]\n      | ^",
+       ""},
       {"animal = { type = \"dgo\" }",
-       "run.toml:1:19: 'animal.type': there is no \"dgo\"\n    1 | animal = { type = \"dgo\" }\n      |                   ^",
+       "run.toml:1:19: 'animal.type': there is no \"dgo\"\n    1 | animal = { type = \"dgo\" }\n   "
+       "   |                   ^",
        "did you mean 'dog'? known: dog, cat"},
       {"animal = { type = \"cat\", barks = 1 }",
-       "run.toml:1:26: unknown key 'animal.barks'\n    1 | animal = { type = \"cat\", barks = 1 }\n      |                          ^",
+       "run.toml:1:26: unknown key 'animal.barks'\n    1 | animal = { type = \"cat\", barks = 1 "
+       "}\n      |                          ^",
        "known keys: type"},
   };
   for (const Row& row : rows) {
@@ -168,7 +186,8 @@ TEST_CASE("one problem is told with line, column, snippet and hint") {
 }
 
 TEST_CASE("all problems are told at once, in the order of the file") {
-  const Error error = expect_error([] { bind("epoch = 3\nrate = \"x\"\n[storage]\nhost = \"2 parsecs\"\n", {"shuffle=7"}); });
+  const Error error = expect_error(
+      [] { bind("epoch = 3\nrate = \"x\"\n[storage]\nhost = \"2 parsecs\"\n", {"shuffle=7"}); });
   const std::string text = error.what();
   CHECK(text.find("run.toml: 4 problems") == 0);
   const auto unknown = text.find("run.toml:1:1: unknown key 'epoch'; did you mean 'epochs'?");
@@ -188,14 +207,18 @@ TEST_CASE("broken TOML, a missing file and a bad --set are usage errors") {
   CHECK(broken.code() == ErrorCode::kUsage);
   CHECK(std::string(broken.what()).find("run.toml:1:10: not valid TOML") == 0);
   const Error missing = expect_error([] { (void)Config::load("/nonexistent/run.toml"); });
-  CHECK(std::string(missing.what()) == "/nonexistent/run.toml: cannot read the configuration: No such file or directory");
-  CHECK(std::string(expect_error([] { bind("", {"epochs"}); }).what()) == "--set 'epochs' is not KEY=VALUE");
+  CHECK(std::string(missing.what()) ==
+        "/nonexistent/run.toml: cannot read the configuration: No such file or directory");
+  CHECK(std::string(expect_error([] { bind("", {"epochs"}); }).what()) ==
+        "--set 'epochs' is not KEY=VALUE");
   CHECK(std::string(expect_error([] { bind("epochs = 1", {"epochs.x=1"}); }).what()) ==
         "--set epochs.x: 'epochs' is not a table");
 }
 
 TEST_CASE("the dump binds back to the same dump") {
-  Options options = bind("rate = 0.1\nname = \"a\\\"b\"\n[storage]\nhost = \"3MiB\"\n[[nodes]]\ntype = \"p\"\n", {"animal=cat"});
+  Options options =
+      bind("rate = 0.1\nname = \"a\\\"b\"\n[storage]\nhost = \"3MiB\"\n[[nodes]]\ntype = \"p\"\n",
+           {"animal=cat"});
   Schema schema;
   options.describe(schema);
   const std::string dump = schema.dump();
@@ -212,10 +235,16 @@ TEST_CASE("the reference names every key with type, default, unit, range and hel
   Schema schema;
   options.describe(schema);
   const std::string text = schema.reference();
-  for (const char* part : {"epochs = 10   # integer, 1 to 1000\n    passes over the data", "rate = 0.5   # number, per step",
-                           "[storage]   # where things sit", "host = \"2GiB\"   # size such as \"2GiB\", at least",
-                           "plan = \"auto\"   # one of \"auto\", \"sweep\"", "auto: decide by cost", "[[nodes]]",
-                           "type = ...   # text, required", "dog: a dog", "barks = 2   # integer, 1 to 10"}) {
+  for (const char* part : {"epochs = 10   # integer, 1 to 1000\n    passes over the data",
+                           "rate = 0.5   # number, per step",
+                           "[storage]   # where things sit",
+                           "host = \"2GiB\"   # size such as \"2GiB\", at least",
+                           "plan = \"auto\"   # one of \"auto\", \"sweep\"",
+                           "auto: decide by cost",
+                           "[[nodes]]",
+                           "type = ...   # text, required",
+                           "dog: a dog",
+                           "barks = 2   # integer, 1 to 10"}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }

@@ -26,14 +26,16 @@ TEST_CASE("below is uniform: chi-square over 100 bins, across counters and acros
     std::array<double, kBins> counts{};
     for (std::uint64_t i = 0; i < kDraws; ++i) counts[draw(i)] += 1;
     double sum = 0;
-    for (const double count : counts) sum += (count - kDraws / kBins) * (count - kDraws / kBins) / (kDraws / kBins);
+    for (const double count : counts)
+      sum += (count - kDraws / kBins) * (count - kDraws / kBins) / (kDraws / kBins);
     return sum;
   };
   // 99 degrees of freedom: mean 99, deviation 14; 5 deviations either side.
   const RandomKey key(11);
-  for (const double value : {chi_square([&](std::uint64_t i) { return key.below(kBins, i); }),
-                             chi_square([&](std::uint64_t i) { return key.with(i).below(kBins, 0); }),
-                             chi_square([&](std::uint64_t i) { return key.with(i).with(i + 1).below(kBins, 3); })}) {
+  for (const double value :
+       {chi_square([&](std::uint64_t i) { return key.below(kBins, i); }),
+        chi_square([&](std::uint64_t i) { return key.with(i).below(kBins, 0); }),
+        chi_square([&](std::uint64_t i) { return key.with(i).with(i + 1).below(kBins, 3); })}) {
     CHECK(value > 29);
     CHECK(value < 169);
   }
@@ -48,7 +50,8 @@ TEST_CASE("neighbouring keys and counters are uncorrelated") {
   };
   const RandomKey key(3);
   const double bound = 5 / std::sqrt(double{kPairs});
-  CHECK(std::abs(correlation([&](auto i) { return key.uniform(i); }, [&](auto i) { return key.uniform(i + 1); })) < bound);
+  CHECK(std::abs(correlation([&](auto i) { return key.uniform(i); },
+                             [&](auto i) { return key.uniform(i + 1); })) < bound);
   CHECK(std::abs(correlation([&](auto i) { return key.with(i).uniform(0); },
                              [&](auto i) { return key.with(i + 1).uniform(0); })) < bound);
   CHECK(std::abs(correlation([&](auto i) { return key.with(i).uniform(0); },
@@ -59,7 +62,8 @@ TEST_CASE("keys of a small grid do not collide") {
   std::set<std::uint64_t> seen;
   for (std::uint64_t epoch = 0; epoch < 30; ++epoch) {
     for (std::uint64_t hop = 0; hop < 30; ++hop) {
-      for (std::uint64_t node = 0; node < 100; ++node) seen.insert(RandomKey(1).with(epoch).with(hop).with(node).draw(0));
+      for (std::uint64_t node = 0; node < 100; ++node)
+        seen.insert(RandomKey(1).with(epoch).with(hop).with(node).draw(0));
     }
   }
   CHECK(seen.size() == 90'000);

@@ -27,7 +27,9 @@ TEST_CASE("every index is visited once, for any width and grain") {
 
 TEST_CASE("an exception in a task reaches the caller") {
   ThreadArena arena(2);
-  CHECK_THROWS_AS(arena.for_each(100, [](std::size_t i) {
-    if (i == 37) throw Error(ErrorCode::kData, "bad");
-  }), Error);
+  CHECK_THROWS_AS(arena.for_each(100,
+                                 [](std::size_t i) {
+                                   if (i == 37) throw Error(ErrorCode::kData, "bad");
+                                 }),
+                  Error);
 }

@@ -9,8 +9,14 @@ TEST_CASE("sizes are read with their units") {
     const char* text;
     std::uint64_t bytes;
   };
-  for (const Row& row : {Row{"0", 0}, Row{"512", 512}, Row{"4KiB", 4096}, Row{"1.5 GiB", 1610612736}, Row{"2GB", 2000000000},
-                         Row{" 3 mib ", 3 * kMiB}, Row{"1t", 1024 * kGiB}, Row{"9007199254740993B", 9007199254740993ull}}) {
+  for (const Row& row : {Row{"0", 0},
+                         Row{"512", 512},
+                         Row{"4KiB", 4096},
+                         Row{"1.5 GiB", 1610612736},
+                         Row{"2GB", 2000000000},
+                         Row{" 3 mib ", 3 * kMiB},
+                         Row{"1t", 1024 * kGiB},
+                         Row{"9007199254740993B", 9007199254740993ull}}) {
     CAPTURE(row.text);
     auto parsed = parse_bytes(row.text);
     REQUIRE(parsed.ok());
@@ -29,7 +35,8 @@ TEST_CASE("the exact form of a size and a duration reads back to the same value"
   for (const std::uint64_t bytes : {0ull, 1ull, 1023ull, 4096ull, 5ull * kMiB + 1, 7ull * kGiB}) {
     CHECK(parse_bytes(format_bytes_exact(bytes)).value().bytes == bytes);
   }
-  for (const Duration duration : {Duration(0ns), Duration(1ns), Duration(1500ms), Duration(90s), Duration(3h)}) {
+  for (const Duration duration :
+       {Duration(0ns), Duration(1ns), Duration(1500ms), Duration(90s), Duration(3h)}) {
     CHECK(parse_duration(format_duration_exact(duration)).value() == duration);
   }
 }

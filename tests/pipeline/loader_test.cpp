@@ -43,7 +43,11 @@ Run deliver(const std::filesystem::path& path, const Setup& setup, LoaderStart w
   {
     const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
     GraphData data(dataset, {setup.features, setup.io, 1 << 20}, 0);
-    Loader loader(data, setup.loader, dataset.split("default").train, {setup.window_bytes, setup.queue_bytes}, ledger);
+    Loader loader(data,
+                  setup.loader,
+                  dataset.split("default").train,
+                  {setup.window_bytes, setup.queue_bytes},
+                  ledger);
     loader.start(where);
     while (const auto batch = loader.next()) run.chain.push_back(loader.stats().batches_xxh3);
     run.stats = loader.stats();
@@ -54,7 +58,8 @@ Run deliver(const std::filesystem::path& path, const Setup& setup, LoaderStart w
 
 }  // namespace
 
-TEST_CASE("batches are the same bits wherever data is kept, for any window, budget, engine and threads") {
+TEST_CASE(
+    "batches are the same bits wherever data is kept, for any window, budget, engine and threads") {
   const TempDir dir;
   SampleOptions sample;
   sample.nodes = 3000;
@@ -92,7 +97,8 @@ TEST_CASE("batches are the same bits wherever data is kept, for any window, budg
   }
 }
 
-TEST_CASE("another seed or epoch gives other batches; an epoch begun in its middle gives the same rest") {
+TEST_CASE(
+    "another seed or epoch gives other batches; an epoch begun in its middle gives the same rest") {
   const TempDir dir;
   test::write_sample(dir / "x");
   Setup setup;
@@ -103,7 +109,8 @@ TEST_CASE("another seed or epoch gives other batches; an epoch begun in its midd
   Setup reseeded = setup;
   reseeded.loader.seed = 2;
   CHECK(deliver(dir / "x", reseeded).chain[0] != first.chain[0]);
-  const Run rest = deliver(dir / "x", setup, {.epoch = 0, .first_batch = 10, .batches_xxh3 = first.chain[9]});
+  const Run rest =
+      deliver(dir / "x", setup, {.epoch = 0, .first_batch = 10, .batches_xxh3 = first.chain[9]});
   CHECK(std::vector(first.chain.begin() + 10, first.chain.end()) == rest.chain);
 }
 
@@ -144,7 +151,8 @@ TEST_CASE("a batch holds what it says: features, labels, and every seed of the e
     const auto ids = batch->nodes[0].ids.as<std::uint64_t>();
     const auto x = batch->nodes[0].features.as<float>();
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      for (std::uint32_t c = 0; c < 7; ++c) REQUIRE(x[i * 7 + c] == test::sample_feature(ids[i], c));
+      for (std::uint32_t c = 0; c < 7; ++c)
+        REQUIRE(x[i * 7 + c] == test::sample_feature(ids[i], c));
     }
     const auto seeds = batch->seeds.as<std::uint64_t>();
     for (std::size_t i = 0; i < seeds.size(); ++i) {
@@ -174,7 +182,9 @@ TEST_CASE("rows can be normalised to a sum of one") {
   }
 }
 
-TEST_CASE("a damaged page stops the epoch with its name, after the batches before it, and the loader can start again") {
+TEST_CASE(
+    "a damaged page stops the epoch with its name, after the batches before it, and the loader can "
+    "start again") {
   const TempDir dir;
   test::write_sample(dir / "x");
   const std::string file = dir / "x/nodes/node/features.bin";

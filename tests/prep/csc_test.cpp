@@ -41,8 +41,14 @@ Lists reference(const Edges& edges, std::uint64_t targets, const CscOptions& opt
   return lists;
 }
 
-CscStats build(const std::filesystem::path& target, const Edges& edges, std::uint64_t sources, std::uint64_t targets,
-               const CscOptions& options, int threads, std::size_t chunk, MemoryLedger* ledger = nullptr) {
+CscStats build(const std::filesystem::path& target,
+               const Edges& edges,
+               std::uint64_t sources,
+               std::uint64_t targets,
+               const CscOptions& options,
+               int threads,
+               std::size_t chunk,
+               MemoryLedger* ledger = nullptr) {
   DatasetWriter writer(target, Overwrite::kReplace, ledger);
   ThreadArena arena(threads);
   const bool one_type = sources == targets;
@@ -76,7 +82,10 @@ Lists read_lists(const std::filesystem::path& path) {
   return lists;
 }
 
-Edges random_edges(std::uint64_t sources, std::uint64_t targets, std::uint64_t count, RandomKey key) {
+Edges random_edges(std::uint64_t sources,
+                   std::uint64_t targets,
+                   std::uint64_t count,
+                   RandomKey key) {
   Edges edges;
   for (std::uint64_t i = 0; i < count; ++i) {
     // Skewed, so that there are hubs, duplicates and self loops.
@@ -130,7 +139,8 @@ TEST_CASE("the bytes do not depend on threads or chunks, across many ranges") {
   const Edges edges = random_edges(nodes, nodes, 3'000'000, RandomKey(9));
   build(dir / "one", edges, nodes, nodes, {.undirected = true, .edge_ids = true}, 1, 1'000'000);
   build(dir / "four", edges, nodes, nodes, {.undirected = true, .edge_ids = true}, 4, 333);
-  CHECK(Manifest::load(dir / "one").or_throw().to_text() == Manifest::load(dir / "four").or_throw().to_text());
+  CHECK(Manifest::load(dir / "one").or_throw().to_text() ==
+        Manifest::load(dir / "four").or_throw().to_text());
 }
 
 TEST_CASE("an empty relation is a relation") {
@@ -143,11 +153,14 @@ TEST_CASE("bad edges and impossible options are named") {
   const TempDir dir;
   const Error source = expect_error([&] { build(dir / "x", {{0, 0}, {5, 1}}, 5, 5, {}, 1, 10); });
   CHECK(source.code() == ErrorCode::kData);
-  CHECK(std::string(source.what()) == "edge 1 of relation 'a__r__a': source 5 is not below the count of 'a' nodes, 5");
-  const Error twice =
-      expect_error([&] { build(dir / "x", {{1, 2}, {1, 2}}, 5, 5, {.duplicates = Duplicates::kError}, 1, 10); });
+  CHECK(std::string(source.what()) ==
+        "edge 1 of relation 'a__r__a': source 5 is not below the count of 'a' nodes, 5");
+  const Error twice = expect_error([&] {
+    build(dir / "x", {{1, 2}, {1, 2}}, 5, 5, {.duplicates = Duplicates::kError}, 1, 10);
+  });
   CHECK(std::string(twice.what()) == "relation 'a__r__a' has the edge 1 -> 2 more than once");
-  const Error types = expect_error([&] { build(dir / "x", {}, 5, 6, {.undirected = true}, 1, 10); });
+  const Error types =
+      expect_error([&] { build(dir / "x", {}, 5, 6, {.undirected = true}, 1, 10); });
   CHECK(types.code() == ErrorCode::kUsage);
   MemoryLedger ledger(2 << 20);
   const Error memory = expect_error(
@@ -170,9 +183,13 @@ TEST_CASE("drawn splits have their sizes, are disjoint, and follow the key") {
   CHECK(draw_split(all, {0.6, 0.15, 0.25}, RandomKey(1)).train == split.train);
   CHECK(draw_split(all, {0.6, 0.15, 0.25}, RandomKey(2)).train != split.train);
   CHECK(draw_split(all, {0.5, 0, 0.1}, RandomKey(2)).valid.empty());
-  CHECK(expect_error([&] { draw_split({1, 2, 3}, {0.9, 0.05, 0.05}, RandomKey(1)); }).code() == ErrorCode::kData);
+  CHECK(expect_error([&] {
+          draw_split({1, 2, 3}, {0.9, 0.05, 0.05}, RandomKey(1));
+        }).code() == ErrorCode::kData);
   CHECK(expect_error([&] { draw_split({}, {1, 0, 0}, RandomKey(1)); }).code() == ErrorCode::kData);
-  CHECK(expect_error([&] { draw_split(all, {0.9, 0.2, 0}, RandomKey(1)); }).code() == ErrorCode::kUsage);
+  CHECK(expect_error([&] {
+          draw_split(all, {0.9, 0.2, 0}, RandomKey(1));
+        }).code() == ErrorCode::kUsage);
 }
 
 TEST_CASE("given splits are checked") {
@@ -182,6 +199,7 @@ TEST_CASE("given splits are checked") {
     return std::string(expect_error([&] { write_split(writer, "s", "node", 10, ids); }).what());
   };
   CHECK(message({{}, {1}, {2}}) == "split 's': the train part is empty");
-  CHECK(message({{1}, {10}, {}}) == "split 's', part valid: node 10 is not below the node count, 10");
+  CHECK(message({{1}, {10}, {}}) ==
+        "split 's', part valid: node 10 is not below the node count, 10");
   CHECK(message({{1, 2}, {}, {2}}) == "split 's': node 2 stands twice, in train and in test");
 }

@@ -19,7 +19,8 @@ using sluice::test::TempDir;
 namespace {
 
 struct Session {
-  explicit Session(int threads = 2, std::uint64_t limit = 1 << 30) : ledger(limit), arena(threads) {}
+  explicit Session(int threads = 2, std::uint64_t limit = 1 << 30)
+      : ledger(limit), arena(threads) {}
   MemoryLedger ledger;
   ThreadArena arena;
   std::shared_ptr<Logger> log = make_silent_logger();
@@ -51,12 +52,14 @@ TEST_CASE("a generated graph depends on its options alone, not on threads") {
   SbmGenerator sbm(small_sbm());
   make(dir / "a", sbm, one);
   make(dir / "b", sbm, four);
-  CHECK(Manifest::load(dir / "a").or_throw().to_text() == Manifest::load(dir / "b").or_throw().to_text());
+  CHECK(Manifest::load(dir / "a").or_throw().to_text() ==
+        Manifest::load(dir / "b").or_throw().to_text());
   SbmGenerator::Options other = small_sbm();
   other.seed = 2;
   SbmGenerator sbm2(other);
   make(dir / "c", sbm2, one);
-  CHECK(Manifest::load(dir / "a").or_throw().to_text() != Manifest::load(dir / "c").or_throw().to_text());
+  CHECK(Manifest::load(dir / "a").or_throw().to_text() !=
+        Manifest::load(dir / "c").or_throw().to_text());
   CHECK(one.ledger.used() == 0);
 }
 
@@ -78,7 +81,8 @@ TEST_CASE("sbm: homophily and class centres are as asked") {
   }
   CHECK(same / 40'000 == doctest::Approx(0.8 + 0.2 / 8).epsilon(0.02));
 
-  // Means over a class tell the centres: far from zero together, and noise of deviation 1 about them.
+  // Means over a class tell the centres: far from zero together, and noise of deviation 1 about
+  // them.
   const auto store = dataset.features("node", {Placement::kMemory});
   std::vector<std::uint64_t> rows(4000);
   for (std::uint64_t i = 0; i < rows.size(); ++i) rows[i] = i;
@@ -88,10 +92,15 @@ TEST_CASE("sbm: homophily and class centres are as asked") {
   double noise = 0;
   for (int dimension = 0; dimension < 16; ++dimension) {
     std::array<double, 8> mean{};
-    for (std::size_t n = 0; n < 4000; ++n) mean[static_cast<std::size_t>(labels[n])] += x[n * 16 + static_cast<std::size_t>(dimension)] / 500;
+    for (std::size_t n = 0; n < 4000; ++n)
+      mean[static_cast<std::size_t>(labels[n])] +=
+          x[n * 16 + static_cast<std::size_t>(dimension)] / 500;
     for (const double m : mean) length += m * m / 8;
     for (std::size_t n = 0; n < 4000; ++n) {
-      noise += std::pow(x[n * 16 + static_cast<std::size_t>(dimension)] - mean[static_cast<std::size_t>(labels[n])], 2) / (4000 * 16);
+      noise += std::pow(x[n * 16 + static_cast<std::size_t>(dimension)] -
+                            mean[static_cast<std::size_t>(labels[n])],
+                        2) /
+               (4000 * 16);
     }
   }
   CHECK(std::sqrt(length) == doctest::Approx(2).epsilon(0.25));
@@ -134,7 +143,8 @@ TEST_CASE("multi-label and regression targets follow the hidden class") {
   const Array bits = Dataset::open((dir / "m").string()).labels("node");
   CHECK(bits.shape() == Array::Shape{4000, 2});
   std::set<std::pair<int, int>> patterns;
-  for (std::size_t n = 0; n < 4000; ++n) patterns.emplace(bits.as<std::uint8_t>()[2 * n], bits.as<std::uint8_t>()[2 * n + 1]);
+  for (std::size_t n = 0; n < 4000; ++n)
+    patterns.emplace(bits.as<std::uint8_t>()[2 * n], bits.as<std::uint8_t>()[2 * n + 1]);
   CHECK(patterns.size() > 5);
   CHECK(patterns.size() <= 10);
 
@@ -254,7 +264,8 @@ TEST_CASE("verify finds a graph that is wrong under right checksums, and names s
   const std::vector<std::uint64_t> offsets{0, 2, 1, 2};
   const std::vector<std::uint32_t> neighbours{0, 3};
   writer.write(relation_path(relation, "offsets.bin"), std::span<const std::uint64_t>(offsets));
-  writer.write(relation_path(relation, "neighbours.bin"), std::span<const std::uint32_t>(neighbours));
+  writer.write(relation_path(relation, "neighbours.bin"),
+               std::span<const std::uint32_t>(neighbours));
   writer.schema().splits.push_back({"s", "node", 1, 1, 0});
   const std::vector<std::uint64_t> train{7};
   writer.write(split_path("s", "train"), std::span<const std::uint64_t>(train));

@@ -196,6 +196,10 @@ TEST_CASE("bad requests and options are errors that say what is wrong") {
   REQUIRE(!outside);
   CHECK(outside.error().message().find("seed 100000 is no node: type 't0' has") == 0);
 
+  const auto no_type = sampler.sample({.seed_type = 9, .seeds = twice}, nullptr);
+  REQUIRE(!no_type);
+  CHECK(no_type.error().code() == ErrorCode::kInternal);
+
   const auto bad = test::expect_error([&] {
     NeighborSampler(graph.open(Held::k32), {{4, -2}}, {}, RandomKey(1));
   });

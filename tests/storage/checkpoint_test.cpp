@@ -1,7 +1,7 @@
 // The checkpoint container: what comes back, and what every kind of damage is called.
+#include "core/hash.h"
 #include "storage/checkpoint/atomic_file.h"
 #include "storage/checkpoint/container.h"
-#include "core/hash.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
@@ -71,7 +71,8 @@ TEST_CASE("a checkpoint gives back its state and tensors, aligned") {
   CHECK(ledger.used() > 0);
   const std::string file = read_all(path);
   const float one = 1;
-  const auto at = file.find(std::string(reinterpret_cast<const char*>(&one), 4) + std::string("\0\0\0\x40", 4));
+  const auto at =
+      file.find(std::string(reinterpret_cast<const char*>(&one), 4) + std::string("\0\0\0\x40", 4));
   CHECK(at % 64 == 0);
 }
 
@@ -119,10 +120,11 @@ TEST_CASE("every flipped bit is found") {
     REQUIRE(read.error().code() == ErrorCode::kData);
     messages.insert(read.error().message());
   }
-  CHECK(messages == std::set<std::string>{"not a checkpoint",
-                                          "the checkpoint is damaged: its first 64 bytes do not match their checksum",
-                                          "the checkpoint is damaged: its header does not match its checksum",
-                                          "the checkpoint is damaged: its tensors do not match their checksum"});
+  CHECK(messages == std::set<std::string>{
+                        "not a checkpoint",
+                        "the checkpoint is damaged: its first 64 bytes do not match their checksum",
+                        "the checkpoint is damaged: its header does not match its checksum",
+                        "the checkpoint is damaged: its tensors do not match their checksum"});
 }
 
 TEST_CASE("every truncation is found, and bytes too many") {
@@ -135,10 +137,12 @@ TEST_CASE("every truncation is found, and bytes too many") {
     CAPTURE(size);
     const Error error = read_error(dir / "b.ckpt");
     CHECK(error.code() == ErrorCode::kData);
-    CHECK(error.message().find(size < 8 ? "not a checkpoint" : "it is truncated") != std::string::npos);
+    CHECK(error.message().find(size < 8 ? "not a checkpoint" : "it is truncated") !=
+          std::string::npos);
   }
   dir.write("b.ckpt", sound + "x");
-  CHECK(read_error(dir / "b.ckpt").message() == "the checkpoint is damaged: it has bytes after its end");
+  CHECK(read_error(dir / "b.ckpt").message() ==
+        "the checkpoint is damaged: it has bytes after its end");
 }
 
 TEST_CASE("a newer version, another file and no file say what they are") {
@@ -152,7 +156,8 @@ TEST_CASE("a newer version, another file and no file say what they are") {
   CHECK(error.message() == "the checkpoint is of version 9; this program reads up to 1");
   CHECK(error.hint() == "use a newer sluice-train");
   CHECK(std::string(error.what()).find((dir / "b.ckpt").string()) == 0);
-  dir.write("c.ckpt", "PK\x03\x04 something else that is long enough to hold a whole first block of bytes");
+  dir.write("c.ckpt",
+            "PK\x03\x04 something else that is long enough to hold a whole first block of bytes");
   CHECK(read_error(dir / "c.ckpt").message() == "not a checkpoint");
   CHECK(read_error(dir / "d.ckpt").message().find("no such file") != std::string::npos);
 }

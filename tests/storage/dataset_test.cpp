@@ -34,7 +34,8 @@ void check_gather(FeatureStore& store, const std::vector<std::uint64_t>& rows, s
   std::vector<float> out(rows.size() * dim, -1);
   store.gather(rows, std::as_writable_bytes(std::span(out))).or_throw();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::uint32_t c = 0; c < dim; ++c) REQUIRE(out[i * dim + c] == test::sample_feature(rows[i], c));
+    for (std::uint32_t c = 0; c < dim; ++c)
+      REQUIRE(out[i * dim + c] == test::sample_feature(rows[i], c));
   }
 }
 
@@ -50,9 +51,11 @@ TEST_CASE("disk and memory give the same rows, for every layout and engine") {
     test::write_sample(dir / "x", options);
     const Dataset dataset = Dataset::open((dir / "x").string());
     for (const FeatureStoreOptions& where :
-         {FeatureStoreOptions{Placement::kMemory}, FeatureStoreOptions{Placement::kDisk, IoChoice::kAuto},
+         {FeatureStoreOptions{Placement::kMemory},
+          FeatureStoreOptions{Placement::kDisk, IoChoice::kAuto},
           FeatureStoreOptions{Placement::kDisk, IoChoice::kPread},
-          FeatureStoreOptions{Placement::kDisk, IoChoice::kAuto, 1}}) {  // the smallest staging buffer there can be
+          FeatureStoreOptions{
+              Placement::kDisk, IoChoice::kAuto, 1}}) {  // the smallest staging buffer there can be
       const auto store = dataset.features("node", where);
       CHECK(store->row_bytes() == 4 * dim);
       check_gather(*store, {}, dim);
@@ -87,7 +90,8 @@ TEST_CASE("the topology is the graph that went in") {
   const auto topology = dataset.topology("node__edge__node");
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::uint64_t>>> expected;
   const auto edges = test::sample_edges(options);
-  for (std::uint64_t id = 0; id < edges.size(); ++id) expected[edges[id].second].emplace_back(edges[id].first, id);
+  for (std::uint64_t id = 0; id < edges.size(); ++id)
+    expected[edges[id].second].emplace_back(edges[id].first, id);
   CHECK(topology->num_edges() == edges.size());
   for (std::uint64_t node = 0; node < options.nodes; ++node) {
     EdgeRange range;
@@ -130,7 +134,8 @@ TEST_CASE("what is not there is refused by name, with what is") {
   test::write_sample(dir / "x");
   const Dataset dataset = Dataset::open((dir / "x").string());
   const std::string where = (dir / "x").string();
-  CHECK(std::string(expect_error([&] { dataset.labels("nod"); }).what()) == where + ": the dataset has no node type 'nod'");
+  CHECK(std::string(expect_error([&] { dataset.labels("nod"); }).what()) ==
+        where + ": the dataset has no node type 'nod'");
   CHECK(expect_error([&] { dataset.split("fold1"); }).hint() == "it has: default");
   CHECK(expect_error([&] { dataset.topology("a__b__c"); }).hint() == "it has: node__edge__node");
   CHECK(expect_error([&] { dataset.features("node", {}, "x"); }).code() == ErrorCode::kUsage);
@@ -148,7 +153,8 @@ TEST_CASE("a truncated, missing or grown file is found at open") {
   std::filesystem::resize_file(path, size - kPageBytes);
   const Error error = expect_error([&] { Dataset::open((dir / "x").string()); });
   CHECK(error.code() == ErrorCode::kData);
-  CHECK(std::string(error.what()) == path.string() + ": the file has " + std::to_string(size - kPageBytes) +
+  CHECK(std::string(error.what()) == path.string() + ": the file has " +
+                                         std::to_string(size - kPageBytes) +
                                          " bytes, the manifest says " + std::to_string(size));
   std::filesystem::resize_file(path, size);
   CHECK_NOTHROW(Dataset::open((dir / "x").string()));
@@ -171,11 +177,13 @@ TEST_CASE("a flipped bit is named with file and page, and never delivered") {
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().code() == ErrorCode::kData);
   CHECK(std::string(result.error().what()).find(features.string() + " at byte 4096: ") == 0);
-  CHECK(expect_error([&] { dataset.features("node", {Placement::kMemory}); }).code() == ErrorCode::kData);
+  CHECK(expect_error([&] { dataset.features("node", {Placement::kMemory}); }).code() ==
+        ErrorCode::kData);
 
   flip_bit(dir / "x/edges/node__edge__node/neighbours.bin", 100, 0);
   CHECK(std::string(expect_error([&] { dataset.topology("node__edge__node"); }).what()) ==
-        (dir / "x/edges/node__edge__node/neighbours.bin").string() + " at byte 0: the page does not match its checksum");
+        (dir / "x/edges/node__edge__node/neighbours.bin").string() +
+            " at byte 0: the page does not match its checksum");
 }
 
 TEST_CASE("a store that does not fit its budget is refused, not shrunk in silence") {
@@ -183,7 +191,9 @@ TEST_CASE("a store that does not fit its budget is refused, not shrunk in silenc
   test::write_sample(dir / "x");
   MemoryLedger ledger(50'000, "[memory] host");
   const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
-  CHECK(expect_error([&] { dataset.features("node", {Placement::kMemory}); }).code() == ErrorCode::kResource);
-  CHECK(expect_error([&] { dataset.features("node", {Placement::kDisk}); }).code() == ErrorCode::kResource);
+  CHECK(expect_error([&] { dataset.features("node", {Placement::kMemory}); }).code() ==
+        ErrorCode::kResource);
+  CHECK(expect_error([&] { dataset.features("node", {Placement::kDisk}); }).code() ==
+        ErrorCode::kResource);
   CHECK(ledger.used() == 0);
 }

@@ -21,9 +21,15 @@ TEST_CASE("rows take whole pages where that wastes at most an eighth") {
     std::uint32_t dim;
     std::uint32_t rows_per_page;
   };
-  for (const Row& row : {Row{DType::kF32, 128, 8}, Row{DType::kF32, 100, 10}, Row{DType::kF16, 128, 16},
-                         Row{DType::kF32, 1024, 1}, Row{DType::kF32, 1000, 1}, Row{DType::kF32, 600, 0},
-                         Row{DType::kF32, 1433, 0}, Row{DType::kU8, 1, 4096}, Row{DType::kF32, 896, 1},
+  for (const Row& row : {Row{DType::kF32, 128, 8},
+                         Row{DType::kF32, 100, 10},
+                         Row{DType::kF16, 128, 16},
+                         Row{DType::kF32, 1024, 1},
+                         Row{DType::kF32, 1000, 1},
+                         Row{DType::kF32, 600, 0},
+                         Row{DType::kF32, 1433, 0},
+                         Row{DType::kU8, 1, 4096},
+                         Row{DType::kF32, 896, 1},
                          Row{DType::kF32, 895, 0}}) {
     CAPTURE(row.dim);
     const FeatureLayout layout = FeatureLayout::make(row.dtype, row.dim, 1000);
@@ -51,7 +57,8 @@ TEST_CASE("rows of any layout neither overlap nor leave the file") {
 TEST_CASE("a data file comes back as written, whatever the sizes of the appends") {
   const TempDir dir;
   const RandomKey key(5);
-  for (const std::size_t total : {0ul, 1ul, 4095ul, 4096ul, 4097ul, (1ul << 20) - 1, 1ul << 20, (3ul << 20) + 5}) {
+  for (const std::size_t total :
+       {0ul, 1ul, 4095ul, 4096ul, 4097ul, (1ul << 20) - 1, 1ul << 20, (3ul << 20) + 5}) {
     CAPTURE(total);
     std::vector<std::byte> content(total);
     for (std::size_t i = 0; i < total; ++i) content[i] = static_cast<std::byte>(key.draw(i));
@@ -67,7 +74,9 @@ TEST_CASE("a data file comes back as written, whatever the sizes of the appends"
     manifest.files.emplace(name, entry);
     CHECK(entry.bytes == round_up_to_page(total));
     const Array array =
-        load_array(dir.path(), manifest, name, DType::kU8, {static_cast<std::int64_t>(total)}, {}, "test").or_throw();
+        load_array(
+            dir.path(), manifest, name, DType::kU8, {static_cast<std::int64_t>(total)}, {}, "test")
+            .or_throw();
     CHECK(std::equal(content.begin(), content.end(), array.raw().begin(), array.raw().end()));
     const ChecksumFile sums = load_checksums(dir.path(), entry, nullptr).or_throw();
     CHECK(sums.page_sums.size() == entry.bytes / kPageBytes);
@@ -159,15 +168,29 @@ TEST_CASE("what is wrong with a manifest is named") {
     const char* to;
     const char* message;
   };
-  for (const Row& row : {Row{"\"version\": 1", "\"version\": 2", "m: the dataset has format version 2; this build reads up to 1"},
-                         Row{"\"count\": 10", "\"count\": \"x\"", "m: malformed manifest: key 'count' has the wrong type"},
-                         Row{"\"generation\": 3", "\"generatio\": 3", "m: malformed manifest: key 'generation' is missing"},
-                         Row{"\"f16\"", "\"f17\"", "m: malformed manifest: key 'dtype' has an unknown value"},
-                         Row{"multi_label", "multi_babel", "m: malformed manifest: key 'kind' has the unknown value 'multi_babel'"},
-                         Row{"a/b.bin", "../b.bin", "m: malformed manifest: the entry of file '../b.bin' is malformed"},
-                         Row{"\"source\": \"paper\"", "\"source\": \"papr\"",
-                             "m: malformed manifest: an edge names the unknown node type 'papr'"},
-                         Row{"sluice-dataset", "something-else", "m: malformed manifest: 'format' is not sluice-dataset"}}) {
+  for (const Row& row :
+       {Row{"\"version\": 1",
+            "\"version\": 2",
+            "m: the dataset has format version 2; this build reads up to 1"},
+        Row{"\"count\": 10",
+            "\"count\": \"x\"",
+            "m: malformed manifest: key 'count' has the wrong type"},
+        Row{"\"generation\": 3",
+            "\"generatio\": 3",
+            "m: malformed manifest: key 'generation' is missing"},
+        Row{"\"f16\"", "\"f17\"", "m: malformed manifest: key 'dtype' has an unknown value"},
+        Row{"multi_label",
+            "multi_babel",
+            "m: malformed manifest: key 'kind' has the unknown value 'multi_babel'"},
+        Row{"a/b.bin",
+            "../b.bin",
+            "m: malformed manifest: the entry of file '../b.bin' is malformed"},
+        Row{"\"source\": \"paper\"",
+            "\"source\": \"papr\"",
+            "m: malformed manifest: an edge names the unknown node type 'papr'"},
+        Row{"sluice-dataset",
+            "something-else",
+            "m: malformed manifest: 'format' is not sluice-dataset"}}) {
     CAPTURE(row.from);
     auto result = Manifest::from_text(edited(row.from, row.to), "m");
     REQUIRE_FALSE(result.ok());
@@ -179,6 +202,7 @@ TEST_CASE("what is wrong with a manifest is named") {
 
 TEST_CASE("names that would escape or be ambiguous are refused") {
   for (const char* good : {"paper", "a-b.c", "a_x", "A9"}) CHECK(name_problem(good).empty());
-  for (const char* bad : {"", ".x", "a__b", "a/b", "a b", "\xc3\xa9", "a..b", "_x", "x_"}) CHECK_FALSE(name_problem(bad).empty());
+  for (const char* bad : {"", ".x", "a__b", "a/b", "a b", "\xc3\xa9", "a..b", "_x", "x_"})
+    CHECK_FALSE(name_problem(bad).empty());
   CHECK_FALSE(name_problem(std::string(101, 'x')).empty());
 }

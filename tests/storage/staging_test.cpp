@@ -1,5 +1,5 @@
-#include "storage/format/dataset_writer.h"
 #include "storage/format/staging.h"
+#include "storage/format/dataset_writer.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::size_t entries_in(const fs::path& dir) {
-  return static_cast<std::size_t>(std::distance(fs::directory_iterator(dir), fs::directory_iterator{}));
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(dir), fs::directory_iterator{}));
 }
 
 void make_dataset(const fs::path& target, Overwrite overwrite, std::uint64_t value) {
@@ -52,7 +53,8 @@ TEST_CASE("an existing output is refused unless it is a dataset to replace") {
   CHECK(test::read_all(dir / "x/x.bin") != before);
   CHECK(entries_in(dir.path()) == 1);
   dir.write("photos/a.jpg", "dear");
-  CHECK(expect_error([&] { make_dataset(dir / "photos", Overwrite::kReplace, 2); }).code() == ErrorCode::kUsage);
+  CHECK(expect_error([&] { make_dataset(dir / "photos", Overwrite::kReplace, 2); }).code() ==
+        ErrorCode::kUsage);
   CHECK(test::read_all(dir / "photos/a.jpg") == "dear");
 }
 

@@ -1,4 +1,5 @@
-// Runs something that must throw sluice::Error, and hands the error over for its code, text and hint to be checked.
+// Runs something that must throw sluice::Error, and hands the error over for its code, text and
+// hint to be checked.
 #pragma once
 
 #include <doctest/doctest.h>

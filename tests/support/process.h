@@ -17,7 +17,7 @@
 namespace sluice::test {
 
 struct Outcome {
-  int code = -1;    ///< exit code, or -signal
+  int code = -1;  ///< exit code, or -signal
   std::string out;
   std::string err;
 };
@@ -72,7 +72,8 @@ class Process {
     std::rewind(file);
     std::string text;
     char buffer[4096];
-    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
+      text.append(buffer, n);
     return text;
   }
 
@@ -81,7 +82,9 @@ class Process {
   std::FILE* err_ = nullptr;
 };
 
-inline Outcome run(const std::vector<std::string>& command) { return Process(command).finish(); }
+inline Outcome run(const std::vector<std::string>& command) {
+  return Process(command).finish();
+}
 
 /// Where the tools under test are: SLUICE_BIN, which ctest sets.
 inline std::string tool(const std::string& name) {

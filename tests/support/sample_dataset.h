@@ -18,7 +18,8 @@ namespace sluice::test {
 /// Edges from memory.
 class VectorEdges final : public EdgeStream {
  public:
-  explicit VectorEdges(std::vector<std::pair<std::uint64_t, std::uint64_t>> edges, std::size_t chunk = 1000)
+  explicit VectorEdges(std::vector<std::pair<std::uint64_t, std::uint64_t>> edges,
+                       std::size_t chunk = 1000)
       : edges_(std::move(edges)), chunk_(chunk) {}
   bool next(EdgeChunk& chunk) override {
     chunk.clear();
@@ -48,7 +49,8 @@ inline float sample_feature(std::uint64_t node, std::uint32_t column) {
   return static_cast<float>(node) + static_cast<float>(column) / 1024.0f;
 }
 
-inline std::vector<std::pair<std::uint64_t, std::uint64_t>> sample_edges(const SampleOptions& options) {
+inline std::vector<std::pair<std::uint64_t, std::uint64_t>> sample_edges(
+    const SampleOptions& options) {
   const RandomKey key = RandomKey(options.seed).with("edges");
   std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
   for (std::uint64_t i = 0; i < options.edges; ++i) {
@@ -77,7 +79,8 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   node.features.push_back(features);
   node.labels = LabelSchema{LabelKind::kClass, 5};
   std::vector<std::int32_t> labels(options.nodes);
-  for (std::uint64_t n = 0; n < options.nodes; ++n) labels[n] = static_cast<std::int32_t>(n % 6) - 1;
+  for (std::uint64_t n = 0; n < options.nodes; ++n)
+    labels[n] = static_cast<std::int32_t>(n % 6) - 1;
   writer.write(node_path("node", "labels.bin"), std::span<const std::int32_t>(labels));
   writer.schema().nodes.push_back(node);
 
@@ -89,7 +92,11 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   writer.schema().relations.push_back(relation);
   std::vector<std::uint64_t> all(options.nodes);
   for (std::uint64_t n = 0; n < options.nodes; ++n) all[n] = n;
-  write_split(writer, "default", "node", options.nodes, draw_split(all, {0.5, 0.2, 0.3}, RandomKey(options.seed)));
+  write_split(writer,
+              "default",
+              "node",
+              options.nodes,
+              draw_split(all, {0.5, 0.2, 0.3}, RandomKey(options.seed)));
   writer.commit("test");
 }
 

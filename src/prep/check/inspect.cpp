@@ -12,14 +12,18 @@
 namespace sluice {
 namespace {
 
-RelationFigures measure(const std::string& root, const Manifest& manifest, const RelationSchema& relation,
+RelationFigures measure(const std::string& root,
+                        const Manifest& manifest,
+                        const RelationSchema& relation,
                         MemoryLedger& ledger) {
   RelationFigures figures;
   figures.key = relation.key();
   figures.edges = relation.edges;
   const std::uint64_t targets = manifest.schema.node_type(relation.target)->count;
-  if (targets != 0) figures.mean_in_degree = static_cast<double>(relation.edges) / static_cast<double>(targets);
-  const FileEntry entry = find_file(root, manifest, relation_path(relation, "offsets.bin")).or_throw();
+  if (targets != 0)
+    figures.mean_in_degree = static_cast<double>(relation.edges) / static_cast<double>(targets);
+  const FileEntry entry =
+      find_file(root, manifest, relation_path(relation, "offsets.bin")).or_throw();
   std::uint64_t last = 0;
   const auto take = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
     for (std::uint64_t at = 0; at < bytes.size(); at += 8) {
@@ -29,8 +33,11 @@ RelationFigures measure(const std::string& root, const Manifest& manifest, const
       std::memcpy(&value, bytes.data() + at, 8);
       if (index != 0) {
         if (value < last) {
-          return Error(ErrorCode::kData, "the offsets do not ascend", "run sluice-prep verify",
-                       Place{root + "/" + entry.path, -1, -1, static_cast<std::int64_t>(offset + at)});
+          return Error(
+              ErrorCode::kData,
+              "the offsets do not ascend",
+              "run sluice-prep verify",
+              Place{root + "/" + entry.path, -1, -1, static_cast<std::int64_t>(offset + at)});
         }
         const std::uint64_t degree = value - last;
         const auto bucket = static_cast<std::size_t>(std::bit_width(degree));
@@ -53,9 +60,12 @@ RelationFigures measure(const std::string& root, const Manifest& manifest, const
 std::string label_text(const std::optional<LabelSchema>& labels) {
   if (!labels) return "none";
   switch (labels->kind) {
-    case LabelKind::kClass: return fmt::format("one of {} classes", labels->width);
-    case LabelKind::kMultiLabel: return fmt::format("any of {} labels", labels->width);
-    case LabelKind::kRegression: return fmt::format("{} targets", labels->width);
+    case LabelKind::kClass:
+      return fmt::format("one of {} classes", labels->width);
+    case LabelKind::kMultiLabel:
+      return fmt::format("any of {} labels", labels->width);
+    case LabelKind::kRegression:
+      return fmt::format("{} targets", labels->width);
   }
   return {};
 }
@@ -64,21 +74,31 @@ std::string features_text(const std::vector<FeatureSchema>& tables) {
   std::string text;
   for (const FeatureSchema& table : tables) {
     const FeatureLayout layout = Manifest::layout_of(table);
-    text += fmt::format("{}{} x {} ({}, {} a row, {})", text.empty() ? "" : "; ", table.dim, to_string(table.dtype),
-                        format_bytes(layout.file_bytes()), format_bytes(layout.row_bytes),
-                        layout.rows_per_page == 0 ? "packed" : fmt::format("{} a page", layout.rows_per_page));
+    text += fmt::format(
+        "{}{} x {} ({}, {} a row, {})",
+        text.empty() ? "" : "; ",
+        table.dim,
+        to_string(table.dtype),
+        format_bytes(layout.file_bytes()),
+        format_bytes(layout.row_bytes),
+        layout.rows_per_page == 0 ? "packed" : fmt::format("{} a page", layout.rows_per_page));
   }
   return text.empty() ? "none" : text;
 }
 
 std::string histogram_text(const RelationFigures& figures) {
   std::string text;
-  const std::uint64_t most = *std::max_element(figures.degree_histogram.begin(), figures.degree_histogram.end());
+  const std::uint64_t most =
+      *std::max_element(figures.degree_histogram.begin(), figures.degree_histogram.end());
   for (std::size_t i = 0; i < figures.degree_histogram.size(); ++i) {
     const std::uint64_t count = figures.degree_histogram[i];
     const std::uint64_t low = i == 0 ? 0 : std::uint64_t{1} << (i - 1);
-    const std::string range = i <= 1 ? fmt::format("{}", low) : fmt::format("{}-{}", low, 2 * low - 1);
-    text += fmt::format("      {:>21}  {:>14}  {}\n", range, format_count(count), std::string(count * 40 / most, '#'));
+    const std::string range =
+        i <= 1 ? fmt::format("{}", low) : fmt::format("{}-{}", low, 2 * low - 1);
+    text += fmt::format("      {:>21}  {:>14}  {}\n",
+                        range,
+                        format_count(count),
+                        std::string(count * 40 / most, '#'));
   }
   return text;
 }
@@ -98,24 +118,39 @@ InspectReport inspect_dataset(const std::string& path, PrepContext& context) {
 std::string to_text(const InspectReport& report) {
   const Manifest& manifest = report.manifest;
   std::string text = fmt::format("{} nodes, {} edges, {} in {} files, generation {}, made by {}\n",
-                                 format_count(manifest.schema.total_nodes()), format_count(manifest.schema.total_edges()),
-                                 format_bytes(report.bytes), manifest.files.size(), manifest.generation,
+                                 format_count(manifest.schema.total_nodes()),
+                                 format_count(manifest.schema.total_edges()),
+                                 format_bytes(report.bytes),
+                                 manifest.files.size(),
+                                 manifest.generation,
                                  manifest.created_by);
   for (const NodeTypeSchema& node : manifest.schema.nodes) {
-    text += fmt::format("\nnodes '{}': {}\n    ids:      {}\n    features: {}\n    labels:   {}\n", node.name,
-                        format_count(node.count), to_string(node.ids), features_text(node.features),
+    text += fmt::format("\nnodes '{}': {}\n    ids:      {}\n    features: {}\n    labels:   {}\n",
+                        node.name,
+                        format_count(node.count),
+                        to_string(node.ids),
+                        features_text(node.features),
                         label_text(node.labels));
   }
   for (const RelationFigures& relation : report.relations) {
-    text += fmt::format("\nedges '{}': {}\n    in-degree: mean {:.2f}, largest {} (node {}), {} targets without\n",
-                        relation.key, format_count(relation.edges), relation.mean_in_degree,
-                        format_count(relation.max_in_degree), relation.max_in_degree_node,
-                        format_count(relation.isolated_targets));
-    if (!relation.degree_histogram.empty()) text += "    in-degrees of targets:\n" + histogram_text(relation);
+    text += fmt::format(
+        "\nedges '{}': {}\n    in-degree: mean {:.2f}, largest {} (node {}), {} targets without\n",
+        relation.key,
+        format_count(relation.edges),
+        relation.mean_in_degree,
+        format_count(relation.max_in_degree),
+        relation.max_in_degree_node,
+        format_count(relation.isolated_targets));
+    if (!relation.degree_histogram.empty())
+      text += "    in-degrees of targets:\n" + histogram_text(relation);
   }
   for (const SplitSchema& split : manifest.schema.splits) {
-    text += fmt::format("\nsplit '{}' of '{}': {} train, {} valid, {} test\n", split.name, split.node_type,
-                        format_count(split.train), format_count(split.valid), format_count(split.test));
+    text += fmt::format("\nsplit '{}' of '{}': {} train, {} valid, {} test\n",
+                        split.name,
+                        split.node_type,
+                        format_count(split.train),
+                        format_count(split.valid),
+                        format_count(split.test));
   }
   return text;
 }

@@ -27,17 +27,20 @@ class Checker {
     problems_.push_back(fmt::format("{}: {}", (root_ / path).string(), what));
   }
 
-  // Streams the first `count` values of a file through check(index, value), which returns what is wrong or "".
+  // Streams the first `count` values of a file through check(index, value), which returns what is
+  // wrong or "".
   template <class T, class Check>
   void stream(const std::string& path, std::uint64_t count, const Check& check) {
     auto entry = find_file(root_, manifest_, path);
     if (!entry) return report(path, entry.error().message());
     if (entry.value().bytes < round_up_to_page(count * sizeof(T))) {
-      return report(path, fmt::format("{} bytes cannot hold {} values", entry.value().bytes, count));
+      return report(path,
+                    fmt::format("{} bytes cannot hold {} values", entry.value().bytes, count));
     }
     const auto take = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
       const std::uint64_t first = offset / sizeof(T);
-      const std::uint64_t values = std::min<std::uint64_t>(bytes.size() / sizeof(T), count - std::min(count, first));
+      const std::uint64_t values =
+          std::min<std::uint64_t>(bytes.size() / sizeof(T), count - std::min(count, first));
       for (std::uint64_t i = 0; i < values; ++i) {
         T value;
         std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
@@ -59,21 +62,26 @@ class Checker {
   void check_node_type(const NodeTypeSchema& node) {
     for (const FeatureSchema& table : node.features) {
       const std::string path = node_path(node.name, table.name + ".bin");
-      if (table.rows != node.count) report(path, fmt::format("{} rows for {} nodes", table.rows, node.count));
+      if (table.rows != node.count)
+        report(path, fmt::format("{} rows for {} nodes", table.rows, node.count));
       const auto entry = manifest_.files.find(path);
-      if (entry == manifest_.files.end() || entry->second.bytes != Manifest::layout_of(table).file_bytes()) {
+      if (entry == manifest_.files.end() ||
+          entry->second.bytes != Manifest::layout_of(table).file_bytes()) {
         report(path, "the size does not follow from rows, dim and dtype");
       }
     }
     if (node.labels && node.labels->kind == LabelKind::kClass) {
       const auto classes = static_cast<std::int64_t>(node.labels->width);
-      stream<std::int32_t>(node_path(node.name, "labels.bin"), node.count, [&](std::uint64_t i, std::int32_t label) {
-        return label >= -1 && label < classes
-                   ? std::string()
-                   : fmt::format("the label of node {} is {}, outside -1 to {}", i, label, classes - 1);
-      });
+      stream<std::int32_t>(
+          node_path(node.name, "labels.bin"), node.count, [&](std::uint64_t i, std::int32_t label) {
+            return label >= -1 && label < classes
+                       ? std::string()
+                       : fmt::format(
+                             "the label of node {} is {}, outside -1 to {}", i, label, classes - 1);
+          });
     }
-    if (node.ids == IdKind::kString) check_ascending(node_path(node.name, "ids.offsets.bin"), node.count);
+    if (node.ids == IdKind::kString)
+      check_ascending(node_path(node.name, "ids.offsets.bin"), node.count);
   }
 
   std::uint64_t check_ascending(const std::string& path, std::uint64_t count) {
@@ -81,7 +89,8 @@ class Checker {
     stream<std::uint64_t>(path, count + 1, [&](std::uint64_t i, std::uint64_t offset) {
       const bool sound = i == 0 ? offset == 0 : offset >= last;
       last = offset;
-      return sound ? std::string() : fmt::format("offset {} is {}: offsets ascend from 0", i, offset);
+      return sound ? std::string()
+                   : fmt::format("offset {} is {}: offsets ascend from 0", i, offset);
     });
     return last;
   }
@@ -91,18 +100,25 @@ class Checker {
     const std::uint64_t targets = manifest_.schema.node_type(relation.target)->count;
     const std::string offsets = relation_path(relation, "offsets.bin");
     const std::uint64_t end = check_ascending(offsets, targets);
-    if (end != relation.edges) report(offsets, fmt::format("they end at {}, not at {} edges", end, relation.edges));
-    stream_ids(relation_path(relation, "neighbours.bin"), node_id_dtype(sources), relation.edges,
+    if (end != relation.edges)
+      report(offsets, fmt::format("they end at {}, not at {} edges", end, relation.edges));
+    stream_ids(relation_path(relation, "neighbours.bin"),
+               node_id_dtype(sources),
+               relation.edges,
                [&](std::uint64_t i, std::uint64_t id) {
-                 return id < sources ? std::string()
-                                     : fmt::format("neighbour {} is {}, not below {} nodes", i, id, sources);
+                 return id < sources
+                            ? std::string()
+                            : fmt::format("neighbour {} is {}, not below {} nodes", i, id, sources);
                });
     if (!relation.has_edge_ids) return;
-    stream_ids(relation_path(relation, "edge_ids.bin"), relation.edge_id_dtype(), relation.edges,
+    stream_ids(relation_path(relation, "edge_ids.bin"),
+               relation.edge_id_dtype(),
+               relation.edges,
                [&](std::uint64_t i, std::uint64_t id) {
                  return id < relation.edge_id_bound
                             ? std::string()
-                            : fmt::format("edge id {} is {}, not below {}", i, id, relation.edge_id_bound);
+                            : fmt::format(
+                                  "edge id {} is {}, not below {}", i, id, relation.edge_id_bound);
                });
   }
 
@@ -114,14 +130,20 @@ class Checker {
     for (const auto& [part, count] :
          {std::pair{"train", split.train}, {"valid", split.valid}, {"test", split.test}}) {
       std::uint64_t last = 0;
-      stream<std::uint64_t>(split_path(split.name, part), count, [&](std::uint64_t i, std::uint64_t id) -> std::string {
-        if (id >= node->count) return fmt::format("node {} is not below {} nodes", id, node->count);
-        if (i != 0 && id <= last) return fmt::format("node {} follows {}: ids ascend", id, last);
-        if (seen[id]) return fmt::format("node {} is in another part too", id);
-        seen[id] = true;
-        last = id;
-        return {};
-      });
+      stream<std::uint64_t>(split_path(split.name, part),
+                            count,
+                            [&](std::uint64_t i, std::uint64_t id) -> std::string {
+                              if (id >= node->count)
+                                return fmt::format(
+                                    "node {} is not below {} nodes", id, node->count);
+                              if (i != 0 && id <= last)
+                                return fmt::format("node {} follows {}: ids ascend", id, last);
+                              if (seen[id])
+                                return fmt::format("node {} is in another part too", id);
+                              seen[id] = true;
+                              last = id;
+                              return {};
+                            });
     }
   }
 
@@ -133,7 +155,8 @@ class Checker {
 
 }  // namespace
 
-std::vector<std::string> check_invariants(const std::filesystem::path& root, const Manifest& manifest,
+std::vector<std::string> check_invariants(const std::filesystem::path& root,
+                                          const Manifest& manifest,
                                           MemoryLedger& ledger) {
   return Checker(root, manifest, ledger).run();
 }

@@ -70,7 +70,8 @@ class Verifier {
       }
       sums_.emplace_back(std::make_unique<ChecksumFile>(std::move(sums).value()));
       for (std::uint64_t begin = 0; begin < entry.bytes; begin += kPieceBytes) {
-        pieces_.push_back({&entry, sums_.back().get(), begin, std::min(begin + kPieceBytes, entry.bytes)});
+        pieces_.push_back(
+            {&entry, sums_.back().get(), begin, std::min(begin + kPieceBytes, entry.bytes)});
       }
       report_.bytes += entry.bytes;
     }
@@ -97,16 +98,21 @@ class Verifier {
     }
   }
 
-  void check_block(const fs::path& path, const ChecksumFile& sums, std::uint64_t offset,
+  void check_block(const fs::path& path,
+                   const ChecksumFile& sums,
+                   std::uint64_t offset,
                    std::span<const std::byte> bytes) {
     bool page_wrong = false;
     for (std::size_t at = 0; at < bytes.size(); at += kPageBytes) {
-      if (xxh3_32(bytes.subspan(at, kPageBytes)) == sums.page_sums[(offset + at) / kPageBytes]) continue;
+      if (xxh3_32(bytes.subspan(at, kPageBytes)) == sums.page_sums[(offset + at) / kPageBytes])
+        continue;
       report(checksum_error(path, offset + at));
       page_wrong = true;
     }
     if (!page_wrong && xxh3_64(bytes) != sums.block_sums[offset / kSumBlockBytes]) {
-      report(Error(ErrorCode::kData, "the block does not match its checksum", {},
+      report(Error(ErrorCode::kData,
+                   "the block does not match its checksum",
+                   {},
                    Place{path.string(), -1, -1, static_cast<std::int64_t>(offset)}));
     }
   }
@@ -135,6 +141,8 @@ class Verifier {
 
 }  // namespace
 
-VerifyReport verify_dataset(const std::string& path, PrepContext& context) { return Verifier(path, context).run(); }
+VerifyReport verify_dataset(const std::string& path, PrepContext& context) {
+  return Verifier(path, context).run();
+}
 
 }  // namespace sluice

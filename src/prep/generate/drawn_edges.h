@@ -1,12 +1,13 @@
-// DrawnEdges: an edge stream whose edges are each a pure function of their number, made in parallel chunk by chunk.
+// DrawnEdges: an edge stream whose edges are each a pure function of their number, made in parallel
+// chunk by chunk.
 #pragma once
 
 #include "core/interrupt.h"
 #include "prep/edge_stream.h"
 #include "prep/prep_context.h"
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <tuple>
 #include <utility>
 
@@ -17,7 +18,10 @@ template <class Draw>
 class DrawnEdges final : public EdgeStream {
  public:
   DrawnEdges(std::uint64_t count, Draw draw, PrepContext& context)
-      : count_(count), draw_(std::move(draw)), context_(context), progress_(context.progress, "edges", count, "edges") {}
+      : count_(count),
+        draw_(std::move(draw)),
+        context_(context),
+        progress_(context.progress, "edges", count, "edges") {}
 
   bool next(EdgeChunk& chunk) override {
     constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
@@ -28,7 +32,8 @@ class DrawnEdges final : public EdgeStream {
     chunk.source.resize(size);
     chunk.target.resize(size);
     context_.arena.for_ranges(size, kGrain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) std::tie(chunk.source[i], chunk.target[i]) = draw_(done_ + i);
+      for (std::size_t i = begin; i < end; ++i)
+        std::tie(chunk.source[i], chunk.target[i]) = draw_(done_ + i);
     });
     done_ += size;
     progress_.add(size);

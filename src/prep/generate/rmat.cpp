@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15ull;
 constexpr std::uint64_t kOffset = 0xd1342543de82ef95ull;  // so that the hub, 0, goes somewhere else
 
-// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the correct low bits.
+// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the correct
+// low bits.
 constexpr std::uint64_t inverse_odd(std::uint64_t odd) {
   std::uint64_t inverse = odd;
   for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
@@ -23,7 +24,8 @@ static_assert(kMultiplier * inverse_odd(kMultiplier) == 1);
 }  // namespace
 
 Scramble::Scramble(int bits)
-    : shift_((bits + 1) / 2), mask_(bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1) {}
+    : shift_((bits + 1) / 2),
+      mask_(bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1) {}
 
 std::uint64_t Scramble::forward(std::uint64_t value) const {
   for (int round = 0; round < 2; ++round) {
@@ -54,7 +56,8 @@ void RmatGenerator::Options::describe(Schema& schema) {
 
 RmatGenerator::RmatGenerator(const Options& options) : options_(options) {
   if (options.a + options.b + options.c >= 1) {
-    throw Error(ErrorCode::kUsage, "rmat: a + b + c must be below 1; the rest is the fourth quadrant's chance",
+    throw Error(ErrorCode::kUsage,
+                "rmat: a + b + c must be below 1; the rest is the fourth quadrant's chance",
                 "the usual values are 0.57, 0.19 and 0.19");
   }
 }
@@ -64,8 +67,8 @@ void RmatGenerator::generate(DatasetWriter& writer, PrepContext& context) {
   const auto scale = static_cast<int>(options_.scale);
   const std::uint64_t nodes = std::uint64_t{1} << scale;
   const Scramble scramble(scale);
-  // The class is the top bits of the unscrambled id: nodes that share them fall into the same quadrants, and so are
-  // joined more often than chance (a + d a bit).
+  // The class is the top bits of the unscrambled id: nodes that share them fall into the same
+  // quadrants, and so are joined more often than chance (a + d a bit).
   const auto classes = std::min(static_cast<std::uint64_t>(options_.node_options.classes), nodes);
   write_synthetic_nodes(
       writer,
@@ -80,7 +83,9 @@ void RmatGenerator::generate(DatasetWriter& writer, PrepContext& context) {
       context);
 
   // Two levels a draw: 32 bits each.
-  const auto threshold = [](double chance) { return static_cast<std::uint64_t>(std::llround(chance * 0x1.0p32)); };
+  const auto threshold = [](double chance) {
+    return static_cast<std::uint64_t>(std::llround(chance * 0x1.0p32));
+  };
   const std::uint64_t below_a = threshold(options_.a);
   const std::uint64_t below_b = threshold(options_.a + options_.b);
   const std::uint64_t below_c = threshold(options_.a + options_.b + options_.c);
@@ -98,7 +103,8 @@ void RmatGenerator::generate(DatasetWriter& writer, PrepContext& context) {
     }
     return {scramble.forward(source), scramble.forward(target)};
   };
-  const auto count = static_cast<std::uint64_t>(std::llround(options_.edge_factor * static_cast<double>(nodes)));
+  const auto count =
+      static_cast<std::uint64_t>(std::llround(options_.edge_factor * static_cast<double>(nodes)));
   DrawnEdges edges(count, draw, context);
   RelationSchema relation{.source = "node", .name = "edge", .target = "node"};
   CscOptions csc;

@@ -1,4 +1,5 @@
-// R-MAT (Chakrabarti, Zhan, Faloutsos 2004): power-law graphs by recursive quadrants, ids scrambled.
+// R-MAT (Chakrabarti, Zhan, Faloutsos 2004): power-law graphs by recursive quadrants, ids
+// scrambled.
 #pragma once
 
 #include "prep/csc_builder.h"
@@ -30,7 +31,8 @@ class RmatGenerator final : public Generator {
   Options options_;
 };
 
-/// A bijection of [0, 2^bits), so that hubs do not sit at the low ids. Two rounds of multiply and xor-shift.
+/// A bijection of [0, 2^bits), so that hubs do not sit at the low ids. Two rounds of multiply and
+/// xor-shift.
 class Scramble {
  public:
   explicit Scramble(int bits);

@@ -8,7 +8,9 @@ void SbmGenerator::Options::describe(Schema& schema) {
   schema.field("seed", seed).help("the same seed and options give the same dataset");
   schema.field("nodes", nodes).help("number of nodes").range(1, 1e12);
   schema.field("edges", edges).help("number of edges drawn").range(0, 1e13);
-  schema.field("homophily", homophily).help("chance that an edge's source is drawn from its target's class").range(0, 1);
+  schema.field("homophily", homophily)
+      .help("chance that an edge's source is drawn from its target's class")
+      .range(0, 1);
   schema.field("undirected", undirected).help("store each edge both ways");
   node_options.describe(schema);
 }
@@ -16,7 +18,8 @@ void SbmGenerator::Options::describe(Schema& schema) {
 void SbmGenerator::generate(DatasetWriter& writer, PrepContext& context) {
   const RandomKey key = RandomKey(static_cast<std::uint64_t>(options_.seed)).with("sbm");
   const auto nodes = static_cast<std::uint64_t>(options_.nodes);
-  const std::uint64_t classes = std::min(static_cast<std::uint64_t>(options_.node_options.classes), nodes);
+  const std::uint64_t classes =
+      std::min(static_cast<std::uint64_t>(options_.node_options.classes), nodes);
   write_synthetic_nodes(
       writer,
       "node",

@@ -1,5 +1,5 @@
-// Stochastic block model: nodes of a class prefer each other. Classes are interleaved over the ids, so that neither
-// features nor topology lie together by accident.
+// Stochastic block model: nodes of a class prefer each other. Classes are interleaved over the ids,
+// so that neither features nor topology lie together by accident.
 #pragma once
 
 #include "prep/csc_builder.h"

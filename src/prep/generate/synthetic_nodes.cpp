@@ -14,10 +14,11 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = 8 << 20;
 
-// Close to a standard normal: the sum of four 16-bit uniforms of one draw (Irwin-Hall), centred and scaled. Its tails
-// end at 3.46; for features that is of no matter, and it costs one draw.
+// Close to a standard normal: the sum of four 16-bit uniforms of one draw (Irwin-Hall), centred and
+// scaled. Its tails end at 3.46; for features that is of no matter, and it costs one draw.
 float normal(std::uint64_t bits) {
-  const std::uint64_t sum = (bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48);
+  const std::uint64_t sum =
+      (bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48);
   constexpr float kMean = 2.0f * 65535.0f;
   constexpr float kScale = 1.7320508f / 65536.0f;
   return (static_cast<float>(sum) - kMean) * kScale;
@@ -45,12 +46,14 @@ class NodeWriter {
   }
 
  private:
-  // Calls make(first, last, out) over all nodes in chunks of rows, in parallel pieces, and append(out) in order.
+  // Calls make(first, last, out) over all nodes in chunks of rows, in parallel pieces, and
+  // append(out) in order.
   template <class T, class Make, class Append>
   void stream_rows(const char* label, std::size_t width, const Make& make, const Append& append) {
     const std::uint64_t chunk = std::max<std::uint64_t>(1, kChunkBytes / (width * sizeof(T)));
     Array rows = Array::make(dtype_of<T>,
-                             {static_cast<std::int64_t>(std::min(chunk, node_.count)), static_cast<std::int64_t>(width)},
+                             {static_cast<std::int64_t>(std::min(chunk, node_.count)),
+                              static_cast<std::int64_t>(width)},
                              &context_.ledger,
                              "generator")
                      .or_throw();
@@ -89,7 +92,8 @@ class NodeWriter {
     node_.features.push_back(schema);
   }
 
-  // Centres of length `signal`: two classes are signal * sqrt(2) apart, against noise of deviation 1 a dimension.
+  // Centres of length `signal`: two classes are signal * sqrt(2) apart, against noise of deviation
+  // 1 a dimension.
   std::vector<float> make_centres(std::uint32_t dim) const {
     const auto classes = static_cast<std::size_t>(options_.classes);
     std::vector<float> centres(classes * dim);
@@ -131,7 +135,8 @@ class NodeWriter {
       }
     }
     writer_.add(std::move(file));
-    node_.labels = LabelSchema{options_.labels, options_.labels == LabelKind::kRegression ? 1 : classes};
+    node_.labels =
+        LabelSchema{options_.labels, options_.labels == LabelKind::kRegression ? 1 : classes};
   }
 
   // Every class has a pattern of labels of its own, each label with a chance of 3 in 10.
@@ -154,25 +159,31 @@ class NodeWriter {
         append);
   }
 
-  // Each node draws its part for itself, and ids are written as they come: nothing grows with the graph.
+  // Each node draws its part for itself, and ids are written as they come: nothing grows with the
+  // graph.
   void write_split_by_draw() {
     if (options_.train <= 0) return;
     const RandomKey key = key_.with("split");
     const std::array<const char*, 3> names{"train", "valid", "test"};
-    const std::array<double, 3> upto{
-        options_.train, options_.train + options_.valid, options_.train + options_.valid + options_.test};
+    const std::array<double, 3> upto{options_.train,
+                                     options_.train + options_.valid,
+                                     options_.train + options_.valid + options_.test};
     std::array<std::unique_ptr<DataFileWriter>, 3> files;
-    for (std::size_t part = 0; part < 3; ++part) files[part] = writer_.create(split_path("default", names[part]));
+    for (std::size_t part = 0; part < 3; ++part)
+      files[part] = writer_.create(split_path("default", names[part]));
     std::array<std::uint64_t, 3> counts{};
     for (std::uint64_t node = 0; node < node_.count; ++node) {
       const double u = key.uniform(node);
-      const auto part = static_cast<std::size_t>(std::upper_bound(upto.begin(), upto.end(), u) - upto.begin());
+      const auto part =
+          static_cast<std::size_t>(std::upper_bound(upto.begin(), upto.end(), u) - upto.begin());
       if (part == 3) continue;
       files[part]->append_values(std::span<const std::uint64_t>(&node, 1));
       ++counts[part];
     }
     if (counts[0] == 0) {
-      throw Error(ErrorCode::kData, "no node was drawn for training", "raise train, or the number of nodes");
+      throw Error(ErrorCode::kData,
+                  "no node was drawn for training",
+                  "raise train, or the number of nodes");
     }
     for (auto& file : files) writer_.add(std::move(file));
     writer_.schema().splits.push_back({"default", node_.name, counts[0], counts[1], counts[2]});
@@ -192,14 +203,19 @@ void SyntheticNodeOptions::describe(Schema& schema) {
   schema.field("features", features).help("features a node, f32; 0: none").range(0, 1 << 20);
   schema.field("classes", classes).help("hidden classes").range(1, 1e6);
   schema.field("signal", signal)
-      .help("length of a class's centre against feature noise of deviation 1: larger is easier to learn from features alone")
+      .help(
+          "length of a class's centre against feature noise of deviation 1: larger is easier to "
+          "learn from features alone")
       .range(0, 1e3);
-  schema.choice<LabelKind>("labels",
-                           labels,
-                           {{"class", LabelKind::kClass, "the hidden class"},
-                            {"multi_label", LabelKind::kMultiLabel, "a fixed set of labels a class"},
-                            {"regression", LabelKind::kRegression, "a fixed value a class, plus noise"}});
-  schema.field("target_noise", target_noise).help("deviation of the noise on regression targets").range(0, 1e3);
+  schema.choice<LabelKind>(
+      "labels",
+      labels,
+      {{"class", LabelKind::kClass, "the hidden class"},
+       {"multi_label", LabelKind::kMultiLabel, "a fixed set of labels a class"},
+       {"regression", LabelKind::kRegression, "a fixed value a class, plus noise"}});
+  schema.field("target_noise", target_noise)
+      .help("deviation of the noise on regression targets")
+      .range(0, 1e3);
   schema.field("train", train).help("share of the nodes to train on").range(0, 1);
   schema.field("valid", valid).help("share of the nodes to validate on").range(0, 1);
   schema.field("test", test).help("share of the nodes to test on").range(0, 1);
@@ -213,7 +229,8 @@ void write_synthetic_nodes(DatasetWriter& writer,
                            RandomKey key,
                            PrepContext& context) {
   if (options.train + options.valid + options.test > 1 + 1e-9) {
-    throw Error(ErrorCode::kUsage, "train, valid and test shares sum to more than 1", "lower one of them");
+    throw Error(
+        ErrorCode::kUsage, "train, valid and test shares sum to more than 1", "lower one of them");
   }
   NodeWriter(writer, type, count, options, class_of, key, context).write();
 }

@@ -1,5 +1,6 @@
-// Synthetic node data that can be learned: each node has a hidden class; features are the class's centre plus noise,
-// labels follow from the class, and a split is drawn. Written in bounded memory, whatever the number of nodes.
+// Synthetic node data that can be learned: each node has a hidden class; features are the class's
+// centre plus noise, labels follow from the class, and a split is drawn. Written in bounded memory,
+// whatever the number of nodes.
 #pragma once
 
 #include "prep/prep_context.h"
@@ -32,7 +33,8 @@ struct SyntheticNodeOptions {
 /// The hidden class of a node; pure and thread-safe.
 using ClassOf = std::function<std::uint32_t(std::uint64_t node)>;
 
-/// Writes features.bin, labels.bin and the split "default" of node type `type`, and adds the type to the schema.
+/// Writes features.bin, labels.bin and the split "default" of node type `type`, and adds the type
+/// to the schema.
 void write_synthetic_nodes(DatasetWriter& writer,
                            const std::string& type,
                            std::uint64_t count,

@@ -1,0 +1,284 @@
+// sluice-train as its users meet it: exit codes, JSON, resume after Ctrl-C and kills, bad input.
+#include "cli/train_support.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+using namespace sluice;
+using namespace sluice::test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+TEST_CASE("help and version say what to do; usage errors exit 2") {
+  const Outcome help = train({"--help"});
+  CHECK(help.code == 0);
+  CHECK(help.err.empty());
+  for (const char* part : {"run",
+                           "resume",
+                           "evaluate",
+                           "predict",
+                           "config",
+                           "doctor",
+                           "Examples:",
+                           "Exit codes: 0 done"}) {
+    CHECK(help.out.find(part) != std::string::npos);
+  }
+  const Outcome run = train({"run", "--help"});
+  for (const char* part :
+       {"graphsage", "gat", "node_classification", "regression", "adamw", "config keys"}) {
+    CHECK(run.out.find(part) != std::string::npos);
+  }
+  CHECK(train({"--version"}).out.find("sluice-train ") == 0);
+  CHECK(train({}).code == 2);
+  CHECK(train({"frobnicate"}).code == 2);
+  CHECK(train({"run", "no-such.toml"}).code == 2);
+  CHECK(train({"config", "keys"}).out.find("batch_size = 1024   # integer, seeds, 1 to ") !=
+        std::string::npos);
+}
+
+TEST_CASE("run prints the promised JSON, keeps the run, and refuses to run over it") {
+  const Sandbox box;
+  const Outcome outcome = box.run({"--json"});
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  const json report = json::parse(outcome.out);
+  CHECK(std::count(outcome.out.begin(), outcome.out.end(), '\n') == 1);
+  CHECK(report.at("task") == "node_classification");
+  CHECK(report.at("model") == "graphsage");
+  CHECK(report.at("seed") == 1);
+  CHECK(report.at("epochs") == 3);
+  for (const char* key :
+       {"train.loss", "valid.accuracy", "test.accuracy", "test.f1_macro", "test.loss"}) {
+    CHECK(report.at("metrics").contains(key));
+  }
+  CHECK(report.at("seconds").at("total") > 0);
+  CHECK(report.at("seconds").at("epochs").size() == 3);
+  for (const char* key : {"features", "topology", "plan", "engine"})
+    CHECK(report.at("storage").contains(key));
+  for (const char* key : {"read", "written", "useful"}) CHECK(report.at("bytes").contains(key));
+  for (const char* key : {"budget", "peak_rss", "peak_anonymous", "tensors"})
+    CHECK(report.at("memory").at(key) > 0);
+  for (const char* key : {"batches_xxh3", "weights_xxh3"})
+    CHECK(report.at(key).get<std::string>().size() == 16);
+  CHECK(outcome.err.find("bound: ") != std::string::npos);
+  for (const char* file : {"config.resolved.toml",
+                           "metrics.jsonl",
+                           "log.txt",
+                           "report.json",
+                           "checkpoints/last.ckpt",
+                           "checkpoints/best.ckpt"}) {
+    CHECK(fs::exists(box.dir() / file));
+  }
+  CHECK(json::parse(read_all(box.dir() / "report.json")) == report);
+
+  const Outcome again = box.run({"--json"});
+  CHECK(again.code == 2);
+  const json error = json::parse(again.out).at("error");
+  CHECK(error.at("code") == "usage");
+  CHECK(error.at("message").get<std::string>().find("the run directory already holds a run") !=
+        std::string::npos);
+  const Outcome over = box.run({"--json", "--overwrite"});
+  CHECK(results(json::parse(over.out)) == results(report));
+
+  const Outcome evaluated = train({"evaluate", box.dir(), "--json"});
+  CHECK(json::parse(evaluated.out).at("metrics").at("test.accuracy") ==
+        report.at("metrics").at("test.accuracy"));
+  CHECK(train({"evaluate", box.dir(), "--part", "valid"}).out.find("valid.accuracy") !=
+        std::string::npos);
+}
+
+TEST_CASE("dry-run shows config, memory and placement, and touches nothing") {
+  const Sandbox box;
+  const Outcome text = box.run({"--dry-run"});
+  CHECK(text.code == 0);
+  for (const char* part : {"[train]",
+                           "batch_size = 16",
+                           "windows",
+                           "total",
+                           "features in memory",
+                           "25 mini-batches"}) {
+    CAPTURE(part);
+    CHECK(text.out.find(part) != std::string::npos);
+  }
+  const json dry = json::parse(box.run({"--dry-run", "--json"}).out);
+  CHECK(dry.at("memory").at("least") <= dry.at("memory").at("budget"));
+  CHECK(dry.at("memory").at("split").contains("windows"));
+  CHECK_FALSE(fs::exists(box.dir()));
+}
+
+TEST_CASE("bad configs and budgets: clear errors, their exit codes, nothing made") {
+  const Sandbox box;
+  const Outcome key = box.run({"--json", "--set", "train.epoch=3"});
+  CHECK(key.code == 2);
+  CHECK(key.err.find("unknown key 'train.epoch' (from --set)") != std::string::npos);
+  CHECK(key.err.find("did you mean 'epochs'?") != std::string::npos);
+  CHECK(json::parse(key.out).at("error").at("code") == "usage");
+  CHECK(box.run({"--set", "train.epochs=many"}).err.find("'train.epochs': expected integer") !=
+        std::string::npos);
+  const Outcome poor = box.run({"--set", "memory.host=1MiB"});
+  CHECK(poor.code == 4);
+  CHECK(poor.err.find("the run does not fit in [memory] host = 1 MiB; it needs\n") !=
+        std::string::npos);
+  CHECK(poor.err.find("set [memory] host to at least \"") != std::string::npos);
+  CHECK(box.run({"--set", "dataset.path=" + (box.folder() / "no").string()}).code == 3);
+  CHECK(box.run({"--set", "dataset.split=other"}).err.find("no split 'other'") !=
+        std::string::npos);
+  const Outcome huge = box.run({"--set", "memory.host=1000TiB"});
+  CHECK(huge.code == 4);
+  CHECK(huge.err.find("set [memory] host to at most") != std::string::npos);
+  CHECK_FALSE(fs::exists(box.dir()));
+}
+
+TEST_CASE("Ctrl-C exits 130 with a checkpoint, and resume gives what an uninterrupted run gives") {
+  const Sandbox box;
+  const std::vector<std::string> longer{"--json", "--set", "train.epochs=40"};
+  const json whole = json::parse(box.run(longer).out);
+  const std::string lines = box.metrics();
+  int caught = 0;
+  for (const int number : {SIGINT, SIGTERM}) {
+    fs::remove_all(box.dir());
+    Process process(box.command(longer));
+    box.wait_for_lines(3);
+    process.signal(number);
+    const Outcome stopped = process.finish();
+    if (stopped.code == 0) continue;  // it was quicker
+    ++caught;
+    CHECK(stopped.code == 130);
+    CHECK(stopped.err.find("a checkpoint is written") != std::string::npos);
+    CHECK(stopped.err.find("go on with: sluice-train resume " + box.dir().string()) !=
+          std::string::npos);
+    CHECK(json::parse(stopped.out).at("error").at("code") == "interrupted");
+    const Outcome resumed = train({"resume", box.dir(), "--json"});
+    REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+    CHECK(resumed.err.find("resumed in epoch ") != std::string::npos);
+    CHECK(results(json::parse(resumed.out)) == results(whole));
+    CHECK(box.metrics() == lines);
+  }
+  CHECK(caught > 0);
+}
+
+TEST_CASE("SIGKILL at random moments loses nothing that a checkpoint holds") {
+  const Sandbox box;
+  // A checkpoint after every mini-batch, so that kills meet every stage of writing one.
+  const std::vector<std::string> often{
+      "--json", "--set", "train.epochs=12", "--set", "train.checkpoint_minutes=1e-9"};
+  const auto begin = std::chrono::steady_clock::now();
+  const json whole = json::parse(box.run(often).out);
+  const auto length = std::chrono::steady_clock::now() - begin;
+  const std::string lines = box.metrics();
+  int in_the_middle = 0;
+  int killed = 0;
+  constexpr int kRounds = 6;
+  for (int round = 0; round < kRounds; ++round) {
+    CAPTURE(round);
+    fs::remove_all(box.dir());
+    Process process(box.command(often));
+    const double share = 0.3 + 0.1 * round;
+    std::this_thread::sleep_for(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(length * share));
+    process.signal(SIGKILL);
+    killed += process.finish().code == -SIGKILL ? 1 : 0;
+    if (!fs::exists(box.dir() / "config.resolved.toml")) continue;  // killed before it began
+    const Outcome resumed = train({"resume", box.dir(), "--json"});
+    REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+    const auto at = resumed.err.find("after ");
+    if (resumed.err.find("resumed in epoch") != std::string::npos && resumed.err[at + 6] != '0')
+      ++in_the_middle;
+    CHECK(results(json::parse(resumed.out)) == results(whole));
+    CHECK(box.metrics() == lines);
+  }
+  MESSAGE(killed << " killed, " << in_the_middle << " resumed in the middle of an epoch");
+  CHECK(in_the_middle > 0);
+}
+
+TEST_CASE("resume refuses damaged, newer and foreign checkpoints and changed data") {
+  const Sandbox box;
+  REQUIRE(box.run({}).code == 0);
+  const fs::path checkpoint = box.dir() / "checkpoints/last.ckpt";
+  const std::string sound = read_all(checkpoint);
+  const auto resume_with = [&](std::string bytes) {
+    std::ofstream(checkpoint, std::ios::binary) << bytes;
+    return train({"resume", box.dir()});
+  };
+  std::string flipped = sound;
+  flipped[flipped.size() / 2] ^= 1;
+  const Outcome damaged = resume_with(flipped);
+  CHECK(damaged.code == 3);
+  CHECK(damaged.err.find("last.ckpt") != std::string::npos);
+  CHECK(damaged.err.find("the checkpoint is damaged: ") != std::string::npos);
+  CHECK(resume_with(sound.substr(0, sound.size() / 2)).err.find("it is truncated") !=
+        std::string::npos);
+  CHECK(resume_with("not one at all, but long enough to look into").err.find("not a checkpoint") !=
+        std::string::npos);
+  (void)resume_with(sound);
+  const Outcome model = train({"resume", box.dir(), "--set", "model.type=gcn"});
+  CHECK(model.code == 2);
+  CHECK(model.err.find("the checkpoint is of model 'graphsage', the run is of 'gcn'") !=
+        std::string::npos);
+  const Outcome threads = train({"resume", box.dir(), "--set", "train.compute_threads=2"});
+  CHECK(threads.code == 2);
+  CHECK(threads.err.find("cannot go on with 2") != std::string::npos);
+  CHECK(train({"resume", box.dir(), "--set", "train.batch_size=8"})
+            .err.find("train.batch_size: 16 -> 8") != std::string::npos);
+  CHECK(train({"resume", box.folder()}).code == 2);
+  CHECK(train({"resume", box.dir(), "--set", "train.epochs=4"}).code == 0);
+
+  box.generate({"--seed", "2", "--overwrite"});
+  const Outcome changed = train({"resume", box.dir(), "--json"});
+  CHECK(changed.code == 3);
+  CHECK(json::parse(changed.out)
+            .at("error")
+            .at("message")
+            .get<std::string>()
+            .find("the dataset changed under the run") != std::string::npos);
+  CHECK(train({"evaluate", box.dir()}).code == 3);
+}
+
+TEST_CASE("predict writes the users' ids, as CSV and as NumPy records, whole or not at all") {
+  const Sandbox box;
+  REQUIRE(box.run({}).code == 0);
+  const std::string csv = (box.folder() / "p.csv").string();
+  const Outcome all = train({"predict", box.dir(), "--part", "all", "--out", csv, "--json"});
+  REQUIRE_MESSAGE(all.code == 0, all.err);
+  CHECK(json::parse(all.out).at("rows") == 2000);
+  const std::string text = read_all(csv);
+  CHECK(text.find("id,class\n0,") == 0);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2001);
+  const std::string npy = (box.folder() / "p.npy").string();
+  CHECK(train({"predict", box.dir(), "--out", npy}).code == 0);
+  CHECK(read_all(npy).find("'shape': (200,)") != std::string::npos);
+  CHECK(train({"predict", box.dir(), "--out", (box.folder() / "p.txt").string()}).code == 2);
+  CHECK(train({"predict", box.dir(), "--out", (box.folder() / "no/p.csv").string()}).code == 3);
+  for (const auto& entry : fs::directory_iterator(box.folder())) {
+    CHECK(entry.path().filename().string().find("partial") == std::string::npos);
+  }
+}
+
+TEST_CASE("config init writes what run takes; doctor says what the machine offers") {
+  const Sandbox box;
+  const Outcome init = train({"config", "init", box.dataset()});
+  REQUIRE(init.code == 0);
+  const std::string path = (box.folder() / "made.toml").string();
+  std::ofstream(path) << init.out;
+  const Outcome run = train({"run",
+                             path,
+                             "--set",
+                             "train.epochs=1",
+                             "--set",
+                             "memory.host=256MiB",
+                             "--set",
+                             "run.dir=" + box.dir().string(),
+                             "--quiet"});
+  CHECK(run.code == 0);
+  CHECK(run.err.empty());
+  CHECK(run.out.find("test.accuracy") != std::string::npos);
+
+  const json doctor = json::parse(train({"doctor", "--dir", box.folder(), "--json"}).out);
+  for (const char* key : {"cores", "memory", "libtorch", "engine", "folder"})
+    CHECK(doctor.contains(key));
+  CHECK(doctor.at("libtorch").at("mkl_cbwr") != "not set");
+  CHECK(doctor.at("folder").at("reads").size() == 3);
+  CHECK(fs::exists(box.folder()));
+}

@@ -1,0 +1,87 @@
+// Every config in configs/ runs, for a few epochs.
+#include "cli/train_support.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+using namespace sluice::test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path source() {
+  const char* dir = std::getenv("SLUICE_SOURCE");
+  return dir == nullptr ? "." : dir;
+}
+
+// Where the real data sets are, or nothing.
+fs::path cora_files() {
+  const char* data = std::getenv("SLUICE_DATA");
+  const fs::path folder = data == nullptr ? source() / "../shared/data" : fs::path(data);
+  return folder / "cora";
+}
+
+json run_config(const std::string& name,
+                const fs::path& dataset,
+                const TempDir& dir,
+                const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"run",
+                                     (source() / "configs" / name).string(),
+                                     "--json",
+                                     "--set",
+                                     "dataset.path=" + dataset.string(),
+                                     "--set",
+                                     "run.dir=" + (dir / ("run-" + name)).string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Outcome outcome = train(arguments);
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  return json::parse(outcome.out);
+}
+
+}  // namespace
+
+TEST_CASE("the Cora configs train") {
+  const TempDir dir;
+  if (!fs::exists(cora_files())) {
+    MESSAGE("skipped: no Cora in " << cora_files());
+    return;
+  }
+  const fs::path dataset = dir / "cora";
+  const Outcome import = run({tool("sluice-prep"),
+                              "import",
+                              "--config",
+                              source() / "configs/cora-graph.toml",
+                              "--root",
+                              cora_files(),
+                              "--out",
+                              dataset});
+  REQUIRE_MESSAGE(import.code == 0, import.err);
+  for (const char* name : {"cora-gcn.toml", "cora-graphsage.toml", "cora-gat.toml"}) {
+    CAPTURE(name);
+    const json report = run_config(name, dataset, dir, {"--set", "train.epochs=30"});
+    CHECK(report.at("metrics").at("test.accuracy") > 0.7);
+  }
+}
+
+TEST_CASE("the quickstart config trains from disk") {
+  const TempDir dir;
+  const Outcome made = run({tool("sluice-prep"),
+                            "generate",
+                            "sbm",
+                            "--nodes",
+                            "20000",
+                            "--edges",
+                            "200000",
+                            "--features",
+                            "128",
+                            "--out",
+                            dir / "x"});
+  REQUIRE(made.code == 0);
+  const json report = run_config("quickstart.toml", dir / "x", dir, {});
+  CHECK(report.at("storage").at("features") == "disk");
+  CHECK(report.at("bytes").at("read") > 0);
+  CHECK(report.at("metrics").at("test.accuracy") > 0.7);
+  CHECK(report.at("memory").at("ledger_peak") <= report.at("memory").at("budget"));
+}

@@ -1,0 +1,105 @@
+// A folder with a small generated dataset and a config over it, for tests of sluice-train.
+#pragma once
+
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sluice::test {
+
+inline Outcome train(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), tool("sluice-train"));
+  return run(arguments);
+}
+
+class Sandbox {
+ public:
+  Sandbox() {
+    generate({});
+    temp_.write("short.toml",
+                "dataset.path = \"" + dataset().string() + "\"\nrun.dir = \"" + dir().string() +
+                    "\"\nmemory.host = \"128MiB\"\n"
+                    "model = { type = \"graphsage\", hidden = 16 }\n"
+                    "sampler.fanout = [5, 5]\n"
+                    "[train]\nepochs = 3\nbatch_size = 16\ncompute_threads = 1\n");
+  }
+
+  /// 2000 nodes: 400 to train on, 200 to validate, 200 to test.
+  void generate(const std::vector<std::string>& more) const {
+    std::vector<std::string> command{tool("sluice-prep"),
+                                     "generate",
+                                     "sbm",
+                                     "--nodes",
+                                     "2000",
+                                     "--edges",
+                                     "10000",
+                                     "--features",
+                                     "20",
+                                     "--classes",
+                                     "4",
+                                     "--train",
+                                     "0.2",
+                                     "--valid",
+                                     "0.1",
+                                     "--test",
+                                     "0.1",
+                                     "--out",
+                                     dataset().string()};
+    command.insert(command.end(), more.begin(), more.end());
+    const Outcome outcome = test::run(command);
+    if (outcome.code != 0) throw std::runtime_error("sluice-prep failed: " + outcome.err);
+  }
+
+  std::filesystem::path folder() const { return temp_.path(); }
+  std::filesystem::path dataset() const { return temp_ / "data"; }
+  std::filesystem::path dir() const { return temp_ / "run"; }
+
+  std::vector<std::string> command(const std::vector<std::string>& more) const {
+    std::vector<std::string> all{tool("sluice-train"), "run", (temp_ / "short.toml").string()};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  Outcome run(const std::vector<std::string>& more) const { return test::run(command(more)); }
+
+  /// What metrics.jsonl says, without times and bytes.
+  std::string metrics() const {
+    std::istringstream lines(read_all(dir() / "metrics.jsonl"));
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      const auto json = nlohmann::json::parse(line);
+      text += nlohmann::json{json.at("epoch"), json.at("metrics"), json.at("best")}.dump() + "\n";
+    }
+    return text;
+  }
+
+  /// Until the run under way has written so many lines of metrics, or a while has passed.
+  void wait_for_lines(std::ptrdiff_t count) const {
+    for (int i = 0; i < 3000; ++i) {
+      const std::string text = read_all(dir() / "metrics.jsonl");
+      if (std::count(text.begin(), text.end(), '\n') >= count) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+ private:
+  TempDir temp_;
+};
+
+/// All of a report that must not depend on where data is kept or on interruptions.
+inline nlohmann::json results(const nlohmann::json& report) {
+  return {report.at("batches_xxh3"),
+          report.at("weights_xxh3"),
+          report.at("metrics"),
+          report.at("epochs")};
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,120 @@
+#include "train/support.h"
+#include "train/weights.h"
+
+#include <doctest/doctest.h>
+
+using namespace sluice;
+using namespace sluice::test;
+
+TEST_CASE("the split gives windows the rest, and says the smallest budget that works") {
+  BudgetNeeds needs;
+  needs.lines = {{"topology", 40 * kMiB, "loaded"}, {"tensors of a step", 20 * kMiB, "x"}};
+  needs.block_bytes = 1 * kMiB;
+  needs.feature_bytes = 3 * kMiB;
+  needs.window_bytes = 10 * kMiB + 1;
+  const BudgetPlan plan = split_budget(100 * kMiB, needs);
+  CHECK(plan.least == 71 * kMiB);
+  CHECK(plan.fits());
+  std::uint64_t total = 0;
+  for (const BudgetLine& line : plan.lines) total += line.bytes;
+  CHECK(total == 100 * kMiB);
+  CHECK(plan.loader.window_bytes >= needs.window_bytes);
+  CHECK(plan.loader.queue_bytes >= needs.feature_bytes);
+  CHECK(split_budget(71 * kMiB, needs).fits());
+  const BudgetPlan small = split_budget(70 * kMiB, needs);
+  CHECK_FALSE(small.fits());
+  CHECK(small.table() ==
+        "  topology                 40 MiB  loaded\n"
+        "  tensors of a step        20 MiB  x\n"
+        "  windows                  10 MiB  the least\n"
+        "  total                    70 MiB  of 70 MiB");
+}
+
+TEST_CASE("a budget above what the cgroup grants is refused with numbers") {
+  const TempDir root;
+  root.write("proc/meminfo", "MemTotal:       16777216 kB\n");
+  root.write("proc/self/cgroup", "0::/job\n");
+  root.write("proc/self/mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  root.write("sys/fs/cgroup/job/memory.max", "1073741824\n");
+  root.write("sys/fs/cgroup/job/memory.current", "0\n");
+  root.write("sys/fs/cgroup/job/memory.stat", "anon 0\n");
+  check_granted(724 * kMiB, root.path());
+  const Error error = expect_error([&] { check_granted(725 * kMiB, root.path()); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(
+      error.message().find(
+          "[memory] host = 725 MiB and 300 MiB for code and libraries are more than the 1 GiB this "
+          "process may use (by its memory cgroup, ") == 0);
+  CHECK(error.hint() == "set [memory] host to at most \"724MiB\"");
+}
+
+TEST_CASE(
+    "a run that does not fit is refused with the table and a budget that works and is not far from "
+    "the least") {
+  const TempDir dir;
+  generate(dir / "x");
+  const std::string config = short_config(dir, dir / "x");
+  const auto log = make_silent_logger();
+  const RunOptions poor = options_of(config, {"memory.host=2MiB"});
+  const Error error = expect_error([&] { (void)plan_run(poor, {}, *log); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(error.message().find("the run does not fit in [memory] host = 2 MiB; it needs\n  ") == 0);
+  for (const char* line : {"topology",
+                           "labels",
+                           "splits",
+                           "feature staging",
+                           "tensors of a step",
+                           "in a trial step, + 25 %",
+                           "mini-batches",
+                           "windows",
+                           "total"}) {
+    CAPTURE(line);
+    CHECK(error.message().find(line) != std::string::npos);
+  }
+  const std::string before = "set [memory] host to at least \"";
+  REQUIRE(error.hint().find(before) == 0);
+  const std::string size =
+      error.hint().substr(before.size(), error.hint().find('"', before.size()) - before.size());
+  const std::uint64_t least = parse_bytes(size).or_throw().bytes;
+
+  const RunOptions enough = options_of(config, {"memory.host=" + size});
+  CHECK(plan_run(enough, {}, *log).plan.fits());
+  Quiet quiet;
+  const RunReport report = run_training(enough, RunDirectory::Mode::kNew, quiet.context);
+  CHECK(report.ledger_peak <= least);
+  const RunOptions short_of =
+      options_of(config, {"memory.host=" + format_bytes_exact(least * 9 / 10)});
+  CHECK(expect_error([&] { (void)plan_run(short_of, {}, *log); }).code() == ErrorCode::kResource);
+}
+
+TEST_CASE("auto keeps features in memory when they take at most half of the budget") {
+  const TempDir dir;
+  generate(dir / "x", {"--features", "2000"});  // 15 MiB
+  const auto log = make_silent_logger();
+  const auto place = [&](const std::string& host) {
+    const RunOptions options =
+        options_of(short_config(dir, dir / "x"),
+                   {"memory.host=" + host, "train.batch_size=4", "eval.batch_size=4"});
+    return plan_run(options, {}, *log).plan.features;
+  };
+  CHECK(place("200MiB") == Placement::kMemory);
+  CHECK(place("29MiB") == Placement::kDisk);
+}
+
+TEST_CASE("measuring leaves weights, buffers and optimiser as they were") {
+  const TempDir dir;
+  generate(dir / "x");
+  const RunOptions options =
+      options_of(short_config(dir, dir / "x"), {"model.norm=batch", "train.optimizer.type=adam"});
+  auto ledger = std::make_shared<MemoryLedger>();
+  Parts parts(options, ledger, Placement::kMemory);
+  const NamedTensors weights = clone_of(weights_of(*parts.model));
+  const NamedTensors state = clone_of(parts.optimizer->named_state());
+  const BudgetNeeds needs = measure_needs(parts, {});
+  CHECK(weights_xxh3(weights_of(*parts.model)) == weights_xxh3(weights));
+  for (const auto& [name, tensor] : parts.optimizer->named_state())
+    CHECK(tensor.equal(state.at(name)));
+  for (const torch::Tensor& parameter : parts.model->parameters())
+    CHECK_FALSE(parameter.grad().defined());
+  CHECK(needs.window_bytes > 0);
+}
