@@ -23,8 +23,8 @@ class CsvPredictions final : public PredictionFile {
                  const PredictionSchema& schema)
       : file_(path), ids_(ids), columns_(schema.columns.size()) {
     std::string header = "id";
-    for (const std::string& column : schema.columns) header += "," + column;
-    file_.append(header + "\n");
+    for (const std::string& column : schema.columns) header.append(",").append(column);
+    file_.append(header.append("\n"));
   }
 
   void append(std::span<const std::uint64_t> nodes, const Array& values) override {
@@ -32,7 +32,7 @@ class CsvPredictions final : public PredictionFile {
     for (std::size_t row = 0; row < nodes.size(); ++row) {
       text += csv_text(ids_.text(nodes[row]));
       for (std::size_t c = 0; c < columns_; ++c)
-        text += "," + value_text(values, row * columns_ + c);
+        text.append(",").append(value_text(values, row * columns_ + c));
       text += '\n';
     }
     file_.append(text);

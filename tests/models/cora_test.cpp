@@ -20,7 +20,7 @@ struct Case {
 };
 
 const Case kGcn{"gcn", 0.805, 200, R"(
-model = { type = "gcn", layers = 2, hidden = 16, dropout = 0.5, input_dropout = 0.5 }
+model = { type = "gcn", layers = 2, hidden = 64, dropout = 0.7, input_dropout = 0.7 }
 optimizer = { type = "adam", lr = 0.01, weight_decay = 5e-4 }
 )"};
 
