@@ -7,21 +7,15 @@
 // budget that works.
 #pragma once
 
-#include "core/log.h"
 #include "train/parts.h"
 
 #include <sluice/loader.h>
 
 #include <cstdint>
-#include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace sluice {
-
-/// Memory of the process beside the budget: code, LibTorch, thread stacks, allocator slack.
-inline constexpr std::uint64_t kOverheadBytes = 300 * kMiB;
 
 struct BudgetLine {
   std::string name;
@@ -63,20 +57,5 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work);
 
 /// Splits the budget over the needs; `loader` is filled in only when it fits.
 BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs);
-
-/// A run's parts within its budget.
-struct PlannedRun {
-  std::unique_ptr<Parts> parts;
-  BudgetPlan plan;
-};
-
-/// Throws kResource unless this machine and its memory cgroup (below `root`) grant budget +
-/// overhead.
-void check_granted(std::uint64_t budget, const std::filesystem::path& root = "/");
-
-/// Opens and builds the run under a ledger of options.memory.host, choosing where features go.
-/// Throws kResource with the table and the smallest budget that works when it does not fit. @param
-/// options must outlive the result
-PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log);
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 #include "train/config_init.h"
 
 #include "core/cgroup.h"
-#include "train/budget.h"
+#include "train/plan_run.h"
 
 #include <fmt/format.h>
 

@@ -37,7 +37,10 @@ std::string to_json_line(const EpochLine& line) {
 
 std::string to_text(const EpochLine& line) {
   std::string text = fmt::format("epoch {}/{}", line.epoch, line.epochs);
-  for (const auto& [name, value] : line.metrics) text += fmt::format("  {} {:.4f}", name, value);
+  for (const std::string& name : {std::string("train.loss"), line.shown}) {
+    const auto metric = line.metrics.find(name);
+    if (metric != line.metrics.end()) text += fmt::format("  {} {:.4f}", name, metric->second);
+  }
   if (line.best) text += " (best)";
   return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}",
                             line.seconds,

@@ -14,7 +14,8 @@ namespace sluice {
 struct EpochLine {
   std::uint64_t epoch = 0;
   std::uint64_t epochs = 0;
-  Metrics metrics;  ///< "train.loss", "valid.accuracy", ...
+  Metrics metrics;    ///< "train.loss", "valid.accuracy", ...
+  std::string shown;  ///< the one that the log shows beside the loss
   bool best = false;
   double seconds = 0;
   double seeds_per_second = 0;

@@ -220,6 +220,12 @@ std::string RunOptions::text() {
 RunOptions resolve_options(const Config& config, const TrainRegistry& registry) {
   RunOptions options(registry);
   config.bind_to(options);
+  if (options.dataset.path.empty()) {
+    throw Error(ErrorCode::kUsage,
+                "'dataset.path' is required: the dataset directory, as sluice-prep made it",
+                "for example path = \"data/papers\" below [dataset]",
+                Place{config.file(), -1, -1, -1});
+  }
   if (options.storage.topology == Keep::kDisk) {
     throw Error(ErrorCode::kUsage,
                 "'storage.topology': \"disk\" is not there yet: this version keeps edges in memory",

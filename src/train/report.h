@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/peak_memory.h"
-#include "train/budget.h"
 #include "train/checkpoint.h"
+#include "train/plan_run.h"
 
 #include <nlohmann/json_fwd.hpp>
 

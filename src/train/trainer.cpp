@@ -200,6 +200,7 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.epoch = state_.epoch + 1;
   line.epochs = static_cast<std::uint64_t>(parts_.options.train.epochs);
   line.metrics = valid;
+  line.shown = metric_;
   line.metrics["train.loss"] = state_.loss_sum / static_cast<double>(state_.loss_seeds);
   line.best = best;
   line.seconds = state_.epoch_seconds;

@@ -6,8 +6,8 @@
 
 #include "core/log.h"
 #include "core/progress.h"
-#include "train/budget.h"
 #include "train/checkpoint.h"
+#include "train/plan_run.h"
 #include "train/run_directory.h"
 
 #include <sluice/loader.h>

@@ -76,10 +76,13 @@ TEST_CASE("the quickstart config trains from disk") {
                             "200000",
                             "--features",
                             "128",
+                            "--train",
+                            "0.5",
                             "--out",
                             dir / "x"});
   REQUIRE(made.code == 0);
-  const json report = run_config("quickstart.toml", dir / "x", dir, {});
+  const json report =
+      run_config("quickstart.toml", dir / "x", dir, {"--set", "train.batch_size=128"});
   CHECK(report.at("storage").at("features") == "disk");
   CHECK(report.at("bytes").at("read") > 0);
   CHECK(report.at("metrics").at("test.accuracy") > 0.7);

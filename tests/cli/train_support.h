@@ -1,7 +1,7 @@
 // A folder with a small generated dataset and a config over it, for tests of sluice-train.
 #pragma once
 
-#include "support/process.h"
+#include "support/generated_dataset.h"
 #include "support/temp_dir.h"
 
 #include <algorithm>
@@ -24,39 +24,13 @@ inline Outcome train(std::vector<std::string> arguments) {
 class Sandbox {
  public:
   Sandbox() {
-    generate({});
+    generate_dataset(dataset());
     temp_.write("short.toml",
                 "dataset.path = \"" + dataset().string() + "\"\nrun.dir = \"" + dir().string() +
                     "\"\nmemory.host = \"128MiB\"\n"
                     "model = { type = \"graphsage\", hidden = 16 }\n"
                     "sampler.fanout = [5, 5]\n"
                     "[train]\nepochs = 3\nbatch_size = 16\ncompute_threads = 1\n");
-  }
-
-  /// 2000 nodes: 400 to train on, 200 to validate, 200 to test.
-  void generate(const std::vector<std::string>& more) const {
-    std::vector<std::string> command{tool("sluice-prep"),
-                                     "generate",
-                                     "sbm",
-                                     "--nodes",
-                                     "2000",
-                                     "--edges",
-                                     "10000",
-                                     "--features",
-                                     "20",
-                                     "--classes",
-                                     "4",
-                                     "--train",
-                                     "0.2",
-                                     "--valid",
-                                     "0.1",
-                                     "--test",
-                                     "0.1",
-                                     "--out",
-                                     dataset().string()};
-    command.insert(command.end(), more.begin(), more.end());
-    const Outcome outcome = test::run(command);
-    if (outcome.code != 0) throw std::runtime_error("sluice-prep failed: " + outcome.err);
   }
 
   std::filesystem::path folder() const { return temp_.path(); }

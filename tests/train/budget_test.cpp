@@ -52,8 +52,8 @@ TEST_CASE(
     "a run that does not fit is refused with the table and a budget that works and is not far from "
     "the least") {
   const TempDir dir;
-  generate(dir / "x");
-  const std::string config = short_config(dir, dir / "x");
+  generate_dataset(dir / "x");
+  const std::string config = "storage.features = \"disk\"\n" + short_config(dir, dir / "x");
   const auto log = make_silent_logger();
   const RunOptions poor = options_of(config, {"memory.host=2MiB"});
   const Error error = expect_error([&] { (void)plan_run(poor, {}, *log); });
@@ -89,7 +89,7 @@ TEST_CASE(
 
 TEST_CASE("auto keeps features in memory when they take at most half of the budget") {
   const TempDir dir;
-  generate(dir / "x", {"--features", "2000"});  // 15 MiB
+  generate_dataset(dir / "x", {{"--features", "2000"}});  // 15 MiB
   const auto log = make_silent_logger();
   const auto place = [&](const std::string& host) {
     const RunOptions options =
@@ -103,7 +103,7 @@ TEST_CASE("auto keeps features in memory when they take at most half of the budg
 
 TEST_CASE("measuring leaves weights, buffers and optimiser as they were") {
   const TempDir dir;
-  generate(dir / "x");
+  generate_dataset(dir / "x");
   const RunOptions options =
       options_of(short_config(dir, dir / "x"), {"model.norm=batch", "train.optimizer.type=adam"});
   auto ledger = std::make_shared<MemoryLedger>();

@@ -30,7 +30,7 @@ void one_step(Parts& parts) {
 
 TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weights") {
   const TempDir dir;
-  generate(dir / "x");
+  generate_dataset(dir / "x");
   const RunOptions options = options_of(short_config(dir, dir / "x"));
   const std::string config = RunOptions(options).text();
   RunState state;
@@ -80,8 +80,8 @@ TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weig
 
 TEST_CASE("a checkpoint of something else is refused and changes nothing") {
   const TempDir dir;
-  generate(dir / "x");
-  generate(dir / "y", {"--seed", "2"});
+  generate_dataset(dir / "x");
+  generate_dataset(dir / "y", {{"--seed", "2"}});
   const RunOptions options = options_of(short_config(dir, dir / "x"));
   {
     const auto parts = parts_of(options);

@@ -1,14 +1,13 @@
-// A small generated dataset and options over it, for tests of the training room. The dataset is
-// made by sluice-prep, as the importers' libraries never share a process with LibTorch.
+// Options over a small generated dataset, for tests of the training room.
 #pragma once
 
 #include "core/log.h"
 #include "support/expect_error.h"
-#include "support/process.h"
+#include "support/generated_dataset.h"
 #include "support/temp_dir.h"
-#include "train/budget.h"
 #include "train/commands.h"
 #include "train/options.h"
+#include "train/plan_run.h"
 
 #include <sluice/train.h>
 
@@ -20,32 +19,6 @@ namespace sluice::test {
 inline const TrainRegistry& registry() {
   static const TrainRegistry all = TrainRegistry::builtin();
   return all;
-}
-
-/// 2000 nodes, 20 features, 4 classes; `more` are flags of `sluice-prep generate sbm`.
-inline void generate(const std::filesystem::path& out, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> command{tool("sluice-prep"),
-                                   "generate",
-                                   "sbm",
-                                   "--nodes",
-                                   "2000",
-                                   "--edges",
-                                   "10000",
-                                   "--features",
-                                   "20",
-                                   "--classes",
-                                   "4",
-                                   "--train",
-                                   "0.2",
-                                   "--valid",
-                                   "0.1",
-                                   "--test",
-                                   "0.1",
-                                   "--out",
-                                   out.string()};
-  command.insert(command.end(), more.begin(), more.end());
-  const Outcome outcome = run(command);
-  if (outcome.code != 0) throw std::runtime_error("sluice-prep failed: " + outcome.err);
 }
 
 /// TOML of a short run over `dataset`, in `dir`/run.

@@ -28,7 +28,7 @@ nlohmann::json results(const RunReport& report) {
 
 TEST_CASE("models learn a graph that can be learned, and the report says so") {
   const TempDir dir;
-  generate(dir / "x");
+  generate_dataset(dir / "x");
   const std::string config = short_config(dir, dir / "x");
   for (const char* model : {"graphsage", "gcn", "gat", "gin", "mlp"}) {
     const RunReport report =
@@ -57,8 +57,8 @@ TEST_CASE("models learn a graph that can be learned, and the report says so") {
 
 TEST_CASE("multi-label and regression train too") {
   const TempDir dir;
-  generate(dir / "m", {"--labels", "multi_label"});
-  generate(dir / "r", {"--labels", "regression"});
+  generate_dataset(dir / "m", {{"--labels", "multi_label"}});
+  generate_dataset(dir / "r", {{"--labels", "regression"}});
   const std::vector<std::string> sets{"train.epochs=10", "train.optimizer.lr=0.01"};
   const RunReport labels = train(dir, short_config(dir, dir / "m"), sets);
   CHECK(labels.metrics.at("test.f1_micro") > 0.7);
@@ -69,7 +69,7 @@ TEST_CASE("multi-label and regression train too") {
 
 TEST_CASE("placement, engine, window, threads, budget and verify change no bit") {
   const TempDir dir;
-  generate(dir / "x");
+  generate_dataset(dir / "x");
   const std::string config = short_config(dir, dir / "x");
   const nlohmann::json expected = results(train(dir, config, {"storage.features=memory"}));
   const std::vector<std::vector<std::string>> ways{
@@ -88,7 +88,7 @@ TEST_CASE("placement, engine, window, threads, budget and verify change no bit")
 
 TEST_CASE("early stopping stops, tests the best epoch, and needs validation seeds") {
   const TempDir dir;
-  generate(dir / "x");
+  generate_dataset(dir / "x");
   const std::string config = short_config(dir, dir / "x");
   const RunReport report =
       train(dir,
@@ -102,7 +102,7 @@ TEST_CASE("early stopping stops, tests the best epoch, and needs validation seed
   CHECK(metric.hint().find("valid.accuracy") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(dir / "run"));
 
-  generate(dir / "y", {"--valid", "0.0"});
+  generate_dataset(dir / "y", {{"--valid", "0.0"}});
   const Error error = expect_error(
       [&] { train(dir, short_config(dir, dir / "y"), {"train.early_stopping.patience=3"}); });
   CHECK(error.code() == ErrorCode::kUsage);
@@ -114,7 +114,7 @@ TEST_CASE("early stopping stops, tests the best epoch, and needs validation seed
 
 TEST_CASE("a run goes on where it stood: epochs added later equal epochs at once") {
   const TempDir dir;
-  generate(dir / "x");
+  generate_dataset(dir / "x");
   const std::string config = short_config(dir, dir / "x");
   const RunReport whole = train(dir, config, {"train.epochs=4", "model.norm=batch"});
   const std::string metrics = read_all(dir / "run/metrics.jsonl");
@@ -137,7 +137,7 @@ TEST_CASE("a run goes on where it stood: epochs added later equal epochs at once
 
 TEST_CASE("fanouts must fit the model's layers") {
   const TempDir dir;
-  generate(dir / "x");
+  generate_dataset(dir / "x");
   const Error error =
       expect_error([&] { train(dir, short_config(dir, dir / "x"), {"model.layers=3"}); });
   CHECK(error.code() == ErrorCode::kUsage);
