@@ -71,7 +71,7 @@ struct LoaderOptions {
 /// The loader's share of the budget. All of it is charged to the ledger as it is used.
 struct LoaderMemory {
   std::uint64_t window_bytes =
-      256 << 20;  ///< sampled blocks and feature rows of the two windows in flight
+      256 << 20;  ///< sampled blocks and feature rows of the three windows in flight
   std::uint64_t queue_bytes =
       64 << 20;  ///< assembled batches waiting for the consumer (at least one may wait)
 };
