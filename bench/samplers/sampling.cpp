@@ -1,9 +1,6 @@
 #include "bench/samplers/sampling.h"
 
 #include "bench/support/program.h"
-#include "core/log.h"
-#include "core/threads.h"
-#include "prep/generate/rmat.h"
 #include "samplers/seed_order.h"
 
 #include <sluice/memory.h>
@@ -16,23 +13,8 @@
 #include <memory>
 #include <thread>
 
-#include <unistd.h>
-
 namespace sluice::bench {
 namespace {
-
-void make_rmat(const std::filesystem::path& path, std::uint64_t scale) {
-  RmatGenerator::Options options;
-  options.scale = static_cast<std::int64_t>(scale);
-  options.node_options.features = 0;
-  MemoryLedger ledger;
-  ThreadArena arena;
-  const auto log = make_silent_logger();
-  PrepContext context{ledger, arena, *log};
-  DatasetWriter writer(path, Overwrite::kRefuse, &ledger);
-  RmatGenerator(options).generate(writer, context);
-  writer.commit("bench/samplers");
-}
 
 // One thread's sampler, kept from round to round as a run keeps it.
 class Worker {
@@ -94,15 +76,11 @@ RoundTimes run_round(std::vector<std::unique_ptr<Worker>>& workers,
 
 }  // namespace
 
-BenchGraph::BenchGraph(const std::string& path, const std::string& dir, std::uint64_t scale) {
-  if (path.empty()) {
-    made_ = std::filesystem::path(dir) / ("bench-samplers-" + std::to_string(::getpid()));
-    make_rmat(made_, scale);
-  }
-  dataset_ = Dataset::open(path.empty() ? made_.string() : path);
-  graph_.schema = &dataset_->schema();
-  for (const RelationSchema& relation : dataset_->schema().relations) {
-    graph_.relations.push_back(dataset_->topology(relation.key()));
+BenchGraph::BenchGraph(const std::string& path, const std::string& dir, std::uint64_t scale)
+    : made_(path, dir, scale) {
+  graph_.schema = &dataset().schema();
+  for (const RelationSchema& relation : graph_.schema->relations) {
+    graph_.relations.push_back(dataset().topology(relation.key()));
   }
   const std::string& type = graph_.schema->nodes.at(0).name;
   std::vector<bool> has_edges(graph_.schema->nodes[0].count);
@@ -115,11 +93,6 @@ BenchGraph::BenchGraph(const std::string& path, const std::string& dir, std::uin
   for (std::size_t n = 0; n < has_edges.size(); ++n) {
     if (has_edges[n]) seeds_.push_back(n);
   }
-}
-
-BenchGraph::~BenchGraph() {
-  std::error_code ignored;
-  if (!made_.empty()) std::filesystem::remove_all(made_, ignored);
 }
 
 SamplingResult run_sampling(const BenchGraph& graph, const SamplingWork& work) {

@@ -1,13 +1,10 @@
 // A graph to sample from, and a round of mini-batches sampled from it by several threads.
 #pragma once
 
+#include "bench/support/rmat_dataset.h"
 #include "samplers/neighbor_sampler.h"
 
-#include <sluice/dataset.h>
-
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,15 +18,15 @@ class BenchGraph {
   BenchGraph(const std::string& path, const std::string& dir, std::uint64_t scale);
   BenchGraph(const BenchGraph&) = delete;
   BenchGraph& operator=(const BenchGraph&) = delete;
-  ~BenchGraph();
 
   const SamplerGraph& graph() const { return graph_; }
   /// Seed candidates: the nodes of type 0 with in-edges.
   const std::vector<std::uint64_t>& seeds() const { return seeds_; }
 
  private:
-  std::filesystem::path made_;  // empty: not ours
-  std::optional<Dataset> dataset_;
+  const Dataset& dataset() const { return made_.dataset(); }
+
+  RmatDataset made_;
   SamplerGraph graph_;
   std::vector<std::uint64_t> seeds_;
 };

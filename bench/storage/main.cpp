@@ -1,4 +1,5 @@
 // bench/storage: how close BlockReader comes to a bare io_uring loop of the same requests.
+#include "bench/storage/bytes_by_policy.h"
 #include "bench/storage/read_mix.h"
 #include "bench/support/program.h"
 
@@ -71,8 +72,8 @@ class Bench {
 
 int main(int argc, char** argv) {
   sluice::bench::Bench bench;
-  sluice::bench::Program program("storage",
-                                 "Page reads through BlockReader against a bare io_uring loop.");
+  sluice::bench::PolicyOptions policies;
+  sluice::bench::Program program("storage", "Reading, against the device and against peers.");
   program.option("--file", bench.path, "read this file instead of a scratch file");
   program.option(
       "--dir", bench.dir, "where the scratch file is made; it vanishes with the program");
@@ -85,5 +86,12 @@ int main(int argc, char** argv) {
   for (const auto& mix : sluice::bench::mixes()) {
     program.add_case(mix.name, "BlockReader and the bare loop in turn", [&] { bench.reader(mix); });
   }
+  program.option("--dataset", policies.dataset, "bytes_by_policy: a prepared graph to sample");
+  program.option("--scale", policies.scale, "bytes_by_policy: else an R-MAT graph of 2^scale nodes");
+  program.option("--cache-percent", policies.cache_percent, "bytes_by_policy: cache, of the table");
+  program.add_case("bytes_by_policy", "bytes an epoch by cache policy and plan, counted", [&] {
+    policies.dir = bench.dir;
+    sluice::bench::bytes_by_policy(policies);
+  });
   return program.run(argc, argv);
 }

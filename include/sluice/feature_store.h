@@ -22,6 +22,22 @@ struct FeatureStats {
   std::uint64_t requests = 0;      ///< reads issued to the device
 };
 
+/// How rows are read from a device: what is a request. The same rows arrive whatever the shape.
+struct RequestShape {
+  std::uint32_t max_request = 64 * 1024;  ///< bytes; neighbouring pages merge up to here
+  std::uint32_t max_gap = 0;  ///< bytes that nobody asked for and are read through between two rows
+                              ///< rather than cutting the request there
+};
+
+/// Rows to be copied out of a table.
+struct GatherRequest {
+  std::span<const std::uint64_t> rows;
+  /// Where each goes, in rows of `out`; empty: one after the other.
+  std::span<const std::uint32_t> places;
+  std::span<std::byte> out;
+  RequestShape shape = {};
+};
+
 class FeatureStore {
  public:
   virtual ~FeatureStore() = default;
@@ -32,9 +48,14 @@ class FeatureStore {
   /// "memory" or "disk".
   virtual std::string_view placement() const = 0;
 
-  /// Copies the rows into `out`, in the order asked; a row may be asked for more than once.
-  /// @pre every row < schema().rows, out.size() == rows.size() * row_bytes()
-  virtual Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) = 0;
+  /// Copies the rows into their places; a row may be asked for more than once.
+  /// @pre every row < schema().rows; places, where given, distinct and within `out`
+  virtual Result<void> gather(const GatherRequest& request) = 0;
+
+  /// Copies the rows one after the other. @pre out.size() == rows.size() * row_bytes()
+  Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) {
+    return gather(GatherRequest{rows, {}, out});
+  }
 
   /// The bytes of a row where the whole table is in RAM, else null. Thread-safe.
   virtual const std::byte* resident_row(std::uint64_t /*row*/) const { return nullptr; }

@@ -27,6 +27,7 @@ struct GraphDataOptions {
   Placement features = Placement::kDisk;
   IoChoice io = IoChoice::kAuto;
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
+  std::string cache = "belady";            ///< which rows stay: belady, lru, clock, degree or none
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
@@ -71,7 +72,7 @@ struct LoaderOptions {
 /// The loader's share of the budget. All of it is charged to the ledger as it is used.
 struct LoaderMemory {
   std::uint64_t window_bytes =
-      256 << 20;  ///< sampled blocks and feature rows of the three windows in flight
+      256 << 20;  ///< windows in flight: sampled blocks, and the caches of feature rows
   std::uint64_t queue_bytes =
       64 << 20;  ///< assembled batches waiting for the consumer (at least one may wait)
 };
@@ -82,7 +83,7 @@ struct LoaderProbe {
   std::uint64_t batches = 0;
   std::uint64_t block_bytes = 0;      ///< largest batch's ids and blocks
   std::uint64_t feature_bytes = 0;    ///< largest batch's assembled features
-  std::uint64_t row_bytes = 0;        ///< largest batch's rows as stored
+  std::uint64_t window_bytes = 0;     ///< the least LoaderMemory::window_bytes that works
   std::uint64_t workspace_bytes = 0;  ///< samplers' own memory, all threads
 };
 
@@ -103,7 +104,7 @@ struct LoaderStats {
   std::uint64_t requests = 0;
   std::uint64_t windows = 0;
   std::uint64_t rows_wanted = 0;  ///< distinct rows, summed over windows
-  std::uint64_t rows_reused = 0;  ///< of these, kept from the window before
+  std::uint64_t rows_reused = 0;  ///< of these, in the cache already
   std::uint64_t batches_xxh3 =
       0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
   std::vector<StageTimes> stages;  ///< sample, fetch, assemble

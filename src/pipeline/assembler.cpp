@@ -45,11 +45,11 @@ Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, Memor
   }
 }
 
-void Assembler::assemble(Batch& batch, const Window& window) {
+void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) {
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     if (!data_.features[type]) continue;
     batch.nodes[type].features =
-        gather_features(type, batch.nodes[type].ids, window.rows[type].get());
+        gather_features(type, batch.nodes[type].ids, window.rows[type].get(), index);
   }
   if (!data_.labels.shape().empty()) batch.labels = gather_labels(batch.seeds);
 }
@@ -64,7 +64,10 @@ std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
   return bytes;
 }
 
-Array Assembler::gather_features(std::size_t type, const Array& ids, const RowWindow* rows) {
+Array Assembler::gather_features(std::size_t type,
+                                 const Array& ids,
+                                 const WindowRows* rows,
+                                 std::size_t index) {
   FeatureStore& store = *data_.features[type];
   const auto dim = static_cast<std::size_t>(store.schema().dim);
   const std::span<const std::uint64_t> wanted = ids.as<std::uint64_t>();
@@ -73,10 +76,16 @@ Array Assembler::gather_features(std::size_t type, const Array& ids, const RowWi
           DType::kF32, {ids.numel(), static_cast<std::int64_t>(dim)}, &ledger_, "batch features")
           .or_throw();
   const std::span<float> out = features.as<float>();
+  const RowCache* const cache = rows == nullptr ? nullptr : data_.caches[type].get();
+  std::span<const std::uint32_t> numbers, places;
+  if (rows != nullptr) {
+    numbers = rows->numbers[index].as<std::uint32_t>();
+    places = std::as_const(rows->places).as<std::uint32_t>();
+  }
   constexpr std::size_t kGrain = 256;  // rows a task
   arena_.for_ranges(wanted.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const std::byte* row = rows != nullptr ? rows->row(wanted[i]) : store.resident_row(wanted[i]);
+      const std::byte* row = cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]);
       const std::span<float> to = out.subspan(i * dim, dim);
       widen(store.schema().dtype, row, to);
       if (options_.normalize_rows) normalize(to);

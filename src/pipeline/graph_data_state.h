@@ -2,9 +2,11 @@
 #pragma once
 
 #include "samplers/sampler.h"
+#include "storage/feature/row_cache.h"
 
 #include <sluice/loader.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +20,20 @@ struct GraphData::State {
   SamplerGraph graph;
   std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
   Array labels;  // of the target type; empty when it has none
+  /// By node type; null where rows are in memory. Made by the first loader that starts, kept for
+  /// the next ones, so that a row read for training is there for evaluation.
+  std::vector<std::unique_ptr<RowCache>> caches;
+  std::uint64_t cache_bytes = 0;  // they were made for
+
+  bool on_disk(std::size_t type) const {
+    return features[type] != nullptr && features[type]->placement() == "disk";
+  }
+
+  /// Makes the caches of `bytes` in all, split over the types by `wanted_bytes`, unless those that
+  /// are there take about as much. Throws kResource. @param ledger must outlive this
+  void make_caches(std::uint64_t bytes,
+                   const std::vector<std::uint64_t>& wanted_bytes,
+                   MemoryLedger& ledger);
 };
 
 }  // namespace sluice

@@ -3,7 +3,9 @@
 #include "core/hash.h"
 #include "pipeline/assembler.h"
 #include "pipeline/byte_queue.h"
-#include "pipeline/window_builder.h"
+#include "pipeline/row_fetcher.h"
+#include "pipeline/window_budget.h"
+#include "pipeline/window_sampler.h"
 
 #include <array>
 #include <atomic>
@@ -33,6 +35,57 @@ double seconds(const std::atomic<std::int64_t>& nanoseconds) {
   return 1e-9 * static_cast<double>(nanoseconds.load());
 }
 
+// Ends the fetching thread when the run is stopped while it waits.
+struct Stopped {};
+
+// Windows that are read in and whose rows may still be read from.
+class WindowsInUse {
+ public:
+  void add() {
+    const std::scoped_lock lock(mutex_);
+    ++count_;
+  }
+  void remove() {
+    const std::scoped_lock lock(mutex_);
+    --count_;
+    changed_.notify_all();
+  }
+  void cancel() {
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+    changed_.notify_all();
+  }
+  /// Throws Stopped once cancelled.
+  void wait_for_none() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return cancelled_ || count_ == 0; });
+    if (cancelled_) throw Stopped{};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+  bool cancelled_ = false;
+};
+
+// What the fetching thread did, for others to look at.
+class SharedCounts {
+ public:
+  void set(const FetchCounts& counts) {
+    const std::scoped_lock lock(mutex_);
+    counts_ = counts;
+  }
+  FetchCounts get() const {
+    const std::scoped_lock lock(mutex_);
+    return counts_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  FetchCounts counts_;
+};
+
 struct Ready {
   std::shared_ptr<const Batch> batch;
   std::uint64_t hash = 0;
@@ -58,7 +111,8 @@ struct Loader::State {
               static_cast<std::uint64_t>(given.batch_size),
               given.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
               RandomKey(given.seed)),
-        builder(data, options, order, book),
+        sampler(data, options, order, book),
+        fetcher(data, book),
         assembler(data, options, book) {}
 
   // One epoch's threads and what joins them. A new one each start, so that nothing is left over
@@ -73,8 +127,9 @@ struct Loader::State {
     std::atomic<std::int64_t> fetching{0};
     std::atomic<std::int64_t> assembling{0};
     std::atomic<std::uint64_t> windows{0};
-    std::atomic<std::uint64_t> rows_wanted{0};
-    std::atomic<std::uint64_t> rows_reused{0};
+    WindowsInUse in_use;
+    FetchCounts counts_before;
+    SharedCounts counts;
     std::atomic<std::uint64_t> bytes_useful{0};
     std::atomic<std::uint64_t> bytes_read{0};
     std::atomic<std::uint64_t> requests{0};
@@ -84,6 +139,7 @@ struct Loader::State {
   void sample_loop(Run& run);
   void fetch_loop(Run& run);
   void assemble_loop(Run& run);
+  WindowLimits make_room();
   void halt();
   // The stores are the fetching thread's own while it runs.
   FeatureStats device_stats() const;
@@ -94,7 +150,8 @@ struct Loader::State {
   MemoryLedger& ledger;
   Array seeds;
   SeedOrder order;
-  WindowBuilder builder;
+  WindowSampler sampler;
+  RowFetcher fetcher;
   Assembler assembler;
   std::unique_ptr<Run> run;
   std::uint64_t delivered = 0;
@@ -108,7 +165,7 @@ void Loader::State::sample_loop(Run& now) {
       WindowPtr window;
       {
         const Busy busy(now.sampling);
-        window = builder.sample();
+        window = sampler.sample();
       }
       if (!window || !now.sampled.hand_over(std::move(window))) break;
     }
@@ -120,24 +177,25 @@ void Loader::State::sample_loop(Run& now) {
 
 void Loader::State::fetch_loop(Run& now) {
   try {
-    WindowPtr before;
-    while (auto window = now.sampled.pop()) {
+    auto window = now.sampled.pop();
+    while (window) {
+      // The window after tells which rows are worth keeping.
+      auto ahead = now.sampled.pop();
       {
         const Busy busy(now.fetching);
-        builder.fetch(**window, before.get());
+        fetcher.fetch(**window, ahead ? ahead->get() : nullptr, [&] { now.in_use.wait_for_none(); });
       }
       const FeatureStats device = device_stats();
       now.bytes_read = device.bytes_read - device_before.bytes_read;
       now.requests = device.requests - device_before.requests;
+      now.counts.set(fetcher.counts());
       ++now.windows;
-      for (const auto& rows : (*window)->rows) {
-        if (!rows) continue;
-        now.rows_wanted += rows->rows();
-        now.rows_reused += rows->reused();
-      }
-      before = *window;
+      now.in_use.add();
       if (!now.fetched.hand_over(std::move(*window))) break;
+      window = std::move(ahead);
     }
+    now.fetched.finish();
+  } catch (const Stopped&) {
     now.fetched.finish();
   } catch (...) {
     now.fetched.finish(std::current_exception());
@@ -147,18 +205,24 @@ void Loader::State::fetch_loop(Run& now) {
 void Loader::State::assemble_loop(Run& now) {
   try {
     while (auto window = now.fetched.pop()) {
-      for (Batch& sampled : (*window)->batches) {
+      for (std::size_t i = 0; i < (*window)->batches.size(); ++i) {
         Ready item;
         std::uint64_t bytes = 0;
         {
           const Busy busy(now.assembling);
-          auto batch = std::make_shared<Batch>(std::move(sampled));
-          assembler.assemble(*batch, **window);
+          auto batch = std::make_shared<Batch>(std::move((*window)->batches[i]));
+          assembler.assemble(*batch, **window, i);
           bytes = assembler.assembled_bytes(*batch);
           if (options.hash) item.hash = hash_batch(*batch);
           item.batch = std::move(batch);
         }
         now.bytes_useful += bytes;
+        if (i + 1 == (*window)->batches.size()) {
+          window->reset();
+          now.in_use.remove();
+          if (!now.ready.push(std::move(item), bytes)) return now.ready.finish();
+          break;
+        }
         if (!now.ready.push(std::move(item), bytes)) return now.ready.finish();
       }
     }
@@ -173,9 +237,25 @@ void Loader::State::halt() {
   run->sampled.cancel();
   run->fetched.cancel();
   run->ready.cancel();
+  run->in_use.cancel();
   for (std::jthread& thread : run->threads) {
     if (thread.joinable()) thread.join();
   }
+}
+
+// Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
+WindowLimits Loader::State::make_room() {
+  if (order.num_batches() == 0) return {};
+  WindowBudget budget = split_window_bytes(
+      data, sampler.sample_one(0), memory.window_bytes, options.window);
+  data.make_caches(budget.cache_bytes, budget.cached_bytes, ledger);
+  for (std::size_t type = 0; type < data.caches.size(); ++type) {
+    if (!data.caches[type]) continue;
+    const std::uint64_t slots = data.caches[type]->slots();
+    budget.limits.rows[type] = std::min(budget.limits.rows[type], slots / 2);
+    budget.limits.most_rows[type] = slots;
+  }
+  return std::move(budget.limits);
 }
 
 FeatureStats Loader::State::device_stats() const {
@@ -211,15 +291,15 @@ void Loader::set_memory(const LoaderMemory& memory) {
 LoaderProbe Loader::probe(std::uint64_t count) {
   LoaderProbe probe;
   for (std::uint64_t i = 0; i < std::min(count, num_batches()); ++i) {
-    const Batch batch = state_->builder.sample_one(i);
+    const Batch batch = state_->sampler.sample_one(i);
     ++probe.batches;
     probe.block_bytes = std::max(probe.block_bytes, block_bytes(batch));
     probe.feature_bytes = std::max(probe.feature_bytes, state_->assembler.assembled_bytes(batch));
-    probe.row_bytes = std::max(probe.row_bytes, state_->builder.stored_row_bytes(batch));
+    probe.window_bytes = std::max(probe.window_bytes, least_window_bytes(state_->data, batch));
   }
   for (const MemoryLedger::Entry& entry : state_->ledger.entries()) {
     if (entry.name == "sampler workspace") {
-      probe.workspace_bytes = entry.bytes * static_cast<std::uint64_t>(state_->builder.threads());
+      probe.workspace_bytes = entry.bytes * static_cast<std::uint64_t>(state_->sampler.threads());
     }
   }
   return probe;
@@ -231,10 +311,11 @@ void Loader::start(const LoaderStart& where) {
   state.delivered = 0;
   state.chain = where.batches_xxh3;
   state.device_before = state.device_stats();
-  // Three windows live at once: one in each stage.
-  state.builder.begin(where, state.memory.window_bytes / 3);
   state.run = std::make_unique<State::Run>(state.memory.queue_bytes);
   State::Run& run = *state.run;
+  run.counts_before = state.fetcher.counts();
+  run.counts.set(run.counts_before);
+  state.sampler.begin(where, state.make_room());
   run.threads = {std::jthread([&state, &run] { state.sample_loop(run); }),
                  std::jthread([&state, &run] { state.fetch_loop(run); }),
                  std::jthread([&state, &run] { state.assemble_loop(run); })};
@@ -268,8 +349,9 @@ LoaderStats Loader::stats() const {
   stats.requests = run.requests;
   stats.bytes_useful = run.bytes_useful;
   stats.windows = run.windows;
-  stats.rows_wanted = run.rows_wanted;
-  stats.rows_reused = run.rows_reused;
+  const FetchCounts counts = run.counts.get();
+  stats.rows_wanted = counts.rows_wanted - run.counts_before.rows_wanted;
+  stats.rows_reused = counts.rows_resident - run.counts_before.rows_resident;
   stats.stages = {
       {"sample", seconds(run.sampling), 0, run.sampled.blocked()},
       {"fetch", seconds(run.fetching), run.sampled.starved(), run.fetched.blocked()},

@@ -1,12 +1,11 @@
 // RowIndex: numbers distinct row ids in order of first appearance. Open addressing, linear probing,
-// at most half full.
+// at most half full. Not thread-safe; lookups may run side by side.
 #pragma once
 
 #include <sluice/memory.h>
 
 #include <bit>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,9 +15,12 @@ class RowIndex {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+  /// Bytes of memory that room for one id takes, at most.
+  static constexpr std::uint64_t kBytesAnId = sizeof(std::uint64_t) + 4 * sizeof(std::uint32_t);
+
   /// Room for `ids` distinct ids, charged to `ledger` as "window index". Throws Error(kResource).
-  RowIndex(std::uint64_t ids, MemoryLedger& ledger) {
-    const std::uint64_t slots = std::bit_ceil(2 * ids + 16);
+  RowIndex(std::uint64_t ids, MemoryLedger& ledger) : room_(ids) {
+    const std::uint64_t slots = std::bit_ceil(2 * ids + 2);
     charge_ =
         ledger.charge("window index", slots * sizeof(std::uint32_t) + ids * sizeof(std::uint64_t))
             .or_throw();
@@ -26,20 +28,29 @@ class RowIndex {
     ids_.reserve(ids);
   }
 
-  /// The number of `id`, which is new when it was not there. @pre fewer distinct ids than the room
-  /// made for them
+  /// The number of `id`, which is new when it was not there; kNone when there is no room for it.
   std::uint32_t insert(std::uint64_t id) {
     std::uint32_t& entry = table_[slot_of(id)];
     if (entry == kNone) {
+      if (ids_.size() == room_) return kNone;
       entry = static_cast<std::uint32_t>(ids_.size());
       ids_.push_back(id);
     }
     return entry;
   }
 
+  /// Takes the newest ids out again until `size` are left. Newest first: so no probe is broken.
+  void truncate(std::size_t size) {
+    while (ids_.size() > size) {
+      table_[slot_of(ids_.back())] = kNone;
+      ids_.pop_back();
+    }
+  }
+
   /// The number of `id`, or kNone.
   std::uint32_t find(std::uint64_t id) const { return table_[slot_of(id)]; }
 
+  std::size_t size() const { return ids_.size(); }
   /// The ids by number.
   std::span<const std::uint64_t> ids() const { return ids_; }
 
@@ -53,6 +64,7 @@ class RowIndex {
   }
 
   Charge charge_;
+  std::uint64_t room_;
   std::vector<std::uint32_t> table_;
   std::vector<std::uint64_t> ids_;
 };

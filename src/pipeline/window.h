@@ -1,8 +1,9 @@
-// Window: mini-batches sampled ahead together with the feature rows they need.
+// Window: mini-batches sampled ahead together with the distinct feature rows they need.
 #pragma once
 
-#include "pipeline/row_window.h"
+#include "pipeline/row_index.h"
 
+#include <sluice/array.h>
 #include <sluice/batch.h>
 
 #include <cstdint>
@@ -11,10 +12,19 @@
 
 namespace sluice {
 
+/// The distinct rows of one node type that a window needs, each once.
+struct WindowRows {
+  WindowRows(std::uint64_t max_rows, MemoryLedger& ledger) : index(max_rows, ledger) {}
+
+  RowIndex index;              ///< row ids by number
+  std::vector<Array> numbers;  ///< by batch: u32 [n], the number of each of its nodes
+  Array places;                ///< u32 [rows]: the slot of each number in the type's RowCache
+};
+
 struct Window {
   std::vector<Batch> batches;  ///< sampled; features and labels not yet filled in
-  std::vector<std::unique_ptr<RowWindow>>
-      rows;  ///< by node type; null where rows come straight from a memory store
+  /// By node type; null where rows come straight from memory.
+  std::vector<std::unique_ptr<WindowRows>> rows;
 };
 
 /// Bytes of a sampled batch's arrays.

@@ -1,15 +1,113 @@
 #include "storage/feature/disk_store.h"
 
 #include "storage/format/data_file_reader.h"
+#include "storage/io/staging_ring.h"
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kMaxRequestBytes =
-    64 * 1024;  // full bandwidth already (bench/storage), and short to wait for
+constexpr std::uint32_t kLeastDepth = 8;  // requests that a staging buffer holds, if rows let it
+
+// What a shape may ask of a staging buffer.
+std::uint64_t request_limit(const RequestShape& shape, std::uint64_t staging, std::size_t row_bytes) {
+  const std::uint64_t row = round_up_to_page(row_bytes) + kPageBytes;
+  return std::max(std::min<std::uint64_t>(shape.max_request, staging / kLeastDepth), row);
+}
+
+// The requests of sorted rows, one by one, and the copying out of what they bring.
+class GatherSource final : public ReadSource {
+ public:
+  struct Target {
+    FileSlot file;
+    BufferSlot buffer;
+    const std::byte* staging;
+    std::uint64_t staging_bytes;
+  };
+
+  GatherSource(std::span<const WantedRow> wanted,
+               const FeatureLayout& layout,
+               const RequestShape& shape,
+               const Target& target,
+               std::span<std::byte> out,
+               FeatureStats& stats)
+      : wanted_(wanted),
+        layout_(layout),
+        max_request_(request_limit(shape, target.staging_bytes, layout.row_bytes)),
+        max_gap_pages_(shape.max_gap / kPageBytes),
+        target_(target),
+        ring_(target.staging_bytes),
+        out_(out),
+        stats_(stats) {}
+
+  // A row never straddles two requests: where a run gets too long, the next one begins with that
+  // row's first page.
+  std::optional<BlockRead> next() override {
+    if (next_ == wanted_.size()) return std::nullopt;
+    const std::uint64_t first_page = layout_.first_page_of(wanted_[next_].row);
+    std::uint64_t end_page = layout_.last_page_of(wanted_[next_].row) + 1;
+    std::size_t last = next_ + 1;
+    for (; last < wanted_.size(); ++last) {
+      const std::uint64_t next_end = layout_.last_page_of(wanted_[last].row) + 1;
+      const bool gap = layout_.first_page_of(wanted_[last].row) > end_page + max_gap_pages_;
+      if (gap || (next_end > end_page && (next_end - first_page) * kPageBytes > max_request_))
+        break;
+      end_page = std::max(end_page, next_end);
+    }
+    const std::uint64_t length = (end_page - first_page) * kPageBytes;
+    const std::optional<std::uint64_t> offset = ring_.take(length);
+    if (!offset) return std::nullopt;
+    runs_.push_back({next_, last, first_page * kPageBytes, static_cast<std::uint32_t>(length)});
+    next_ = last;
+    return BlockRead{target_.file,
+                     target_.buffer,
+                     static_cast<std::uint32_t>(length),
+                     first_page * kPageBytes,
+                     *offset};
+  }
+
+  void done(std::size_t index) override {
+    const Run& run = runs_[index - first_run_];
+    const std::byte* from = target_.staging + ring_.offset_of(index);
+    for (std::size_t i = run.first; i < run.last; ++i) {
+      std::memcpy(out_.data() + wanted_[i].place * layout_.row_bytes,
+                  from + (layout_.offset_of(wanted_[i].row) - run.file_offset),
+                  layout_.row_bytes);
+    }
+    ++stats_.requests;
+    stats_.bytes_read += run.length;
+    ring_.give_back(index);
+    runs_[index - first_run_].length = 0;
+    while (!runs_.empty() && runs_.front().length == 0) {
+      runs_.pop_front();
+      ++first_run_;
+    }
+  }
+
+ private:
+  // One request and the rows it brings: wanted_[first, last).
+  struct Run {
+    std::size_t first;
+    std::size_t last;
+    std::uint64_t file_offset;
+    std::uint32_t length;  // 0: done
+  };
+
+  std::span<const WantedRow> wanted_;
+  const FeatureLayout& layout_;
+  std::uint64_t max_request_;
+  std::uint64_t max_gap_pages_;
+  Target target_;
+  StagingRing ring_;
+  std::span<std::byte> out_;
+  FeatureStats& stats_;
+  std::size_t next_ = 0;
+  std::deque<Run> runs_;  // those in flight
+  std::size_t first_run_ = 0;
+};
 
 IoEngineKind engine_kind(IoChoice choice) {
   switch (choice) {
@@ -47,9 +145,8 @@ std::unique_ptr<DiskFeatureStore> DiskFeatureStore::open(const std::filesystem::
   auto file = std::make_shared<const File>(File::open_read(root / path, Direct::kAuto).or_throw());
   store->file_ = store->reader_->attach(std::move(file), store->sums_.page_sums).or_throw();
 
-  // A row and a half request must fit, however wide rows are.
-  const std::uint64_t least =
-      round_up_to_page(store->layout_.row_bytes) + kPageBytes + kMaxRequestBytes;
+  // A row must fit, however wide it is.
+  const std::uint64_t least = round_up_to_page(store->layout_.row_bytes) + kPageBytes;
   store->buffer_ = std::make_shared<AlignedBuffer>(
       AlignedBuffer::make(
           std::max(store_options.staging_bytes, least), options.ledger, "feature staging")
@@ -58,80 +155,44 @@ std::unique_ptr<DiskFeatureStore> DiskFeatureStore::open(const std::filesystem::
   return store;
 }
 
-Result<void> DiskFeatureStore::gather(std::span<const std::uint64_t> rows,
-                                      std::span<std::byte> out) {
-  stats_.rows += rows.size();
-  stats_.bytes_useful += rows.size() * layout_.row_bytes;
+Result<void> DiskFeatureStore::gather(const GatherRequest& request) {
+  stats_.rows += request.rows.size();
+  stats_.bytes_useful += request.rows.size() * layout_.row_bytes;
   if (layout_.row_bytes == 0) return {};
-  if (auto sorted = sort_wanted(rows); !sorted) return sorted;
-  for (std::size_t done = 0; done < wanted_.size();) {
-    const std::size_t end = plan_wave(done);
-    auto read = reader_->read(reads_, [&](std::size_t i) {
-      deliver(reads_[i], runs_[i], out);
-      ++stats_.requests;
-      stats_.bytes_read += reads_[i].length;
-    });
-    if (!read) return read;
-    done = end;
-  }
-  return {};
+  if (auto sorted = sort_wanted(request); !sorted) return sorted;
+  GatherSource source(wanted_,
+                      layout_,
+                      request.shape,
+                      {file_, buffer_slot_, buffer_->data(), buffer_->size()},
+                      request.out,
+                      stats_);
+  return reader_->read(source);
 }
 
-Result<void> DiskFeatureStore::sort_wanted(std::span<const std::uint64_t> rows) {
+Result<void> DiskFeatureStore::sort_wanted(const GatherRequest& request) {
+  const std::span<const std::uint64_t> rows = request.rows;
   wanted_.clear();
   if (rows.size() > wanted_.capacity()) {
     if (ledger_ != nullptr) {
-      auto charge = ledger_->charge("feature staging", rows.size() * sizeof(Wanted));
+      wanted_ = {};
+      wanted_charge_.release();
+      auto charge = ledger_->charge("feature staging", rows.size() * sizeof(WantedRow));
       if (!charge) return std::move(charge).error();
       wanted_charge_ = std::move(charge).value();
     }
     wanted_.reserve(rows.size());
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) wanted_.push_back({rows[i], i});
-  std::sort(wanted_.begin(), wanted_.end(), [](const Wanted& a, const Wanted& b) {
-    return a.row != b.row ? a.row < b.row : a.position < b.position;
-  });
+  bool sorted = true;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    sorted = sorted && (i == 0 || rows[i - 1] <= rows[i]);
+    wanted_.push_back({rows[i], request.places.empty() ? i : request.places[i]});
+  }
+  if (!sorted) {
+    std::sort(wanted_.begin(), wanted_.end(), [](const WantedRow& a, const WantedRow& b) {
+      return a.row != b.row ? a.row < b.row : a.place < b.place;
+    });
+  }
   return {};
-}
-
-// Fills reads_ and runs_ with as many of the wanted rows as the staging buffer holds; returns the
-// end of them. A row never straddles two requests: where a run gets too long, the next one begins
-// with that row's first page.
-std::size_t DiskFeatureStore::plan_wave(std::size_t first_wanted) {
-  reads_.clear();
-  runs_.clear();
-  std::uint64_t used = 0;
-  std::size_t i = first_wanted;
-  while (i < wanted_.size()) {
-    const std::uint64_t first_page = layout_.first_page_of(wanted_[i].row);
-    std::uint64_t end_page = layout_.last_page_of(wanted_[i].row) + 1;
-    std::size_t j = i + 1;
-    for (; j < wanted_.size(); ++j) {
-      const std::uint64_t next_end = layout_.last_page_of(wanted_[j].row) + 1;
-      const bool gap = layout_.first_page_of(wanted_[j].row) > end_page;
-      if (gap || (next_end > end_page && (next_end - first_page) * kPageBytes > kMaxRequestBytes))
-        break;
-      end_page = std::max(end_page, next_end);
-    }
-    const std::uint64_t length = (end_page - first_page) * kPageBytes;
-    if (used + length > buffer_->size()) break;
-    reads_.push_back(
-        {file_, buffer_slot_, static_cast<std::uint32_t>(length), first_page * kPageBytes, used});
-    runs_.push_back({i, j});
-    used += length;
-    i = j;
-  }
-  return i;
-}
-
-void DiskFeatureStore::deliver(const BlockRead& read, const Run& run, std::span<std::byte> out) {
-  const std::size_t row_bytes = layout_.row_bytes;
-  const std::byte* from = buffer_->data() + read.buffer_offset;
-  for (std::size_t i = run.first_row; i < run.last_row; ++i) {
-    std::memcpy(out.data() + wanted_[i].position * row_bytes,
-                from + (layout_.offset_of(wanted_[i].row) - read.file_offset),
-                row_bytes);
-  }
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // DiskFeatureStore: gathers rows straight from the table's file: sorted, deduplicated, neighbouring
-// pages merged into one request, many requests in flight, every page checked as it arrives. Memory:
-// its staging buffer and the sums.
+// pages (and, where asked, gaps between them) merged into one request, many requests in flight,
+// every page checked as it arrives. Memory: its staging buffer, the sums, and 16 bytes a row asked
+// for.
 #pragma once
 
 #include "storage/format/checksum.h"
@@ -18,6 +19,12 @@
 
 namespace sluice {
 
+/// A row of a table on disk and its place in the caller's memory.
+struct WantedRow {
+  std::uint64_t row;
+  std::uint64_t place;
+};
+
 class DiskFeatureStore final : public FeatureStore {
  public:
   /// Opens the table at `path`. The staging buffer is charged as "feature staging". Throws Error.
@@ -31,7 +38,8 @@ class DiskFeatureStore final : public FeatureStore {
   const FeatureSchema& schema() const override { return schema_; }
   std::size_t row_bytes() const override { return layout_.row_bytes; }
   std::string_view placement() const override { return "disk"; }
-  Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) override;
+  using FeatureStore::gather;
+  Result<void> gather(const GatherRequest& request) override;
   FeatureStats stats() const override { return stats_; }
   const IoStats& io_stats() const { return reader_->stats(); }
   /// "io_uring" or "pread".
@@ -39,20 +47,15 @@ class DiskFeatureStore final : public FeatureStore {
   /// Why this engine: for the log.
   const std::string& engine_reason() const { return engine_reason_; }
 
- private:
-  // One request and the rows it brings: wanted_[first_row, last_row).
-  struct Run {
-    std::size_t first_row;
-    std::size_t last_row;
-  };
-  struct Wanted {
-    std::uint64_t row;
-    std::size_t position;  // in the caller's order
-  };
+  /// For readers of the whole table beside `gather`: the open file, its checksums, its layout.
+  BlockReader& reader() { return *reader_; }
+  FileSlot file() const { return file_; }
+  BufferSlot staging_slot() const { return buffer_slot_; }
+  AlignedBuffer& staging() { return *buffer_; }
+  const FeatureLayout& layout() const { return layout_; }
 
-  Result<void> sort_wanted(std::span<const std::uint64_t> rows);
-  std::size_t plan_wave(std::size_t first_wanted);
-  void deliver(const BlockRead& read, const Run& run, std::span<std::byte> out);
+ private:
+  Result<void> sort_wanted(const GatherRequest& request);
 
   FeatureSchema schema_;
   FeatureLayout layout_;
@@ -64,9 +67,7 @@ class DiskFeatureStore final : public FeatureStore {
   std::shared_ptr<AlignedBuffer> buffer_;
   MemoryLedger* ledger_ = nullptr;
   Charge wanted_charge_;
-  std::vector<Wanted> wanted_;  // reused between calls
-  std::vector<BlockRead> reads_;
-  std::vector<Run> runs_;
+  std::vector<WantedRow> wanted_;  // sorted; reused between calls
   FeatureStats stats_;
 };
 

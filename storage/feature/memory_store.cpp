@@ -25,15 +25,17 @@ std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesyst
   return store;
 }
 
-Result<void> MemoryFeatureStore::gather(std::span<const std::uint64_t> rows,
-                                        std::span<std::byte> out) {
+Result<void> MemoryFeatureStore::gather(const GatherRequest& request) {
   const std::size_t row_bytes = layout_.row_bytes;
   const std::span<const std::byte> table = std::as_const(table_).raw();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::memcpy(out.data() + i * row_bytes, table.data() + layout_.offset_of(rows[i]), row_bytes);
+  for (std::size_t i = 0; i < request.rows.size(); ++i) {
+    const std::size_t place = request.places.empty() ? i : request.places[i];
+    std::memcpy(request.out.data() + place * row_bytes,
+                table.data() + layout_.offset_of(request.rows[i]),
+                row_bytes);
   }
-  stats_.rows += rows.size();
-  stats_.bytes_useful += rows.size() * row_bytes;
+  stats_.rows += request.rows.size();
+  stats_.bytes_useful += request.rows.size() * row_bytes;
   return {};
 }
 

@@ -27,7 +27,8 @@ class MemoryFeatureStore final : public FeatureStore {
   const FeatureSchema& schema() const override { return schema_; }
   std::size_t row_bytes() const override { return layout_.row_bytes; }
   std::string_view placement() const override { return "memory"; }
-  Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) override;
+  using FeatureStore::gather;
+  Result<void> gather(const GatherRequest& request) override;
   const std::byte* resident_row(std::uint64_t row) const override {
     return table_.raw().data() + layout_.offset_of(row);
   }

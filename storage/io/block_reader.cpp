@@ -7,31 +7,25 @@
 namespace sluice {
 namespace {
 
-/// All of a call's requests are checked before the first starts, so that a bug never half-runs.
-Result<void> validate(const ReaderState& state, std::span<const BlockRead> reads) {
-  const auto fits = [](std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
-    return offset <= size && length <= size - offset;
-  };
-  for (std::size_t i = 0; i < reads.size(); ++i) {
-    const BlockRead& read = reads[i];
-    const auto file = static_cast<std::size_t>(read.file);
-    const auto buffer = static_cast<std::size_t>(read.buffer);
-    if (file >= state.files.size() || buffer >= state.buffers.size()) {
-      return read_invalid(read, i, "a file or buffer that is not attached");
-    }
-    if (read.length == 0 ||
-        (read.length | read.file_offset | read.buffer_offset) % kPageBytes != 0) {
-      return read_invalid(read, i, "something else than whole pages");
-    }
-    if (!fits(read.file_offset, read.length, state.files[file].size)) {
-      return read_invalid(read, i, "bytes past the end of the file");
-    }
-    if (!fits(read.buffer_offset, read.length, state.buffers[buffer]->size())) {
-      return read_invalid(read, i, "more than the buffer holds");
-    }
+// The reads of a list, in its order.
+class ListSource final : public ReadSource {
+ public:
+  ListSource(std::span<const BlockRead> reads, const BlockReader::OnDone& on_done)
+      : reads_(reads), on_done_(on_done) {}
+
+  std::optional<BlockRead> next() override {
+    if (next_ == reads_.size()) return std::nullopt;
+    return reads_[next_++];
   }
-  return {};
-}
+  void done(std::size_t index) override {
+    if (on_done_) on_done_(index);
+  }
+
+ private:
+  std::span<const BlockRead> reads_;
+  const BlockReader::OnDone& on_done_;
+  std::size_t next_ = 0;
+};
 
 }  // namespace
 
@@ -77,16 +71,24 @@ Result<BufferSlot> BlockReader::attach(std::shared_ptr<AlignedBuffer> buffer) {
   return slot;
 }
 
+// All of a list's requests are checked before the first starts, so that a bug never half-runs.
 Result<void> BlockReader::read(std::span<const BlockRead> reads, const OnDone& on_done) {
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (auto valid = check_read(*state_, reads[i], i); !valid) return valid;
+  }
+  ListSource source(reads, on_done);
+  return read(source);
+}
+
+Result<void> BlockReader::read(ReadSource& source) {
   if (state_->broken) {
     return Error(ErrorCode::kIo,
                  "this reader is broken: an earlier read never ended",
                  "look at `dmesg` and check the disk, then start again");
   }
-  if (auto valid = validate(*state_, reads); !valid) return valid;
   // Broken until the pass has ended with nothing on its way, by whatever path it ends.
   state_->broken = true;
-  auto result = ReadPass(*state_, reads, on_done).run();
+  auto result = ReadPass(*state_, source).run();
   state_->broken = state_->free_slots.size() != state_->slots.size();
   return result;
 }

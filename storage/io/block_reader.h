@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,18 @@ struct IoStats {
   std::chrono::microseconds latency_quantile(double share) const;
 };
 
+/// Where the reads of a call come from, one by one: for more reads than fit a list or a buffer.
+class ReadSource {
+ public:
+  virtual ~ReadSource() = default;
+  /// The next read; nothing at the end, and nothing while its place in a buffer is still taken by a
+  /// read in flight. Must not throw.
+  virtual std::optional<BlockRead> next() = 0;
+  /// The read that next() gave as its `index`-th (from 0) has arrived and its pages are verified.
+  /// Must not throw.
+  virtual void done(std::size_t index) = 0;
+};
+
 struct ReaderState;
 
 class BlockReader {
@@ -70,6 +83,9 @@ class BlockReader {
   /// read that failed, naming file, offset and what to do; requests not yet started are dropped,
   /// those in flight are waited for. @pre no two reads of one call share buffer bytes.
   Result<void> read(std::span<const BlockRead> reads, const OnDone& on_done = {});
+
+  /// As above, for reads that `source` gives one by one while earlier ones are under way.
+  Result<void> read(ReadSource& source);
 
   const IoStats& stats() const noexcept;
   IoEngine& engine() noexcept;

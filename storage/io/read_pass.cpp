@@ -39,6 +39,23 @@ void count_latency(IoStats& stats, std::uint64_t latency_ns) {
 
 }  // namespace
 
+Result<void> check_read(const ReaderState& state, const BlockRead& read, std::size_t index) {
+  const auto fits = [](std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
+    return offset <= size && length <= size - offset;
+  };
+  const auto file = static_cast<std::size_t>(read.file);
+  const auto buffer = static_cast<std::size_t>(read.buffer);
+  if (file >= state.files.size() || buffer >= state.buffers.size())
+    return read_invalid(read, index, "a file or buffer that is not attached");
+  if (read.length == 0 || (read.length | read.file_offset | read.buffer_offset) % kPageBytes != 0)
+    return read_invalid(read, index, "something else than whole pages");
+  if (!fits(read.file_offset, read.length, state.files[file].size))
+    return read_invalid(read, index, "bytes past the end of the file");
+  if (!fits(read.buffer_offset, read.length, state.buffers[buffer]->size()))
+    return read_invalid(read, index, "more than the buffer holds");
+  return {};
+}
+
 ReaderState::ReaderState(std::unique_ptr<IoEngine> with, BlockReaderOptions by)
     : engine(std::move(with)), options(by), slots(engine->depth()), arrived(engine->depth()) {
   queued.reserve(slots.size());
@@ -62,10 +79,16 @@ Result<void> ReadPass::run() {
 
 /// Queues reads while there are slots.
 void ReadPass::fill() {
-  while (next_ < reads_.size() && !state_.free_slots.empty()) {
+  while (!state_.free_slots.empty()) {
+    const std::optional<BlockRead> read = source_.next();
+    if (!read) return;
+    if (auto valid = check_read(state_, *read, started_); !valid) {
+      error_ = std::move(valid).error();
+      return drop_queued();
+    }
     const std::uint32_t tag = state_.free_slots.back();
     state_.free_slots.pop_back();
-    state_.slots[tag] = ReadSlot{next_++, 0, 0, 0, true, now_};
+    state_.slots[tag] = ReadSlot{*read, started_++, 0, 0, 0, true, now_};
     request_rest(tag);
   }
 }
@@ -78,7 +101,7 @@ void ReadPass::drop_queued() {
 
 void ReadPass::request_rest(std::uint32_t tag) {
   const ReadSlot& slot = state_.slots[tag];
-  const BlockRead& read = reads_[slot.index];
+  const BlockRead& read = slot.read;
   state_.queued.push_back({read.file,
                            read.buffer,
                            read.length - slot.done,
@@ -123,7 +146,7 @@ void ReadPass::arrive(const IoCompletion& completion) {
   if (completion.result > 0) return advance(tag, static_cast<std::uint32_t>(completion.result));
 
   const ReadSlot& slot = state_.slots[tag];
-  const BlockRead& read = reads_[slot.index];
+  const BlockRead& read = slot.read;
   if (completion.result == 0) return retry(tag, read_truncated(file_of(read), read, slot.done));
   const int error_number = static_cast<int>(-completion.result);
   Error error = read_failed(file_of(read), read, slot.done, error_number);
@@ -132,7 +155,7 @@ void ReadPass::arrive(const IoCompletion& completion) {
 
 void ReadPass::advance(std::uint32_t tag, std::uint32_t bytes) {
   ReadSlot& slot = state_.slots[tag];
-  const BlockRead& read = reads_[slot.index];
+  const BlockRead& read = slot.read;
   if (bytes >= read.length - slot.done) {
     slot.done = read.length;
     return finish(tag);
@@ -148,7 +171,7 @@ void ReadPass::advance(std::uint32_t tag, std::uint32_t bytes) {
 /// All bytes are there: verifies them and reports the read, or reads again from the first bad page.
 void ReadPass::finish(std::uint32_t tag) {
   ReadSlot& slot = state_.slots[tag];
-  const BlockRead& read = reads_[slot.index];
+  const BlockRead& read = slot.read;
   slot.checked = verify(read, slot.checked);
   if (slot.checked < read.length) {
     slot.done = slot.checked;
@@ -159,7 +182,7 @@ void ReadPass::finish(std::uint32_t tag) {
   count_latency(state_.stats, to_ns(now_ - slot.start));
   const std::size_t index = slot.index;
   release(tag);
-  if (on_done_) on_done_(index);
+  source_.done(index);
 }
 
 void ReadPass::retry(std::uint32_t tag, Error error) {
@@ -198,7 +221,7 @@ Error ReadPass::stalled() const {
     ++waiting;
     if (oldest == nullptr || slot.start < oldest->start) oldest = &slot;
   }
-  const BlockRead& read = reads_[oldest->index];
+  const BlockRead& read = oldest->read;
   return read_stalled(file_of(read), read, oldest->done, waiting, state_.options.timeout);
 }
 

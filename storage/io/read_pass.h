@@ -12,7 +12,8 @@ namespace sluice {
 
 /// One BlockRead on its way; its place in ReaderState::slots is its tag.
 struct ReadSlot {
-  std::size_t index = 0;      ///< into the call's reads
+  BlockRead read{};
+  std::size_t index = 0;      ///< number of the read in its call
   std::uint32_t done = 0;     ///< bytes that have arrived, whole pages
   std::uint32_t checked = 0;  ///< bytes whose pages are verified
   int retries = 0;
@@ -36,10 +37,12 @@ struct ReaderState {
   std::vector<IoCompletion> arrived;
 };
 
+/// Whether a read keeps BlockRead's contract, `index` being its number in its call.
+Result<void> check_read(const ReaderState& state, const BlockRead& read, std::size_t index);
+
 class ReadPass {
  public:
-  ReadPass(ReaderState& state, std::span<const BlockRead> reads, const BlockReader::OnDone& on_done)
-      : state_(state), reads_(reads), on_done_(on_done) {}
+  ReadPass(ReaderState& state, ReadSource& source) : state_(state), source_(source) {}
 
   /// Returns with all slots free, except after a stall or a broken engine.
   Result<void> run();
@@ -63,9 +66,8 @@ class ReadPass {
   }
 
   ReaderState& state_;
-  std::span<const BlockRead> reads_;
-  const BlockReader::OnDone& on_done_;
-  std::size_t next_ = 0;   // first read not started
+  ReadSource& source_;
+  std::size_t started_ = 0;  // reads taken from the source
   Clock::time_point now_;  // of the last completions
   std::optional<Error> error_;
 };

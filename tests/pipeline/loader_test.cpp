@@ -21,6 +21,7 @@ struct Setup {
   IoChoice io = IoChoice::kAuto;
   std::uint64_t window_bytes = 64 << 20;
   std::uint64_t queue_bytes = 1 << 20;
+  std::string cache = "belady";
   LoaderOptions loader;
 };
 
@@ -42,7 +43,7 @@ Run deliver(const std::filesystem::path& path, const Setup& setup, LoaderStart w
   Run run;
   {
     const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
-    GraphData data(dataset, {setup.features, setup.io, 1 << 20}, 0);
+    GraphData data(dataset, {setup.features, setup.io, 1 << 20, setup.cache}, 0);
     Loader loader(data,
                   setup.loader,
                   dataset.split("default").train,
@@ -114,7 +115,7 @@ TEST_CASE(
   CHECK(std::vector(first.chain.begin() + 10, first.chain.end()) == rest.chain);
 }
 
-TEST_CASE("a larger window reads fewer bytes, never a wrong row") {
+TEST_CASE("larger windows and better caches read fewer bytes, never a wrong row") {
   const TempDir dir;
   SampleOptions sample;
   sample.nodes = 4000;
@@ -124,14 +125,25 @@ TEST_CASE("a larger window reads fewer bytes, never a wrong row") {
   Setup one;
   one.loader = base_options();
   one.loader.window = 1;
+  one.window_bytes = 1 << 20;  // half of the table
+  one.cache = "none";
   Setup many = one;
   many.loader.window = 32;
+  many.window_bytes = 8 << 20;
   const Run narrow = deliver(dir / "x", one);
   const Run wide = deliver(dir / "x", many);
   CHECK(narrow.chain == wide.chain);
   CHECK(wide.stats.bytes_read < narrow.stats.bytes_read / 2);
   CHECK(wide.stats.rows_wanted < narrow.stats.rows_wanted);
-  CHECK(narrow.stats.rows_reused > 0);
+  for (const char* policy : {"belady", "lru", "clock", "degree"}) {
+    CAPTURE(policy);
+    Setup cached = one;
+    cached.cache = policy;
+    const Run run = deliver(dir / "x", cached);
+    CHECK(run.chain == narrow.chain);
+    CHECK(run.stats.bytes_read < narrow.stats.bytes_read);
+    CHECK(run.stats.rows_reused > 0);
+  }
 }
 
 TEST_CASE("a batch holds what it says: features, labels, and every seed of the epoch once") {
@@ -253,7 +265,7 @@ TEST_CASE("a probe measures without disturbing what comes") {
   CHECK(probe.batches == 4);
   CHECK(probe.block_bytes > 1000);
   CHECK(probe.feature_bytes % (32 * 4) == 0);
-  CHECK(probe.row_bytes > probe.feature_bytes);
+  CHECK(probe.window_bytes > probe.feature_bytes);
   loader.start({});
   (void)loader.next();
   CHECK(loader.stats().batches_xxh3 == plain.chain[0]);

@@ -1,6 +1,5 @@
-// WindowBuilder: the first two stages. Samples mini-batches in parallel and groups as many into a
-// window as fit its bytes; then fetches the rows the window needs. Each stage is called by one
-// thread; the two may run at once.
+// WindowSampler: the first stage. Samples mini-batches in parallel and groups as many into a window
+// as its blocks and distinct rows have room for. Used by one thread.
 #pragma once
 
 #include "core/threads.h"
@@ -11,7 +10,6 @@
 
 #include <sluice/loader.h>
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -19,34 +17,39 @@
 
 namespace sluice {
 
-class WindowBuilder {
+/// What one window may hold.
+struct WindowLimits {
+  std::uint64_t block_bytes = 0;     ///< of sampled blocks and row numbers
+  std::vector<std::uint64_t> rows;   ///< by node type: distinct rows wanted at most
+  /// By node type: distinct rows that a window of a single mini-batch may have beyond that.
+  std::vector<std::uint64_t> most_rows;
+};
+
+class WindowSampler {
  public:
-  WindowBuilder(GraphData::State& data,
+  WindowSampler(GraphData::State& data,
                 const LoaderOptions& options,
                 const SeedOrder& order,
                 MemoryLedger& ledger);
 
-  /// Begins again at a batch of an epoch. @param window_bytes what one window may take
-  void begin(const LoaderStart& where, std::uint64_t window_bytes);
+  /// Begins again at a batch of an epoch.
+  void begin(const LoaderStart& where, WindowLimits limits);
 
   /// The next window with its batches sampled and no rows yet; null at the end of the epoch. Throws
   /// Error.
   std::shared_ptr<Window> sample();
-
-  /// Reads the window's rows, taking over what `before` holds. Throws Error.
-  void fetch(Window& window, const Window* before);
 
   int threads() const { return arena_.threads(); }
 
   /// Samples one batch of epoch 0, for measuring.
   Batch sample_one(std::uint64_t index);
 
-  /// Bytes of the rows as stored that a batch needs, tables in memory not counted.
-  std::uint64_t stored_row_bytes(const Batch& batch) const;
-
  private:
   void sample_group();
-  bool on_disk(std::size_t type) const;
+  std::uint64_t room_for(std::size_t type);
+  bool add(Window& window, Batch& batch);
+  [[noreturn]] void refuse(const Window& window, const Batch& batch) const;
+  
 
   GraphData::State& data_;
   LoaderOptions options_;
@@ -56,9 +59,10 @@ class WindowBuilder {
   std::vector<std::unique_ptr<Sampler>> samplers_;  // one a thread
   std::uint64_t epoch_ = 0;
   std::uint64_t next_batch_ = 0;
-  std::uint64_t limit_bytes_ = 0;
-  std::uint64_t ramp_ =
-      0;  // the most batches of the next window: windows grow, so that the first is soon there
+  WindowLimits limits_;
+  std::uint64_t used_bytes_ = 0;  // of the window being made
+  // The most batches of the next window: windows grow, so that the first is soon there.
+  std::uint64_t ramp_ = 0;
   std::deque<Batch> sampled_;  // waiting for a window
 };
 

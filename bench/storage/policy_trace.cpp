@@ -1,0 +1,253 @@
+#include "bench/storage/policy_trace.h"
+
+#include "core/threads.h"
+#include "samplers/neighbor_sampler.h"
+#include "samplers/seed_order.h"
+#include "storage/feature/row_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <span>
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::uint64_t kRunBytes = 64 * 1024;       // requests of neighbouring pages
+constexpr std::uint64_t kSweepBytes = 1024 * 1024;   // requests of a sweep
+
+SamplerGraph graph_of(const Dataset& dataset) {
+  SamplerGraph graph;
+  graph.schema = &dataset.schema();
+  for (const RelationSchema& relation : graph.schema->relations)
+    graph.relations.push_back(dataset.topology(relation.key()));
+  return graph;
+}
+
+// Bytes and requests of sorted pages, with gaps of up to `gap` pages read through.
+void count_reads(std::span<const std::uint32_t> pages,
+                 std::uint64_t gap,
+                 std::uint64_t most,
+                 Moved& moved) {
+  for (std::size_t i = 0; i < pages.size();) {
+    std::size_t j = i + 1;
+    while (j < pages.size() && pages[j] - pages[j - 1] <= gap + 1 &&
+           (pages[j] - pages[i] + 1) * std::uint64_t{kPageBytes} <= most)
+      ++j;
+    moved.read += (pages[j - 1] - pages[i] + 1) * std::uint64_t{kPageBytes};
+    ++moved.requests;
+    i = j;
+  }
+}
+
+std::vector<std::uint32_t> pages_of(std::vector<std::uint64_t>& rows, std::uint32_t row_bytes) {
+  const std::uint64_t per_page = kPageBytes / row_bytes;
+  std::sort(rows.begin(), rows.end());
+  std::vector<std::uint32_t> pages;
+  for (const std::uint64_t row : rows) {
+    const auto page = static_cast<std::uint32_t>(row / per_page);
+    if (pages.empty() || pages.back() != page) pages.push_back(page);
+  }
+  return pages;
+}
+
+// Windows of mini-batches: distinct ids each.
+std::vector<std::vector<std::uint64_t>> group(const EpochRows& trace, const WindowWork& how) {
+  std::vector<std::vector<std::uint64_t>> all;
+  std::vector<std::uint32_t> seen(trace.nodes, 0);  // number of the window that has it
+  std::uint64_t batches = 0;
+  for (const auto& batch : trace.batches) {
+    const auto fresh = [&] {
+      return static_cast<std::uint64_t>(std::count_if(
+          batch.begin(), batch.end(), [&](auto id) { return seen[id] != all.size(); }));
+    };
+    if (all.empty() || batches == how.window_batches ||
+        all.back().size() + fresh() > how.window_rows) {
+      all.emplace_back();
+      batches = 0;
+    }
+    for (const std::uint32_t id : batch) {
+      if (seen[id] == all.size()) continue;
+      seen[id] = static_cast<std::uint32_t>(all.size());
+      all.back().push_back(id);
+    }
+    ++batches;
+  }
+  return all;
+}
+
+// By window and id: the number of the next window with that id. Windows count from 1.
+std::vector<std::vector<std::uint32_t>> next_uses(
+    const std::vector<std::vector<std::uint64_t>>& windows, std::uint64_t nodes) {
+  std::vector<std::uint32_t> next(nodes, kNeverUsed);
+  std::vector<std::vector<std::uint32_t>> all(windows.size());
+  for (std::size_t w = windows.size(); w-- > 0;) {
+    for (const std::uint64_t id : windows[w]) {
+      all[w].push_back(next[id]);
+      next[id] = static_cast<std::uint32_t>(w + 1);
+    }
+  }
+  return all;
+}
+
+// What a loader without a trace knows: the ids of the next window.
+class OneAhead final : public LookAhead {
+ public:
+  explicit OneAhead(std::uint64_t nodes) : next_(nodes, kNeverUsed) {}
+  void set(std::span<const std::uint64_t> ids, std::uint32_t window) {
+    for (const std::uint64_t id : ids) next_[id] = window;
+    window_ = window;
+  }
+  std::uint32_t next_use(std::uint64_t id) const override {
+    return next_[id] == window_ ? window_ : kNeverUsed;
+  }
+
+ private:
+  std::vector<std::uint32_t> next_;
+  std::uint32_t window_ = kNeverUsed - 1;
+};
+
+// Admits windows one by one and gives the missed ids of each to `take`.
+template <class Take>
+void admit_all(const std::vector<std::vector<std::uint64_t>>& windows,
+               std::uint64_t nodes,
+               std::uint64_t slots,
+               std::unique_ptr<CachePolicy> policy,
+               bool whole_epoch,
+               Take take) {
+  RowCache cache({0, static_cast<std::uint32_t>(slots)}, std::move(policy), nullptr);
+  const auto next = whole_epoch ? next_uses(windows, nodes)
+                                : std::vector<std::vector<std::uint32_t>>(windows.size());
+  OneAhead ahead(nodes);
+  std::vector<std::uint32_t> places, missing;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    if (!whole_epoch && w + 1 < windows.size())
+      ahead.set(windows[w + 1], static_cast<std::uint32_t>(w + 2));
+    places.resize(windows[w].size());
+    (void)cache.admit(windows[w], next[w], whole_epoch ? nullptr : &ahead, places, missing);
+    std::vector<std::uint64_t> ids;
+    for (const std::uint32_t i : missing) ids.push_back(windows[w][i]);
+    take(ids);
+  }
+}
+
+}  // namespace
+
+std::uint64_t EpochRows::total() const {
+  std::uint64_t sum = 0;
+  for (const auto& batch : batches) sum += batch.size();
+  return sum;
+}
+
+EpochRows sample_epoch(const Dataset& dataset, const TraceWork& work) {
+  const SamplerGraph graph = graph_of(dataset);
+  EpochRows trace;
+  trace.nodes = graph.schema->nodes.at(0).count;
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t node = 0; node < trace.nodes; ++node) {
+    if (RandomKey(7).uniform(node) < work.seed_share) seeds.push_back(node);
+  }
+  const SeedOrder order(seeds, work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
+  trace.batches.resize(order.num_batches());
+  MemoryLedger ledger;
+  ThreadArena arena(work.threads);
+  std::atomic<std::size_t> next = 0;
+  arena.for_each(static_cast<std::size_t>(arena.threads()), [&](std::size_t) {
+    NeighborSampler sampler(graph, {work.fanout}, BlockParts{.transpose = false}, RandomKey(1));
+    for (std::size_t b; (b = next++) < trace.batches.size();) {
+      const std::vector<std::uint64_t> of_batch = order.batch(0, b);
+      const Batch batch = sampler.sample({0, b, b, 0, of_batch}, &ledger).or_throw();
+      const auto ids = batch.nodes[0].ids.as<std::uint64_t>();
+      trace.batches[b].assign(ids.begin(), ids.end());
+    }
+  });
+  return trace;
+}
+
+std::vector<std::uint32_t> neighbour_counts(const Dataset& dataset) {
+  const SamplerGraph graph = graph_of(dataset);
+  std::vector<std::uint32_t> counts(graph.schema->nodes.at(0).count, 0);
+  for (const auto& topology : graph.relations) {
+    const CscView& view = *topology->resident();
+    for (std::uint64_t e = 0; e < topology->num_edges(); ++e) ++counts[view.neighbour(e)];
+  }
+  return counts;
+}
+
+Moved static_degree(const EpochRows& trace,
+                    const std::vector<std::uint32_t>& counts,
+                    const PolicyWork& work) {
+  std::vector<std::uint32_t> order(trace.nodes);
+  std::iota(order.begin(), order.end(), 0u);
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(work.cache_rows, trace.nodes));
+  std::nth_element(order.begin(), order.begin() + kept, order.end(), [&](auto a, auto b) {
+    return counts[a] != counts[b] ? counts[a] > counts[b] : a < b;
+  });
+  std::vector<bool> cached(trace.nodes);
+  for (std::ptrdiff_t i = 0; i < kept; ++i) cached[order[static_cast<std::size_t>(i)]] = true;
+  Moved moved;
+  for (const auto& batch : trace.batches) {
+    std::vector<std::uint64_t> missed;
+    for (const std::uint32_t id : batch) {
+      if (!cached[id]) missed.push_back(id);
+    }
+    moved.missed_rows += missed.size();
+    count_reads(pages_of(missed, work.row_bytes), 0, kPageBytes, moved);
+    ++moved.windows;
+  }
+  return moved;
+}
+
+Moved ginex(const EpochRows& trace, const PolicyWork& work) {
+  Moved moved;
+  WindowWork how;
+  how.window_batches = 1;
+  how.window_rows = trace.nodes;
+  // Its batch under way is in buffers of its own, so the whole cache can be given up.
+  admit_all(group(trace, how), trace.nodes, work.cache_rows, make_cache_policy("belady"), true,
+            [&](const std::vector<std::uint64_t>& missed) {
+              moved.missed_rows += missed.size();
+              moved.requests += missed.size();
+              moved.read += missed.size() * kPageBytes;
+              ++moved.windows;
+            });
+  return moved;
+}
+
+PlannedBytes windows(const EpochRows& trace,
+                     const std::vector<std::uint32_t>& counts,
+                     const PolicyWork& work,
+                     const WindowWork& how,
+                     std::uint64_t gap_pages) {
+  PlannedBytes bytes;
+  std::vector<bool> touched(trace.nodes / (kPageBytes / work.row_bytes) + 1);
+  admit_all(group(trace, how),
+            trace.nodes,
+            work.cache_rows,
+            make_cache_policy(how.policy, [&](std::uint64_t id) { return counts[id]; }),
+            how.whole_epoch_known,
+            [&](std::vector<std::uint64_t>& missed) {
+              const auto pages = pages_of(missed, work.row_bytes);
+              for (const std::uint32_t page : pages) touched[page] = true;
+              for (Moved* moved : {&bytes.direct, &bytes.sweep, &bytes.repack}) {
+                moved->missed_rows += missed.size();
+                ++moved->windows;
+              }
+              count_reads(pages, 0, kRunBytes, bytes.direct);
+              count_reads(pages, gap_pages, kSweepBytes, bytes.sweep);
+              // Its rows in a run of their own, rounded to pages, with the ids that say which.
+              const std::uint64_t run = round_up_to_page(missed.size() * work.row_bytes) +
+                                        missed.size() * 2 * sizeof(std::uint32_t);
+              bytes.repack.written += run;
+              bytes.repack.read += run;
+              bytes.repack.requests += run / kSweepBytes + 1;
+            });
+  std::vector<std::uint32_t> scanned;
+  for (std::uint32_t page = 0; page < touched.size(); ++page) {
+    if (touched[page]) scanned.push_back(page);
+  }
+  count_reads(scanned, gap_pages, kSweepBytes, bytes.repack);
+  return bytes;
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,68 @@
+// GraphData's row caches: their sizes by node type, and the hotness that the static policy asks for.
+#include "pipeline/graph_data_state.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sluice {
+namespace {
+
+// How often each node of `type` is a neighbour, over all relations.
+Array count_neighbours(const SamplerGraph& graph, std::size_t type, MemoryLedger& ledger) {
+  const NodeTypeSchema& node = graph.schema->nodes[type];
+  Array counts =
+      Array::make(DType::kU32, {static_cast<std::int64_t>(node.count)}, &ledger, "node hotness")
+          .or_throw();
+  const std::span<std::uint32_t> count = counts.as<std::uint32_t>();
+  std::fill(count.begin(), count.end(), 0u);
+  constexpr std::uint64_t kPiece = 64 * 1024;
+  std::vector<std::uint64_t> positions, ids;
+  for (std::size_t r = 0; r < graph.relations.size(); ++r) {
+    if (graph.schema->relations[r].source != node.name) continue;
+    Topology& topology = *graph.relations[r];
+    for (std::uint64_t begin = 0; begin < topology.num_edges(); begin += kPiece) {
+      const std::uint64_t size = std::min(kPiece, topology.num_edges() - begin);
+      positions.resize(size);
+      ids.resize(size);
+      std::iota(positions.begin(), positions.end(), begin);
+      topology.neighbours(positions, ids).or_throw();
+      for (const std::uint64_t id : ids) count[id] += count[id] != ~std::uint32_t{0} ? 1u : 0u;
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+void GraphData::State::make_caches(std::uint64_t bytes,
+                                   const std::vector<std::uint64_t>& wanted_bytes,
+                                   MemoryLedger& ledger) {
+  // Loaders of one run ask for a little more or less: what is cached is worth more than that.
+  if (!caches.empty() && cache_bytes <= bytes && cache_bytes >= bytes - bytes / 4) return;
+  caches.clear();
+  caches.resize(features.size());
+  cache_bytes = bytes;
+  const std::uint64_t wanted =
+      std::accumulate(wanted_bytes.begin(), wanted_bytes.end(), std::uint64_t{0});
+  for (std::size_t type = 0; type < features.size(); ++type) {
+    if (!on_disk(type) || wanted == 0) continue;
+    const std::size_t row_bytes = features[type]->row_bytes();
+    const double share = static_cast<double>(wanted_bytes[type]) / static_cast<double>(wanted);
+    const auto own = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
+    const std::uint64_t room = RowCache::slots_in(own, row_bytes);
+    RowCache::Options cache;
+    cache.row_bytes = row_bytes;
+    cache.slots = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>({room, graph.schema->nodes[type].count, RowCache::kMaxSlots}));
+    HotnessOf hotness;
+    if (options.cache == "degree") {
+      hotness = [counts = count_neighbours(graph, type, ledger)](std::uint64_t id) {
+        return counts.as<std::uint32_t>()[id];
+      };
+    }
+    caches[type] = std::make_unique<RowCache>(
+        cache, make_cache_policy(options.cache, std::move(hotness)), &ledger);
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+// RowFetcher: the second stage. Brings a window's rows into the caches of GraphData, reading those
+// that are not there by the plan that costs the device least. Used by one thread.
+#pragma once
+
+#include "pipeline/graph_data_state.h"
+#include "pipeline/window.h"
+#include "storage/feature/row_cache.h"
+
+#include <sluice/loader.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+/// What fetching did so far.
+struct FetchCounts {
+  std::uint64_t rows_wanted = 0;   ///< distinct rows, summed over windows
+  std::uint64_t rows_resident = 0; ///< of these, in the cache already
+  std::uint64_t rows_evicted = 0;
+  std::uint64_t windows_direct = 0;
+  std::uint64_t windows_swept = 0;
+  std::uint64_t windows_packed = 0;
+};
+
+class RowFetcher {
+ public:
+  /// Waits until no earlier window is read from any more; called when one gives up its rows.
+  using WaitForEarlier = std::function<void()>;
+
+  RowFetcher(GraphData::State& data, MemoryLedger& ledger) : data_(data), ledger_(ledger) {}
+
+  /// Fills in `places` and reads the missing rows. `ahead` is the window after, or null. Throws
+  /// Error; the caches are empty then.
+  void fetch(Window& window, const Window* ahead, const WaitForEarlier& wait);
+
+  const FetchCounts& counts() const { return counts_; }
+
+  /// Bytes of memory that fetching takes for each missing row.
+  static constexpr std::uint64_t kBytesARow = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t) + 16;
+
+ private:
+  void fetch_type(std::size_t type, WindowRows& rows, const WindowRows* ahead, const WaitForEarlier& wait);
+  void read_missing(std::size_t type, std::span<const std::uint64_t> ids, std::span<const std::uint32_t> places);
+
+  GraphData::State& data_;
+  MemoryLedger& ledger_;
+  FetchCounts counts_;
+  std::vector<std::uint32_t> missing_;  // reused between calls
+  std::vector<std::uint64_t> rows_;
+  std::vector<std::uint32_t> slots_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,34 @@
+// How the bytes for windows are split between row caches, sampled blocks, and the lists that go
+// with them.
+#pragma once
+
+#include "pipeline/graph_data_state.h"
+#include "pipeline/window_sampler.h"
+
+#include <sluice/batch.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice {
+
+/// Windows that live at once: being sampled, sampled, read in, and assembled.
+inline constexpr std::uint64_t kLiveWindows = 4;
+
+struct WindowBudget {
+  WindowLimits limits;
+  std::uint64_t cache_bytes = 0;            ///< of all types together
+  std::vector<std::uint64_t> cached_bytes;  ///< by node type: what a mini-batch asks of each
+};
+
+/// @param batch any mini-batch of the run, to size things by
+/// @param window mini-batches a window as the options ask, or 0
+WindowBudget split_window_bytes(const GraphData::State& data,
+                                const Batch& batch,
+                                std::uint64_t window_bytes,
+                                std::int64_t window);
+
+/// The least window bytes that a run of such mini-batches works with.
+std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batch);
+
+}  // namespace sluice

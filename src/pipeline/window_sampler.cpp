@@ -1,0 +1,171 @@
+#include "pipeline/window_sampler.h"
+
+#include "samplers/neighbor_sampler.h"
+
+#include <fmt/format.h>
+#include <sluice/units.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kFirstWindow = 4;   // batches; each next window may be twice as large
+constexpr std::uint64_t kMaxWindow = 1024;  // batches, when the options leave it open
+
+}  // namespace
+
+std::uint64_t block_bytes(const Batch& batch) {
+  std::uint64_t bytes = batch.seeds.bytes();
+  for (const BatchNodes& nodes : batch.nodes) bytes += nodes.ids.bytes() + nodes.degrees.bytes();
+  for (const auto& layer : batch.layers) {
+    for (const Block& block : layer) {
+      for (const Array* array : {&block.offsets,
+                                 &block.neighbours,
+                                 &block.edge_ids,
+                                 &block.transposed_offsets,
+                                 &block.transposed_targets,
+                                 &block.transposed_edges}) {
+        bytes += array->bytes();
+      }
+    }
+  }
+  return bytes;
+}
+
+WindowSampler::WindowSampler(GraphData::State& data,
+                             const LoaderOptions& options,
+                             const SeedOrder& order,
+                             MemoryLedger& ledger)
+    : data_(data), options_(options), order_(order), ledger_(ledger), arena_(options.data_threads) {
+  NeighborSamplerOptions sampler;
+  sampler.fanout = options.fanout;
+  for (int i = 0; i < arena_.threads(); ++i) {
+    samplers_.push_back(std::make_unique<NeighborSampler>(
+        data.graph,
+        sampler,
+        BlockParts{.transpose = options.transpose, .degrees = options.degrees},
+        RandomKey(options.seed)));
+  }
+}
+
+void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
+  epoch_ = where.epoch;
+  next_batch_ = where.first_batch;
+  limits_ = std::move(limits);
+  ramp_ = kFirstWindow;
+  sampled_.clear();
+}
+
+// As many batches at once as there are threads: each is sampled by one, so that no result depends
+// on their number.
+void WindowSampler::sample_group() {
+  const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(samplers_.size(), left));
+  std::vector<Batch> group(count);
+  arena_.for_each(count, [&](std::size_t i) {
+    const std::uint64_t index = next_batch_ + i;
+    const std::vector<std::uint64_t> seeds = order_.batch(epoch_, index);
+    const SampleRequest request{epoch_, index, index, data_.target_type, seeds};
+    group[i] = samplers_[i]->sample(request, &ledger_).or_throw();
+  });
+  next_batch_ += count;
+  for (Batch& batch : group) sampled_.push_back(std::move(batch));
+}
+
+// Room for a window's distinct rows: as many as are wanted, or all of a first mini-batch that has
+// more.
+std::uint64_t WindowSampler::room_for(std::size_t type) {
+  if (sampled_.empty()) sample_group();
+  const std::uint64_t first =
+      sampled_.empty() ? 0
+                       : static_cast<std::uint64_t>(sampled_.front().nodes[type].ids.numel());
+  return std::min(std::max(limits_.rows[type], first), limits_.most_rows[type]);
+}
+
+std::shared_ptr<Window> WindowSampler::sample() {
+  auto window = std::make_shared<Window>();
+  window->rows.resize(data_.features.size());
+  for (std::size_t type = 0; type < window->rows.size(); ++type) {
+    if (data_.on_disk(type))
+      window->rows[type] = std::make_unique<WindowRows>(room_for(type), ledger_);
+  }
+  const auto most = options_.window > 0 ? static_cast<std::uint64_t>(options_.window)
+                                        : std::min(ramp_, kMaxWindow);
+  used_bytes_ = 0;
+  while (window->batches.size() < most) {
+    if (sampled_.empty()) sample_group();
+    if (sampled_.empty()) break;
+    if (!add(*window, sampled_.front())) {
+      if (window->batches.empty()) refuse(*window, sampled_.front());
+      break;
+    }
+    sampled_.pop_front();
+  }
+  ramp_ *= 2;
+  return window->batches.empty() ? nullptr : window;
+}
+
+// Takes the batch into the window, or leaves both as they were where there is no room.
+bool WindowSampler::add(Window& window, Batch& batch) {
+  const bool first = window.batches.empty();
+  std::uint64_t cost = block_bytes(batch);
+  for (std::size_t type = 0; type < window.rows.size(); ++type) {
+    if (window.rows[type])
+      cost += static_cast<std::uint64_t>(batch.nodes[type].ids.numel()) * sizeof(std::uint32_t);
+  }
+  if (!first && used_bytes_ + cost > limits_.block_bytes) return false;
+  std::vector<std::size_t> before(window.rows.size());
+  bool fits = true;
+  for (std::size_t type = 0; fits && type < window.rows.size(); ++type) {
+    if (!window.rows[type]) continue;
+    RowIndex& index = window.rows[type]->index;
+    before[type] = index.size();
+    const Array& ids = batch.nodes[type].ids;
+    Array numbers = Array::make(DType::kU32, {ids.numel()}, &ledger_, "batches").or_throw();
+    const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
+    const std::span<const std::uint64_t> wanted = ids.as<std::uint64_t>();
+    for (std::size_t i = 0; fits && i < wanted.size(); ++i) {
+      out[i] = index.insert(wanted[i]);
+      fits = out[i] != RowIndex::kNone && (first || index.size() <= limits_.rows[type]);
+    }
+    window.rows[type]->numbers.push_back(std::move(numbers));
+  }
+  if (!fits) {
+    for (std::size_t type = 0; type < window.rows.size(); ++type) {
+      if (!window.rows[type] || window.rows[type]->numbers.size() == window.batches.size()) continue;
+      window.rows[type]->index.truncate(before[type]);
+      window.rows[type]->numbers.pop_back();
+    }
+    return false;
+  }
+  used_bytes_ += cost;
+  window.batches.push_back(std::move(batch));
+  return true;
+}
+
+void WindowSampler::refuse(const Window& window, const Batch& batch) const {
+  std::string needs = format_bytes(block_bytes(batch));
+  std::string room = format_bytes(limits_.block_bytes);
+  for (std::size_t type = 0; type < window.rows.size(); ++type) {
+    if (!window.rows[type]) continue;
+    needs += fmt::format(" and {} rows", format_count(static_cast<std::uint64_t>(batch.nodes[type].ids.numel())));
+    room += fmt::format(" and {} rows", format_count(limits_.most_rows[type]));
+  }
+  throw Error(ErrorCode::kResource,
+              fmt::format("mini-batch {} of epoch {} needs {}; a window has room for {}",
+                          batch.index,
+                          epoch_,
+                          needs,
+                          room),
+              "raise [memory] host, or lower batch_size or fanout");
+}
+
+Batch WindowSampler::sample_one(std::uint64_t index) {
+  const std::vector<std::uint64_t> seeds = order_.batch(0, index);
+  return samplers_.front()
+      ->sample({0, index, index, data_.target_type, seeds}, &ledger_)
+      .or_throw();
+}
+
+}  // namespace sluice

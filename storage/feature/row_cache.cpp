@@ -1,0 +1,163 @@
+#include "storage/feature/row_cache.h"
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace sluice {
+
+namespace {
+
+std::uint64_t table_of(std::uint64_t slots) {
+  return std::bit_ceil(2 * slots + 2);
+}
+
+// What policies know, the index, and the lists of a call.
+std::uint64_t bookkeeping_of(std::uint64_t slots) {
+  return slots * (sizeof(CachedRow) + 2 * sizeof(std::uint32_t)) +
+         table_of(slots) * sizeof(std::uint32_t);
+}
+
+}  // namespace
+
+std::uint64_t RowCache::bytes_of(std::uint64_t slots, std::size_t row_bytes) {
+  return round_up_to_page(slots * row_bytes) + bookkeeping_of(slots);
+}
+
+std::uint64_t RowCache::slots_in(std::uint64_t bytes, std::size_t row_bytes) {
+  std::uint64_t low = 0;
+  std::uint64_t high = bytes / std::max<std::size_t>(row_bytes, 1) + 1;
+  while (low + 1 < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (bytes_of(middle, row_bytes) <= bytes ? low : high) = middle;
+  }
+  return low;
+}
+
+RowCache::RowCache(const Options& options,
+                   std::unique_ptr<CachePolicy> policy,
+                   MemoryLedger* ledger)
+    : row_bytes_(options.row_bytes), policy_(std::move(policy)) {
+  const std::uint64_t table = table_of(options.slots);
+  if (ledger != nullptr)
+    charge_ = ledger->charge("feature cache", bookkeeping_of(options.slots)).or_throw();
+  if (row_bytes_ != 0 && options.slots != 0) {
+    data_ = AlignedBuffer::make(options.slots * row_bytes_, ledger, "feature cache").or_throw();
+  }
+  rows_.resize(options.slots);
+  index_.assign(table, kNoSlot);
+  shift_ = 64 - std::countr_zero(table);
+  free_.reserve(options.slots);
+  candidates_.reserve(options.slots);
+}
+
+void RowCache::clear() {
+  std::fill(index_.begin(), index_.end(), kNoSlot);
+  used_ = 0;
+  window_ = 1;
+}
+
+std::uint32_t RowCache::find(std::uint64_t id) const {
+  const std::uint64_t mask = index_.size() - 1;
+  for (std::uint64_t at = home(id);; at = (at + 1) & mask) {
+    const std::uint32_t slot = index_[at];
+    if (slot == kNoSlot || rows_[slot].id == id) return slot;
+  }
+}
+
+void RowCache::insert(std::uint64_t id, std::uint32_t slot) {
+  const std::uint64_t mask = index_.size() - 1;
+  std::uint64_t at = home(id);
+  while (index_[at] != kNoSlot) at = (at + 1) & mask;
+  index_[at] = slot;
+}
+
+// Closes the gap: entries behind it move back where their probe would have met them.
+void RowCache::erase(std::uint64_t id) {
+  const std::uint64_t mask = index_.size() - 1;
+  std::uint64_t at = home(id);
+  while (rows_[index_[at]].id != id) at = (at + 1) & mask;
+  for (std::uint64_t next = (at + 1) & mask; index_[next] != kNoSlot; next = (next + 1) & mask) {
+    const std::uint64_t wanted = home(rows_[index_[next]].id);
+    if (((next - wanted) & mask) < ((next - at) & mask)) continue;
+    index_[at] = index_[next];
+    at = next;
+  }
+  index_[at] = kNoSlot;
+}
+
+RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
+                                    std::span<const std::uint32_t> next_use,
+                                    const LookAhead* ahead,
+                                    std::span<std::uint32_t> places,
+                                    std::vector<std::uint32_t>& missing) {
+  if (ids.size() > rows_.size()) {
+    throw Error(ErrorCode::kResource,
+                fmt::format("a window needs {} feature rows, the cache has room for {}",
+                            format_count(ids.size()),
+                            format_count(rows_.size())),
+                "raise [memory] host, or lower batch_size or fanout");
+  }
+  missing.clear();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::uint32_t slot = find(ids[i]);
+    places[i] = slot;
+    if (slot == kNoSlot) {
+      missing.push_back(static_cast<std::uint32_t>(i));
+      continue;
+    }
+    CachedRow& row = rows_[slot];
+    row.last_use = window_;
+    row.next_use = next_use.empty() ? kNeverUsed : next_use[i];
+    ++row.uses;
+  }
+  Admission admission = make_room(missing.size(), ahead);
+  admission.hits = ids.size() - missing.size();
+  for (std::size_t m = 0; m < missing.size(); ++m) {
+    const std::uint32_t i = missing[m];
+    const std::uint32_t slot = free_[m];
+    rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};
+    insert(ids[i], slot);
+    places[i] = slot;
+  }
+  ++window_;
+  return admission;
+}
+
+// Fills free_ with `count` slots: unused ones first, then those the policy gives up.
+RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahead) {
+  Admission admission;
+  free_.clear();
+  const std::uint32_t filled = used_;
+  while (free_.size() < count && used_ < rows_.size()) free_.push_back(used_++);
+  const std::size_t evict = count - free_.size();
+  if (evict == 0) return admission;
+  // Rows of this window stay, and those of the one before while it may still be read from.
+  candidates_.clear();
+  for (std::uint32_t slot = 0; slot < filled; ++slot) {
+    if (rows_[slot].last_use + 1 < window_) candidates_.push_back(slot);
+  }
+  if (candidates_.size() < evict) {
+    admission.exclusive = true;
+    candidates_.clear();
+    for (std::uint32_t slot = 0; slot < filled; ++slot) {
+      if (rows_[slot].last_use < window_) candidates_.push_back(slot);
+    }
+  }
+  if (ahead != nullptr) {
+    for (const std::uint32_t slot : candidates_)
+      rows_[slot].next_use = ahead->next_use(rows_[slot].id);
+  }
+  policy_->choose(rows_, candidates_, evict);
+  for (std::size_t i = 0; i < evict; ++i) {
+    erase(rows_[candidates_[i]].id);
+    free_.push_back(candidates_[i]);
+  }
+  admission.evicted = evict;
+  return admission;
+}
+
+}  // namespace sluice

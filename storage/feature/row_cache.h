@@ -1,0 +1,109 @@
+// RowCache: rows of one feature table held in memory, in a fixed number of slots, from one window
+// of mini-batches to the next.
+//
+// A window is admitted with its distinct row ids: those resident are kept, the others get slots
+// whose rows give way by the cache's policy, and the caller reads the missing ones into them. Rows
+// of the window before are never evicted, so it may still be read from while the next one is
+// filled. Slots, their index and what policies know of them are charged to the ledger once, when
+// the cache is made: memory is O(slots), whatever the table's size. Decisions depend on the
+// sequence of calls alone, never on timing. One thread admits; row() may be called by another for
+// the rows of a window that was read in.
+#pragma once
+
+#include "storage/feature/cache_policy.h"
+#include "storage/io/aligned_buffer.h"
+
+#include <sluice/memory.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Whether ids are among those asked for soon; what a policy may look ahead in.
+class LookAhead {
+ public:
+  virtual ~LookAhead() = default;
+  /// The next window known to ask for the row, or kNeverUsed.
+  virtual std::uint32_t next_use(std::uint64_t id) const = 0;
+};
+
+class RowCache {
+ public:
+  static constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+
+  struct Options {
+    std::size_t row_bytes = 0;  ///< 0: bookkeeping without rows, to simulate
+    std::uint32_t slots = 0;
+  };
+
+  /// What one window found.
+  struct Admission {
+    std::uint64_t hits = 0;
+    std::uint64_t evicted = 0;
+    /// Whether rows of the window before gave way: it must be done with before rows are read in.
+    bool exclusive = false;
+  };
+
+  static constexpr std::uint64_t kMaxSlots = kNoSlot - 1;
+
+  /// All that so many slots take, and the slots that fit so many bytes.
+  static std::uint64_t bytes_of(std::uint64_t slots, std::size_t row_bytes);
+  static std::uint64_t slots_in(std::uint64_t bytes, std::size_t row_bytes);
+
+  /// Throws kResource when the ledger has no room ("feature cache").
+  RowCache(const Options& options, std::unique_ptr<CachePolicy> policy, MemoryLedger* ledger);
+
+  /// Places the distinct `ids` of the next window. `places[i]` becomes the slot of ids[i];
+  /// `missing` lists the indices i whose rows are to be read into theirs.
+  /// @param next_use when each id is asked for again, where a trace tells; else empty
+  /// @param ahead what is known of later windows without a trace; may be null
+  /// Throws kResource when the window has more ids than there are slots.
+  Admission admit(std::span<const std::uint64_t> ids,
+                  std::span<const std::uint32_t> next_use,
+                  const LookAhead* ahead,
+                  std::span<std::uint32_t> places,
+                  std::vector<std::uint32_t>& missing);
+
+  /// Forgets all rows and begins to count windows anew.
+  void clear();
+
+  /// The number the next window admitted will have.
+  std::uint32_t next_window() const { return window_; }
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(rows_.size()); }
+  std::uint32_t resident() const { return used_; }
+  const CachePolicy& policy() const { return *policy_; }
+
+  const std::byte* row(std::uint32_t slot) const {
+    return data_.data() + std::size_t{slot} * row_bytes_;
+  }
+  /// All slots' bytes, slot after slot.
+  std::span<std::byte> table() { return {data_.data(), data_.size()}; }
+
+ private:
+  std::uint32_t find(std::uint64_t id) const;
+  void insert(std::uint64_t id, std::uint32_t slot);
+  void erase(std::uint64_t id);
+  std::uint64_t home(std::uint64_t id) const {
+    return (id * 0x9e3779b97f4a7c15ull) >> shift_;
+  }
+  Admission make_room(std::size_t count, const LookAhead* ahead);
+
+  std::size_t row_bytes_;
+  std::unique_ptr<CachePolicy> policy_;
+  Charge charge_;
+  AlignedBuffer data_;
+  std::vector<CachedRow> rows_;         // by slot
+  std::vector<std::uint32_t> index_;    // open addressing, linear probing: slots by id
+  int shift_ = 0;
+  std::uint32_t used_ = 0;              // slots ever filled: those above are free
+  std::uint32_t window_ = 1;
+  std::vector<std::uint32_t> free_;     // slots for the window being admitted
+  std::vector<std::uint32_t> candidates_;
+};
+
+}  // namespace sluice
