@@ -77,6 +77,7 @@ Result<DeviceProfile> DeviceProfile::measure(const std::filesystem::path& place,
       std::max(options.buffer_bytes / kMiB * kMiB, kMiB), ledger, "device probe");
   if (!made) return std::move(made).error();
   auto buffer = std::make_shared<AlignedBuffer>(std::move(made).value());
+  std::ranges::fill(buffer->bytes(), std::byte{1});  // page faults are not the device's
 
   DeviceOrigin origin;
   origin.engine = engine.value().engine->name();
