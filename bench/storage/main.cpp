@@ -2,8 +2,11 @@
 #include "bench/storage/bytes_by_policy.h"
 #include "bench/storage/read_mix.h"
 #include "bench/support/program.h"
+#include "storage/io/device_profile.h"
 
+#include <chrono>
 #include <optional>
+#include <string>
 
 namespace sluice::bench {
 namespace {
@@ -12,7 +15,10 @@ const std::vector<ReadMix>& mixes() {
   static const std::vector<ReadMix> all{
       {"random_4k", 4 * 1024, Order::kRandom, Verify::kOff},
       {"random_4k_verified", 4 * 1024, Order::kRandom, Verify::kPages},
+      {"random_16k", 16 * 1024, Order::kRandom, Verify::kOff},
       {"random_64k", 64 * 1024, Order::kRandom, Verify::kOff},
+      {"random_256k", 256 * 1024, Order::kRandom, Verify::kOff},
+      {"random_1m", 1024 * 1024, Order::kRandom, Verify::kOff},
       {"sequential_1m", 1024 * 1024, Order::kSequential, Verify::kOff},
   };
   return all;
@@ -25,6 +31,28 @@ Line device_line(const ReadMix& mix, const MixResults& results) {
   line.more["mix"] = mix.name;
   line.more["requests"] = results.requests;
   line.more["cpu_us_per_request"] = results.device.cpu_us_per_request;
+  return line;
+}
+
+Line write_line(const WriteResult& result) {
+  Line line{.name = "device", .work = static_cast<double>(result.bytes), .seconds = result.seconds};
+  line.more["mix"] = "sequential_write_1m";
+  line.more["requests"] = result.requests;
+  return line;
+}
+
+/// What the engine's own probe says of the same file; its rates are to match the lines before it.
+Line profile_line(const DeviceProfile& profile, double seconds) {
+  Line line{.name = "device", .work = 1, .unit = "probes", .seconds = seconds};
+  line.more["mix"] = "profile";
+  for (std::size_t i = 0; i < DeviceRates::kRequestBytes.size(); ++i) {
+    const double bytes = DeviceRates::kRequestBytes[i];
+    line.more["read_" + std::to_string(DeviceRates::kRequestBytes[i]) + "_bytes_per_second"] =
+        bytes / profile.rates().read_seconds[i];
+  }
+  line.more["sequential_read_bytes_per_second"] = profile.rates().sequential_read;
+  line.more["sequential_write_bytes_per_second"] = profile.rates().sequential_write;
+  line.more["request_overhead_bytes"] = profile.request_overhead_bytes();
   return line;
 }
 
@@ -49,6 +77,11 @@ class Bench {
       if (mix.verify == Verify::kOff)
         print(device_line(mix, run_mix(file(), mix, options, Contenders::kDevice)));
     }
+    print(write_line(run_write(dir, options)));
+    const auto begin = Clock::now();
+    const DeviceProfile profile =
+        DeviceProfile::measure(path.empty() ? dir : path, {}, nullptr).or_throw();
+    print(profile_line(profile, std::chrono::duration<double>(Clock::now() - begin).count()));
   }
   void reader(const ReadMix& mix) {
     print(reader_line(mix, run_mix(file(), mix, options, Contenders::kBoth)));
@@ -82,7 +115,9 @@ int main(int argc, char** argv) {
       "--round-mib", bench.options.round_mib, "bytes read in a round, and the size of the buffer");
   program.option("--rounds", bench.options.rounds, "rounds of each contender");
   program.option("--depth", bench.options.depth, "requests in flight");
-  program.add_case("device", "the bare loop alone, for each mix", [&] { bench.device(); });
+  program.add_case("device",
+                   "the bare loop alone, for each mix and for writes; the engine's probe",
+                   [&] { bench.device(); });
   for (const auto& mix : sluice::bench::mixes()) {
     program.add_case(mix.name, "BlockReader and the bare loop in turn", [&] { bench.reader(mix); });
   }

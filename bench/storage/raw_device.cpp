@@ -34,30 +34,35 @@ RawDevice::~RawDevice() {
   io_uring_queue_exit(&ring_);
 }
 
-void RawDevice::queue(const BlockRead& read) {
+void RawDevice::queue(const BlockRead& piece, Direction direction) {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-  std::byte* to = buffer_.data() + read.buffer_offset;
+  std::byte* at = buffer_.data() + piece.buffer_offset;
+  const bool reads = direction == Direction::kRead;
   if (fixed_buffer_) {
-    io_uring_prep_read_fixed(sqe, 0, to, read.length, read.file_offset, 0);
+    reads ? io_uring_prep_read_fixed(sqe, 0, at, piece.length, piece.file_offset, 0)
+          : io_uring_prep_write_fixed(sqe, 0, at, piece.length, piece.file_offset, 0);
   } else {
-    io_uring_prep_read(sqe, 0, to, read.length, read.file_offset);
+    reads ? io_uring_prep_read(sqe, 0, at, piece.length, piece.file_offset)
+          : io_uring_prep_write(sqe, 0, at, piece.length, piece.file_offset);
   }
   sqe->flags |= IOSQE_FIXED_FILE;
-  sqe->user_data = read.length;
+  sqe->user_data = piece.length;
 }
 
-void RawDevice::read(std::span<const BlockRead> reads) {
+void RawDevice::run(std::span<const BlockRead> pieces, Direction direction) {
   std::size_t started = 0;
   std::size_t done = 0;
-  while (done < reads.size()) {
-    while (started < reads.size() && started - done < depth_) queue(reads[started++]);
+  while (done < pieces.size()) {
+    while (started < pieces.size() && started - done < depth_) queue(pieces[started++], direction);
     check(io_uring_submit_and_wait(&ring_, 1), "cannot submit");
     unsigned head = 0;
     unsigned arrived = 0;
     io_uring_cqe* cqe = nullptr;
     io_uring_for_each_cqe(&ring_, head, cqe) {
-      if (cqe->res != static_cast<int>(cqe->user_data))
-        check(std::min(cqe->res, -EIO), "cannot read");
+      if (cqe->res != static_cast<int>(cqe->user_data)) {
+        check(std::min(cqe->res, -EIO),
+              direction == Direction::kRead ? "cannot read" : "cannot write");
+      }
       ++arrived;
     }
     io_uring_cq_advance(&ring_, arrived);

@@ -22,10 +22,14 @@ class RawDevice {
   ~RawDevice();
 
   /// Reads all; the same requests as a BlockReader gets (their slots are ignored).
-  void read(std::span<const BlockRead> reads);
+  void read(std::span<const BlockRead> reads) { run(reads, Direction::kRead); }
+  /// Writes the same way, from the buffer to the file.
+  void write(std::span<const BlockRead> pieces) { run(pieces, Direction::kWrite); }
 
  private:
-  void queue(const BlockRead& read);
+  enum class Direction { kRead, kWrite };
+  void run(std::span<const BlockRead> pieces, Direction direction);
+  void queue(const BlockRead& piece, Direction direction);
 
   io_uring ring_{};
   std::span<std::byte> buffer_;

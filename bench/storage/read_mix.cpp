@@ -99,4 +99,30 @@ MixResults run_mix(const TestFile& file,
   return results;
 }
 
+WriteResult run_write(const std::string& dir, const MixOptions& options) {
+  constexpr std::uint64_t kPiece = 1024 * 1024;
+  constexpr unsigned kInFlight = 16;
+  File file = File::scratch(dir, Direct::kAuto).or_throw();
+  AlignedBuffer buffer = AlignedBuffer::make(kInFlight * kPiece, nullptr, "benchmark").or_throw();
+  fill(buffer.bytes(), RandomKey(3));
+  WriteResult result;
+  result.requests = options.round_mib;
+  result.bytes = result.requests * kPiece;
+  std::vector<BlockRead> pieces(result.requests);
+  for (std::uint64_t i = 0; i < pieces.size(); ++i)
+    pieces[i] = {FileSlot{0}, BufferSlot{0}, kPiece, i * kPiece, i % kInFlight * kPiece};
+  RawDevice device(file.fd(), buffer.bytes(), kInFlight);
+  Rounds rounds;
+  for (std::uint64_t round = 0; round <= options.rounds; ++round) {
+    if (round == 0) {  // takes the space, so that no counted write grows the file
+      device.write(pieces);
+      file.sync().or_throw();
+    } else {
+      rounds.time([&] { device.write(pieces); });
+    }
+  }
+  result.seconds = rounds.result(result.requests).seconds;
+  return result;
+}
+
 }  // namespace sluice::bench

@@ -1,4 +1,5 @@
-// One mix of requests, read by the bare device and by BlockReader in turn, in one run.
+// One mix of requests, read by the bare device and by BlockReader in turn, in one run; and the bare
+// device's writes.
 #pragma once
 
 #include "bench/storage/scratch_file.h"
@@ -39,6 +40,15 @@ struct MixResults {
   std::string engine;
   std::uint64_t reader_p99_us = 0;
 };
+
+struct WriteResult {
+  std::uint64_t bytes = 0;  ///< a round
+  std::uint64_t requests = 0;
+  double seconds = 0;  ///< median over the rounds
+};
+
+/// The bare loop writing 1 MiB pieces in order to a nameless file in `dir`, at most 16 in flight.
+WriteResult run_write(const std::string& dir, const MixOptions& options);
 
 enum class Contenders { kDevice, kBoth };
 

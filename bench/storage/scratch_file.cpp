@@ -18,14 +18,6 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = 8 * 1024 * 1024;
 
-/// Random bytes: some devices answer pages of zeros without reading anything.
-void fill(std::span<std::byte> bytes, RandomKey key) {
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = key.draw(at / 8);
-    std::memcpy(bytes.data() + at, &word, 8);
-  }
-}
-
 void write_scratch(const std::filesystem::path& path, std::uint64_t bytes) {
   File file = File::create(path).or_throw();
   AlignedBuffer buffer = AlignedBuffer::make(kChunkBytes, nullptr, "benchmark").or_throw();
@@ -52,6 +44,13 @@ std::vector<std::uint32_t> page_sums_of(const File& file, std::uint64_t bytes) {
 }
 
 }  // namespace
+
+void fill(std::span<std::byte> bytes, RandomKey key) {
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t word = key.draw(at / 8);
+    std::memcpy(bytes.data() + at, &word, 8);
+  }
+}
 
 TestFile open_test_file(const std::string& path,
                         const std::string& dir,

@@ -4,8 +4,12 @@
 
 #include "storage/io/file.h"
 
+#include <sluice/random.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +20,9 @@ struct TestFile {
   std::uint64_t bytes = 0;
   std::vector<std::uint32_t> page_sums;
 };
+
+/// Random bytes: some devices answer pages of zeros without reading anything. Whole 8-byte words.
+void fill(std::span<std::byte> bytes, RandomKey key);
 
 /// @param path an existing file, or empty for a scratch file in `dir`. Its name is removed as soon
 /// as it is open, so that not even a kill leaves it behind. Throws Error; kUsage where the file

@@ -23,11 +23,11 @@ void doctor(const std::string& folder, TrainSession& session) {
   session.start();
   const DoctorReport report = examine(folder, kScratchBytes);
   if (!session.json()) return fmt::print("{}", to_text(report));
-  nlohmann::ordered_json reads = nlohmann::ordered_json::array();
-  for (const ReadFigure& read : report.reads) {
-    reads.push_back({{"name", read.name},
-                     {"bytes_per_second", read.bytes_per_second()},
-                     {"requests_per_second", read.requests_per_second()}});
+  nlohmann::ordered_json figures = nlohmann::ordered_json::array();
+  for (const IoFigure& figure : report.figures) {
+    figures.push_back({{"name", figure.name},
+                       {"bytes_per_second", figure.bytes_per_second()},
+                       {"requests_per_second", figure.requests_per_second()}});
   }
   print_json({{"cores", report.cores},
               {"memory",
@@ -42,7 +42,11 @@ void doctor(const std::string& folder, TrainSession& session) {
                 {"threads", report.torch_threads},
                 {"mkl_cbwr", report.mkl}}},
               {"engine", {{"name", report.engine}, {"why", report.why_engine}}},
-              {"folder", {{"path", report.folder}, {"direct", report.direct}, {"reads", reads}}}});
+              {"folder",
+               {{"path", report.folder},
+                {"direct", report.direct},
+                {"request_overhead_bytes", report.request_overhead_bytes},
+                {"figures", figures}}}});
 }
 
 }  // namespace
@@ -68,11 +72,11 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
 
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command = app.add_subcommand(
-      "doctor", "say what this machine offers: cores, memory, io_uring, read speed");
+      "doctor", "say what this machine offers: cores, memory, io_uring, speed of the disk");
   auto folder = std::make_shared<std::string>(".");
   command
       ->add_option(
-          "--dir", *folder, "the folder whose device to read; takes 256 MiB for a few seconds")
+          "--dir", *folder, "the folder whose device to measure; takes 256 MiB for a few seconds")
       ->type_name("DIR")
       ->capture_default_str();
   session.add_options(*command);

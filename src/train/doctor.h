@@ -1,4 +1,4 @@
-// What this machine offers a run: cores, memory, LibTorch, and how fast a folder's device reads.
+// What this machine offers a run: cores, memory, LibTorch, and how fast a folder's device is.
 #pragma once
 
 #include "core/cgroup.h"
@@ -10,15 +10,13 @@
 
 namespace sluice {
 
-struct ReadFigure {
-  std::string name;  ///< "random 4 KiB", "sequential 1 MiB"
-  std::uint64_t bytes = 0;
-  std::uint64_t requests = 0;
-  double seconds = 0;
-  double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
-  double requests_per_second() const {
-    return seconds > 0 ? static_cast<double>(requests) / seconds : 0;
-  }
+/// One kind of requests, many in flight, in steady state.
+struct IoFigure {
+  std::string name;  ///< "random read 4 KiB", "sequential write 1 MiB"
+  std::uint64_t request_bytes = 0;
+  double seconds = 0;  ///< a request
+  double bytes_per_second() const { return static_cast<double>(request_bytes) / seconds; }
+  double requests_per_second() const { return 1 / seconds; }
 };
 
 struct DoctorReport {
@@ -32,12 +30,14 @@ struct DoctorReport {
   std::string engine;  ///< "io_uring" or "pread"
   std::string why_engine;
   std::string folder;
-  bool direct = false;  ///< reads there pass the page cache by
-  std::vector<ReadFigure> reads;
+  bool direct = false;                       ///< reads there pass the page cache by
+  std::vector<IoFigure> figures;             ///< empty when nothing was measured
+  std::uint64_t request_overhead_bytes = 0;  ///< a gap that costs as much to read as a request more
 };
 
-/// Looks around, and reads a scratch file in `folder` that vanishes with the process. Throws Error
-/// where the folder cannot be written to. @param scratch_bytes size of the file; 0: no reading
+/// Looks around, and measures `folder`'s device anew on a scratch file that vanishes with the
+/// process (DeviceProfile::measure). Throws Error where the folder cannot be written to.
+/// @param scratch_bytes size of the file; 0: nothing is measured
 DoctorReport examine(const std::filesystem::path& folder, std::uint64_t scratch_bytes);
 
 std::string to_text(const DoctorReport& report);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,19 @@ int open_retrying(const std::filesystem::path& path, int flags, mode_t mode = 0)
     fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   return fd;
+}
+
+/// O_TMPFILE, or where the file system has none a file whose name is taken away at once; -1 with
+/// errno.
+int open_unnamed(const std::filesystem::path& folder, int flags) {
+  const int fd = open_retrying(folder, O_TMPFILE | O_EXCL | flags, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return fd;
+  std::string name = (folder / ".sluice-scratch-XXXXXX").string();
+  const int named = ::mkostemp(name.data(), O_CLOEXEC | (flags & ~O_ACCMODE));
+  const int problem = errno;
+  if (named >= 0) ::unlink(name.c_str());
+  errno = problem;
+  return named;
 }
 
 Place place_of(const std::filesystem::path& path, std::int64_t offset) {
@@ -124,6 +138,19 @@ Result<File> File::create(const std::filesystem::path& path) {
   file.path_ = path;
   file.fd_ = open_retrying(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
   if (file.fd_ < 0) return system_error(errno, "cannot create", path);
+  return file;
+}
+
+Result<File> File::scratch(const std::filesystem::path& folder, Direct direct) {
+  File file;
+  file.path_ = folder;
+  if (direct == Direct::kAuto) {
+    file.fd_ = open_unnamed(folder, O_RDWR | O_DIRECT);
+    file.direct_ = file.fd_ >= 0;
+  }
+  const bool refused = direct == Direct::kAuto && file.fd_ < 0 && errno == EINVAL;
+  if (direct == Direct::kOff || refused) file.fd_ = open_unnamed(folder, O_RDWR);
+  if (file.fd_ < 0) return system_error(errno, "cannot make a scratch file in this folder", folder);
   return file;
 }
 

@@ -29,6 +29,9 @@ class File {
   static Result<File> open_read(const std::filesystem::path& path, Direct direct = Direct::kOff);
   /// Creates or truncates; 0644 before the umask.
   static Result<File> create(const std::filesystem::path& path);
+  /// A file without a name in `folder`, to write and read: it is gone with its descriptor, however
+  /// the process ends. Its path() is the folder.
+  static Result<File> scratch(const std::filesystem::path& folder, Direct direct = Direct::kOff);
 
   int fd() const noexcept { return fd_; }
   bool is_open() const noexcept { return fd_ >= 0; }

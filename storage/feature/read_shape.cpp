@@ -1,0 +1,91 @@
+#include "storage/feature/read_shape.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+const MergeRule& rule_of(std::size_t rule) {
+  return rule < ReadShape::kSweeps.size() ? ReadShape::kSweeps[rule] : ReadShape::kDirect;
+}
+
+}  // namespace
+
+void RequestMix::add(std::uint64_t pages) {
+  const auto above = std::ranges::lower_bound(DeviceRates::kRequestBytes, pages * kPageBytes);
+  Class& found = classes_[static_cast<std::size_t>(above - DeviceRates::kRequestBytes.begin())];
+  ++found.requests;
+  found.pages += pages;
+}
+
+std::uint64_t RequestMix::requests() const {
+  std::uint64_t sum = 0;
+  for (const Class& each : classes_) sum += each.requests;
+  return sum;
+}
+
+std::uint64_t RequestMix::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Class& each : classes_) sum += each.pages * kPageBytes;
+  return sum;
+}
+
+double RequestMix::seconds(const DeviceProfile& device) const {
+  double sum = 0;
+  for (const Class& each : classes_) {
+    if (each.requests == 0) continue;
+    const auto requests = static_cast<double>(each.requests);
+    sum += requests * device.seconds_for(static_cast<double>(each.pages * kPageBytes) / requests);
+  }
+  return sum;
+}
+
+ReadShapeBuilder::ReadShapeBuilder(const FeatureLayout& layout) : layout_(layout) {}
+
+RequestMix& ReadShapeBuilder::mix(std::size_t rule) {
+  return rule < ReadShape::kSweeps.size() ? shape_.sweeps[rule] : shape_.direct;
+}
+
+void ReadShapeBuilder::add(std::uint64_t row) {
+  if (shape_.rows > 0 && row == last_row_) return;
+  last_row_ = row;
+  if (layout_.row_bytes == 0) return;
+  const std::uint64_t first = layout_.first_page_of(row);
+  const std::uint64_t end = layout_.last_page_of(row) + 1;
+  const bool is_first = shape_.rows++ == 0;
+  if (!is_first && end <= end_page_) return;  // its pages are in the requests already
+  shape_.pages += end - (is_first ? first : std::max(first, end_page_));
+  end_page_ = end;
+  for (std::size_t rule = 0; rule < kRules; ++rule) {
+    Open& open = open_[rule];
+    const MergeRule& by = rule_of(rule);
+    if (is_first) {
+      open = {first, end};
+    } else if (first > open.end_page + by.gap_pages || end - open.first_page > by.max_pages) {
+      mix(rule).add(open.end_page - open.first_page);
+      open = {first, end};
+    } else {
+      open.end_page = end;
+    }
+  }
+}
+
+ReadShape ReadShapeBuilder::finish() {
+  if (shape_.rows > 0) {
+    for (std::size_t rule = 0; rule < kRules; ++rule)
+      mix(rule).add(open_[rule].end_page - open_[rule].first_page);
+  }
+  shape_.row_bytes = layout_.row_bytes;
+  shape_.table_bytes = layout_.file_bytes();
+  end_page_ = 0;
+  return std::exchange(shape_, ReadShape{});
+}
+
+ReadShape read_shape(std::span<const std::uint64_t> sorted_rows, const FeatureLayout& layout) {
+  ReadShapeBuilder builder(layout);
+  for (const std::uint64_t row : sorted_rows) builder.add(row);
+  return builder.finish();
+}
+
+}  // namespace sluice

@@ -1,0 +1,65 @@
+// Device profiles remembered between runs, in one JSON file of the user's cache folder. Measuring
+// takes a second or two; a device seldom changes.
+//
+// The file is replaced whole, by one process at a time. An entry that is older than 30 days, of
+// another version, damaged or of another kernel is as if it were not there.
+#pragma once
+
+#include "storage/io/device_profile.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace sluice {
+
+/// What a profile holds for. The device is that of the file system: "254:0".
+struct DeviceKey {
+  std::string device;
+  std::string file_system;  ///< "ext4", "xfs", ..., or its magic number in hex
+  std::string engine;       ///< "io_uring", "pread"
+  std::size_t depth = 0;    ///< requests in flight
+  std::string kernel;       ///< release, as `uname -r`
+  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
+};
+
+Result<DeviceKey> device_key(const std::filesystem::path& place,
+                             std::string_view engine,
+                             std::size_t depth);
+
+/// $XDG_CACHE_HOME/sluice/devices.json, else ~/.cache/sluice/devices.json; empty without a home.
+std::filesystem::path default_device_cache();
+
+class DeviceCache {
+ public:
+  static constexpr int kVersion = 1;
+  static constexpr std::chrono::days kMaxAge{30};
+  static constexpr std::size_t kMaxEntries = 64;  ///< the oldest go first
+
+  /// @param file need not exist, nor its folder
+  explicit DeviceCache(std::filesystem::path file) : file_(std::move(file)) {}
+
+  std::optional<DeviceProfile> find(const DeviceKey& key, std::chrono::sys_seconds now) const;
+  /// Adds or replaces an entry, making the folder where needed. An error leaves the file as it was.
+  Result<void> store(const DeviceKey& key, const DeviceProfile& profile);
+
+ private:
+  std::filesystem::path file_;
+};
+
+struct FoundDevice {
+  DeviceProfile profile;
+  bool from_cache = false;
+  std::string warning;  ///< why the profile could not be remembered, for the log; else empty
+};
+
+/// The profile of the device under `place` (as DeviceProfile::measure takes it): remembered, or
+/// measured now and remembered. @param cache empty: measured and not remembered
+Result<FoundDevice> find_device_profile(const std::filesystem::path& place,
+                                        const DeviceProbeOptions& options,
+                                        MemoryLedger* ledger,
+                                        const std::filesystem::path& cache);
+
+}  // namespace sluice

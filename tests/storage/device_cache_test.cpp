@@ -1,0 +1,218 @@
+// What is remembered of a device, and everything that must not be believed.
+#include "storage/io/device_cache.h"
+#include "support/temp_dir.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <optional>
+
+using namespace sluice;
+using sluice::test::read_all;
+using sluice::test::TempDir;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::sys_seconds kNow{std::chrono::seconds(1'800'000'000)};
+
+DeviceKey some_key(std::string device = "254:0") {
+  return {std::move(device), "ext4", "io_uring", 128, "6.1.0"};
+}
+
+DeviceProfile some_profile(double scale = 1, std::chrono::sys_seconds measured = kNow) {
+  DeviceRates rates;
+  rates.read_seconds = {6.1e-6 * scale, 10e-6 * scale, 26e-6 * scale, 110e-6 * scale, 1.0 / 3};
+  rates.sequential_read = 2.4e9 / scale;
+  rates.sequential_write = 1.9e9 / scale;
+  return DeviceProfile(rates, {"io_uring", 128, true, measured, ""});
+}
+
+void check_same(const std::optional<DeviceProfile>& found, const DeviceProfile& expected) {
+  REQUIRE(found.has_value());
+  CHECK(found->rates() == expected.rates());
+  CHECK(found->origin() == expected.origin());
+}
+
+/// Sets a variable of the environment while it lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+void replace(const fs::path& file, const std::string& from, const std::string& to) {
+  std::string text = read_all(file);
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+}  // namespace
+
+TEST_CASE("a profile comes back as it was, and for its own key only") {
+  const TempDir dir;
+  DeviceCache cache(dir / "new/folder/devices.json");
+  CHECK_FALSE(cache.find(some_key(), kNow));
+  DeviceProfile without_write = some_profile(2);
+  {
+    DeviceRates rates = without_write.rates();
+    rates.sequential_write = 0;
+    without_write = DeviceProfile(rates, {"io_uring", 128, false, kNow, "read-only \"disk\""});
+  }
+  cache.store(some_key(), some_profile()).or_throw();
+  cache.store(some_key("8:1"), without_write).or_throw();
+  check_same(cache.find(some_key(), kNow), some_profile());
+  check_same(cache.find(some_key("8:1"), kNow), without_write);
+
+  DeviceKey other = some_key();
+  other.kernel = "6.2.0";
+  CHECK_FALSE(cache.find(other, kNow));
+  other = some_key();
+  other.engine = "pread";
+  CHECK_FALSE(cache.find(other, kNow));
+  other = some_key();
+  other.file_system = "xfs";
+  CHECK_FALSE(cache.find(other, kNow));
+  other = some_key();
+  other.depth = 32;
+  CHECK_FALSE(cache.find(other, kNow));
+
+  cache.store(some_key(), some_profile(3)).or_throw();  // replaces
+  check_same(cache.find(some_key(), kNow), some_profile(3));
+  check_same(cache.find(some_key("8:1"), kNow), without_write);
+}
+
+TEST_CASE("a profile is believed for 30 days, and not before its time") {
+  using std::chrono::days;
+  const TempDir dir;
+  DeviceCache cache(dir / "devices.json");
+  cache.store(some_key(), some_profile()).or_throw();
+  CHECK(cache.find(some_key(), kNow + days(30)));
+  CHECK_FALSE(cache.find(some_key(), kNow + days(30) + std::chrono::seconds(1)));
+  CHECK(cache.find(some_key(), kNow - std::chrono::hours(1)));
+  CHECK_FALSE(cache.find(some_key(), kNow - days(2)));  // the clock was set back
+
+  // What has aged goes with the next write.
+  cache.store(some_key("8:1"), some_profile(1, kNow + days(31))).or_throw();
+  CHECK(read_all(dir / "devices.json").find("254:0") == std::string::npos);
+}
+
+TEST_CASE("a cache cut off anywhere is empty or right, and is made anew") {
+  const TempDir dir;
+  const fs::path file = dir / "devices.json";
+  DeviceCache cache(file);
+  cache.store(some_key("8:1"), some_profile(2)).or_throw();
+  cache.store(some_key(), some_profile()).or_throw();
+  const std::string whole = read_all(file);
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    CAPTURE(length);
+    dir.write("devices.json", whole.substr(0, length));
+    if (const auto found = cache.find(some_key(), kNow)) check_same(found, some_profile());
+    if (length + 2 < whole.size()) CHECK_FALSE(cache.find(some_key(), kNow));
+  }
+  dir.write("devices.json", "\xff\xfe{{{");
+  cache.store(some_key(), some_profile()).or_throw();
+  check_same(cache.find(some_key(), kNow), some_profile());
+}
+
+TEST_CASE("another version, and an entry that is damaged, are as if they were not there") {
+  const TempDir dir;
+  const fs::path file = dir / "devices.json";
+  DeviceCache cache(file);
+  cache.store(some_key("8:1"), some_profile(2)).or_throw();
+  cache.store(some_key(), some_profile()).or_throw();
+  const std::string whole = read_all(file);
+
+  replace(file, "\"version\": 1", "\"version\": 2");
+  CHECK_FALSE(cache.find(some_key(), kNow));
+  CHECK_FALSE(cache.find(some_key("8:1"), kNow));
+
+  // The entries have the same time, so the first of the file is that written first.
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"\"sequential_read\": ", "\"x\": "},
+           {"\"sequential_read\": ", "\"sequential_read\": -"},
+           {"\"depth\": 128", "\"depth\": \"deep\""},
+           {"\"direct\": true", "\"direct\": 3"},
+           {"4096", "4095"}}) {
+    CAPTURE(to);
+    dir.write("devices.json", whole);
+    replace(file, from, to);
+    CHECK_FALSE(cache.find(some_key("8:1"), kNow));
+    check_same(cache.find(some_key(), kNow), some_profile());
+  }
+}
+
+TEST_CASE("the cache stays small: the oldest entries go") {
+  const TempDir dir;
+  DeviceCache cache(dir / "devices.json");
+  const auto device = [](std::size_t i) { return some_key(std::to_string(i)); };
+  for (std::size_t i = 0; i < DeviceCache::kMaxEntries + 3; ++i)
+    cache.store(device(i), some_profile(1, kNow + std::chrono::seconds(i))).or_throw();
+  for (std::size_t i = 0; i < DeviceCache::kMaxEntries + 3; ++i) {
+    CAPTURE(i);
+    CHECK(cache.find(device(i), kNow).has_value() == (i >= 3));
+  }
+}
+
+TEST_CASE("a device is measured once; where it cannot be remembered a warning says so") {
+  const TempDir dir;
+  DeviceProbeOptions options;
+  options.per_point = std::chrono::milliseconds(5);
+  options.scratch_bytes = 16 << 20;
+  options.buffer_bytes = 2 << 20;
+  const fs::path file = dir / "cache/devices.json";
+  const auto first = find_device_profile(dir.path(), options, nullptr, file).or_throw();
+  CHECK_FALSE(first.from_cache);
+  CHECK(first.warning.empty());
+  const auto second = find_device_profile(dir.path(), options, nullptr, file).or_throw();
+  CHECK(second.from_cache);
+  check_same(second.profile, first.profile);
+  options.engine.depth = 16;  // another queue, another speed
+  CHECK_FALSE(find_device_profile(dir.path(), options, nullptr, file).or_throw().from_cache);
+
+  dir.write("a_file", "");
+  const auto unremembered =
+      find_device_profile(dir.path(), options, nullptr, dir / "a_file/devices.json").or_throw();
+  CHECK_FALSE(unremembered.from_cache);
+  CHECK(unremembered.warning.find("cannot be remembered") != std::string::npos);
+  CHECK(unremembered.warning.find("a_file") != std::string::npos);
+  CHECK_FALSE(find_device_profile(dir.path(), options, nullptr, {}).or_throw().from_cache);
+}
+
+TEST_CASE("the cache is in the user's cache folder") {
+  {
+    const Variable cache("XDG_CACHE_HOME", "/c");
+    CHECK(default_device_cache() == "/c/sluice/devices.json");
+  }
+  const Variable home("HOME", "/home/u");
+  {
+    const Variable cache("XDG_CACHE_HOME", nullptr);
+    CHECK(default_device_cache() == "/home/u/.cache/sluice/devices.json");
+  }
+  const Variable cache("XDG_CACHE_HOME", "relative");
+  CHECK(default_device_cache() == "/home/u/.cache/sluice/devices.json");
+  const Variable nobody("HOME", nullptr);
+  CHECK(default_device_cache().empty());
+}
+
+TEST_CASE("a key names the device of the place") {
+  const TempDir dir;
+  const DeviceKey key = device_key(dir.path(), "pread", 32).or_throw();
+  dir.write("x", "x");
+  CHECK(device_key(dir / "x", "pread", 32).or_throw() == key);
+  CHECK(key.device.find(':') != std::string::npos);
+  CHECK_FALSE(key.kernel.empty());
+  CHECK_FALSE(device_key("/proc", "pread", 32).or_throw() == key);
+  CHECK_FALSE(device_key(dir / "missing", "pread", 32).ok());
+}
