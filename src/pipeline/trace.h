@@ -11,7 +11,7 @@
 // come. The target appears whole at close(); without it, or in a crash, there is none. Recording
 // never fails or stops the run: the first error of writing ends the recording and is thrown by
 // close(). Code that may or may not be traced holds a pointer that is null when off: TraceSpan then
-// costs one branch.
+// costs some nanoseconds.
 #pragma once
 
 #include "storage/checkpoint/atomic_file.h"
