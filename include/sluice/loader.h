@@ -22,12 +22,27 @@
 
 namespace sluice {
 
+class DeviceProfile;
+
+/// How rows on disk are read; the same rows arrive by every plan.
+/// - direct: the pages that hold them, neighbours merged
+/// - sweep: in large requests that read through gaps
+/// - repack: one pass over the table an epoch, rows written once in the order they are needed
+/// - auto: what costs the device least, window by window and epoch by epoch
+enum class PlanChoice { kAuto, kDirect, kSweep, kRepack };
+
 /// Where features are kept for a run.
 struct GraphDataOptions {
   Placement features = Placement::kDisk;
   IoChoice io = IoChoice::kAuto;
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
   std::string cache = "belady";            ///< which rows stay: belady, lru, clock, degree or none
+  PlanChoice plan = PlanChoice::kAuto;
+  /// A folder for what an epoch plan keeps on disk. With it, epochs are sampled ahead for their node
+  /// ids, so that all next uses are known, and rows may be repacked; without it one window is.
+  std::string scratch;
+  /// The device that the dataset is on, as measured; null: a typical NVMe drive is assumed.
+  std::shared_ptr<const DeviceProfile> device;
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
@@ -99,15 +114,20 @@ struct StageTimes {
 /// Since the last start().
 struct LoaderStats {
   std::uint64_t batches = 0;       ///< delivered
-  std::uint64_t bytes_read = 0;    ///< from the device, for features
+  std::uint64_t bytes_read = 0;    ///< from disk: features, repacked rows, epoch plans
   std::uint64_t bytes_useful = 0;  ///< of feature rows delivered in batches
+  std::uint64_t bytes_written = 0;  ///< scratch of epoch plans and repacked rows
   std::uint64_t requests = 0;
   std::uint64_t windows = 0;
+  std::uint64_t windows_swept = 0;   ///< of these, read through gaps
+  std::uint64_t windows_packed = 0;  ///< of these, from repacked rows
   std::uint64_t rows_wanted = 0;  ///< distinct rows, summed over windows
   std::uint64_t rows_reused = 0;  ///< of these, in the cache already
   std::uint64_t batches_xxh3 =
       0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
   std::vector<StageTimes> stages;  ///< sample, fetch, assemble
+  double plan_seconds = 0;         ///< sampling ahead, and repacking; part of sample's busy time
+  std::vector<std::string> plans;  ///< what was chosen for the epoch, and why
 };
 
 /// Where an epoch begins: at its start, or in its middle after a resume.

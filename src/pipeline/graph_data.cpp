@@ -2,6 +2,19 @@
 #include "storage/feature/disk_store.h"
 
 namespace sluice {
+namespace {
+
+// A drive of the middle class, for those who have not measured theirs.
+std::shared_ptr<const DeviceProfile> typical_device() {
+  DeviceRates rates;
+  rates.read_seconds = {6.7e-6, 11e-6, 27e-6, 105e-6, 420e-6};
+  rates.sequential_read = 2.5e9;
+  rates.sequential_write = 1.5e9;
+  return std::make_shared<const DeviceProfile>(rates);
+}
+
+}  // namespace
+
 
 GraphData::GraphData(const Dataset& dataset,
                      const GraphDataOptions& options,
@@ -9,6 +22,7 @@ GraphData::GraphData(const Dataset& dataset,
     : state_(std::make_unique<State>()) {
   state_->dataset = &dataset;
   state_->options = options;
+  state_->device = options.device ? options.device : typical_device();
   state_->target_type = target_type;
   const GraphSchema& schema = dataset.schema();
   state_->graph.schema = &schema;

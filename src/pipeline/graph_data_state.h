@@ -3,6 +3,7 @@
 
 #include "samplers/sampler.h"
 #include "storage/feature/row_cache.h"
+#include "storage/io/device_profile.h"
 
 #include <sluice/loader.h>
 
@@ -16,6 +17,7 @@ namespace sluice {
 struct GraphData::State {
   const Dataset* dataset = nullptr;
   GraphDataOptions options;
+  std::shared_ptr<const DeviceProfile> device;  // never null
   std::size_t target_type = 0;
   SamplerGraph graph;
   std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without

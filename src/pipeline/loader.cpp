@@ -8,6 +8,8 @@
 #include "pipeline/window_sampler.h"
 
 #include <array>
+#include <condition_variable>
+#include <mutex>
 #include <atomic>
 #include <thread>
 
@@ -124,6 +126,11 @@ struct Loader::State {
     ByteQueue<WindowPtr> fetched{0};
     ByteQueue<Ready> ready;
     std::atomic<std::int64_t> sampling{0};
+    std::atomic<std::int64_t> planning{0};
+    std::atomic<bool> stopping{false};
+    mutable std::mutex plan_mutex;
+    std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
+    std::atomic<std::uint64_t> bytes_written{0};
     std::atomic<std::int64_t> fetching{0};
     std::atomic<std::int64_t> assembling{0};
     std::atomic<std::uint64_t> windows{0};
@@ -139,6 +146,7 @@ struct Loader::State {
   void sample_loop(Run& run);
   void fetch_loop(Run& run);
   void assemble_loop(Run& run);
+  void plan_epoch(Run& run);
   WindowLimits make_room();
   void halt();
   // The stores are the fetching thread's own while it runs.
@@ -154,13 +162,46 @@ struct Loader::State {
   RowFetcher fetcher;
   Assembler assembler;
   std::unique_ptr<Run> run;
+  LoaderStart where;  // of the run
+  WindowLimits limits;
+  std::uint64_t planning_bytes = 0;  // for planning, while no window lives
   std::uint64_t delivered = 0;
   std::uint64_t chain = 0;     // batches_xxh3 so far
   FeatureStats device_before;  // counters of the stores when this run began
 };
 
+// Samples the epoch ahead where that is of use: the rows' next uses, or repacking, are asked for,
+// and a second sampling costs no reads.
+void Loader::State::plan_epoch(Run& now) {
+  const GraphDataOptions& how = data.options;
+  const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
+  bool resident = true;
+  for (const auto& topology : data.graph.relations)
+    resident = resident && topology->resident() != nullptr;
+  bool disk = false;
+  for (std::size_t type = 0; type < data.features.size(); ++type)
+    disk = disk || data.on_disk(type);
+  const bool possible = disk && !how.scratch.empty() &&
+                        (resident || how.plan == PlanChoice::kRepack) &&
+                        where.first_batch + 1 < order.num_batches();
+  if (!useful || !possible) return sampler.begin(where, limits);
+  EpochPlanOptions planning;
+  planning.folder = how.scratch;
+  planning.plan = how.plan;
+  planning.buffer_bytes = planning_bytes;
+  planning.stopped = [&now] { return now.stopping.load(); };
+  const Busy busy(now.planning);
+  auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
+  const std::scoped_lock lock(now.plan_mutex);
+  now.plan = std::move(plan);
+}
+
 void Loader::State::sample_loop(Run& now) {
   try {
+    {
+      const Busy busy(now.sampling);
+      plan_epoch(now);
+    }
     for (;;) {
       WindowPtr window;
       {
@@ -183,11 +224,15 @@ void Loader::State::fetch_loop(Run& now) {
       auto ahead = now.sampled.pop();
       {
         const Busy busy(now.fetching);
-        fetcher.fetch(**window, ahead ? ahead->get() : nullptr, [&] { now.in_use.wait_for_none(); });
+        fetcher.fetch(**window,
+                      {now.plan.get(), ahead ? ahead->get() : nullptr},
+                      [&] { now.in_use.wait_for_none(); });
       }
       const FeatureStats device = device_stats();
-      now.bytes_read = device.bytes_read - device_before.bytes_read;
-      now.requests = device.requests - device_before.requests;
+      now.bytes_read =
+          device.bytes_read - device_before.bytes_read + (now.plan ? now.plan->bytes_read() : 0);
+      now.bytes_written = now.plan ? now.plan->bytes_written() : 0;
+      now.requests = device.requests - device_before.requests + (now.plan ? now.plan->requests() : 0);
       now.counts.set(fetcher.counts());
       ++now.windows;
       now.in_use.add();
@@ -234,6 +279,7 @@ void Loader::State::assemble_loop(Run& now) {
 
 void Loader::State::halt() {
   if (!run) return;
+  run->stopping = true;
   run->sampled.cancel();
   run->fetched.cancel();
   run->ready.cancel();
@@ -249,6 +295,7 @@ WindowLimits Loader::State::make_room() {
   WindowBudget budget = split_window_bytes(
       data, sampler.sample_one(0), memory.window_bytes, options.window);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, ledger);
+  planning_bytes = memory.window_bytes - std::min(memory.window_bytes, data.cache_bytes);
   for (std::size_t type = 0; type < data.caches.size(); ++type) {
     if (!data.caches[type]) continue;
     const std::uint64_t slots = data.caches[type]->slots();
@@ -315,7 +362,8 @@ void Loader::start(const LoaderStart& where) {
   State::Run& run = *state.run;
   run.counts_before = state.fetcher.counts();
   run.counts.set(run.counts_before);
-  state.sampler.begin(where, state.make_room());
+  state.where = where;
+  state.limits = state.make_room();
   run.threads = {std::jthread([&state, &run] { state.sample_loop(run); }),
                  std::jthread([&state, &run] { state.fetch_loop(run); }),
                  std::jthread([&state, &run] { state.assemble_loop(run); })};
@@ -350,6 +398,14 @@ LoaderStats Loader::stats() const {
   stats.bytes_useful = run.bytes_useful;
   stats.windows = run.windows;
   const FetchCounts counts = run.counts.get();
+  stats.bytes_written = run.bytes_written;
+  stats.windows_swept = counts.windows_swept - run.counts_before.windows_swept;
+  stats.windows_packed = counts.windows_packed - run.counts_before.windows_packed;
+  stats.plan_seconds = seconds(run.planning);
+  {
+    const std::scoped_lock lock(run.plan_mutex);
+    if (run.plan) stats.plans = run.plan->reasons();
+  }
   stats.rows_wanted = counts.rows_wanted - run.counts_before.rows_wanted;
   stats.rows_reused = counts.rows_resident - run.counts_before.rows_resident;
   stats.stages = {

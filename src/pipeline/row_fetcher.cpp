@@ -1,7 +1,13 @@
 #include "pipeline/row_fetcher.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
+
+// What this class keeps for each row of a window while it is fetched.
+constexpr std::uint64_t kListBytes =
+    RowFetcher::kBytesARow - sizeof(WantedRow);  // the rest is the store's
 
 // The next window's ids are what is known of the future without a trace.
 class NextWindow final : public LookAhead {
@@ -18,14 +24,24 @@ class NextWindow final : public LookAhead {
 
 }  // namespace
 
-void RowFetcher::fetch(Window& window, const Window* ahead, const WaitForEarlier& wait) {
+void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlier& wait) {
   try {
     for (std::size_t type = 0; type < window.rows.size(); ++type) {
       if (!window.rows[type]) continue;
-      fetch_type(type,
-                 *window.rows[type],
-                 ahead == nullptr ? nullptr : ahead->rows[type].get(),
-                 wait);
+      WindowRows& rows = *window.rows[type];
+      const std::size_t count = rows.index.size();
+      const Charge lists = ledger_.charge("fetch lists", count * kListBytes).or_throw();
+      rows.places =
+          Array::make(
+              DType::kU32, {static_cast<std::int64_t>(count)}, &ledger_, "window index")
+              .or_throw();
+      const RowCache::Admission admission =
+          admit(type, window, future, rows.places.as<std::uint32_t>());
+      if (admission.exclusive) wait();
+      counts_.rows_wanted += count;
+      counts_.rows_resident += admission.hits;
+      counts_.rows_evicted += admission.evicted;
+      read_missing(type, window, future.plan);
     }
   } catch (...) {
     // Slots whose rows did not arrive must not look as if they had.
@@ -36,45 +52,66 @@ void RowFetcher::fetch(Window& window, const Window* ahead, const WaitForEarlier
   }
 }
 
-void RowFetcher::fetch_type(std::size_t type,
-                            WindowRows& rows,
-                            const WindowRows* ahead,
-                            const WaitForEarlier& wait) {
+RowCache::Admission RowFetcher::admit(std::size_t type,
+                                      const Window& window,
+                                      const Future& future,
+                                      std::span<std::uint32_t> places) {
   RowCache& cache = *data_.caches[type];
-  const std::span<const std::uint64_t> ids = rows.index.ids();
-  rows.places = Array::make(
-                    DType::kU32, {static_cast<std::int64_t>(ids.size())}, &ledger_, "window index")
-                    .or_throw();
-  const std::span<std::uint32_t> places = rows.places.as<std::uint32_t>();
-  const Charge lists = ledger_.charge("fetch lists", ids.size() * 16).or_throw();
-  RowCache::Admission admission;
-  if (ahead == nullptr) {
-    admission = cache.admit(ids, {}, nullptr, places, missing_);
-  } else {
-    const NextWindow next(ahead->index, cache.next_window() + 1);
-    admission = cache.admit(ids, {}, &next, places, missing_);
+  const std::span<const std::uint64_t> ids = window.rows[type]->index.ids();
+  if (future.plan != nullptr) {
+    const std::vector<std::uint32_t> next = future.plan->next_uses(window.number, type);
+    if (next.size() != ids.size())
+      throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
+    return cache.admit(ids, next, nullptr, places, missing_);
   }
-  if (admission.exclusive) wait();
-  rows_.clear();
-  slots_.clear();
-  for (const std::uint32_t i : missing_) {
-    rows_.push_back(ids[i]);
-    slots_.push_back(places[i]);
+  if (future.ahead != nullptr) {
+    const NextWindow next(future.ahead->rows[type]->index, cache.next_window() + 1);
+    return cache.admit(ids, {}, &next, places, missing_);
   }
-  counts_.rows_wanted += ids.size();
-  counts_.rows_resident += admission.hits;
-  counts_.rows_evicted += admission.evicted;
-  read_missing(type, rows_, slots_);
+  return cache.admit(ids, {}, nullptr, places, missing_);
 }
 
-void RowFetcher::read_missing(std::size_t type,
-                              std::span<const std::uint64_t> ids,
-                              std::span<const std::uint32_t> places) {
-  GatherRequest request;
-  request.rows = ids;
-  request.places = places;
-  request.out = data_.caches[type]->table();
-  ++counts_.windows_direct;
+void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan* plan) {
+  const WindowRows& window_rows = *window.rows[type];
+  const std::span<const std::uint64_t> ids = window_rows.index.ids();
+  const std::span<const std::uint32_t> places = window_rows.places.as<std::uint32_t>();
+  wanted_.clear();
+  for (const std::uint32_t i : missing_) wanted_.push_back({ids[i], places[i]});
+  std::sort(wanted_.begin(), wanted_.end(), [](const WantedRow& a, const WantedRow& b) {
+    return a.row < b.row;
+  });
+  rows_.clear();
+  slots_.clear();
+  for (const WantedRow& wanted : wanted_) {
+    rows_.push_back(wanted.row);
+    slots_.push_back(static_cast<std::uint32_t>(wanted.place));
+  }
+  const std::span<std::byte> table = data_.caches[type]->table();
+  if (plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked) {
+    ++counts_.windows_packed;
+    plan->packed(type)->read(window.number, slots_, table).or_throw();
+    return;
+  }
+  GatherRequest request{rows_, slots_, table, {}};
+  bool sweep = false;
+  std::uint32_t gap = 0;
+  if (plan != nullptr) {
+    sweep = plan->plan(window.number, type) == WindowPlan::kSweep;
+    gap = plan->gap(window.number, type);
+  } else if (data_.options.plan != PlanChoice::kDirect) {
+    const auto& store = dynamic_cast<DiskFeatureStore&>(*data_.features[type]);
+    const ReadShape shape = read_shape(rows_, store.layout());
+    const PlanEstimate estimate = data_.options.plan == PlanChoice::kSweep
+                                      ? estimate_sweep(*data_.device, shape)
+                                      : choose_window_plan(*data_.device, shape);
+    sweep = estimate.plan == "sweep";
+    gap = estimate.gap_pages * static_cast<std::uint32_t>(kPageBytes);
+  }
+  if (sweep) {
+    ++counts_.windows_swept;
+    request.shape = {ReadShape::kSweeps.front().max_pages * static_cast<std::uint32_t>(kPageBytes),
+                     gap};
+  }
   data_.features[type]->gather(request).or_throw();
 }
 

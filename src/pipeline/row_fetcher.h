@@ -4,6 +4,8 @@
 
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window.h"
+#include "pipeline/epoch_plan.h"
+#include "storage/feature/disk_store.h"
 #include "storage/feature/row_cache.h"
 
 #include <sluice/loader.h>
@@ -20,7 +22,6 @@ struct FetchCounts {
   std::uint64_t rows_wanted = 0;   ///< distinct rows, summed over windows
   std::uint64_t rows_resident = 0; ///< of these, in the cache already
   std::uint64_t rows_evicted = 0;
-  std::uint64_t windows_direct = 0;
   std::uint64_t windows_swept = 0;
   std::uint64_t windows_packed = 0;
 };
@@ -32,23 +33,32 @@ class RowFetcher {
 
   RowFetcher(GraphData::State& data, MemoryLedger& ledger) : data_(data), ledger_(ledger) {}
 
-  /// Fills in `places` and reads the missing rows. `ahead` is the window after, or null. Throws
-  /// Error; the caches are empty then.
-  void fetch(Window& window, const Window* ahead, const WaitForEarlier& wait);
+  /// What is known of the windows to come: a plan of the epoch, or the window after, or neither.
+  struct Future {
+    EpochPlan* plan = nullptr;
+    const Window* ahead = nullptr;
+  };
+
+  /// Fills in `places` and reads the missing rows. Throws Error; the caches are empty then.
+  void fetch(Window& window, const Future& future, const WaitForEarlier& wait);
 
   const FetchCounts& counts() const { return counts_; }
 
-  /// Bytes of memory that fetching takes for each missing row.
-  static constexpr std::uint64_t kBytesARow = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t) + 16;
+  /// Bytes of memory that fetching takes for each row of a window: the lists here, and those of the
+  /// store.
+  static constexpr std::uint64_t kBytesARow =
+      3 * sizeof(std::uint32_t) + sizeof(std::uint64_t) + 2 * sizeof(WantedRow);
 
  private:
-  void fetch_type(std::size_t type, WindowRows& rows, const WindowRows* ahead, const WaitForEarlier& wait);
-  void read_missing(std::size_t type, std::span<const std::uint64_t> ids, std::span<const std::uint32_t> places);
+  RowCache::Admission admit(std::size_t type, const Window& window, const Future& future,
+                            std::span<std::uint32_t> places);
+  void read_missing(std::size_t type, const Window& window, EpochPlan* plan);
 
   GraphData::State& data_;
   MemoryLedger& ledger_;
   FetchCounts counts_;
   std::vector<std::uint32_t> missing_;  // reused between calls
+  std::vector<WantedRow> wanted_;
   std::vector<std::uint64_t> rows_;
   std::vector<std::uint32_t> slots_;
 };

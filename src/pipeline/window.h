@@ -22,6 +22,7 @@ struct WindowRows {
 };
 
 struct Window {
+  std::size_t number = 0;      ///< since the epoch was begun
   std::vector<Batch> batches;  ///< sampled; features and labels not yet filled in
   /// By node type; null where rows come straight from memory.
   std::vector<std::unique_ptr<WindowRows>> rows;

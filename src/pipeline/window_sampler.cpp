@@ -54,6 +54,7 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
   next_batch_ = where.first_batch;
   limits_ = std::move(limits);
   ramp_ = kFirstWindow;
+  next_window_ = 0;
   sampled_.clear();
 }
 
@@ -85,6 +86,7 @@ std::uint64_t WindowSampler::room_for(std::size_t type) {
 
 std::shared_ptr<Window> WindowSampler::sample() {
   auto window = std::make_shared<Window>();
+  window->number = next_window_++;
   window->rows.resize(data_.features.size());
   for (std::size_t type = 0; type < window->rows.size(); ++type) {
     if (data_.on_disk(type))

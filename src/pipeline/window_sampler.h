@@ -59,6 +59,7 @@ class WindowSampler {
   std::vector<std::unique_ptr<Sampler>> samplers_;  // one a thread
   std::uint64_t epoch_ = 0;
   std::uint64_t next_batch_ = 0;
+  std::size_t next_window_ = 0;
   WindowLimits limits_;
   std::uint64_t used_bytes_ = 0;  // of the window being made
   // The most batches of the next window: windows grow, so that the first is soon there.

@@ -142,8 +142,10 @@ std::unique_ptr<DiskFeatureStore> DiskFeatureStore::open(const std::filesystem::
   store->ledger_ = options.ledger;
   store->engine_reason_ = choice.reason;
   store->reader_ = std::make_unique<BlockReader>(std::move(choice.engine));
-  auto file = std::make_shared<const File>(File::open_read(root / path, Direct::kAuto).or_throw());
-  store->file_ = store->reader_->attach(std::move(file), store->sums_.page_sums).or_throw();
+  store->engine_options_ = engine_options;
+  store->opened_ =
+      std::make_shared<const File>(File::open_read(root / path, Direct::kAuto).or_throw());
+  store->file_ = store->reader_->attach(store->opened_, store->sums_.page_sums).or_throw();
 
   // A row must fit, however wide it is.
   const std::uint64_t least = round_up_to_page(store->layout_.row_bytes) + kPageBytes;
@@ -153,6 +155,15 @@ std::unique_ptr<DiskFeatureStore> DiskFeatureStore::open(const std::filesystem::
           .or_throw());
   store->buffer_slot_ = store->reader_->attach(store->buffer_).or_throw();
   return store;
+}
+
+Result<std::unique_ptr<BlockReader>> DiskFeatureStore::make_reader() const {
+  auto choice = make_io_engine(engine_options_);
+  if (!choice) return std::move(choice).error();
+  auto reader = std::make_unique<BlockReader>(std::move(choice).value().engine);
+  auto slot = reader->attach(opened_, sums_.page_sums);
+  if (!slot) return std::move(slot).error();
+  return reader;
 }
 
 Result<void> DiskFeatureStore::gather(const GatherRequest& request) {

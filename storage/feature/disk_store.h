@@ -47,12 +47,18 @@ class DiskFeatureStore final : public FeatureStore {
   /// Why this engine: for the log.
   const std::string& engine_reason() const { return engine_reason_; }
 
-  /// For readers of the whole table beside `gather`: the open file, its checksums, its layout.
-  BlockReader& reader() { return *reader_; }
-  FileSlot file() const { return file_; }
-  BufferSlot staging_slot() const { return buffer_slot_; }
-  AlignedBuffer& staging() { return *buffer_; }
   const FeatureLayout& layout() const { return layout_; }
+
+  /// A second reader of the table's file, for passes over all of it; `file()` is its slot there
+  /// too. Verifies as this store does. The store must outlive it.
+  Result<std::unique_ptr<BlockReader>> make_reader() const;
+  FileSlot file() const { return file_; }
+  const IoEngineOptions& engine_options() const { return engine_options_; }
+  /// Adds what such a pass read to stats().
+  void count_extra(std::uint64_t bytes, std::uint64_t requests) {
+    stats_.bytes_read += bytes;
+    stats_.requests += requests;
+  }
 
  private:
   Result<void> sort_wanted(const GatherRequest& request);
@@ -62,6 +68,8 @@ class DiskFeatureStore final : public FeatureStore {
   ChecksumFile sums_;
   std::unique_ptr<BlockReader> reader_;
   std::string engine_reason_;
+  IoEngineOptions engine_options_;
+  std::shared_ptr<const File> opened_;
   FileSlot file_{};
   BufferSlot buffer_slot_{};
   std::shared_ptr<AlignedBuffer> buffer_;

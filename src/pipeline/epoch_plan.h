@@ -1,0 +1,72 @@
+// EpochPlan: an epoch's mini-batches sampled once ahead of time, for their node ids alone, so that
+// the future is known: which rows each window will miss under the cache's policy when every next
+// use is known (Belady), and by which plan it costs the device least to bring them.
+//
+// Sampling is a pure function of (seed, epoch, batch), so the batches themselves are sampled again
+// when their time comes; what is kept in between, in scratch files without a name, is a few bytes a
+// row: the ids while the plan is made, the next uses until the window is fetched. Memory: a window's
+// lists, and four bytes a node id in a range (ranges so wide that they fit).
+#pragma once
+
+#include "pipeline/graph_data_state.h"
+#include "pipeline/window_sampler.h"
+#include "storage/feature/packed_rows.h"
+#include "storage/feature/read_plan_cost.h"
+#include "storage/io/device_profile.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// How a window's missing rows are read.
+enum class WindowPlan : std::uint8_t { kDirect, kSweep, kPacked };
+
+struct EpochPlanOptions {
+  std::filesystem::path folder;  ///< for scratch files
+  PlanChoice plan = PlanChoice::kAuto;
+  std::uint64_t buffer_bytes = 0;  ///< for lists and packing, while no window lives
+  std::function<bool()> stopped;   ///< asked now and then: throws kInterrupted when it says so
+};
+
+class EpochPlan {
+ public:
+  /// Samples the epoch from `where` on with `sampler`, and leaves it at its begin. The caches are
+  /// empty then. Throws Error.
+  static std::unique_ptr<EpochPlan> make(GraphData::State& data,
+                                         WindowSampler& sampler,
+                                         const LoaderStart& where,
+                                         const WindowLimits& limits,
+                                         const DeviceProfile& device,
+                                         const EpochPlanOptions& options,
+                                         MemoryLedger& ledger);
+  ~EpochPlan();
+
+  std::size_t num_windows() const;
+  /// Mini-batches of a window.
+  std::uint64_t batches(std::size_t window) const;
+  WindowPlan plan(std::size_t window, std::size_t type) const;
+  /// For a sweep: the gap to read through, bytes.
+  std::uint32_t gap(std::size_t window, std::size_t type) const;
+  /// By number of the window's rows: the window that asks for each next.
+  std::vector<std::uint32_t> next_uses(std::size_t window, std::size_t type);
+  /// The packed rows of a type, or null. Run = window.
+  PackedRows* packed(std::size_t type);
+
+  /// What was chosen and why, with the figures, a line a node type.
+  const std::vector<std::string>& reasons() const;
+  double seconds() const;  ///< that planning and packing took
+  std::uint64_t bytes_read() const;     ///< scratch and packed rows, so far
+  std::uint64_t bytes_written() const;
+  std::uint64_t requests() const;
+
+ private:
+  struct State;
+  explicit EpochPlan(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sluice

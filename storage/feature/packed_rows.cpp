@@ -1,0 +1,334 @@
+#include "storage/feature/packed_rows.h"
+
+#include "storage/feature/run_writer.h"
+#include "storage/io/staging_ring.h"
+
+#include <fmt/format.h>
+#include <sluice/units.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+
+#include <fcntl.h>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kScanBytes = 1024 * 1024;  // a request of the scan, and of reading back
+constexpr std::uint64_t kScanDepth = 12;
+constexpr std::size_t kIdsAhead = 512;  // of each run, in memory
+
+// Reads the needed parts of a table in order, and hands them on in order.
+class ScanSource final : public ReadSource {
+ public:
+  /// Takes rows [first, last), whose first page is at `bytes`; false ends the scan.
+  using Take = std::function<bool(std::uint64_t first, std::uint64_t last, const std::byte* bytes)>;
+
+  ScanSource(DiskFeatureStore& store,
+             const NeededParts& needed,
+             BufferSlot slot,
+             AlignedBuffer& buffer,
+             Take take)
+      : store_(store),
+        layout_(store.layout()),
+        needed_(needed),
+        slot_(slot),
+        buffer_(buffer),
+        ring_(buffer.size()),
+        take_(std::move(take)) {}
+
+  std::optional<BlockRead> next() override {
+    while (part_ < needed_.parts() && !needed_.has(part_)) ++part_;
+    if (ended_ || part_ == needed_.parts()) return std::nullopt;
+    std::uint64_t end = part_ + 1;
+    while (end < needed_.parts() && needed_.has(end) && bytes_of(part_, end + 1) <= kScanBytes)
+      ++end;
+    const std::uint64_t length = bytes_of(part_, end);
+    const auto offset = ring_.take(length);
+    if (!offset) return std::nullopt;
+    const std::uint64_t first = part_ * needed_.rows_a_part();
+    const std::uint64_t last = std::min(end * needed_.rows_a_part(), layout_.rows);
+    pieces_.push_back({first, last, false});
+    part_ = end;
+    bytes_read += length;
+    ++requests;
+    return BlockRead{store_.file(),
+                     slot_,
+                     static_cast<std::uint32_t>(length),
+                     layout_.first_page_of(first) * kPageBytes,
+                     *offset};
+  }
+
+  void done(std::size_t index) override {
+    pieces_[index - first_piece_].arrived = true;
+    while (!pieces_.empty() && pieces_.front().arrived) {
+      const Piece& piece = pieces_.front();
+      ended_ = ended_ ||
+               !take_(piece.first, piece.last, buffer_.data() + ring_.offset_of(first_piece_));
+      ring_.give_back(first_piece_++);
+      pieces_.pop_front();
+    }
+  }
+
+  std::uint64_t bytes_read = 0;
+  std::uint64_t requests = 0;
+
+ private:
+  struct Piece {
+    std::uint64_t first, last;
+    bool arrived;
+  };
+
+  // From the first page of a part to the last page before another.
+  std::uint64_t bytes_of(std::uint64_t part, std::uint64_t end) const {
+    const std::uint64_t first = part * needed_.rows_a_part();
+    const std::uint64_t last = std::min(end * needed_.rows_a_part(), layout_.rows) - 1;
+    return (layout_.last_page_of(last) + 1 - layout_.first_page_of(first)) * kPageBytes;
+  }
+
+  DiskFeatureStore& store_;
+  const FeatureLayout& layout_;
+  const NeededParts& needed_;
+  BufferSlot slot_;
+  AlignedBuffer& buffer_;
+  StagingRing ring_;
+  Take take_;
+  std::uint64_t part_ = 0;
+  bool ended_ = false;
+  std::deque<Piece> pieces_;
+  std::size_t first_piece_ = 0;
+};
+
+// The ids of a run that lie ahead of the scan.
+class IdCursor {
+ public:
+  static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+
+  std::uint64_t peek(RunIds& ids, std::size_t run) {
+    if (at_ == count_) {
+      if (ended_) return kEnd;
+      ahead_.resize(kIdsAhead);
+      count_ = ids.take(run, ahead_);
+      at_ = 0;
+      ended_ = count_ == 0;
+      if (ended_) return kEnd;
+    }
+    return ahead_[at_];
+  }
+  void pop() { ++at_; }
+
+ private:
+  std::vector<std::uint64_t> ahead_;
+  std::size_t at_ = 0;
+  std::size_t count_ = 0;
+  bool ended_ = false;
+};
+
+// Reads one run in order; rows may lie across two requests.
+class RunSource final : public ReadSource {
+ public:
+  struct Where {
+    FileSlot file;
+    BufferSlot buffer;
+    const std::byte* staging;
+    std::uint64_t staging_bytes;
+    std::uint64_t begin;  // of the run in the file
+  };
+
+  RunSource(const Where& where,
+            std::size_t row_bytes,
+            std::span<const std::uint32_t> places,
+            std::span<std::byte> out)
+      : where_(where),
+        row_bytes_(row_bytes),
+        places_(places),
+        out_(out),
+        ring_(where.staging_bytes),
+        bytes_(places.size() * row_bytes) {}
+
+  std::optional<BlockRead> next() override {
+    const std::uint64_t length = std::min(kScanBytes, round_up_to_page(bytes_) - at_);
+    if (length == 0) return std::nullopt;
+    const auto offset = ring_.take(length);
+    if (!offset) return std::nullopt;
+    starts_.push_back(at_);
+    const BlockRead read{where_.file,
+                         where_.buffer,
+                         static_cast<std::uint32_t>(length),
+                         where_.begin + at_,
+                         *offset};
+    at_ += length;
+    ++requests;
+    return read;
+  }
+
+  void done(std::size_t index) override {
+    const std::uint64_t begin = starts_[index];
+    const std::uint64_t end = std::min(begin + kScanBytes, bytes_);
+    const std::byte* from = where_.staging + ring_.offset_of(index);
+    for (std::uint64_t row = begin / row_bytes_; row * row_bytes_ < end; ++row) {
+      const std::uint64_t low = std::max(row * row_bytes_, begin);
+      const std::uint64_t high = std::min((row + 1) * row_bytes_, end);
+      std::memcpy(out_.data() + places_[row] * row_bytes_ + (low - row * row_bytes_),
+                  from + (low - begin),
+                  high - low);
+    }
+    ring_.give_back(index);
+  }
+
+  std::uint64_t requests = 0;
+  std::uint64_t bytes() const { return at_; }
+
+ private:
+  Where where_;
+  std::size_t row_bytes_;
+  std::span<const std::uint32_t> places_;
+  std::span<std::byte> out_;
+  StagingRing ring_;
+  std::uint64_t bytes_;
+  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> starts_;  // of all requests: one a MiB
+};
+
+std::uint64_t scan_buffer_bytes(const FeatureLayout& layout) {
+  const std::uint64_t part = round_up_to_page(layout.row_bytes) + kPageBytes;
+  return kScanDepth * std::max(kScanBytes, part + NeededParts::kPartBytes);
+}
+
+void reserve_space(File& file, std::uint64_t bytes) {
+  int problem = 0;
+  do {
+    problem = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
+  } while (problem == EINTR);
+  if (problem == EOPNOTSUPP || problem == EINVAL) problem = ::ftruncate(file.fd(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  if (problem != 0) {
+    throw system_error(problem,
+                       fmt::format("cannot reserve {} for repacked rows", format_bytes(bytes)),
+                       file.path());
+  }
+}
+
+}  // namespace
+
+NeededParts::NeededParts(const FeatureLayout& layout, MemoryLedger* ledger) {
+  const std::uint64_t align = std::max<std::uint64_t>(layout.rows_per_page, 1);
+  rows_a_part_ = std::max<std::uint64_t>(kPartBytes / std::max(layout.row_bytes, 1u) / align, 1) * align;
+  const std::uint64_t parts = (layout.rows + rows_a_part_ - 1) / rows_a_part_;
+  if (ledger != nullptr) charge_ = ledger->charge("epoch plan", parts / 8).or_throw();
+  bits_.resize(parts);
+}
+
+std::uint64_t NeededParts::needed() const {
+  return static_cast<std::uint64_t>(std::count(bits_.begin(), bits_.end(), true));
+}
+
+std::uint64_t PackedRows::least_buffer_bytes(std::size_t runs, const FeatureLayout& layout) {
+  return scan_buffer_bytes(layout) + (runs + RunWriter::kSpare) * RunWriter::kLeastChunk +
+         runs * kIdsAhead * sizeof(std::uint64_t);
+}
+
+PackedRows::PackedRows(DiskFeatureStore& store,
+                       RunIds& ids,
+                       const NeededParts& needed,
+                       const PackedRowsOptions& options,
+                       MemoryLedger* ledger,
+                       const std::function<bool()>& stopped)
+    : ledger_(ledger), row_bytes_(store.row_bytes()) {
+  std::uint64_t end = 0;
+  for (std::size_t run = 0; run < ids.runs(); ++run) {
+    begins_.push_back(end);
+    sizes_.push_back(ids.size(run));
+    end += round_up_to_page(ids.size(run) * row_bytes_);
+  }
+  begins_.push_back(end);
+  if (ledger != nullptr)
+    sums_charge_ = ledger->charge("checksums", end / kPageBytes * sizeof(std::uint32_t)).or_throw();
+  sums_.resize(end / kPageBytes);
+
+  auto file = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
+  if (end != 0) {
+    reserve_space(*file, end);
+    pack(store, *file, ids, needed, options.buffer_bytes, stopped);
+  }
+  bytes_written_ = end;
+  IoEngineOptions engine = options.engine;
+  reader_ = std::make_unique<BlockReader>(std::move(make_io_engine(engine).or_throw().engine));
+  if (end == 0) return;
+  file_ = reader_->attach(std::shared_ptr<const File>(std::move(file)), sums_).or_throw();
+  buffer_ = std::make_shared<AlignedBuffer>(
+      AlignedBuffer::make(std::max(options.read_bytes, kScanBytes), ledger, "feature staging")
+          .or_throw());
+  buffer_slot_ = reader_->attach(buffer_).or_throw();
+}
+
+PackedRows::~PackedRows() = default;
+
+void PackedRows::pack(DiskFeatureStore& store,
+                      File& file,
+                      RunIds& ids,
+                      const NeededParts& needed,
+                      std::uint64_t buffer_bytes,
+                      const std::function<bool()>& stopped) {
+  const std::size_t runs = ids.runs();
+  const FeatureLayout& layout = store.layout();
+  const std::uint64_t cursors = runs * kIdsAhead * sizeof(std::uint64_t);
+  const Charge cursor_charge =
+      ledger_ == nullptr ? Charge{} : ledger_->charge("packing buffers", cursors).or_throw();
+  const std::uint64_t scan = scan_buffer_bytes(layout);
+  const std::uint64_t chunk =
+      RunWriter::chunk_for(buffer_bytes - std::min(buffer_bytes, scan + cursors), runs);
+  if (chunk == 0) {
+    throw Error(ErrorCode::kResource,
+                fmt::format("repacking {} runs needs {} of buffers, {} are granted",
+                            runs,
+                            format_bytes(least_buffer_bytes(runs, layout)),
+                            format_bytes(buffer_bytes)),
+                "raise [memory] host, or set [storage] plan to \"direct\" or \"sweep\"");
+  }
+  auto buffer = std::make_shared<AlignedBuffer>(
+      AlignedBuffer::make(scan, ledger_, "packing buffers").or_throw());
+  const std::unique_ptr<BlockReader> reader = store.make_reader().or_throw();
+  const BufferSlot slot = reader->attach(buffer).or_throw();
+  RunWriter writer(file, begins_, sums_, chunk, ledger_);
+  std::vector<IdCursor> cursor(runs);
+  std::optional<Error> problem;
+  ScanSource source(
+      store, needed, slot, *buffer, [&](std::uint64_t first, std::uint64_t last, const std::byte* bytes) {
+        try {
+          if (stopped && stopped()) throw Error(ErrorCode::kInterrupted, "interrupted");
+          const std::uint64_t base = layout.first_page_of(first) * kPageBytes;
+          for (std::size_t run = 0; run < runs; ++run) {
+            for (std::uint64_t id; (id = cursor[run].peek(ids, run)) < last; cursor[run].pop()) {
+              writer.append(run, {bytes + (layout.offset_of(id) - base), row_bytes_}).or_throw();
+            }
+          }
+          return true;
+        } catch (const Error& error) {
+          problem = error;
+          return false;
+        }
+      });
+  auto read = reader->read(source);
+  store.count_extra(source.bytes_read, source.requests);
+  if (problem) throw *std::move(problem);
+  std::move(read).or_throw();
+  writer.finish().or_throw();
+}
+
+Result<void> PackedRows::read(std::size_t run,
+                              std::span<const std::uint32_t> places,
+                              std::span<std::byte> out) {
+  if (places.size() != sizes_[run])
+    return Error(ErrorCode::kInternal, fmt::format("run {} has {} rows, not {}", run, sizes_[run], places.size()));
+  if (places.empty()) return {};
+  RunSource source(
+      {file_, buffer_slot_, buffer_->data(), buffer_->size(), begins_[run]}, row_bytes_, places, out);
+  auto result = reader_->read(source);
+  bytes_read_ += source.bytes();
+  requests_ += source.requests;
+  return result;
+}
+
+}  // namespace sluice

@@ -1,0 +1,108 @@
+// PackedRows: the rows that later windows will miss, copied out of a table in one pass over it into
+// runs on disk, one run a window, and read back in sequence. The "repack" plan: T + 2 M bytes for a
+// table of T and M missed, where single pages would be 4096 bytes a row.
+//
+// The scratch file has no name and goes with this object or the process. Everything read is
+// verified: the table by its checksums, the runs by sums taken when they were written. Used by one
+// thread at a time.
+#pragma once
+
+#include "storage/feature/disk_store.h"
+#include "storage/io/block_reader.h"
+
+#include <sluice/memory.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+/// The ids of the rows of each run, ascending, given a few at a time.
+class RunIds {
+ public:
+  virtual ~RunIds() = default;
+  virtual std::size_t runs() const = 0;
+  /// Rows of a run.
+  virtual std::uint64_t size(std::size_t run) const = 0;
+  /// The next ids of the run: at least one unless it is at its end. Throws Error.
+  virtual std::size_t take(std::size_t run, std::span<std::uint64_t> out) = 0;
+};
+
+/// Which parts of a table are needed at all: a bit for every `granule` rows.
+class NeededParts {
+ public:
+  static constexpr std::uint64_t kPartBytes = 64 * 1024;
+
+  NeededParts(const FeatureLayout& layout, MemoryLedger* ledger);
+  void add(std::uint64_t row) { bits_[row / rows_a_part_] = true; }
+  bool has(std::uint64_t part) const { return bits_[part]; }
+  std::uint64_t parts() const { return bits_.size(); }
+  std::uint64_t rows_a_part() const { return rows_a_part_; }
+  std::uint64_t needed() const;
+
+ private:
+  std::uint64_t rows_a_part_;
+  Charge charge_;
+  std::vector<bool> bits_;
+};
+
+struct PackedRowsOptions {
+  std::filesystem::path folder;       ///< where the scratch file is
+  IoEngineOptions engine;             ///< to read the runs back
+  std::uint64_t buffer_bytes = 128 << 20;  ///< while packing, all buffers together
+  std::uint64_t read_bytes = 8 << 20;      ///< while reading back
+};
+
+class PackedRows {
+ public:
+  /// The least `buffer_bytes` that so many runs need.
+  static std::uint64_t least_buffer_bytes(std::size_t runs, const FeatureLayout& layout);
+
+  /// Makes room for the runs and copies the rows. `stopped` is asked now and then; when it says so,
+  /// the Error kInterrupted is thrown. Throws Error: kResource where folder or ledger have no room.
+  PackedRows(DiskFeatureStore& store,
+             RunIds& ids,
+             const NeededParts& needed,
+             const PackedRowsOptions& options,
+             MemoryLedger* ledger,
+             const std::function<bool()>& stopped = {});
+  ~PackedRows();
+
+  /// Reads a run: its i-th row goes to places[i] of `out`. @pre places.size() is the run's size
+  Result<void> read(std::size_t run,
+                    std::span<const std::uint32_t> places,
+                    std::span<std::byte> out);
+
+  std::uint64_t bytes_written() const { return bytes_written_; }
+  std::uint64_t bytes_read() const { return bytes_read_; }  ///< of the runs
+  std::uint64_t requests() const { return requests_; }
+  const IoStats& io_stats() const { return reader_->stats(); }
+
+ private:
+  void pack(DiskFeatureStore& store,
+            File& file,
+            RunIds& ids,
+            const NeededParts& needed,
+            std::uint64_t buffer_bytes,
+            const std::function<bool()>& stopped);
+
+  MemoryLedger* ledger_;
+  std::size_t row_bytes_;
+  Charge sums_charge_;
+  std::vector<std::uint64_t> begins_;  // of runs, bytes; and the end
+  std::vector<std::uint64_t> sizes_;   // of runs, rows
+  std::vector<std::uint32_t> sums_;
+  std::shared_ptr<AlignedBuffer> buffer_;
+  std::unique_ptr<BlockReader> reader_;
+  FileSlot file_{};
+  BufferSlot buffer_slot_{};
+  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_read_ = 0;
+  std::uint64_t requests_ = 0;
+};
+
+}  // namespace sluice

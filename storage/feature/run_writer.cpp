@@ -1,0 +1,118 @@
+#include "storage/feature/run_writer.h"
+
+#include "core/hash.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kThreads = 2;  // large writes: two keep a device busy
+
+}  // namespace
+
+std::uint64_t RunWriter::chunk_for(std::uint64_t bytes, std::size_t runs) {
+  const std::uint64_t chunk = bytes / (runs + kSpare) / kPageBytes * kPageBytes;
+  return chunk < kLeastChunk ? 0 : std::min(chunk, kMostChunk);
+}
+
+RunWriter::RunWriter(File& file,
+                     std::span<const std::uint64_t> begins,
+                     std::span<std::uint32_t> sums,
+                     std::uint64_t chunk_bytes,
+                     MemoryLedger* ledger)
+    : file_(file), sums_(sums), chunk_(chunk_bytes) {
+  const std::size_t runs = begins.size() - 1;
+  buffers_ =
+      AlignedBuffer::make((runs + kSpare) * chunk_, ledger, "packing buffers").or_throw();
+  for (std::size_t r = 0; r < runs; ++r) runs_.push_back({begins[r], r, 0});
+  for (std::size_t i = 0; i < kSpare; ++i) free_.push_back(runs + i);
+  for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { write_loop(); });
+}
+
+RunWriter::~RunWriter() {
+  stop();
+}
+
+void RunWriter::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+Result<void> RunWriter::append(std::size_t index, std::span<const std::byte> bytes) {
+  Run& run = runs_[index];
+  while (!bytes.empty()) {
+    const std::size_t part = std::min(bytes.size(), chunk_ - run.used);
+    std::memcpy(buffer(run.buffer).data() + run.used, bytes.data(), part);
+    run.used += part;
+    bytes = bytes.subspan(part);
+    if (run.used < chunk_) continue;
+    if (auto flushed = flush(run); !flushed) return flushed;
+    auto next = take_buffer();
+    if (!next) return std::move(next).error();
+    run.buffer = next.value();
+  }
+  return {};
+}
+
+Result<void> RunWriter::flush(Run& run) {
+  const std::size_t bytes = round_up_to_page(run.used);
+  std::memset(buffer(run.buffer).data() + run.used, 0, bytes - run.used);
+  const std::scoped_lock lock(mutex_);
+  if (error_) return *error_;
+  jobs_.push_back({run.buffer, run.at, bytes});
+  run.at += bytes;
+  run.used = 0;
+  changed_.notify_all();
+  return {};
+}
+
+Result<std::size_t> RunWriter::take_buffer() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return error_ || !free_.empty(); });
+  if (error_) return *error_;
+  const std::size_t buffer = free_.back();
+  free_.pop_back();
+  return buffer;
+}
+
+Result<void> RunWriter::finish() {
+  for (Run& run : runs_) {
+    if (run.used == 0) continue;
+    if (auto flushed = flush(run); !flushed) return flushed;
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return error_ || (jobs_.empty() && writing_ == 0); });
+  if (error_) return *error_;
+  return {};
+}
+
+void RunWriter::write_loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    const Job job = jobs_.front();
+    jobs_.pop_front();
+    ++writing_;
+    lock.unlock();
+    const std::span<const std::byte> bytes = buffer(job.buffer).first(job.bytes);
+    for (std::size_t at = 0; at < job.bytes; at += kPageBytes)
+      sums_[(job.at + at) / kPageBytes] = xxh3_32(bytes.subspan(at, kPageBytes));
+    auto written = file_.write_at(job.at, bytes);
+    lock.lock();
+    --writing_;
+    if (!written && !error_) error_ = std::move(written).error();
+    if (error_) jobs_.clear();
+    free_.push_back(job.buffer);
+    changed_.notify_all();
+  }
+}
+
+}  // namespace sluice

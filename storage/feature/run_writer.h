@@ -1,0 +1,86 @@
+// RunWriter: many runs of bytes written side by side into one scratch file, each growing at its own
+// pace: a buffer a run, and a few more whose bytes are on their way to the disk.
+//
+// One thread appends; a few write. Page sums are taken of what is written, so that reading back is
+// verified as everything else is.
+#pragma once
+
+#include "storage/io/aligned_buffer.h"
+#include "storage/io/file.h"
+
+#include <sluice/error.h>
+#include <sluice/memory.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace sluice {
+
+class RunWriter {
+ public:
+  static constexpr std::size_t kSpare = 8;  ///< buffers on their way
+  static constexpr std::uint64_t kLeastChunk = 16 * 1024;
+  static constexpr std::uint64_t kMostChunk = 1024 * 1024;
+
+  /// The chunk that so many runs get out of `bytes`; 0 when that is too little.
+  static std::uint64_t chunk_for(std::uint64_t bytes, std::size_t runs);
+
+  /// @param file direct or not; borrowed
+  /// @param begins where each run begins, whole pages; the last entry is the file's end
+  /// @param sums one a page of the file, filled in
+  RunWriter(File& file,
+            std::span<const std::uint64_t> begins,
+            std::span<std::uint32_t> sums,
+            std::uint64_t chunk_bytes,
+            MemoryLedger* ledger);
+  RunWriter(const RunWriter&) = delete;
+  RunWriter& operator=(const RunWriter&) = delete;
+  ~RunWriter();
+
+  /// Adds to a run. Waits for a free buffer. Errors: of an earlier write.
+  Result<void> append(std::size_t run, std::span<const std::byte> bytes);
+  /// Writes what is left of all runs, the last page of each filled up with zeros.
+  Result<void> finish();
+
+ private:
+  struct Run {
+    std::uint64_t at = 0;  // file offset of its buffer
+    std::size_t buffer = 0;
+    std::size_t used = 0;
+  };
+  struct Job {
+    std::size_t buffer;
+    std::uint64_t at;
+    std::size_t bytes;  // whole pages
+  };
+
+  Result<void> flush(Run& run);
+  Result<std::size_t> take_buffer();
+  std::span<std::byte> buffer(std::size_t index) {
+    return {buffers_.data() + index * chunk_, chunk_};
+  }
+  void write_loop();
+  void stop();
+
+  File& file_;
+  std::span<std::uint32_t> sums_;
+  std::size_t chunk_;
+  AlignedBuffer buffers_;
+  std::vector<Run> runs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::size_t> free_;
+  std::deque<Job> jobs_;
+  std::size_t writing_ = 0;
+  bool stopping_ = false;
+  std::optional<Error> error_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sluice
