@@ -17,10 +17,29 @@ namespace sluice {
 /// A table of one row a node (or edge): features, all rows of one width.
 struct FeatureSchema {
   std::string name = "features";  ///< a type may have several groups of features
+  /// kF32, kF16, kBF16, or kI8, which in a feature table means "int8": a row is an f32 scale, then
+  /// `dim` signed bytes q, each of the value scale * q.
   DType dtype = DType::kF32;
   std::uint64_t rows = 0;
   std::uint32_t dim = 0;  ///< elements a row
 };
+
+/// Bytes before the elements of an int8 feature row: its scale.
+inline constexpr std::uint64_t kInt8ScaleBytes = sizeof(float);
+
+/// Bytes of a feature row as stored. An int8 row ends in up to three zero bytes, so that the next
+/// row's scale is aligned to 4.
+constexpr std::uint64_t feature_row_bytes(DType dtype, std::uint32_t dim) {
+  const std::uint64_t elements = std::uint64_t{dim} * size_of(dtype);
+  if (dtype != DType::kI8 || dim == 0) return elements;
+  return kInt8ScaleBytes + (elements + 3) / 4 * 4;
+}
+
+/// What a feature table's dtype is called in manifests, configs and messages: "f32", "f16",
+/// "bf16", "int8".
+std::string_view feature_dtype_name(DType dtype);
+/// The inverse; nothing for an unknown name.
+std::optional<DType> parse_feature_dtype(std::string_view name);
 
 enum class LabelKind {
   kClass,       ///< one i32 class id a node, -1: missing

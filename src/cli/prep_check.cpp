@@ -16,9 +16,11 @@ Json features_json(const std::vector<FeatureSchema>& tables) {
   Json all = Json::array();
   for (const FeatureSchema& table : tables) {
     all.push_back({{"name", table.name},
-                   {"dtype", to_string(table.dtype)},
+                   {"dtype", feature_dtype_name(table.dtype)},
                    {"rows", table.rows},
                    {"dim", table.dim},
+                   {"row_bytes", Manifest::layout_of(table).row_bytes},
+                   {"rows_per_page", Manifest::layout_of(table).rows_per_page},
                    {"bytes", Manifest::layout_of(table).file_bytes()}});
   }
   return all;
@@ -64,6 +66,34 @@ Json inspect_json(const InspectReport& report) {
           {"splits", std::move(splits)}};
 }
 
+// The feature tables of all node types, as `verify` names them.
+Json tables_json(const GraphSchema& schema) {
+  Json all = Json::array();
+  for (const NodeTypeSchema& node : schema.nodes) {
+    for (Json& table : features_json(node.features)) {
+      Json entry = {{"node_type", node.name}};
+      entry.update(table);
+      all.push_back(std::move(entry));
+    }
+  }
+  return all;
+}
+
+std::string tables_text(const GraphSchema& schema) {
+  std::string text;
+  for (const NodeTypeSchema& node : schema.nodes) {
+    for (const FeatureSchema& table : node.features) {
+      text += fmt::format("  {} of '{}': {} x {}, {} a row\n",
+                          table.name,
+                          node.name,
+                          table.dim,
+                          feature_dtype_name(table.dtype),
+                          format_bytes(Manifest::layout_of(table).row_bytes));
+    }
+  }
+  return text;
+}
+
 void run_inspect(const std::string& dataset, PrepSession& session) {
   const InspectReport report = inspect_dataset(dataset, session.start());
   if (!session.json()) return fmt::print("{}", to_text(report));
@@ -99,15 +129,17 @@ void run_verify(const std::string& dataset, PrepSession& session) {
                    {"edges", report.edges},
                    {"files", report.files},
                    {"bytes", {{"read", report.bytes}}},
+                   {"features", tables_json(report.schema)},
                    {"strangers", report.strangers}};
     session.add_figures(object);
     print_json(object);
   } else {
-    fmt::print("{}: sound; {} files, {} {}\n",
+    fmt::print("{}: sound; {} files, {} {}\n{}",
                dataset,
                report.files,
                format_bytes(report.bytes),
-               session.figures_text());
+               session.figures_text(),
+               tables_text(report.schema));
   }
 }
 

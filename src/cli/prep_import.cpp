@@ -16,6 +16,7 @@ struct Request {
   std::string config;
   std::string out;
   std::optional<std::string> root;
+  std::string dtype, rounding;
   std::vector<std::string> sets;
   bool overwrite = false;
   bool keys = false;
@@ -44,6 +45,35 @@ nlohmann::ordered_json relations_json(const ImportReport& report) {
   return all;
 }
 
+// --dtype and --rounding stand for these keys of every node type that has features.
+void apply_storage_flags(const Request& request, GraphSpec& spec) {
+  if (request.dtype.empty() && request.rounding.empty()) return;
+  Config flags = Config::parse("", "");
+  if (!request.dtype.empty()) flags.set("dtype=" + request.dtype, "--dtype");
+  if (!request.rounding.empty()) flags.set("rounding=" + request.rounding, "--rounding");
+  FeatureChoice choice;
+  flags.bind_to(choice);
+  bool any = false;
+  for (NodeSpec& node : spec.nodes) {
+    if (node.features.file.empty()) continue;
+    any = true;
+    if (!request.dtype.empty()) node.features.choice.dtype = choice.dtype;
+    if (!request.rounding.empty()) node.features.choice.rounding = choice.rounding;
+  }
+  if (!any) {
+    throw Error(ErrorCode::kUsage,
+                "--dtype and --rounding are of features, and no node type has any",
+                "leave them out, or name a file: [[nodes]] features.file = ...");
+  }
+}
+
+std::string command_line(const Request& request) {
+  std::string line = "sluice-prep " SLUICE_VERSION " import --config " + request.config;
+  if (!request.dtype.empty()) line += " --dtype " + request.dtype;
+  if (!request.rounding.empty()) line += " --rounding " + request.rounding;
+  return line;
+}
+
 void run(const Request& request, PrepSession& session) {
   if (request.keys) return print_keys();
   if (request.config.empty() || request.out.empty()) {
@@ -57,12 +87,13 @@ void run(const Request& request, PrepSession& session) {
   for (const std::string& assignment : request.sets) config.set(assignment);
   GraphSpec spec(formats);
   config.bind_to(spec);
+  apply_storage_flags(request, spec);
 
   ImportOptions options;
   options.root = resolve_root(spec, request.config, request.root);
   options.out = request.out;
   options.overwrite = request.overwrite ? Overwrite::kReplace : Overwrite::kRefuse;
-  options.created_by = "sluice-prep " SLUICE_VERSION " import --config " + request.config;
+  options.created_by = command_line(request);
   const ImportReport report = import_dataset(std::move(spec), formats, options, context);
   if (!session.json()) {
     fmt::print("{}{}: {} {}\n", to_text(report), request.out, "done", session.figures_text());
@@ -91,6 +122,17 @@ void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
                    request->root,
                    "folder of the files; else graph.toml's root, else its own folder")
       ->type_name("DIR");
+  command
+      ->add_option("--dtype",
+                   request->dtype,
+                   "store features as auto, f32, f16, bf16 or int8; the key features.dtype of all "
+                   "node types")
+      ->type_name("DTYPE");
+  command
+      ->add_option("--rounding",
+                   request->rounding,
+                   "auto, nearest or stochastic, the default of int8; the key features.rounding")
+      ->type_name("HOW");
   command->add_option("--set", request->sets, "override a key of the graph.toml")
       ->type_name("KEY=VALUE");
   command->add_flag("--overwrite", request->overwrite, "replace a dataset that is there");

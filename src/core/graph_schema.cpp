@@ -35,6 +35,16 @@ std::uint64_t GraphSchema::total_edges() const {
   return sum;
 }
 
+std::string_view feature_dtype_name(DType dtype) {
+  return dtype == DType::kI8 ? "int8" : to_string(dtype);
+}
+
+std::optional<DType> parse_feature_dtype(std::string_view name) {
+  if (name == "int8") return DType::kI8;
+  const auto dtype = parse_dtype(name);
+  return dtype == DType::kI8 ? std::nullopt : dtype;
+}
+
 std::string_view to_string(LabelKind kind) {
   switch (kind) {
     case LabelKind::kClass:

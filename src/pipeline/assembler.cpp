@@ -1,6 +1,6 @@
 #include "pipeline/assembler.h"
 
-#include "core/half.h"
+#include "kernels/widen_rows.h"
 
 #include <fmt/format.h>
 
@@ -9,19 +9,6 @@
 
 namespace sluice {
 namespace {
-
-// Writes one stored row as f32.
-void widen(DType dtype, const std::byte* row, std::span<float> out) {
-  if (dtype == DType::kF32) {
-    std::memcpy(out.data(), row, out.size_bytes());
-    return;
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    std::uint16_t half = 0;
-    std::memcpy(&half, row + 2 * i, 2);
-    out[i] = dtype == DType::kF16 ? widen_f16(half) : widen_bf16(half);
-  }
-}
 
 void normalize(std::span<float> row) {
   double sum = 0;
@@ -37,10 +24,10 @@ Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, Memor
   for (const auto& store : data.features) {
     if (!store) continue;
     const DType dtype = store->schema().dtype;
-    if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
+    if (!kernels::can_widen(dtype)) {
       throw Error(ErrorCode::kUsage,
                   fmt::format("features of dtype {} cannot be trained on", to_string(dtype)),
-                  "import them as f32 or f16");
+                  "prepare them as f32, f16, bf16 or int8");
     }
   }
 }
@@ -87,7 +74,7 @@ Array Assembler::gather_features(std::size_t type,
     for (std::size_t i = begin; i < end; ++i) {
       const std::byte* row = cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]);
       const std::span<float> to = out.subspan(i * dim, dim);
-      widen(store.schema().dtype, row, to);
+      kernels::widen_rows({}, store.schema().dtype, &row, {to.data(), 1, store.schema().dim});
       if (options_.normalize_rows) normalize(to);
     }
   });

@@ -17,7 +17,8 @@ std::uint64_t table_bytes(const GraphSchema& schema) {
   std::uint64_t sum = 0;
   for (const NodeTypeSchema& node : schema.nodes) {
     if (!node.features.empty())
-      sum += node.features[0].rows * node.features[0].dim * size_of(node.features[0].dtype);
+      sum +=
+          node.features[0].rows * feature_row_bytes(node.features[0].dtype, node.features[0].dim);
   }
   return sum;
 }

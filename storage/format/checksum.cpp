@@ -11,10 +11,11 @@ namespace sluice {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'S', 'L', 'U', 'I', 'C', 'E', 'S', 'M'};
+constexpr std::uint32_t kChecksumVersion = 1;
 
 struct Header {
   std::array<char, 8> magic = kMagic;
-  std::uint32_t version = kFormatVersion;
+  std::uint32_t version = kChecksumVersion;
   std::uint32_t page_bytes = kPageBytes;
   std::uint64_t data_bytes = 0;
   std::uint64_t pages = 0;
@@ -90,11 +91,11 @@ Result<ChecksumFile> ChecksumFile::load(const std::filesystem::path& path, Memor
   std::uint64_t self = 0;
   std::memcpy(&self, bytes.data() + bytes.size() - 8, sizeof self);
   const bool intact = self == xxh3_64(std::span(bytes).first(bytes.size() - 8));
-  if (header.magic == kMagic && header.version > kFormatVersion && intact) {
+  if (header.magic == kMagic && header.version > kChecksumVersion && intact) {
     return Error(ErrorCode::kData,
                  fmt::format("the checksum file has format {}; this build reads up to {}",
                              header.version,
-                             kFormatVersion),
+                             kChecksumVersion),
                  "use a newer Sluice",
                  Place{path.string(), -1, -1, -1});
   }

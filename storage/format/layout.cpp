@@ -12,7 +12,7 @@ FeatureLayout FeatureLayout::make(DType dtype, std::uint32_t dim, std::uint64_t 
   layout.dtype = dtype;
   layout.dim = dim;
   layout.rows = rows;
-  layout.row_bytes = static_cast<std::uint32_t>(dim * size_of(dtype));
+  layout.row_bytes = static_cast<std::uint32_t>(feature_row_bytes(dtype, dim));
   if (layout.row_bytes == 0 || layout.row_bytes > kPageBytes) return layout;
   const auto fit = static_cast<std::uint32_t>(kPageBytes / layout.row_bytes);
   const std::uint64_t waste = kPageBytes - std::uint64_t{fit} * layout.row_bytes;

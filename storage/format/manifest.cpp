@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace sluice {
@@ -28,7 +29,7 @@ Json features_json(const std::vector<FeatureSchema>& tables) {
   Json all = Json::array();
   for (const FeatureSchema& table : tables) {
     all.push_back({{"name", table.name},
-                   {"dtype", to_string(table.dtype)},
+                   {"dtype", feature_dtype_name(table.dtype)},
                    {"rows", table.rows},
                    {"dim", table.dim},
                    {"rows_per_page", Manifest::layout_of(table).rows_per_page}});
@@ -112,7 +113,7 @@ std::vector<FeatureSchema> read_features(const Json& object) {
   for (const Json& entry : get<Json>(object, "features")) {
     FeatureSchema table;
     table.name = get_name(entry, "name");
-    const auto dtype = parse_dtype(get<std::string>(entry, "dtype"));
+    const auto dtype = parse_feature_dtype(get<std::string>(entry, "dtype"));
     if (!dtype) throw Malformed{"key 'dtype' has an unknown value"};
     table.dtype = *dtype;
     table.rows = get<std::uint64_t>(entry, "rows");
@@ -206,6 +207,18 @@ FeatureLayout Manifest::layout_of(const FeatureSchema& features) {
   return FeatureLayout::make(features.dtype, features.dim, features.rows);
 }
 
+int Manifest::version_of(const GraphSchema& schema) {
+  const auto is_new = [](const FeatureSchema& table) {
+    return table.dtype == DType::kBF16 || table.dtype == DType::kI8;
+  };
+  const auto has_new = [&](const auto& owner) {
+    return std::any_of(owner.features.begin(), owner.features.end(), is_new);
+  };
+  const bool any = std::any_of(schema.nodes.begin(), schema.nodes.end(), has_new) ||
+                   std::any_of(schema.relations.begin(), schema.relations.end(), has_new);
+  return any ? 2 : 1;
+}
+
 std::string Manifest::to_text() const {
   Json files_json = Json::array();
   for (const auto& [path, file] : files) {
@@ -213,7 +226,7 @@ std::string Manifest::to_text() const {
   }
   Json json = {{"checksum", kNoDigits},
                {"format", "sluice-dataset"},
-               {"version", version},
+               {"version", version_of(schema)},
                {"generation", generation},
                {"created_by", created_by},
                {"graph", schema_json(schema)},

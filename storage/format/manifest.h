@@ -22,7 +22,7 @@ struct FileEntry {
 };
 
 struct Manifest {
-  int version = kFormatVersion;
+  int version = kFormatVersion;  ///< of the text this was read from
   std::uint64_t generation = 1;  ///< grows by one with each change to the dataset
   std::string created_by;        ///< tool, version and command, for people
   std::uint64_t checksum = 0;    ///< of the text this was read from; 0 for one that was not read
@@ -32,7 +32,10 @@ struct Manifest {
   /// The layout of a feature table of this manifest's schema.
   static FeatureLayout layout_of(const FeatureSchema& features);
 
-  /// Serialized text with its checksum in place.
+  /// The oldest format version that has what the schema says: 2 with a bf16 or int8 table, else 1.
+  static int version_of(const GraphSchema& schema);
+
+  /// Serialized text with its checksum in place; its version is `version_of(schema)`.
   std::string to_text() const;
 
   /// Checks the checksum, the version, and that every key is there and sane. Errors are kData and

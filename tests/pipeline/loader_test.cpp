@@ -1,5 +1,6 @@
 #include "support/expect_error.h"
 #include "support/sample_dataset.h"
+#include "support/stored_rows.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
@@ -94,6 +95,63 @@ TEST_CASE(
           CHECK(run.stats.bytes_useful == reference.stats.bytes_useful);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("features of every dtype give the same batches from disk as from memory") {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8}) {
+    CAPTURE(to_string(dtype));
+    const TempDir dir;
+    SampleOptions sample;
+    sample.dtype = dtype;
+    sample.dim = 100;
+    test::write_sample(dir / "x", sample);
+    Setup setup;
+    setup.loader = base_options();
+    setup.features = Placement::kMemory;
+    const Run reference = deliver(dir / "x", setup);
+    setup.features = Placement::kDisk;
+    for (const IoChoice io : {IoChoice::kAuto, IoChoice::kPread}) {
+      for (const std::int64_t window : {0, 1, 8}) {
+        for (const int threads : {1, 3}) {
+          CAPTURE(window);
+          CAPTURE(threads);
+          setup.io = io;
+          setup.loader.window = window;
+          setup.loader.data_threads = threads;
+          const Run run = deliver(dir / "x", setup);
+          REQUIRE(run.chain == reference.chain);
+          CHECK(run.stats.bytes_read > 0);
+          CHECK(run.stats.bytes_useful == reference.stats.bytes_useful);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what a batch holds is what was stored, widened") {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8}) {
+    CAPTURE(to_string(dtype));
+    const TempDir dir;
+    SampleOptions sample;
+    sample.dtype = dtype;
+    sample.dim = 37;
+    test::write_sample(dir / "x", sample);
+    MemoryLedger ledger(256 << 20);
+    const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+    const auto store = dataset.features("node", {Placement::kMemory});
+    GraphData data(dataset, {}, 0);
+    Loader loader(data, base_options(), dataset.split("default").train, {}, ledger);
+    loader.start({});
+    const auto batch = loader.next();
+    const auto ids = batch->nodes[0].ids.as<std::uint64_t>();
+    const auto x = batch->nodes[0].features.as<float>();
+    REQUIRE(x.size() == ids.size() * sample.dim);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto expected = test::stored_values(dtype, store->resident_row(ids[i]), sample.dim);
+      for (std::size_t c = 0; c < sample.dim; ++c)
+        REQUIRE(x[i * sample.dim + c] == static_cast<float>(expected[c]));
     }
   }
 }

@@ -37,14 +37,50 @@ TEST_CASE("bad input: features") {
             "x.npy",
             floats(1e6f),
             "features = { file = 'x.npy', dtype = 'f16' }",
-            "data|ROOT/raw/x.npy: row 1: element 1: 1000000 is beyond f16|mend the data, or say "
-            "not_finite = \"keep\""),
+            "data|ROOT/raw/x.npy: row 1: element 1: 1000000 is beyond f16|f16 ends at 65504: say "
+            "dtype = \"bf16\" or \"f32\""),
+      nodes("beyond f16, and keeping what is not finite does not make it infinite",
+            "x.csv",
+            "a,b\n1,inf\n,-65520\n5,6\n",
+            "features = { file = 'x.csv', dtype = 'f16', not_finite = 'keep' }",
+            "data|ROOT/raw/x.csv:3: column 'b': -65520 is beyond f16|f16 ends at 65504: say "
+            "dtype = \"bf16\" or \"f32\""),
+      nodes("beyond bf16",
+            "x.npy",
+            floats(3.4e38f),
+            "features = { file = 'x.npy', dtype = 'bf16' }",
+            "data|ROOT/raw/x.npy: row 1: element 1: 3.3999999521443642e+38 is beyond bf16|mend the "
+            "data: features reach up to 3.4e38"),
+      nodes("beyond int8",
+            "x.csv",
+            "a,b\n1,2\n3,-1e39\n5,6\n",
+            "features = { file = 'x.csv', dtype = 'int8' }",
+            "data|ROOT/raw/x.csv:3: column 'b': -1e+39 is beyond int8|mend the data: features "
+            "reach up to 3.4e38"),
+      nodes("NaN in int8",
+            "x.npy",
+            floats(std::numeric_limits<float>::quiet_NaN()),
+            "features = { file = 'x.npy', dtype = 'int8' }",
+            "data|ROOT/raw/x.npy: row 1: element 1: the value is nan|mend the data, or say dtype = "
+            "\"f32\" and not_finite = \"keep\": int8 has no place for it"),
+      nodes("int8 that keeps NaN",
+            "x.npy",
+            floats(1),
+            "features = { file = 'x.npy', dtype = 'int8', not_finite = 'keep' }",
+            "usage|[[nodes]] 'node' features: dtype = \"int8\" cannot keep what is not finite|say "
+            "dtype = \"f32\", \"f16\" or \"bf16\", or leave not_finite out"),
+      nodes("stochastic f16",
+            "x.npy",
+            floats(1),
+            "features = { file = 'x.npy', dtype = 'f16', rounding = 'stochastic' }",
+            "usage|[[nodes]] 'node' features: rounding = \"stochastic\" is for dtype = "
+            "\"int8\"|leave rounding out: floats round to nearest even"),
       nodes("beyond f32",
             "x.csv",
             "a,b\n1,2\n3,1e200\n5,6\n",
             "features.file = 'x.csv'",
-            "data|ROOT/raw/x.csv:3: column 'b': 1e+200 is beyond f32|mend the data, or say "
-            "not_finite = \"keep\""),
+            "data|ROOT/raw/x.csv:3: column 'b': 1e+200 is beyond f32|mend the data: features reach "
+            "up to 3.4e38"),
       nodes("text",
             "x.csv",
             "a,b\n1,2\n3,four\n5,6\n",

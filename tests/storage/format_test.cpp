@@ -28,6 +28,13 @@ TEST_CASE("rows take whole pages where that wastes at most an eighth") {
                          Row{DType::kF32, 1000, 1},
                          Row{DType::kF32, 600, 0},
                          Row{DType::kF32, 1433, 0},
+                         Row{DType::kBF16, 128, 16},
+                         Row{DType::kI8, 128, 31},  // 132 bytes
+                         Row{DType::kI8, 100, 39},  // 104
+                         Row{DType::kI8, 101, 37},  // 108: the end is aligned to 4
+                         Row{DType::kI8, 1433, 0},  // 1,440
+                         Row{DType::kI8, 4092, 1},  // the page exactly
+                         Row{DType::kI8, 4093, 0},
                          Row{DType::kU8, 1, 4096},
                          Row{DType::kF32, 896, 1},
                          Row{DType::kF32, 895, 0}}) {
@@ -135,6 +142,21 @@ TEST_CASE("a manifest reads back to itself") {
   CHECK(again.files.at("a/b.bin").digest == 0xfedcba9876543210ull);
 }
 
+TEST_CASE("a manifest has the oldest version that knows its dtypes, so older readers open it") {
+  for (const auto& [dtype, version] :
+       {std::pair{DType::kF32, 1}, {DType::kF16, 1}, {DType::kBF16, 2}, {DType::kI8, 2}}) {
+    Manifest manifest = sample_manifest();
+    manifest.schema.nodes[0].features[0].dtype = dtype;
+    const std::string text = manifest.to_text();
+    CHECK(text.find("\"version\": " + std::to_string(version)) != std::string::npos);
+    CHECK(text.find("\"dtype\": \"" + std::string(feature_dtype_name(dtype)) + "\"") !=
+          std::string::npos);
+    const Manifest again = Manifest::from_text(text, "m").or_throw();
+    CHECK(again.version == version);
+    CHECK(again.schema.nodes[0].features[0].dtype == dtype);
+  }
+}
+
 TEST_CASE("every flipped bit and every truncation of a manifest is found") {
   const std::string good = sample_manifest().to_text();
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
@@ -170,14 +192,18 @@ TEST_CASE("what is wrong with a manifest is named") {
   };
   for (const Row& row :
        {Row{"\"version\": 1",
-            "\"version\": 2",
-            "m: the dataset has format version 2; this build reads up to 1"},
+            "\"version\": 3",
+            "m: the dataset has format version 3; this build reads up to 2"},
         Row{"\"count\": 10",
             "\"count\": \"x\"",
             "m: malformed manifest: key 'count' has the wrong type"},
         Row{"\"generation\": 3",
             "\"generatio\": 3",
             "m: malformed manifest: key 'generation' is missing"},
+        Row{"\"f16\"", "\"i8\"", "m: malformed manifest: key 'dtype' has an unknown value"},
+        Row{"\"f16\"",
+            "\"int8\"",
+            "m: malformed manifest: 'rows_per_page' does not follow from dtype and dim"},
         Row{"\"f16\"", "\"f17\"", "m: malformed manifest: key 'dtype' has an unknown value"},
         Row{"multi_label",
             "multi_babel",

@@ -3,6 +3,7 @@
 
 #include "core/threads.h"
 #include "prep/csc_builder.h"
+#include "prep/features/feature_encoder.h"
 #include "prep/splits.h"
 #include "storage/format/dataset_writer.h"
 
@@ -42,9 +43,10 @@ struct SampleOptions {
   std::uint32_t dim = 32;
   std::uint64_t seed = 1;
   bool edge_ids = true;
+  DType dtype = DType::kF32;  ///< of the features
 };
 
-/// The value of a feature: what a reader must give back.
+/// The value of a feature: what a reader must give back, as far as the dtype can.
 inline float sample_feature(std::uint64_t node, std::uint32_t column) {
   return static_cast<float>(node) + static_cast<float>(column) / 1024.0f;
 }
@@ -66,14 +68,20 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   node.name = "node";
   node.count = options.nodes;
   FeatureSchema features;
+  features.dtype = options.dtype;
   features.rows = options.nodes;
   features.dim = options.dim;
   auto file = writer.create(node_path("node", "features.bin"));
   FeatureWriter rows(*file, Manifest::layout_of(features));
+  MemoryLedger ledger;
+  const auto log = make_silent_logger();
+  PrepContext context{ledger, arena, *log};
+  FeatureEncoder encoder(
+      {features.dtype, features.dim, NotFinite::kRefuse, RandomKey(options.seed)}, context);
   std::vector<float> row(options.dim);
   for (std::uint64_t n = 0; n < options.nodes; ++n) {
     for (std::uint32_t c = 0; c < options.dim; ++c) row[c] = sample_feature(n, c);
-    rows.append_rows(std::as_bytes(std::span(row)));
+    rows.append_rows(encoder.encode(n, DType::kF32, std::as_bytes(std::span(row))).bytes);
   }
   writer.add(std::move(file));
   node.features.push_back(features);

@@ -78,7 +78,7 @@ std::string features_text(const std::vector<FeatureSchema>& tables) {
         "{}{} x {} ({}, {} a row, {})",
         text.empty() ? "" : "; ",
         table.dim,
-        to_string(table.dtype),
+        feature_dtype_name(table.dtype),
         format_bytes(layout.file_bytes()),
         format_bytes(layout.row_bytes),
         layout.rows_per_page == 0 ? "packed" : fmt::format("{} a page", layout.rows_per_page));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace sluice {
@@ -68,6 +69,8 @@ class Checker {
       if (entry == manifest_.files.end() ||
           entry->second.bytes != Manifest::layout_of(table).file_bytes()) {
         report(path, "the size does not follow from rows, dim and dtype");
+      } else if (table.dtype == DType::kI8) {
+        check_scales(path, entry->second, Manifest::layout_of(table));
       }
     }
     if (node.labels && node.labels->kind == LabelKind::kClass) {
@@ -82,6 +85,26 @@ class Checker {
     }
     if (node.ids == IdKind::kString)
       check_ascending(node_path(node.name, "ids.offsets.bin"), node.count);
+  }
+
+  // The scale of an int8 row is finite and not negative. Scales are aligned to 4, so none is cut by
+  // the scan's pieces.
+  void check_scales(const std::string& path, const FileEntry& entry, const FeatureLayout& layout) {
+    std::uint64_t row = 0;
+    const auto take = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
+      for (; row < layout.rows && layout.offset_of(row) < offset + bytes.size(); ++row) {
+        float scale = 0;
+        std::memcpy(&scale, bytes.data() + (layout.offset_of(row) - offset), sizeof scale);
+        if (scale >= 0 && std::isfinite(scale)) continue;
+        return Error(
+            ErrorCode::kData,
+            fmt::format(
+                "the scale of row {} is {}: scales are finite and not negative", row, scale));
+      }
+      return {};
+    };
+    auto scanned = scan_file(root_, entry, Verify::kOff, &ledger_, take);
+    if (!scanned) report(path, scanned.error().message());
   }
 
   std::uint64_t check_ascending(const std::string& path, std::uint64_t count) {

@@ -33,6 +33,7 @@ class Verifier {
       : root_(path), context_(context), manifest_(Manifest::load(path).or_throw()) {}
 
   VerifyReport run() {
+    report_.schema = manifest_.schema;
     report_.nodes = manifest_.schema.total_nodes();
     report_.edges = manifest_.schema.total_edges();
     check_files();

@@ -5,6 +5,8 @@
 
 #include "prep/prep_context.h"
 
+#include <sluice/graph_schema.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 namespace sluice {
 
 struct VerifyReport {
+  GraphSchema schema;
   std::uint64_t nodes = 0;
   std::uint64_t edges = 0;
   std::uint64_t files = 0;

@@ -1,6 +1,7 @@
 #include "prep/generate/synthetic_nodes.h"
 
 #include "core/interrupt.h"
+#include "prep/features/feature_encoder.h"
 
 #include <sluice/array.h>
 
@@ -74,7 +75,12 @@ class NodeWriter {
   void write_features() {
     FeatureSchema schema;
     schema.rows = node_.count;
+    schema.dtype = options_.storage.stored(DType::kF32);
     schema.dim = static_cast<std::uint32_t>(options_.features);
+    FeatureEncoding encoding{schema.dtype, schema.dim};
+    if (schema.dtype == DType::kI8 && options_.storage.stochastic())
+      encoding.draws = key_.with("rounding");
+    FeatureEncoder encoder(encoding, context_);
     const std::vector<float> centres = make_centres(schema.dim);
     auto file = writer_.create(node_path(node_.name, schema.name + ".bin"));
     FeatureWriter rows(*file, Manifest::layout_of(schema));
@@ -87,7 +93,12 @@ class NodeWriter {
           const float* centre = &centres[std::size_t{class_of_(node)} * schema.dim];
           for (std::size_t i = 0; i < out.size(); ++i) out[i] = centre[i] + normal(row.draw(i));
         },
-        [&](std::span<const std::byte> bytes) { rows.append_rows(bytes); });
+        [&](std::span<const std::byte> values) {
+          const auto encoded = encoder.encode(rows.rows(), DType::kF32, values);
+          if (encoded.refused < values.size() / sizeof(float))
+            throw Error(ErrorCode::kInternal, "a generated feature does not fit its dtype");
+          rows.append_rows(encoded.bytes);
+        });
     writer_.add(std::move(file));
     node_.features.push_back(schema);
   }
@@ -200,13 +211,14 @@ class NodeWriter {
 }  // namespace
 
 void SyntheticNodeOptions::describe(Schema& schema) {
-  schema.field("features", features).help("features a node, f32; 0: none").range(0, 1 << 20);
+  schema.field("features", features).help("features a node; 0: none").range(0, 1 << 20);
   schema.field("classes", classes).help("hidden classes").range(1, 1e6);
   schema.field("signal", signal)
       .help(
           "length of a class's centre against feature noise of deviation 1: larger is easier to "
           "learn from features alone")
       .range(0, 1e3);
+  storage.describe(schema);
   schema.choice<LabelKind>(
       "labels",
       labels,
@@ -232,6 +244,7 @@ void write_synthetic_nodes(DatasetWriter& writer,
     throw Error(
         ErrorCode::kUsage, "train, valid and test shares sum to more than 1", "lower one of them");
   }
+  options.storage.check("generate");
   NodeWriter(writer, type, count, options, class_of, key, context).write();
 }
 

@@ -3,6 +3,7 @@
 // whatever the number of nodes.
 #pragma once
 
+#include "prep/features/feature_choice.h"
 #include "prep/prep_context.h"
 #include "storage/format/dataset_writer.h"
 
@@ -21,6 +22,7 @@ struct SyntheticNodeOptions {
   std::int64_t features = 128;
   std::int64_t classes = 16;
   double signal = 1.0;
+  FeatureChoice storage;
   LabelKind labels = LabelKind::kClass;
   double target_noise = 0.1;
   double train = 0.1;

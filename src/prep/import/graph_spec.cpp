@@ -29,14 +29,8 @@ void FeatureSpec::describe(Schema& schema) {
   schema.field("columns", columns)
       .help("of a CSV file: the columns to take, in this order; empty: all");
   describe_format(schema, format);
-  schema
-      .choice<FeatureDType>(
-          "dtype",
-          dtype,
-          {{"auto", FeatureDType::kAuto, "f16 and f32 as they are, everything else as f32"},
-           {"f32", FeatureDType::kF32, ""},
-           {"f16", FeatureDType::kF16, "half the bytes, 11 bits of precision"}})
-      .help("how features are stored");
+  choice.describe(schema);
+  schema.field("seed", seed).at_least(0).help("of stochastic rounding");
   schema
       .choice<NotFinite>(
           "not_finite",
@@ -44,7 +38,9 @@ void FeatureSpec::describe(Schema& schema) {
           {{"refuse",
             NotFinite::kRefuse,
             "NaN and infinity are errors: they would poison training"},
-           {"keep", NotFinite::kKeep, "take them as they are; an empty CSV cell is NaN"}})
+           {"keep",
+            NotFinite::kKeep,
+            "take them as they are, unless dtype is int8; an empty CSV cell is NaN"}})
       .help("what to do with values that are not finite");
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "prep/csc_builder.h"
+#include "prep/features/feature_choice.h"
+#include "prep/features/feature_encoder.h"
 #include "prep/table/table_formats.h"
 
 #include <sluice/graph_schema.h>
@@ -25,14 +27,12 @@ struct IdFileSpec {
   void describe(Schema& schema);
 };
 
-enum class FeatureDType { kAuto, kF32, kF16 };
-enum class NotFinite { kRefuse, kKeep };
-
 struct FeatureSpec {
   std::string file;
   std::vector<std::string> columns;
   std::string format = "auto";
-  FeatureDType dtype = FeatureDType::kAuto;
+  FeatureChoice choice;
+  std::int64_t seed = 1;
   NotFinite not_finite = NotFinite::kRefuse;
   void describe(Schema& schema);
 };

@@ -45,6 +45,14 @@ void complete_type(std::string& type,
   refuse(fmt::format("{}: {}", key, unknown.message()), unknown.hint());
 }
 
+void check_features(const FeatureSpec& features, const std::string& where) {
+  features.choice.check(where + " features");
+  if (features.choice.dtype == FeatureDType::kInt8 && features.not_finite == NotFinite::kKeep) {
+    refuse(where + " features: dtype = \"int8\" cannot keep what is not finite",
+           "say dtype = \"f32\", \"f16\" or \"bf16\", or leave not_finite out");
+  }
+}
+
 void check_nodes(const NodeSpec& node) {
   check_name(node.type, "[[nodes]] type");
   const std::string where = fmt::format("[[nodes]] '{}'", node.type);
@@ -64,6 +72,7 @@ void check_nodes(const NodeSpec& node) {
     refuse(fmt::format("{}: count is for dense ids", where),
            "integer and string ids are counted by themselves");
   }
+  check_features(node.features, where);
   const auto check_file = [&](const std::string& file, bool has_keys, const char* table) {
     if (file.empty() && has_keys)
       refuse(fmt::format("{}: {} has no file", where, table),

@@ -9,22 +9,23 @@
 
 namespace sluice {
 
-/// Whether features can be stored as `dtype`.
-constexpr bool is_feature_dtype(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16;
+/// Whether `dtype` is a float that features can be stored as, element by element.
+constexpr bool is_feature_float(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-/// Converts elements, rounding to nearest even; what is too large becomes infinite.
-/// @pre is_feature_dtype(to); `from` is not bf16; out holds as many elements as in
+/// Converts elements, rounding once, to nearest even (integers beyond 2^53 twice on their way to
+/// bf16); what is too large becomes infinite.
+/// @pre is_feature_float(to); out holds as many elements as in
 void convert_elements(DType from,
                       std::span<const std::byte> in,
                       DType to,
                       std::span<std::byte> out);
 
-/// Index of the first NaN or infinity, or the number of elements. @pre is_feature_dtype(dtype)
+/// Index of the first NaN or infinity, or the number of elements. @pre is_feature_float(dtype)
 std::size_t first_not_finite(DType dtype, std::span<const std::byte> elements);
 
-/// One element as f64. @pre is_feature_dtype(dtype) or f64
+/// One element as f64; integers beyond 2^53 are rounded.
 double element_as_double(DType dtype, std::span<const std::byte> elements, std::size_t index);
 
 }  // namespace sluice
