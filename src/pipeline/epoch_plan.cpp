@@ -254,6 +254,11 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
           std::make_unique<TypePlan>(options.folder, data.graph.schema->nodes[type].count);
     }
   }
+  // What is cached goes: rows that are worth it come back with the first windows, and planning has
+  // the memory until then.
+  for (const auto& cache : data.caches) {
+    if (cache) cache->release_rows();
+  }
   sampler.begin(where, limits);
   state->sample(sampler);
   for (std::size_t type = 0; type < state->types.size(); ++type) {

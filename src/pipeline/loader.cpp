@@ -295,7 +295,9 @@ WindowLimits Loader::State::make_room() {
   WindowBudget budget = split_window_bytes(
       data, sampler.sample_one(0), memory.window_bytes, options.window);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, ledger);
-  planning_bytes = memory.window_bytes - std::min(memory.window_bytes, data.cache_bytes);
+  // No window lives while an epoch is planned, and caches are without rows; a quarter is for their
+  // bookkeeping and the window being sampled.
+  planning_bytes = memory.window_bytes / 4 * 3;
   for (std::size_t type = 0; type < data.caches.size(); ++type) {
     if (!data.caches[type]) continue;
     const std::uint64_t slots = data.caches[type]->slots();

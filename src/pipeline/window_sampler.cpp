@@ -93,7 +93,7 @@ std::shared_ptr<Window> WindowSampler::sample() {
       window->rows[type] = std::make_unique<WindowRows>(room_for(type), ledger_);
   }
   const auto most = options_.window > 0 ? static_cast<std::uint64_t>(options_.window)
-                                        : std::min(ramp_, kMaxWindow);
+                                        : ramp_;
   used_bytes_ = 0;
   while (window->batches.size() < most) {
     if (sampled_.empty()) sample_group();
@@ -104,8 +104,11 @@ std::shared_ptr<Window> WindowSampler::sample() {
     }
     sampled_.pop_front();
   }
-  ramp_ *= 2;
-  return window->batches.empty() ? nullptr : window;
+  ramp_ = std::min(2 * ramp_, kMaxWindow);
+  if (!window->batches.empty()) return window;
+  if (next_batch_ < order_.num_batches())
+    throw Error(ErrorCode::kInternal, "an epoch would have ended before its last mini-batch");
+  return nullptr;
 }
 
 // Takes the batch into the window, or leaves both as they were where there is no room.

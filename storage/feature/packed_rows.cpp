@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t kScanBytes = 1024 * 1024;  // a request of the scan, and of reading back
 constexpr std::uint64_t kScanDepth = 12;
-constexpr std::size_t kIdsAhead = 512;  // of each run, in memory
+constexpr std::uint64_t kLeastScanDepth = 4;  // requests of one part
+constexpr std::size_t kIdsAhead = 128;        // of each run, in memory
 
 // Reads the needed parts of a table in order, and hands them on in order.
 class ScanSource final : public ReadSource {
@@ -30,12 +31,14 @@ class ScanSource final : public ReadSource {
              const NeededParts& needed,
              BufferSlot slot,
              AlignedBuffer& buffer,
+             std::uint64_t request_bytes,
              Take take)
       : store_(store),
         layout_(store.layout()),
         needed_(needed),
         slot_(slot),
         buffer_(buffer),
+        request_bytes_(request_bytes),
         ring_(buffer.size()),
         take_(std::move(take)) {}
 
@@ -43,7 +46,7 @@ class ScanSource final : public ReadSource {
     while (part_ < needed_.parts() && !needed_.has(part_)) ++part_;
     if (ended_ || part_ == needed_.parts()) return std::nullopt;
     std::uint64_t end = part_ + 1;
-    while (end < needed_.parts() && needed_.has(end) && bytes_of(part_, end + 1) <= kScanBytes)
+    while (end < needed_.parts() && needed_.has(end) && bytes_of(part_, end + 1) <= request_bytes_)
       ++end;
     const std::uint64_t length = bytes_of(part_, end);
     const auto offset = ring_.take(length);
@@ -93,6 +96,7 @@ class ScanSource final : public ReadSource {
   const NeededParts& needed_;
   BufferSlot slot_;
   AlignedBuffer& buffer_;
+  std::uint64_t request_bytes_;
   StagingRing ring_;
   Take take_;
   std::uint64_t part_ = 0;
@@ -192,9 +196,21 @@ class RunSource final : public ReadSource {
   std::vector<std::uint64_t> starts_;  // of all requests: one a MiB
 };
 
-std::uint64_t scan_buffer_bytes(const FeatureLayout& layout) {
-  const std::uint64_t part = round_up_to_page(layout.row_bytes) + kPageBytes;
-  return kScanDepth * std::max(kScanBytes, part + NeededParts::kPartBytes);
+// The most that one part of a table takes.
+std::uint64_t part_bytes(const FeatureLayout& layout) {
+  return round_up_to_page(std::max<std::uint64_t>(layout.row_bytes, NeededParts::kPartBytes)) +
+         2 * kPageBytes;
+}
+
+std::uint64_t least_scan_bytes(const FeatureLayout& layout) {
+  return kLeastScanDepth * part_bytes(layout);
+}
+
+// An eighth of the buffers, between what works and what a device can use.
+std::uint64_t scan_bytes(std::uint64_t buffer_bytes, const FeatureLayout& layout) {
+  const std::uint64_t least = least_scan_bytes(layout);
+  const std::uint64_t most = std::max(least, kScanDepth * kScanBytes);
+  return std::clamp(round_up_to_page(buffer_bytes / 8), least, most);
 }
 
 void reserve_space(File& file, std::uint64_t bytes) {
@@ -225,7 +241,7 @@ std::uint64_t NeededParts::needed() const {
 }
 
 std::uint64_t PackedRows::least_buffer_bytes(std::size_t runs, const FeatureLayout& layout) {
-  return scan_buffer_bytes(layout) + (runs + RunWriter::kSpare) * RunWriter::kLeastChunk +
+  return least_scan_bytes(layout) + (runs + RunWriter::kSpare) * RunWriter::kLeastChunk +
          runs * kIdsAhead * sizeof(std::uint64_t);
 }
 
@@ -276,7 +292,7 @@ void PackedRows::pack(DiskFeatureStore& store,
   const std::uint64_t cursors = runs * kIdsAhead * sizeof(std::uint64_t);
   const Charge cursor_charge =
       ledger_ == nullptr ? Charge{} : ledger_->charge("packing buffers", cursors).or_throw();
-  const std::uint64_t scan = scan_buffer_bytes(layout);
+  const std::uint64_t scan = scan_bytes(buffer_bytes, layout);
   const std::uint64_t chunk =
       RunWriter::chunk_for(buffer_bytes - std::min(buffer_bytes, scan + cursors), runs);
   if (chunk == 0) {
@@ -292,10 +308,12 @@ void PackedRows::pack(DiskFeatureStore& store,
   const std::unique_ptr<BlockReader> reader = store.make_reader().or_throw();
   const BufferSlot slot = reader->attach(buffer).or_throw();
   RunWriter writer(file, begins_, sums_, chunk, ledger_);
+  const std::uint64_t request = std::max(
+      std::min(kScanBytes, scan / kScanDepth / kPageBytes * kPageBytes), part_bytes(layout));
   std::vector<IdCursor> cursor(runs);
   std::optional<Error> problem;
   ScanSource source(
-      store, needed, slot, *buffer, [&](std::uint64_t first, std::uint64_t last, const std::byte* bytes) {
+      store, needed, slot, *buffer, request, [&](std::uint64_t first, std::uint64_t last, const std::byte* bytes) {
         try {
           if (stopped && stopped()) throw Error(ErrorCode::kInterrupted, "interrupted");
           const std::uint64_t base = layout.first_page_of(first) * kPageBytes;

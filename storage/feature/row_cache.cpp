@@ -40,18 +40,28 @@ std::uint64_t RowCache::slots_in(std::uint64_t bytes, std::size_t row_bytes) {
 RowCache::RowCache(const Options& options,
                    std::unique_ptr<CachePolicy> policy,
                    MemoryLedger* ledger)
-    : row_bytes_(options.row_bytes), policy_(std::move(policy)) {
+    : row_bytes_(options.row_bytes), ledger_(ledger), policy_(std::move(policy)) {
   const std::uint64_t table = table_of(options.slots);
   if (ledger != nullptr)
     charge_ = ledger->charge("feature cache", bookkeeping_of(options.slots)).or_throw();
-  if (row_bytes_ != 0 && options.slots != 0) {
-    data_ = AlignedBuffer::make(options.slots * row_bytes_, ledger, "feature cache").or_throw();
-  }
   rows_.resize(options.slots);
   index_.assign(table, kNoSlot);
   shift_ = 64 - std::countr_zero(table);
   free_.reserve(options.slots);
   candidates_.reserve(options.slots);
+  (void)this->table();
+}
+
+std::span<std::byte> RowCache::table() {
+  const std::size_t bytes = row_bytes_ * rows_.size();
+  if (data_.size() == 0 && bytes != 0)
+    data_ = AlignedBuffer::make(bytes, ledger_, "feature cache").or_throw();
+  return {data_.data(), bytes};
+}
+
+void RowCache::release_rows() {
+  clear();
+  data_ = {};
 }
 
 void RowCache::clear() {

@@ -81,8 +81,12 @@ class RowCache {
   const std::byte* row(std::uint32_t slot) const {
     return data_.data() + std::size_t{slot} * row_bytes_;
   }
-  /// All slots' bytes, slot after slot.
-  std::span<std::byte> table() { return {data_.data(), data_.size()}; }
+  /// All slots' bytes, slot after slot. Throws kResource where they were given back and there is no
+  /// room for them now.
+  std::span<std::byte> table();
+
+  /// Forgets all rows and gives their memory back until table() is asked for again.
+  void release_rows();
 
  private:
   std::uint32_t find(std::uint64_t id) const;
@@ -94,6 +98,7 @@ class RowCache {
   Admission make_room(std::size_t count, const LookAhead* ahead);
 
   std::size_t row_bytes_;
+  MemoryLedger* ledger_;
   std::unique_ptr<CachePolicy> policy_;
   Charge charge_;
   AlignedBuffer data_;
