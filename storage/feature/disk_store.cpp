@@ -1,6 +1,7 @@
 #include "storage/feature/disk_store.h"
 
 #include "storage/format/data_file_reader.h"
+#include "storage/io/engine_kind.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,18 +11,6 @@ namespace {
 
 constexpr std::uint64_t kMaxRequestBytes =
     64 * 1024;  // full bandwidth already (bench/storage), and short to wait for
-
-IoEngineKind engine_kind(IoChoice choice) {
-  switch (choice) {
-    case IoChoice::kAuto:
-      return IoEngineKind::kAuto;
-    case IoChoice::kIoUring:
-      return IoEngineKind::kIoUring;
-    case IoChoice::kPread:
-      return IoEngineKind::kPread;
-  }
-  return IoEngineKind::kAuto;
-}
 
 }  // namespace
 
