@@ -22,11 +22,14 @@
 
 namespace sluice {
 
-/// Where features are kept for a run.
+/// Where features and edges are kept for a run.
 struct GraphDataOptions {
   Placement features = Placement::kDisk;
   IoChoice io = IoChoice::kAuto;
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
+  Placement topology = Placement::kMemory;
+  /// Pages kept of edges on disk: shared out to the relations by their number of edges.
+  std::uint64_t topology_cache_bytes = 64 << 20;
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,

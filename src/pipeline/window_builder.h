@@ -6,7 +6,7 @@
 #include "core/threads.h"
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window.h"
-#include "samplers/sampler.h"
+#include "samplers/group_sampler.h"
 #include "samplers/seed_order.h"
 
 #include <sluice/loader.h>
@@ -36,7 +36,8 @@ class WindowBuilder {
   /// Reads the window's rows, taking over what `before` holds. Throws Error.
   void fetch(Window& window, const Window* before);
 
-  int threads() const { return arena_.threads(); }
+  /// Batches sampled at once, each in a workspace of its own.
+  std::size_t group_size() const { return sampler_.group_size(); }
 
   /// Samples one batch of epoch 0, for measuring.
   Batch sample_one(std::uint64_t index);
@@ -46,6 +47,7 @@ class WindowBuilder {
 
  private:
   void sample_group();
+  std::vector<Batch> sample_batches(std::uint64_t epoch, std::uint64_t first, std::size_t count);
   bool on_disk(std::size_t type) const;
 
   GraphData::State& data_;
@@ -53,7 +55,7 @@ class WindowBuilder {
   const SeedOrder& order_;
   MemoryLedger& ledger_;
   ThreadArena arena_;
-  std::vector<std::unique_ptr<Sampler>> samplers_;  // one a thread
+  GroupSampler sampler_;
   std::uint64_t epoch_ = 0;
   std::uint64_t next_batch_ = 0;
   std::uint64_t limit_bytes_ = 0;
