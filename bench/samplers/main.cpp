@@ -57,7 +57,7 @@ class Bench {
     line.more["bytes_per_edge"] = bytes / edges;
     line.more["pages_per_edge"] = bytes / 4096 / edges;
     line.more["page_hits"] = disk.read.page_hits;
-    line.more["bytes_per_request"] = bytes / static_cast<double>(disk.read.requests);
+    line.more["requests"] = disk.read.requests;
     line.more["bytes_per_second"] = bytes / disk.seconds;
     line.more["edges_per_cpu_second"] = edges / disk.cpu_seconds;
     line.more["cache"] = cache_bytes;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint8_t kMaxMarks = 3;
 constexpr std::uint8_t kMaxUses = 15;
-constexpr int kHandSteps = 16;         // the most slots that are looked at for one page
-constexpr std::uint64_t kAgeUses = 8;  // counts are halved after so many uses a slot
+constexpr int kHandSteps = 16;          // the most slots that are looked at for one page
+constexpr std::uint64_t kAgeUses = 16;  // counts are halved after so many uses a slot
 
 // What keeps a page beside its bytes, at most: page_of_ 8, marks_ 1, table_ 16, uses_ 32.
 constexpr std::uint64_t kSlotOverhead = 64;
