@@ -35,11 +35,12 @@ CompressedOffsets build(const Offsets& offsets,
 void check_same(const CompressedOffsets& built, const Offsets& offsets) {
   REQUIRE(built.num_targets() == offsets.size() - 1);
   REQUIRE(built.num_edges() == offsets.back());
+  std::size_t wrong = 0;
   for (std::size_t target = 0; target + 1 < offsets.size(); ++target) {
     const EdgeRange range = built.range(target);
-    REQUIRE(range.begin == offsets[target]);
-    REQUIRE(range.end == offsets[target + 1]);
+    wrong += range.begin != offsets[target] || range.end != offsets[target + 1] ? 1u : 0u;
   }
+  REQUIRE(wrong == 0);
 }
 
 // Degrees of one kind a stretch of nodes: none, few, hubs above 2^8, 2^16 and 2^32.

@@ -56,10 +56,13 @@ void check_positions(Topology& topology,
   std::vector<std::uint64_t> neighbours(positions.size(), ~0ull), ids(positions.size(), ~0ull);
   topology.neighbours(positions, neighbours).or_throw();
   topology.edge_ids(positions, ids).or_throw();
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    REQUIRE(neighbours[i] == csc.neighbours[positions[i]]);
-    REQUIRE(ids[i] == (csc.edge_ids.empty() ? positions[i] : csc.edge_ids[positions[i]]));
+  std::vector<std::uint64_t> expected, expected_ids;
+  for (const std::uint64_t position : positions) {
+    expected.push_back(csc.neighbours[position]);
+    expected_ids.push_back(csc.edge_ids.empty() ? position : csc.edge_ids[position]);
   }
+  REQUIRE((neighbours == expected));
+  REQUIRE((ids == expected_ids));
 }
 
 void check_ranges(Topology& topology, const CscArrays& csc) {
