@@ -15,7 +15,10 @@ namespace {
 
 // Edges of a piece: few enough that its positions and sources stay in the first-level caches, many
 // enough to keep memory busy. It does not change what is sampled.
-constexpr std::int64_t kPieceEdges = 1024;
+constexpr std::size_t kPieceEdges = 1024;
+
+// A topology on disk is asked for much at once, so that it can sort and merge its reads.
+constexpr std::size_t kPagedPieceEdges = std::size_t{1} << 21;
 
 constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
 
@@ -46,99 +49,125 @@ Error too_many_edges(std::int64_t count) {
 Result<Block> BlockSampler::sample(const Request& request,
                                    std::span<NodeTable> tables,
                                    MemoryLedger* ledger) {
-  const Relation& relation = request.relation;
-  const std::size_t num_targets = request.num_targets;
-  Block block;
-  block.relation = relation.index;
-  block.source_type = relation.source_type;
-  block.target_type = relation.target_type;
-  block.num_targets = static_cast<std::int64_t>(num_targets);
-  if (request.fanout != 0 && num_targets != 0) {
-    if (auto room = ranges_.ensure(num_targets, ledger); !room) return std::move(room).error();
-    const auto targets = tables[relation.target_type].ids().first(num_targets);
-    auto located = locate(*relation.topology, targets, ranges_.first(num_targets));
-    if (!located) return std::move(located).error();
+  if (auto begun = begin(request, tables, ledger); !begun) return std::move(begun).error();
+  const bool resident = request.relation.topology->resident() != nullptr;
+  const std::size_t most = resident ? kPieceEdges : kPagedPieceEdges;
+  while (const std::size_t count = next_piece(most)) {
+    if (auto done = sample_piece(count); !done) return std::move(done).error();
   }
-  if (auto made = make_arrays(block, request, ledger); !made) return std::move(made).error();
-
-  // A topology on disk is asked once for everything, so that it can sort and merge its reads.
-  const std::int64_t limit = relation.topology->resident() != nullptr ? kPieceEdges : kMaxEdges;
-  const auto offsets = std::as_const(block.offsets).as<std::int64_t>();
-  for (Piece piece; piece.first_target < num_targets; piece.first_target = piece.last_target) {
-    const std::int64_t begin = offsets[piece.first_target];
-    while (piece.last_target < num_targets && offsets[piece.last_target] - begin < limit)
-      ++piece.last_target;
-    if (auto done = sample_piece(block, piece, request, tables, ledger); !done)
-      return std::move(done).error();
-  }
-  return block;
+  return finish();
 }
 
-Result<void> BlockSampler::make_arrays(Block& block, const Request& request, MemoryLedger* ledger) {
-  const std::uint64_t most = request.fanout < 0 ? std::numeric_limits<std::uint64_t>::max()
-                                                : static_cast<std::uint64_t>(request.fanout);
-  auto offsets = Array::make(DType::kI64, {block.num_targets + 1}, ledger, "batches");
+Result<void> BlockSampler::begin(const Request& request,
+                                 std::span<NodeTable> tables,
+                                 MemoryLedger* ledger) {
+  const Relation& relation = request.relation;
+  request_ = request;
+  tables_ = tables;
+  ledger_ = ledger;
+  piece_ = {};
+  block_ = {};
+  block_.relation = relation.index;
+  block_.source_type = relation.source_type;
+  block_.target_type = relation.target_type;
+  block_.num_targets = static_cast<std::int64_t>(request.num_targets);
+  if (request.fanout != 0 && request.num_targets != 0) {
+    if (auto room = ranges_.ensure(request.num_targets, ledger); !room) return room;
+    const auto targets = tables[relation.target_type].ids().first(request.num_targets);
+    auto located = locate(*relation.topology, targets, ranges_.first(request.num_targets));
+    if (!located) return located;
+  }
+  return make_arrays();
+}
+
+Result<void> BlockSampler::make_arrays() {
+  const std::uint64_t most = request_.fanout < 0 ? std::numeric_limits<std::uint64_t>::max()
+                                                 : static_cast<std::uint64_t>(request_.fanout);
+  auto offsets = Array::make(DType::kI64, {block_.num_targets + 1}, ledger_, "batches");
   if (!offsets) return std::move(offsets).error();
-  block.offsets = std::move(offsets).value();
-  const auto out = block.offsets.as<std::int64_t>();
+  block_.offsets = std::move(offsets).value();
+  const auto out = block_.offsets.as<std::int64_t>();
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i < request.num_targets; ++i) {
+  for (std::size_t i = 0; i < request_.num_targets; ++i) {
     out[i] = sum;
     if (most != 0) sum += static_cast<std::int64_t>(std::min(ranges_.data()[i].degree(), most));
   }
-  out[request.num_targets] = sum;
+  out[request_.num_targets] = sum;
   if (sum > kMaxEdges) return too_many_edges(sum);
 
-  auto neighbours = Array::make(DType::kI32, {sum}, ledger, "batches");
+  auto neighbours = Array::make(DType::kI32, {sum}, ledger_, "batches");
   if (!neighbours) return std::move(neighbours).error();
-  block.neighbours = std::move(neighbours).value();
-  if (request.edge_ids) {
-    auto edge_ids = Array::make(DType::kU64, {sum}, ledger, "batches");
+  block_.neighbours = std::move(neighbours).value();
+  if (request_.edge_ids) {
+    auto edge_ids = Array::make(DType::kU64, {sum}, ledger_, "batches");
     if (!edge_ids) return std::move(edge_ids).error();
-    block.edge_ids = std::move(edge_ids).value();
+    block_.edge_ids = std::move(edge_ids).value();
   }
   return chooser_.reserve(
-      static_cast<std::size_t>(std::clamp<std::int64_t>(request.fanout, 0, sum)), ledger);
+      static_cast<std::size_t>(std::clamp<std::int64_t>(request_.fanout, 0, sum)), ledger_);
 }
 
-Result<void> BlockSampler::sample_piece(Block& block,
-                                        Piece piece,
-                                        const Request& request,
-                                        std::span<NodeTable> tables,
-                                        MemoryLedger* ledger) {
-  const auto offsets = std::as_const(block.offsets).as<std::int64_t>();
-  const auto begin = static_cast<std::size_t>(offsets[piece.first_target]);
-  const std::size_t count = static_cast<std::size_t>(offsets[piece.last_target]) - begin;
-  if (count == 0) return {};
-  if (auto room = positions_.ensure(count, ledger); !room) return room;
-  if (auto room = sources_.ensure(count, ledger); !room) return room;
-  choose(block, piece, request.key, tables[block.target_type].ids());
-  Topology& topology = *request.relation.topology;
-  if (auto done = gather(topology, positions_.first(count), sources_.first(count)); !done)
-    return done;
-  if (request.edge_ids) {
-    auto done = topology.edge_ids(positions_.first(count),
-                                  block.edge_ids.as<std::uint64_t>().subspan(begin, count));
-    if (!done) return done;
+std::size_t BlockSampler::next_piece(std::size_t most) {
+  const auto offsets = std::as_const(block_.offsets).as<std::int64_t>();
+  const std::size_t first = piece_.last_target;
+  const auto edges_to = [&](std::size_t last) {
+    return static_cast<std::size_t>(offsets[last] - offsets[first]);
+  };
+  std::size_t last = first;
+  while (last < request_.num_targets && edges_to(last) < most) ++last;
+  piece_ = {first, last};
+  return edges_to(last);
+}
+
+std::size_t BlockSampler::first_edge() const {
+  return static_cast<std::size_t>(block_.offsets.as<std::int64_t>()[piece_.first_target]);
+}
+
+Result<void> BlockSampler::sample_piece(std::size_t count) {
+  if (auto room = positions_.ensure(count, ledger_); !room) return room;
+  if (auto room = sources_.ensure(count, ledger_); !room) return room;
+  const auto positions = positions_.first(count);
+  choose(positions);
+  Topology& topology = *request_.relation.topology;
+  if (auto done = gather(topology, positions, sources_.first(count)); !done) return done;
+  if (request_.edge_ids) {
+    if (auto done = topology.edge_ids(positions, edge_ids()); !done) return done;
   }
-  NodeTable& table = tables[block.source_type];
-  if (auto room = table.reserve(count, ledger); !room) return room;
-  relabel(sources_.first(count), table, block.neighbours.as<std::int32_t>().subspan(begin, count));
+  return take(sources_.first(count));
+}
+
+void BlockSampler::choose(std::span<std::uint64_t> positions) {
+  const auto offsets = std::as_const(block_.offsets).as<std::int64_t>();
+  const auto targets = tables_[block_.target_type].ids();
+  std::uint64_t* at = positions.data();
+  for (std::size_t i = piece_.first_target; i < piece_.last_target; ++i) {
+    const EdgeRange range = ranges_.data()[i];
+    const auto count = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
+    chooser_.choose(range.begin, range.degree(), request_.key.with(targets[i]), {at, count});
+    at += count;
+  }
+}
+
+Result<void> BlockSampler::take(std::span<const std::uint64_t> sources) {
+  NodeTable& table = tables_[block_.source_type];
+  if (auto room = table.reserve(sources.size(), ledger_); !room) return room;
+  relabel(
+      sources, table, block_.neighbours.as<std::int32_t>().subspan(first_edge(), sources.size()));
   return {};
 }
 
-void BlockSampler::choose(const Block& block,
-                          Piece piece,
-                          RandomKey key,
-                          std::span<const std::uint64_t> targets) {
-  const auto offsets = block.offsets.as<std::int64_t>();
-  std::uint64_t* at = positions_.data();
-  for (std::size_t i = piece.first_target; i < piece.last_target; ++i) {
-    const EdgeRange range = ranges_.data()[i];
-    const auto count = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
-    chooser_.choose(range.begin, range.degree(), key.with(targets[i]), {at, count});
-    at += count;
-  }
+std::span<std::uint64_t> BlockSampler::edge_ids() {
+  const auto ends = std::as_const(block_.offsets).as<std::int64_t>();
+  const auto end = static_cast<std::size_t>(ends[piece_.last_target]);
+  return block_.edge_ids.as<std::uint64_t>().subspan(first_edge(), end - first_edge());
+}
+
+Block BlockSampler::finish() {
+  return std::exchange(block_, {});
+}
+
+void BlockSampler::reset() {
+  block_ = {};
 }
 
 Result<void> BlockSampler::add_degrees(const Relation& relation,

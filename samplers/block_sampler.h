@@ -32,7 +32,7 @@ class BlockSampler {
     Relation relation;
     std::size_t num_targets = 0;  ///< the first so many nodes listed of the target type
     std::int64_t fanout = 0;      ///< -1: all
-    RandomKey key;                ///< folded with each target's id
+    RandomKey key{0};             ///< folded with each target's id
     bool edge_ids = false;
   };
 
@@ -41,6 +41,23 @@ class BlockSampler {
   /// their type. All scratch is charged to `ledger`, which must be the same at each call. Errors:
   /// kResource, and what the topology fails with.
   Result<Block> sample(const Request& request, std::span<NodeTable> tables, MemoryLedger* ledger);
+
+  // The same in steps, so that several batches ask a topology on disk at once: begin(); then for
+  // each next_piece() choose(), take() and, when edge ids are asked for, edge_ids(); then finish().
+  // `tables` must stay until then. After an error: begin() or reset().
+
+  Result<void> begin(const Request& request, std::span<NodeTable> tables, MemoryLedger* ledger);
+  /// Edges of the next piece; 0: there are no more. About `most` of them: a node's stay together.
+  std::size_t next_piece(std::size_t most);
+  /// Fills the positions of the piece's edges.
+  void choose(std::span<std::uint64_t> positions);
+  /// Takes the nodes that the topology has there.
+  Result<void> take(std::span<const std::uint64_t> sources);
+  /// Where the piece's edge ids belong.
+  std::span<std::uint64_t> edge_ids();
+  Block finish();
+  /// Drops a block that was begun; scratch is kept.
+  void reset();
 
   /// Adds each node's in-edges of the relation to `degrees`.
   Result<void> add_degrees(const Relation& relation,
@@ -55,21 +72,21 @@ class BlockSampler {
     std::size_t last_target = 0;
   };
 
-  Result<void> make_arrays(Block& block, const Request& request, MemoryLedger* ledger);
-  Result<void> sample_piece(Block& block,
-                            Piece piece,
-                            const Request& request,
-                            std::span<NodeTable> tables,
-                            MemoryLedger* ledger);
-  void choose(const Block& block,
-              Piece piece,
-              RandomKey key,
-              std::span<const std::uint64_t> targets);
+  Result<void> make_arrays();
+  Result<void> sample_piece(std::size_t count);
+  std::size_t first_edge() const;
 
   PositionChooser chooser_;
   ChargedBuffer<EdgeRange> ranges_;         // of all targets
-  ChargedBuffer<std::uint64_t> positions_;  // of one piece
+  ChargedBuffer<std::uint64_t> positions_;  // of one piece, for sample()
   ChargedBuffer<std::uint64_t> sources_;
+
+  // Of the block that was begun.
+  Request request_;
+  std::span<NodeTable> tables_;
+  MemoryLedger* ledger_ = nullptr;
+  Block block_;
+  Piece piece_;
 };
 
 }  // namespace sluice

@@ -66,11 +66,30 @@ NeighborSampler::NeighborSampler(SamplerGraph graph,
 }
 
 Result<Batch> NeighborSampler::sample(const SampleRequest& request, MemoryLedger* ledger) {
+  auto batch = sample_whole(request, ledger);
+  if (!batch) reset();
+  return batch;
+}
+
+Result<Batch> NeighborSampler::sample_whole(const SampleRequest& request, MemoryLedger* ledger) {
+  if (auto begun = begin(request, ledger); !begun) return std::move(begun).error();
+  for (std::size_t hop = 0; hop < num_layers(); ++hop) {
+    begin_hop(hop);
+    for (std::size_t relation = 0; relation < relations_.size(); ++relation) {
+      if (auto sampled = sample_relation(relation); !sampled) return std::move(sampled).error();
+    }
+    if (auto ended = end_hop(); !ended) return std::move(ended).error();
+  }
+  return finish();
+}
+
+Result<void> NeighborSampler::begin(const SampleRequest& request, MemoryLedger* ledger) {
+  reset();
   if (ledger != ledger_) workspace_ = {};  // charged to the old one
   ledger_ = ledger;
-  if (auto listed = list_seeds(request); !listed) return std::move(listed).error();
+  if (auto listed = list_seeds(request); !listed) return listed;
 
-  Batch batch;
+  Batch& batch = begun_.batch;
   batch.epoch = request.epoch;
   batch.index = request.index;
   batch.seed_type = request.seed_type;
@@ -80,24 +99,20 @@ Result<Batch> NeighborSampler::sample(const SampleRequest& request, MemoryLedger
   auto seeds = copy_ids(request.seeds, ledger);
   if (!seeds) return std::move(seeds).error();
   batch.seeds = std::move(seeds).value();
-
-  const RandomKey round_key = key_.with(request.epoch).with(request.round);
-  note_sizes(batch, num_layers());
-  for (std::size_t hop = 0; hop < num_layers(); ++hop) {
-    const std::size_t layer = num_layers() - 1 - hop;
-    auto blocks = sample_hop(hop, round_key.with(hop));
-    if (!blocks) return std::move(blocks).error();
-    batch.layers[layer] = std::move(blocks).value();
-    note_sizes(batch, layer);
-  }
-  if (auto finished = finish(batch); !finished) return std::move(finished).error();
-  return batch;
+  begun_.round_key = key_.with(request.epoch).with(request.round);
+  note_sizes(num_layers());
+  return {};
 }
 
-void NeighborSampler::note_sizes(Batch& batch, std::size_t layer) const {
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
-    batch.nodes[type].size_at[layer] = static_cast<std::int64_t>(workspace_.tables[type].size());
-  }
+void NeighborSampler::reset() {
+  begun_ = {};
+  workspace_.blocks.reset();
+}
+
+void NeighborSampler::note_sizes(std::size_t layer) {
+  std::vector<BatchNodes>& nodes = begun_.batch.nodes;
+  for (std::size_t type = 0; type < nodes.size(); ++type)
+    nodes[type].size_at[layer] = static_cast<std::int64_t>(workspace_.tables[type].size());
 }
 
 Result<void> NeighborSampler::list_seeds(const SampleRequest& request) {
@@ -126,43 +141,63 @@ Result<void> NeighborSampler::list_seeds(const SampleRequest& request) {
   return {};
 }
 
-Result<std::vector<Block>> NeighborSampler::sample_hop(std::size_t hop, RandomKey key) {
+void NeighborSampler::begin_hop(std::size_t hop) {
   // All relations start from the nodes listed before the hop, not from what another relation has
   // just found.
-  std::vector<std::size_t> num_targets;
-  for (const NodeTable& table : workspace_.tables) num_targets.push_back(table.size());
-  std::vector<Block> blocks;
-  for (const BlockSampler::Relation& relation : relations_) {
-    const BlockSampler::Request request{.relation = relation,
-                                        .num_targets = num_targets[relation.target_type],
-                                        .fanout = options_.fanout[hop],
-                                        .key = key.with(relation.index),
-                                        .edge_ids = parts_.edge_ids};
-    auto block = workspace_.blocks.sample(request, workspace_.tables, ledger_);
-    if (!block) return std::move(block).error();
-    blocks.push_back(std::move(block).value());
-  }
-  // Only now is it known how many sources the layer reads.
-  for (Block& block : blocks) {
-    block.num_sources = static_cast<std::int64_t>(workspace_.tables[block.source_type].size());
-    if (!parts_.transpose) continue;
-    if (auto transposed = transpose_block(block, ledger_); !transposed)
-      return std::move(transposed).error();
-  }
-  return blocks;
+  begun_.hop = hop;
+  begun_.num_targets.clear();
+  for (const NodeTable& table : workspace_.tables) begun_.num_targets.push_back(table.size());
 }
 
-Result<void> NeighborSampler::finish(Batch& batch) {
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+BlockSampler::Request NeighborSampler::block_request(std::size_t relation) const {
+  const BlockSampler::Relation& of = relations_[relation];
+  return {.relation = of,
+          .num_targets = begun_.num_targets[of.target_type],
+          .fanout = options_.fanout[begun_.hop],
+          .key = begun_.round_key.with(begun_.hop).with(of.index),
+          .edge_ids = parts_.edge_ids};
+}
+
+Result<void> NeighborSampler::sample_relation(std::size_t relation) {
+  auto block = workspace_.blocks.sample(block_request(relation), workspace_.tables, ledger_);
+  if (!block) return std::move(block).error();
+  begun_.blocks.push_back(std::move(block).value());
+  return {};
+}
+
+Result<void> NeighborSampler::begin_relation(std::size_t relation) {
+  return workspace_.blocks.begin(block_request(relation), workspace_.tables, ledger_);
+}
+
+void NeighborSampler::end_relation() {
+  begun_.blocks.push_back(workspace_.blocks.finish());
+}
+
+Result<void> NeighborSampler::end_hop() {
+  // Only now is it known how many sources the layer reads.
+  for (Block& block : begun_.blocks) {
+    block.num_sources = static_cast<std::int64_t>(workspace_.tables[block.source_type].size());
+    if (!parts_.transpose) continue;
+    if (auto transposed = transpose_block(block, ledger_); !transposed) return transposed;
+  }
+  const std::size_t layer = num_layers() - 1 - begun_.hop;
+  begun_.batch.layers[layer] = std::exchange(begun_.blocks, {});
+  note_sizes(layer);
+  return {};
+}
+
+Result<Batch> NeighborSampler::finish() {
+  for (std::size_t type = 0; type < begun_.batch.nodes.size(); ++type) {
+    BatchNodes& nodes = begun_.batch.nodes[type];
     auto ids = copy_ids(workspace_.tables[type].ids(), ledger_);
     if (!ids) return std::move(ids).error();
-    batch.nodes[type].ids = std::move(ids).value();
+    nodes.ids = std::move(ids).value();
     if (!parts_.degrees) continue;
     auto degrees = count_degrees(type);
     if (!degrees) return std::move(degrees).error();
-    batch.nodes[type].degrees = std::move(degrees).value();
+    nodes.degrees = std::move(degrees).value();
   }
-  return {};
+  return std::exchange(begun_.batch, {});
 }
 
 Result<Array> NeighborSampler::count_degrees(std::size_t type) {

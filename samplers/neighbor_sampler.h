@@ -38,6 +38,21 @@ class NeighborSampler final : public Sampler {
   std::size_t num_layers() const override { return options_.fanout.size(); }
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
 
+  // The same in steps, for GroupSampler: begin(); for each hop begin_hop(), the relations in their
+  // order, end_hop(); then finish(). A relation is sample_relation(), or begin_relation(), the
+  // steps of blocks() and end_relation(). After an error: begin() or reset().
+
+  Result<void> begin(const SampleRequest& request, MemoryLedger* ledger);
+  void begin_hop(std::size_t hop);
+  Result<void> sample_relation(std::size_t relation);
+  Result<void> begin_relation(std::size_t relation);
+  BlockSampler& blocks() { return workspace_.blocks; }
+  void end_relation();
+  Result<void> end_hop();
+  Result<Batch> finish();
+  /// Drops a batch that was begun.
+  void reset();
+
  private:
   // What is kept from batch to batch.
   struct Workspace {
@@ -45,11 +60,20 @@ class NeighborSampler final : public Sampler {
     BlockSampler blocks;
   };
 
+  // The batch that was begun.
+  struct Begun {
+    Batch batch;
+    RandomKey round_key{0};
+    std::size_t hop = 0;
+    std::vector<std::size_t> num_targets;  // by node type: those listed before the hop
+    std::vector<Block> blocks;             // of the hop, by relation
+  };
+
+  Result<Batch> sample_whole(const SampleRequest& request, MemoryLedger* ledger);
   Result<void> list_seeds(const SampleRequest& request);
-  Result<std::vector<Block>> sample_hop(std::size_t hop, RandomKey key);
-  Result<void> finish(Batch& batch);
+  BlockSampler::Request block_request(std::size_t relation) const;
   Result<Array> count_degrees(std::size_t type);
-  void note_sizes(Batch& batch, std::size_t layer) const;
+  void note_sizes(std::size_t layer);
 
   SamplerGraph graph_;
   Options options_;
@@ -57,6 +81,7 @@ class NeighborSampler final : public Sampler {
   RandomKey key_;
   std::vector<BlockSampler::Relation> relations_;
   Workspace workspace_;
+  Begun begun_;
   MemoryLedger* ledger_ = nullptr;  // of the workspace and of the batch being made
 };
 

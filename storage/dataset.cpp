@@ -4,6 +4,7 @@
 #include "storage/feature/memory_store.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/format/manifest.h"
+#include "storage/topology/paged_topology.h"
 #include "storage/topology/resident_topology.h"
 
 #include <fmt/format.h>
@@ -117,11 +118,14 @@ std::unique_ptr<FeatureStore> Dataset::features(std::string_view node_type,
       state_->path, state_->manifest, *table, file, state_->options, options);
 }
 
-std::unique_ptr<Topology> Dataset::topology(std::string_view relation) const {
+std::unique_ptr<Topology> Dataset::topology(std::string_view relation,
+                                            const TopologyOptions& options) const {
   const RelationSchema* found = schema().relation(relation);
   if (found == nullptr)
     throw state_->unknown("relation", relation, names_of(schema().relations, relation_name));
-  return ResidentTopology::load(state_->path, state_->manifest, *found, state_->options);
+  if (options.placement == Placement::kMemory)
+    return ResidentTopology::load(state_->path, state_->manifest, *found, state_->options);
+  return PagedTopology::open(state_->path, state_->manifest, *found, state_->options, options);
 }
 
 Array Dataset::labels(std::string_view node_type) const {

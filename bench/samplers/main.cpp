@@ -1,4 +1,5 @@
 // bench/samplers: how many edges a second go into relabelled blocks, one mini-batch a thread.
+#include "bench/samplers/paged.h"
 #include "bench/samplers/sampling.h"
 #include "bench/support/program.h"
 
@@ -34,12 +35,45 @@ class Bench {
     print(result_line(name, work, run_sampling(*graph_, work)));
   }
 
+  // Edges on disk, beside the same sampler with edges in RAM.
+  void paged(const std::string& name) {
+    if (!graph_) graph_.emplace(dataset, dir, scale);
+    SamplingWork work{.fanout = {15, 10, 5}, .parts = {.transpose = false}, .threads = 2};
+    work.num_batches = num_batches;
+    work.batch_size = batch_size;
+    work.rounds = rounds;
+    const PagedResult ram = run_groups(*graph_, work, {.placement = Placement::kMemory});
+    const PagedResult disk =
+        run_groups(*graph_, work, {.placement = Placement::kDisk, .cache_bytes = cache_bytes});
+    const auto edges = static_cast<double>(disk.edges);
+    const auto bytes = static_cast<double>(disk.read.bytes_read);
+    Line line{.name = name, .work = edges, .unit = "edges", .seconds = disk.seconds};
+    line.peer = "edges in RAM";
+    line.peer_rate = static_cast<double>(ram.edges) / ram.seconds;
+    line.more["threads"] = work.threads;
+    line.more["batches"] = work.num_batches;
+    line.more["batch_size"] = work.batch_size;
+    line.more["bytes_read"] = disk.read.bytes_read;
+    line.more["bytes_per_edge"] = bytes / edges;
+    line.more["pages_per_edge"] = bytes / 4096 / edges;
+    line.more["page_hits"] = disk.read.page_hits;
+    line.more["requests"] = disk.read.requests;
+    line.more["bytes_per_second"] = bytes / disk.seconds;
+    line.more["edges_per_cpu_second"] = edges / disk.cpu_seconds;
+    line.more["cache"] = cache_bytes;
+    line.more["topology_memory"] = disk.topology_bytes;
+    line.more["topology_memory_in_ram"] = ram.topology_bytes;
+    line.more["workspace"] = disk.workspace_bytes;
+    print(line);
+  }
+
   std::string dataset;
   std::string dir = ".";
   std::uint64_t scale = 20;
   std::uint64_t num_batches = 100;
   std::uint64_t batch_size = 1024;
   std::uint64_t rounds = 5;
+  std::uint64_t cache_bytes = 8 << 20;
 
  private:
   std::optional<BenchGraph> graph_;
@@ -50,7 +84,8 @@ class Bench {
 
 int main(int argc, char** argv) {
   sluice::bench::Bench bench;
-  sluice::bench::Program program("samplers", "Mini-batches sampled from a graph in RAM.");
+  sluice::bench::Program program("samplers",
+                                 "Mini-batches sampled from a graph in RAM, or on disk.");
   program.option(
       "--dataset", bench.dataset, "sample this dataset instead of an R-MAT graph made for the run");
   program.option("--dir", bench.dir, "where the R-MAT graph is made; it is removed at the end");
@@ -58,6 +93,7 @@ int main(int argc, char** argv) {
   program.option("--batches", bench.num_batches, "mini-batches a round");
   program.option("--batch-size", bench.batch_size, "seeds a mini-batch");
   program.option("--rounds", bench.rounds, "rounds; the median is reported");
+  program.option("--cache", bench.cache_bytes, "bytes of the page cache where edges are on disk");
   program.add_case("neighbor_15_10_5", "fanout 15/10/5, 2 threads", [&] {
     bench.neighbor("neighbor_15_10_5", 2, false);
   });
@@ -67,5 +103,8 @@ int main(int argc, char** argv) {
   program.add_case("neighbor_15_10_5_transposed",
                    "2 threads, with the blocks' transposes, as training asks",
                    [&] { bench.neighbor("neighbor_15_10_5_transposed", 2, true); });
+  program.add_case("neighbor_paged", "fanout 15/10/5, 2 threads, edges on disk beside RAM", [&] {
+    bench.paged("neighbor_paged");
+  });
   return program.run(argc, argv);
 }

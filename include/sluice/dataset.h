@@ -41,6 +41,15 @@ struct FeatureStoreOptions {
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of a store on disk
 };
 
+/// On disk a relation keeps its compressed offsets in RAM, and of its neighbours and edge ids only
+/// the pages that are in use.
+struct TopologyOptions {
+  Placement placement = Placement::kMemory;
+  IoChoice io = IoChoice::kAuto;
+  std::uint64_t staging_bytes = 16 << 20;  ///< read buffers on disk, and at most as much scratch
+  std::uint64_t cache_bytes = 64 << 20;    ///< pages kept because they are asked for often; 0: none
+};
+
 /// The node ids of a split, ascending, u64.
 struct Split {
   std::string node_type;
@@ -78,8 +87,10 @@ class Dataset {
   std::unique_ptr<FeatureStore> features(std::string_view node_type,
                                          const FeatureStoreOptions& options = {},
                                          std::string_view name = "features") const;
-  /// The relation's CSC, loaded into RAM. @param relation RelationSchema::key()
-  std::unique_ptr<Topology> topology(std::string_view relation) const;
+  /// The relation's CSC, loaded into RAM unless told otherwise. @param relation
+  /// RelationSchema::key()
+  std::unique_ptr<Topology> topology(std::string_view relation,
+                                     const TopologyOptions& options = {}) const;
   /// i32 [count], u8 [count, ceil(classes / 8)] or f32 [count, width], as the label schema says.
   Array labels(std::string_view node_type) const;
   Split split(std::string_view name) const;

@@ -31,7 +31,7 @@ class DeviceProfile;
 /// - auto: what costs the device least, window by window and epoch by epoch
 enum class PlanChoice { kAuto, kDirect, kSweep, kRepack };
 
-/// Where features are kept for a run.
+/// Where features and edges are kept for a run.
 struct GraphDataOptions {
   Placement features = Placement::kDisk;
   IoChoice io = IoChoice::kAuto;
@@ -43,6 +43,9 @@ struct GraphDataOptions {
   std::string scratch;
   /// The device that the dataset is on, as measured; null: a typical NVMe drive is assumed.
   std::shared_ptr<const DeviceProfile> device;
+  Placement topology = Placement::kMemory;
+  /// Pages kept of edges on disk: shared out to the relations by their number of edges.
+  std::uint64_t topology_cache_bytes = 64 << 20;
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,

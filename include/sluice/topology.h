@@ -3,7 +3,8 @@
 //
 // In two steps, so that a topology on disk reads only the pages it must: first where a node's
 // in-edges are, then, once positions are chosen, who is there. A topology in RAM also shows itself
-// whole (`resident()`), for the hot path. Read-only and thread-safe when resident.
+// whole (`resident()`), for the hot path. Read-only and thread-safe; on disk, calls that read wait
+// for each other, so ask for many positions at once.
 #pragma once
 
 #include <sluice/error.h>
@@ -32,6 +33,14 @@ struct CscView {
   }
 };
 
+/// What reading neighbours and edge ids cost so far.
+struct TopologyStats {
+  std::uint64_t positions = 0;  ///< delivered
+  std::uint64_t page_hits = 0;  ///< pages that were in the cache, counted once a batch of positions
+  std::uint64_t bytes_read = 0;  ///< from the device
+  std::uint64_t requests = 0;    ///< reads issued to the device
+};
+
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -54,6 +63,9 @@ class Topology {
 
   /// The whole graph when it is in RAM, else null.
   virtual const CscView* resident() const { return nullptr; }
+
+  /// All zero in RAM.
+  virtual TopologyStats stats() const { return {}; }
 };
 
 }  // namespace sluice

@@ -1,6 +1,8 @@
 #include "pipeline/graph_data_state.h"
 #include "storage/feature/disk_store.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
@@ -13,8 +15,17 @@ std::shared_ptr<const DeviceProfile> typical_device() {
   return std::make_shared<const DeviceProfile>(rates);
 }
 
-}  // namespace
+TopologyOptions topology_options(const GraphSchema& schema,
+                                 const RelationSchema& relation,
+                                 const GraphDataOptions& options) {
+  const double share = static_cast<double>(relation.edges) /
+                       static_cast<double>(std::max<std::uint64_t>(schema.total_edges(), 1));
+  const double cache_bytes = share * static_cast<double>(options.topology_cache_bytes);
+  return {
+      options.topology, options.io, options.staging_bytes, static_cast<std::uint64_t>(cache_bytes)};
+}
 
+}  // namespace
 
 GraphData::GraphData(const Dataset& dataset,
                      const GraphDataOptions& options,
@@ -27,7 +38,8 @@ GraphData::GraphData(const Dataset& dataset,
   const GraphSchema& schema = dataset.schema();
   state_->graph.schema = &schema;
   for (const RelationSchema& relation : schema.relations) {
-    state_->graph.relations.push_back(dataset.topology(relation.key()));
+    state_->graph.relations.push_back(
+        dataset.topology(relation.key(), topology_options(schema, relation, options)));
   }
   for (const NodeTypeSchema& node : schema.nodes) {
     std::unique_ptr<FeatureStore> store;

@@ -348,7 +348,7 @@ LoaderProbe Loader::probe(std::uint64_t count) {
   }
   for (const MemoryLedger::Entry& entry : state_->ledger.entries()) {
     if (entry.name == "sampler workspace") {
-      probe.workspace_bytes = entry.bytes * static_cast<std::uint64_t>(state_->sampler.threads());
+      probe.workspace_bytes = entry.bytes * state_->sampler.group_size();
     }
   }
   return probe;

@@ -1,7 +1,5 @@
 #include "pipeline/window_sampler.h"
 
-#include "samplers/neighbor_sampler.h"
-
 #include <fmt/format.h>
 #include <sluice/units.h>
 
@@ -37,17 +35,16 @@ WindowSampler::WindowSampler(GraphData::State& data,
                              const LoaderOptions& options,
                              const SeedOrder& order,
                              MemoryLedger& ledger)
-    : data_(data), options_(options), order_(order), ledger_(ledger), arena_(options.data_threads) {
-  NeighborSamplerOptions sampler;
-  sampler.fanout = options.fanout;
-  for (int i = 0; i < arena_.threads(); ++i) {
-    samplers_.push_back(std::make_unique<NeighborSampler>(
-        data.graph,
-        sampler,
-        BlockParts{.transpose = options.transpose, .degrees = options.degrees},
-        RandomKey(options.seed)));
-  }
-}
+    : data_(data),
+      options_(options),
+      order_(order),
+      ledger_(ledger),
+      arena_(options.data_threads),
+      sampler_(data.graph,
+               {options.fanout},
+               BlockParts{.transpose = options.transpose, .degrees = options.degrees},
+               RandomKey(options.seed),
+               arena_) {}
 
 void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
   epoch_ = where.epoch;
@@ -58,20 +55,25 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
   sampled_.clear();
 }
 
-// As many batches at once as there are threads: each is sampled by one, so that no result depends
-// on their number.
 void WindowSampler::sample_group() {
   const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(samplers_.size(), left));
-  std::vector<Batch> group(count);
-  arena_.for_each(count, [&](std::size_t i) {
-    const std::uint64_t index = next_batch_ + i;
-    const std::vector<std::uint64_t> seeds = order_.batch(epoch_, index);
-    const SampleRequest request{epoch_, index, index, data_.target_type, seeds};
-    group[i] = samplers_[i]->sample(request, &ledger_).or_throw();
-  });
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(group_size(), left));
+  std::vector<Batch> group = sample_batches(epoch_, next_batch_, count);
   next_batch_ += count;
   for (Batch& batch : group) sampled_.push_back(std::move(batch));
+}
+
+std::vector<Batch> WindowSampler::sample_batches(std::uint64_t epoch,
+                                                 std::uint64_t first,
+                                                 std::size_t count) {
+  std::vector<std::vector<std::uint64_t>> seeds(count);
+  std::vector<SampleRequest> requests(count);
+  arena_.for_each(count, [&](std::size_t i) {
+    const std::uint64_t index = first + i;
+    seeds[i] = order_.batch(epoch, index);
+    requests[i] = {epoch, index, index, data_.target_type, seeds[i]};
+  });
+  return sampler_.sample(requests, &ledger_).or_throw();
 }
 
 // Room for a window's distinct rows: as many as are wanted, or all of a first mini-batch that has
@@ -167,10 +169,7 @@ void WindowSampler::refuse(const Window& window, const Batch& batch) const {
 }
 
 Batch WindowSampler::sample_one(std::uint64_t index) {
-  const std::vector<std::uint64_t> seeds = order_.batch(0, index);
-  return samplers_.front()
-      ->sample({0, index, index, data_.target_type, seeds}, &ledger_)
-      .or_throw();
+  return std::move(sample_batches(0, index, 1).front());
 }
 
 }  // namespace sluice

@@ -5,7 +5,7 @@
 #include "core/threads.h"
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window.h"
-#include "samplers/sampler.h"
+#include "samplers/group_sampler.h"
 #include "samplers/seed_order.h"
 
 #include <sluice/loader.h>
@@ -39,24 +39,25 @@ class WindowSampler {
   /// Error.
   std::shared_ptr<Window> sample();
 
-  int threads() const { return arena_.threads(); }
+  /// Batches sampled at once, each in a workspace of its own.
+  std::size_t group_size() const { return sampler_.group_size(); }
 
   /// Samples one batch of epoch 0, for measuring.
   Batch sample_one(std::uint64_t index);
 
  private:
   void sample_group();
+  std::vector<Batch> sample_batches(std::uint64_t epoch, std::uint64_t first, std::size_t count);
   std::uint64_t room_for(std::size_t type);
   bool add(Window& window, Batch& batch);
   [[noreturn]] void refuse(const Window& window, const Batch& batch) const;
-  
 
   GraphData::State& data_;
   LoaderOptions options_;
   const SeedOrder& order_;
   MemoryLedger& ledger_;
   ThreadArena arena_;
-  std::vector<std::unique_ptr<Sampler>> samplers_;  // one a thread
+  GroupSampler sampler_;
   std::uint64_t epoch_ = 0;
   std::uint64_t next_batch_ = 0;
   std::size_t next_window_ = 0;

@@ -110,6 +110,11 @@ class ClockPolicy final : public CachePolicy {
     std::copy(rest.begin(), rest.end(), out);
   }
 
+  void reset() override {
+    hand_ = 0;
+    seen_.clear();
+  }
+
  private:
   std::uint32_t hand_ = 0;
   std::vector<std::uint64_t> seen_;  // by slot: last use and count when the hand passed, plus one

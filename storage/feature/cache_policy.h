@@ -42,6 +42,9 @@ class CachePolicy {
   virtual void choose(std::span<const CachedRow> rows,
                       std::span<std::uint32_t> candidates,
                       std::size_t count) = 0;
+
+  /// Forgets earlier calls, as the cache forgets its rows.
+  virtual void reset() {}
 };
 
 /// How often a node is a neighbour, for the static policy. Pure.

@@ -2,6 +2,7 @@
 
 #include "storage/format/data_file_reader.h"
 #include "storage/io/staging_ring.h"
+#include "storage/io/engine_kind.h"
 
 #include <algorithm>
 #include <cstring>
@@ -108,18 +109,6 @@ class GatherSource final : public ReadSource {
   std::deque<Run> runs_;  // those in flight
   std::size_t first_run_ = 0;
 };
-
-IoEngineKind engine_kind(IoChoice choice) {
-  switch (choice) {
-    case IoChoice::kAuto:
-      return IoEngineKind::kAuto;
-    case IoChoice::kIoUring:
-      return IoEngineKind::kIoUring;
-    case IoChoice::kPread:
-      return IoEngineKind::kPread;
-  }
-  return IoEngineKind::kAuto;
-}
 
 }  // namespace
 

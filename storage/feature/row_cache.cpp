@@ -68,6 +68,7 @@ void RowCache::clear() {
   std::fill(index_.begin(), index_.end(), kNoSlot);
   used_ = 0;
   window_ = 1;
+  policy_->reset();
 }
 
 std::uint32_t RowCache::find(std::uint64_t id) const {

@@ -1,8 +1,7 @@
 #include "storage/topology/resident_topology.h"
 
 #include "storage/format/data_file_reader.h"
-
-#include <fmt/format.h>
+#include "storage/topology/topology_errors.h"
 
 #include <algorithm>
 
@@ -14,12 +13,7 @@ void check_offsets(const std::filesystem::path& path,
                    std::uint64_t edges) {
   const bool sound = offsets.front() == 0 && offsets.back() == edges &&
                      std::is_sorted(offsets.begin(), offsets.end());
-  if (!sound) {
-    throw Error(ErrorCode::kData,
-                fmt::format("the offsets do not ascend from 0 to the edge count, {}", edges),
-                "prepare the dataset again",
-                Place{path.string(), -1, -1, -1});
-  }
+  if (!sound) throw offsets_error(path, edges);
 }
 
 template <class Id>
@@ -28,13 +22,8 @@ void check_neighbours(const std::filesystem::path& path,
                       std::uint64_t num_sources) {
   const auto largest = std::max_element(neighbours.begin(), neighbours.end());
   if (largest != neighbours.end() && *largest >= num_sources) {
-    throw Error(ErrorCode::kData,
-                fmt::format("neighbour {} is not below the node count, {}", *largest, num_sources),
-                "prepare the dataset again",
-                Place{path.string(),
-                      -1,
-                      -1,
-                      (largest - neighbours.begin()) * static_cast<std::ptrdiff_t>(sizeof(Id))});
+    const auto place = static_cast<std::uint64_t>(largest - neighbours.begin());
+    throw neighbour_error(path, *largest, num_sources, place * sizeof(Id));
   }
 }
 

@@ -26,6 +26,8 @@ struct Setup {
   PlanChoice plan = PlanChoice::kAuto;
   std::string scratch;
   LoaderOptions loader;
+  Placement topology = Placement::kMemory;
+  std::uint64_t topology_cache_bytes = 1 << 20;
 };
 
 LoaderOptions base_options() {
@@ -53,6 +55,8 @@ Run deliver(const std::filesystem::path& path, const Setup& setup, LoaderStart w
     kept.cache = setup.cache;
     kept.plan = setup.plan;
     kept.scratch = setup.scratch;
+    kept.topology = setup.topology;
+    kept.topology_cache_bytes = setup.topology_cache_bytes;
     GraphData data(dataset, kept, 0);
     Loader loader(data,
                   setup.loader,
@@ -85,23 +89,28 @@ TEST_CASE(
   CHECK(reference.stats.bytes_read == 0);
 
   for (const IoChoice io : {IoChoice::kAuto, IoChoice::kPread}) {
-    for (const std::int64_t window : {0, 1, 4, 32}) {
-      for (const int threads : {1, 2, 4}) {
-        for (const std::uint64_t window_bytes : {std::uint64_t{1} << 20, std::uint64_t{32} << 20}) {
-          CAPTURE(window);
-          CAPTURE(threads);
-          CAPTURE(window_bytes);
-          Setup other = setup;
-          other.features = Placement::kDisk;
-          other.io = io;
-          other.window_bytes = window_bytes;
-          other.queue_bytes = 1;
-          other.loader.window = window;
-          other.loader.data_threads = threads;
-          const Run run = deliver(dir / "x", other);
-          REQUIRE(run.chain == reference.chain);
-          CHECK(run.stats.bytes_read > 0);
-          CHECK(run.stats.bytes_useful == reference.stats.bytes_useful);
+    for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {
+      for (const std::int64_t window : {0, 1, 4, 32}) {
+        for (const int threads : {1, 2, 4}) {
+          for (const std::uint64_t window_bytes :
+               {std::uint64_t{1} << 20, std::uint64_t{32} << 20}) {
+            CAPTURE(window);
+            CAPTURE(threads);
+            CAPTURE(window_bytes);
+            Setup other = setup;
+            other.features = Placement::kDisk;
+            other.topology = topology;
+            other.topology_cache_bytes = window == 1 ? 0 : 100'000;
+            other.io = io;
+            other.window_bytes = window_bytes;
+            other.queue_bytes = 1;
+            other.loader.window = window;
+            other.loader.data_threads = threads;
+            const Run run = deliver(dir / "x", other);
+            REQUIRE(run.chain == reference.chain);
+            CHECK(run.stats.bytes_read > 0);
+            CHECK(run.stats.bytes_useful == reference.stats.bytes_useful);
+          }
         }
       }
     }

@@ -1,0 +1,28 @@
+// Groups of mini-batches sampled from edges on disk: what they cost in bytes and time.
+#pragma once
+
+#include "bench/samplers/sampling.h"
+
+#include <sluice/dataset.h>
+
+#include <cstdint>
+
+namespace sluice::bench {
+
+/// Of one round; times are medians over the rounds.
+struct PagedResult {
+  std::uint64_t edges = 0;
+  double seconds = 0;
+  double cpu_seconds = 0;
+  TopologyStats read;                 ///< all zero in RAM
+  std::uint64_t topology_bytes = 0;   ///< charged by the open topologies
+  std::uint64_t workspace_bytes = 0;  ///< of the sampler
+};
+
+/// Opens the graph's relations as `options` say and samples the batches of an epoch, a group at a
+/// time; a first round is not timed, and fills the cache.
+PagedResult run_groups(const BenchGraph& graph,
+                       const SamplingWork& work,
+                       const TopologyOptions& options);
+
+}  // namespace sluice::bench

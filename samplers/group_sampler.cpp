@@ -1,0 +1,163 @@
+#include "samplers/group_sampler.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// Batches that share their reads: more would share more, and take more memory at once.
+constexpr std::size_t kPagedGroup = 8;
+
+}  // namespace
+
+GroupSampler::GroupSampler(SamplerGraph graph,
+                           NeighborSamplerOptions options,
+                           BlockParts parts,
+                           RandomKey key,
+                           ThreadArena& arena)
+    : graph_(std::move(graph)),
+      options_(std::move(options)),
+      parts_(parts),
+      key_(key),
+      arena_(arena),
+      resident_(std::all_of(graph_.relations.begin(),
+                            graph_.relations.end(),
+                            [](const auto& topology) { return topology->resident() != nullptr; })) {
+  make_samplers(1);  // so that wrong options are told here
+}
+
+std::size_t GroupSampler::group_size() const {
+  const auto threads = static_cast<std::size_t>(arena_.threads());
+  return resident_ ? threads : std::max(threads, kPagedGroup);
+}
+
+void GroupSampler::make_samplers(std::size_t count) {
+  while (samplers_.size() < count)
+    samplers_.push_back(std::make_unique<NeighborSampler>(graph_, options_, parts_, key_));
+}
+
+Result<std::vector<Batch>> GroupSampler::sample(std::span<const SampleRequest> requests,
+                                                MemoryLedger* ledger) {
+  if (ledger != ledger_) {  // all scratch is charged to the old one
+    samplers_.clear();
+    positions_ = {};
+    answers_ = {};
+  }
+  ledger_ = ledger;
+  auto batches = resident_ ? sample_apart(requests) : sample_together(requests);
+  if (!batches) {
+    for (const auto& sampler : samplers_) sampler->reset();
+  }
+  return batches;
+}
+
+Result<std::vector<Batch>> GroupSampler::sample_apart(std::span<const SampleRequest> requests) {
+  const std::size_t workers = std::min(requests.size(), static_cast<std::size_t>(arena_.threads()));
+  make_samplers(workers);
+  std::vector<Batch> batches(requests.size());
+  std::vector<Result<void>> results(requests.size());
+  std::atomic<std::size_t> next = 0;
+  arena_.for_each(workers, [&](std::size_t worker) {
+    for (std::size_t i; (i = next++) < requests.size();) {
+      auto batch = samplers_[worker]->sample(requests[i], ledger_);
+      if (batch) {
+        batches[i] = std::move(batch).value();
+      } else {
+        results[i] = std::move(batch).error();
+      }
+    }
+  });
+  for (Result<void>& result : results) {
+    if (!result) return std::move(result).error();
+  }
+  return batches;
+}
+
+Result<std::vector<Batch>> GroupSampler::sample_together(std::span<const SampleRequest> requests) {
+  const std::size_t count = requests.size();
+  make_samplers(count);
+  const auto begin = [&](std::size_t i) { return samplers_[i]->begin(requests[i], ledger_); };
+  if (auto begun = each(count, begin); !begun) return std::move(begun).error();
+  for (std::size_t hop = 0; hop < options_.fanout.size(); ++hop) {
+    for (std::size_t i = 0; i < count; ++i) samplers_[i]->begin_hop(hop);
+    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
+      if (auto sampled = sample_relation(relation, count); !sampled)
+        return std::move(sampled).error();
+    }
+    const auto end = [&](std::size_t i) { return samplers_[i]->end_hop(); };
+    if (auto ended = each(count, end); !ended) return std::move(ended).error();
+  }
+  std::vector<Batch> batches(count);
+  auto finished = each(count, [&](std::size_t i) -> Result<void> {
+    auto batch = samplers_[i]->finish();
+    if (!batch) return std::move(batch).error();
+    batches[i] = std::move(batch).value();
+    return {};
+  });
+  if (!finished) return std::move(finished).error();
+  return batches;
+}
+
+Result<void> GroupSampler::sample_relation(std::size_t relation, std::size_t batches) {
+  Topology& topology = *graph_.relations[relation];
+  if (topology.resident() != nullptr) {
+    return each(batches, [&](std::size_t i) { return samplers_[i]->sample_relation(relation); });
+  }
+  const auto begin = [&](std::size_t i) { return samplers_[i]->begin_relation(relation); };
+  if (auto begun = each(batches, begin); !begun) return begun;
+  while (const std::size_t count = next_pieces(batches)) {
+    if (auto asked = ask(topology, count, batches); !asked) return asked;
+  }
+  for (std::size_t i = 0; i < batches; ++i) samplers_[i]->end_relation();
+  return {};
+}
+
+// The batches' next pieces, an equal share each; returns the sum.
+std::size_t GroupSampler::next_pieces(std::size_t batches) {
+  pieces_.resize(batches);
+  if (batches == 0) return 0;
+  const std::size_t share = std::max<std::size_t>(kMaxPositions / batches, 1);
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < batches; ++i) {
+    pieces_[i] = {sum, samplers_[i]->blocks().next_piece(share)};
+    sum += pieces_[i].count;
+  }
+  return sum;
+}
+
+Result<void> GroupSampler::ask(Topology& topology, std::size_t count, std::size_t batches) {
+  if (auto room = positions_.ensure(count, ledger_); !room) return room;
+  if (auto room = answers_.ensure(count, ledger_); !room) return room;
+  const auto positions = positions_.first(count);
+  const auto answers = answers_.first(count);
+  const auto choose = [&](std::size_t i) -> Result<void> {
+    samplers_[i]->blocks().choose(positions.subspan(pieces_[i].begin, pieces_[i].count));
+    return {};
+  };
+  if (auto chosen = each(batches, choose); !chosen) return chosen;
+  if (auto found = topology.neighbours(positions, answers); !found) return found;
+  const auto take = [&](std::size_t i) {
+    return samplers_[i]->blocks().take(answers.subspan(pieces_[i].begin, pieces_[i].count));
+  };
+  if (auto taken = each(batches, take); !taken) return taken;
+  if (!parts_.edge_ids) return {};
+  if (auto found = topology.edge_ids(positions, answers); !found) return found;
+  for (std::size_t i = 0; i < batches; ++i) {
+    const auto ids = answers.subspan(pieces_[i].begin, pieces_[i].count);
+    std::copy(ids.begin(), ids.end(), samplers_[i]->blocks().edge_ids().begin());
+  }
+  return {};
+}
+
+Result<void> GroupSampler::each(std::size_t count, const Step& step) {
+  std::vector<Result<void>> results(count);
+  arena_.for_each(count, [&](std::size_t i) { results[i] = step(i); });
+  for (Result<void>& result : results) {
+    if (!result) return std::move(result);
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,77 @@
+// GroupSampler: several mini-batches at once, on the threads of an arena.
+//
+// Where all edges are in RAM each thread samples whole batches by itself. Where a relation's edges
+// are on disk the batches go hop by hop together: all choose their positions of the relation, the
+// topology is asked once for all of them, and each takes its answers. So a page that several
+// batches need is read once, and the device always has many requests to sort. The batches are the
+// same either way, as NeighborSampler alone makes them. Used by one thread at a time.
+#pragma once
+
+#include "core/threads.h"
+#include "samplers/charged_buffer.h"
+#include "samplers/neighbor_sampler.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+class GroupSampler {
+ public:
+  /// The most positions that a topology on disk is asked for at once, over all batches of a group
+  /// (a node's edges stay together, so a hub taken whole may add to it).
+  static constexpr std::size_t kMaxPositions = std::size_t{1} << 21;
+
+  /// @param arena must outlive this. Throws as NeighborSampler's.
+  GroupSampler(SamplerGraph graph,
+               NeighborSamplerOptions options,
+               BlockParts parts,
+               RandomKey key,
+               ThreadArena& arena);
+
+  /// The batches of `requests`, in their order. Memory: a sampler's workspace a thread, or a batch
+  /// where edges are on disk. Charged, and errors, as Sampler::sample; of several errors that of
+  /// the first request.
+  Result<std::vector<Batch>> sample(std::span<const SampleRequest> requests, MemoryLedger* ledger);
+
+  /// How many batches to ask for at a time: one a thread, more where they share reads.
+  std::size_t group_size() const;
+
+  /// Whether all edges are in RAM.
+  bool resident() const { return resident_; }
+
+ private:
+  using Step = std::function<Result<void>(std::size_t batch)>;
+
+  void make_samplers(std::size_t count);
+  Result<std::vector<Batch>> sample_apart(std::span<const SampleRequest> requests);
+  Result<std::vector<Batch>> sample_together(std::span<const SampleRequest> requests);
+  Result<void> sample_relation(std::size_t relation, std::size_t batches);
+  Result<void> ask(Topology& topology, std::size_t count, std::size_t batches);
+  std::size_t next_pieces(std::size_t batches);
+  Result<void> each(std::size_t count, const Step& step);
+
+  // Of a batch's piece, its place among the group's positions: [begin, begin + count).
+  struct Part {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+  };
+
+  SamplerGraph graph_;
+  NeighborSamplerOptions options_;
+  BlockParts parts_;
+  RandomKey key_;
+  ThreadArena& arena_;
+  bool resident_;
+  std::vector<std::unique_ptr<NeighborSampler>> samplers_;
+  MemoryLedger* ledger_ = nullptr;
+  std::vector<Part> pieces_;  // by batch
+  ChargedBuffer<std::uint64_t> positions_;
+  ChargedBuffer<std::uint64_t> answers_;
+};
+
+}  // namespace sluice

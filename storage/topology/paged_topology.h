@@ -1,0 +1,121 @@
+// PagedTopology: a relation whose edges stay on disk. In RAM: compressed offsets, checksums, a
+// staging buffer and a cache of pages.
+//
+// Of a batch of positions, each page is wanted once: taken from the cache, or read together with
+// its wanted neighbours in requests of up to 64 KiB, many in flight, each page checked as it
+// arrives. A node with a million in-edges costs the pages of its chosen ones. ranges() is answered
+// from RAM by any number of threads; the other calls wait for each other.
+#pragma once
+
+#include "storage/format/checksum.h"
+#include "storage/format/manifest.h"
+#include "storage/io/block_reader.h"
+#include "storage/topology/compressed_offsets.h"
+#include "storage/topology/page_cache.h"
+#include "storage/topology/position_sort.h"
+
+#include <sluice/dataset.h>
+#include <sluice/topology.h>
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+class PagedTopology final : public Topology {
+ public:
+  /// Opens the relation's files and loads its offsets. Charged as "topology", "topology staging",
+  /// "topology cache" and "page checksums". Throws Error, as ResidentTopology::load does for
+  /// offsets; a neighbour that is no node is a kData error of the call that meets it.
+  static std::unique_ptr<PagedTopology> open(const std::filesystem::path& root,
+                                             const Manifest& manifest,
+                                             const RelationSchema& relation,
+                                             const DatasetOptions& options,
+                                             const TopologyOptions& topology_options);
+
+  std::uint64_t num_sources() const override { return num_sources_; }
+  std::uint64_t num_targets() const override { return offsets_.num_targets(); }
+  std::uint64_t num_edges() const override { return offsets_.num_edges(); }
+  Result<void> ranges(std::span<const std::uint64_t> targets, std::span<EdgeRange> out) override;
+  Result<void> neighbours(std::span<const std::uint64_t> positions,
+                          std::span<std::uint64_t> out) override;
+  Result<void> edge_ids(std::span<const std::uint64_t> positions,
+                        std::span<std::uint64_t> out) override;
+  TopologyStats stats() const override;
+
+  /// Of the reader: latencies, retries.
+  IoStats io_stats() const;
+  /// "io_uring" or "pread".
+  std::string_view engine_name() const { return reader_->engine().name(); }
+  /// Why this engine: for the log.
+  const std::string& engine_reason() const { return engine_reason_; }
+
+ private:
+  // A file of ids, one an edge.
+  struct Column {
+    std::filesystem::path path;
+    unsigned id_bytes_log2 = 2;
+    std::uint64_t bound = 0;  // every id is below it
+    ChecksumFile sums;
+    FileSlot file{};
+    std::uint64_t first_page = 0;  // of the file, as the cache counts pages
+
+    unsigned page_log2() const { return 12 - id_bytes_log2; }  // ids a page
+  };
+  // One request and the wanted positions on its pages: piece.wanted[first, last).
+  struct Run {
+    std::size_t first;
+    std::size_t last;
+  };
+
+  explicit PagedTopology(PositionSort sort) : sort_(std::move(sort)) {}
+  void make_staging(std::uint64_t bytes, MemoryLedger* ledger);
+  void attach(Column& column,
+              const std::filesystem::path& root,
+              const Manifest& manifest,
+              const std::string& path,
+              DType dtype,
+              const DatasetOptions& options);
+  Result<void> fetch(const Column& column,
+                     std::span<const std::uint64_t> positions,
+                     std::span<std::uint64_t> out);
+  Result<void> fetch_piece(const Column& column,
+                           const PositionPiece& piece,
+                           std::span<std::uint64_t> out);
+  void want(const Column& column, std::uint64_t page, Run run);
+  Result<void> read_wanted(const Column& column,
+                           const PositionPiece& piece,
+                           std::span<std::uint64_t> out);
+  void deliver(const Column& column,
+               const PositionPiece& piece,
+               Run run,
+               const std::byte* bytes,
+               std::uint64_t first_page,
+               std::span<std::uint64_t> out);
+
+  std::uint64_t num_sources_ = 0;
+  CompressedOffsets offsets_;
+  Column neighbours_;
+  std::optional<Column> edge_ids_;
+  std::unique_ptr<BlockReader> reader_;
+  std::string engine_reason_;
+  std::shared_ptr<AlignedBuffer> staging_;
+  BufferSlot staging_slot_{};
+
+  mutable std::mutex mutex_;  // guards all below, and the reader
+  PageCache cache_;
+  PositionSort sort_;
+  Charge wave_charge_;
+  std::vector<BlockRead> reads_;  // of one wave: at most as many as staging has pages
+  std::vector<Run> runs_;
+  std::uint64_t staged_ = 0;      // bytes
+  std::optional<Error> problem_;  // with the ids that were delivered
+  TopologyStats stats_;
+};
+
+}  // namespace sluice
