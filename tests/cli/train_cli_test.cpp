@@ -58,7 +58,7 @@ TEST_CASE("run prints the promised JSON, keeps the run, and refuses to run over 
   for (const char* key : {"features", "topology", "plan", "engine"})
     CHECK(report.at("storage").contains(key));
   for (const char* key : {"read", "written", "useful"}) CHECK(report.at("bytes").contains(key));
-  for (const char* key : {"budget", "peak_rss", "peak_anonymous", "tensors"})
+  for (const char* key : {"budget", "peak_rss", "peak_anonymous", "anonymous_at_start", "tensors"})
     CHECK(report.at("memory").at(key) > 0);
   for (const char* key : {"batches_xxh3", "weights_xxh3"})
     CHECK(report.at(key).get<std::string>().size() == 16);
