@@ -1,6 +1,6 @@
 #include "bench/storage/read_mix.h"
 
-#include "bench/storage/raw_device.h"
+#include "bench/support/raw_device.h"
 #include "bench/support/program.h"
 
 #include <sluice/random.h>

@@ -23,10 +23,13 @@ class PeakMemory {
   ProcessMemory now() const { return read_process_memory(); }
   /// The largest RssAnon seen so far; peaks shorter than the sampling interval may be missed.
   std::uint64_t peak_anonymous();
+  /// RssAnon at the construction: what code and libraries took before anything was done.
+  std::uint64_t anonymous_at_start() const { return at_start_; }
 
  private:
   void sample();
 
+  std::uint64_t at_start_ = read_process_memory().anonymous;
   std::atomic<std::uint64_t> peak_{0};
   std::mutex mutex_;
   std::condition_variable_any wake_;

@@ -24,6 +24,8 @@ std::string bound_of(const std::vector<StageTimes>& stages, double seconds, doub
 std::string to_json_line(const EpochLine& line) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const auto& [name, value] : line.metrics) metrics[name] = value;
+  nlohmann::ordered_json busy = nlohmann::ordered_json::object();
+  for (const StageTimes& stage : line.stages) busy[stage.name] = stage.busy;
   const nlohmann::ordered_json json = {
       {"epoch", line.epoch},
       {"metrics", metrics},
@@ -31,6 +33,8 @@ std::string to_json_line(const EpochLine& line) {
       {"seconds", line.seconds},
       {"seeds_per_second", line.seeds_per_second},
       {"bytes", {{"read", line.bytes_read}, {"useful", line.bytes_useful}}},
+      {"requests", line.requests},
+      {"busy", busy},
       {"bound", line.bound}};
   return json.dump();
 }

@@ -21,6 +21,8 @@ struct EpochLine {
   double seeds_per_second = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_useful = 0;
+  std::uint64_t requests = 0;
+  std::vector<StageTimes> stages;
   std::string bound;
 };
 

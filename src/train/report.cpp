@@ -22,6 +22,7 @@ Json memory_json(const RunReport& report) {
   return {{"budget", report.budget},
           {"peak_rss", report.peak_rss},
           {"peak_anonymous", report.peak_anonymous},
+          {"anonymous_at_start", report.anonymous_at_start},
           {"ledger_peak", report.ledger_peak},
           {"tensors", tensors},
           {"peaks", peaks}};
@@ -46,6 +47,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.memory = parts.ledger->entries();
   report.peak_rss = peak.now().peak_rss;
   report.peak_anonymous = peak.peak_anonymous();
+  report.anonymous_at_start = peak.anonymous_at_start();
   report.weights_xxh3 = weights_xxh3(weights_of(*parts.model));
   return report;
 }

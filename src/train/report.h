@@ -37,6 +37,7 @@ struct RunReport {
   std::vector<MemoryLedger::Entry> memory;
   std::uint64_t peak_rss = 0;
   std::uint64_t peak_anonymous = 0;
+  std::uint64_t anonymous_at_start = 0;  ///< before the engine allocated anything: LibTorch's own
   std::uint64_t batches_xxh3 = 0;
   std::uint64_t weights_xxh3 = 0;
 };

@@ -208,6 +208,8 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
       figures.seconds > 0 ? static_cast<double>(figures.seeds) / figures.seconds : 0;
   line.bytes_read = figures.loader.bytes_read;
   line.bytes_useful = figures.loader.bytes_useful;
+  line.requests = figures.loader.requests;
+  line.stages = figures.loader.stages;
   line.bound = bound_of(figures.loader.stages, figures.seconds, figures.starved);
   directory_.append_metrics(to_json_line(line));
   log_.info("{}", to_text(line));

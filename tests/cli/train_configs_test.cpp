@@ -1,9 +1,8 @@
 // Every config in configs/ runs, for a few epochs.
+#include "cli/cora_dataset.h"
 #include "cli/train_support.h"
 
 #include <doctest/doctest.h>
-
-#include <cstdlib>
 
 using namespace sluice::test;
 using nlohmann::json;
@@ -11,24 +10,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path source() {
-  const char* dir = std::getenv("SLUICE_SOURCE");
-  return dir == nullptr ? "." : dir;
-}
-
-// Where the real data sets are, or nothing.
-fs::path cora_files() {
-  const char* data = std::getenv("SLUICE_DATA");
-  const fs::path folder = data == nullptr ? source() / "../shared/data" : fs::path(data);
-  return folder / "cora";
-}
-
 json run_config(const std::string& name,
                 const fs::path& dataset,
                 const TempDir& dir,
                 const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"run",
-                                     (source() / "configs" / name).string(),
+                                     (source_folder() / "configs" / name).string(),
                                      "--json",
                                      "--set",
                                      "dataset.path=" + dataset.string(),
@@ -44,20 +31,8 @@ json run_config(const std::string& name,
 
 TEST_CASE("the Cora configs train") {
   const TempDir dir;
-  if (!fs::exists(cora_files())) {
-    MESSAGE("skipped: no Cora in " << cora_files());
-    return;
-  }
   const fs::path dataset = dir / "cora";
-  const Outcome import = run({tool("sluice-prep"),
-                              "import",
-                              "--config",
-                              source() / "configs/cora-graph.toml",
-                              "--root",
-                              cora_files(),
-                              "--out",
-                              dataset});
-  REQUIRE_MESSAGE(import.code == 0, import.err);
+  if (!import_cora(dataset)) return;
   for (const char* name : {"cora-gcn.toml", "cora-graphsage.toml", "cora-gat.toml"}) {
     CAPTURE(name);
     const json report = run_config(name, dataset, dir, {"--set", "train.epochs=30"});

@@ -21,6 +21,36 @@ inline Outcome train(std::vector<std::string> arguments) {
   return run(arguments);
 }
 
+/// What metrics.jsonl of a run directory says, without times and bytes.
+inline std::string metric_lines(const std::filesystem::path& run_dir) {
+  std::istringstream lines(read_all(run_dir / "metrics.jsonl"));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    text += nlohmann::json{json.at("epoch"), json.at("metrics"), json.at("best")}.dump() + "\n";
+  }
+  return text;
+}
+
+/// Until the run under way in a directory has written so many lines of metrics, or a while has
+/// passed.
+inline void wait_for_metric_lines(const std::filesystem::path& run_dir, std::ptrdiff_t count) {
+  for (int i = 0; i < 6000; ++i) {
+    const std::string text = read_all(run_dir / "metrics.jsonl");
+    if (std::count(text.begin(), text.end(), '\n') >= count) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+/// The mini-batches of its epoch that a resumed run had done, by what it said; -1 where it said
+/// nothing.
+inline long resumed_after(const std::string& said) {
+  const auto at = said.find("resumed in epoch ");
+  const auto after = said.find(" after ", at);
+  if (at == std::string::npos || after == std::string::npos) return -1;
+  return std::stol(said.substr(after + 7));
+}
+
 class Sandbox {
  public:
   Sandbox() {
@@ -44,25 +74,8 @@ class Sandbox {
   }
   Outcome run(const std::vector<std::string>& more) const { return test::run(command(more)); }
 
-  /// What metrics.jsonl says, without times and bytes.
-  std::string metrics() const {
-    std::istringstream lines(read_all(dir() / "metrics.jsonl"));
-    std::string text;
-    for (std::string line; std::getline(lines, line);) {
-      const auto json = nlohmann::json::parse(line);
-      text += nlohmann::json{json.at("epoch"), json.at("metrics"), json.at("best")}.dump() + "\n";
-    }
-    return text;
-  }
-
-  /// Until the run under way has written so many lines of metrics, or a while has passed.
-  void wait_for_lines(std::ptrdiff_t count) const {
-    for (int i = 0; i < 3000; ++i) {
-      const std::string text = read_all(dir() / "metrics.jsonl");
-      if (std::count(text.begin(), text.end(), '\n') >= count) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
+  std::string metrics() const { return metric_lines(dir()); }
+  void wait_for_lines(std::ptrdiff_t count) const { wait_for_metric_lines(dir(), count); }
 
  private:
   TempDir temp_;

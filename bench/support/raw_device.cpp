@@ -1,4 +1,4 @@
-#include "bench/storage/raw_device.h"
+#include "bench/support/raw_device.h"
 
 #include <sluice/error.h>
 

@@ -1,0 +1,43 @@
+// One epoch of training as a child process of sluice-train, and what it reported.
+#pragma once
+
+#include "bench/end_to_end/graph.h"
+
+#include <cstdint>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+namespace sluice::bench {
+
+enum class Features { kMemory, kDisk };
+
+struct EpochRun {
+  Features features = Features::kDisk;
+  std::uint64_t budget = 0;  ///< [memory] host, bytes
+  /// In a memory cgroup of budget + 300 MiB, with a cold page cache; for root.
+  bool confined = false;
+};
+
+struct EpochResult {
+  double seconds = 0;  ///< of the training epoch alone
+  std::uint64_t seeds = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_useful = 0;
+  std::uint64_t requests = 0;
+  double fetching = 0;  ///< seconds that the reading stage was busy
+  std::string bound;
+  nlohmann::json memory;  ///< the report's
+  nlohmann::json storage;
+};
+
+/// The memory that a cgroup grants beside the budget, for code and libraries.
+inline constexpr std::uint64_t kOverheadMib = 300;
+
+/// Trains GraphSAGE for one epoch in `folder`. Throws Error.
+EpochResult run_epoch(const std::filesystem::path& folder,
+                      const BenchGraph& graph,
+                      const Sizes& sizes,
+                      const EpochRun& run);
+
+}  // namespace sluice::bench

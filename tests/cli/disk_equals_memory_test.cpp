@@ -1,0 +1,241 @@
+// Disk equals memory, by the command line: the same batches, weights and metrics wherever features
+// are kept, whatever reads them, within any budget, with any number of data threads and any window,
+// and after a kill in the middle of an epoch.
+//
+// By default a few combinations of every model and graph, each value in at least one of them;
+// SLUICE_FULL_MATRIX=1 runs all of them (half an hour).
+#include "cli/cora_dataset.h"
+#include "cli/train_support.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+using namespace sluice::test;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const Words kModels{"graphsage", "gcn", "gat"};
+
+// One way to run what the reference ran with features in memory.
+struct Combination {
+  std::string engine;   // "memory", "io_uring" or "pread"
+  int percent = 0;      // of the table that the windows may take; 0: plenty
+  int window = 0;       // mini-batches
+  int threads = 1;      // for data
+  bool killed = false;  // in the middle of an epoch, and resumed
+
+  std::string name() const {
+    return engine + ", " + std::to_string(percent) + " % of the table, window " +
+           std::to_string(window) + ", " + std::to_string(threads) + " threads" +
+           (killed ? ", killed and resumed" : "");
+  }
+};
+
+bool full_matrix() {
+  return std::getenv("SLUICE_FULL_MATRIX") != nullptr;
+}
+
+// Every value of every factor, each beside different values of the others.
+std::vector<Combination> short_form() {
+  return {{"io_uring", 20, 4, 1, false},
+          {"pread", 50, 32, 2, false},
+          {"io_uring", 200, 1, 4, true},
+          {"memory", 0, 32, 4, false}};
+}
+
+std::vector<Combination> all_combinations() {
+  std::vector<Combination> all;
+  for (const int threads : {1, 2, 4}) {
+    for (const int window : {1, 4, 32}) {
+      all.push_back({"memory", 0, window, threads, false});
+      for (const char* engine : {"io_uring", "pread"}) {
+        for (const int percent : {20, 50, 200})
+          all.push_back({engine, percent, window, threads, false});
+      }
+    }
+  }
+  for (const char* engine : {"memory", "io_uring", "pread"}) {
+    for (const int percent : {20, 50, 200}) {
+      if (engine != std::string("memory") || percent == 200)
+        all.push_back({engine, percent, 4, 2, true});
+    }
+  }
+  return all;
+}
+
+// A dataset, and how it is trained on: batches of 16, so that many of them make a window.
+class Ground {
+ public:
+  Ground(fs::path dataset, std::string name)
+      : dataset_(std::move(dataset)), name_(std::move(name)) {
+    const fs::path nodes = *fs::directory_iterator(dataset_ / "nodes");
+    table_ = fs::file_size(nodes / "features.bin");
+  }
+
+  const std::string& name() const { return name_; }
+  std::uint64_t table_bytes() const { return table_; }
+  fs::path dir() const { return temp_ / "run"; }
+
+  Outcome run(const std::string& model, const Combination& combination, const Words& more = {}) {
+    return sluice::test::run(command(model, combination, more));
+  }
+
+  // Runs until a checkpoint in the middle of an epoch stands, kills, resumes.
+  Outcome run_killed(const std::string& model, const Combination& combination) {
+    Process process(command(model, combination, {"--set", "train.checkpoint_minutes=1e-9"}));
+    wait_for_metric_lines(dir(), 1);  // so that it is not the first epoch
+    process.signal(SIGKILL);
+    REQUIRE(process.finish().code == -SIGKILL);
+    return train({"resume", dir(), "--json"});
+  }
+
+  // The lines of metrics.jsonl, without times and bytes.
+  std::string metrics() const { return metric_lines(dir()); }
+
+ private:
+  Words command(const std::string& model, const Combination& combination, const Words& more) {
+    fs::remove_all(dir());
+    Words all{tool("sluice-train"), "run", config(model).string(), "--json"};
+    const auto set = [&](const std::string& assignment) {
+      all.insert(all.end(), {"--set", assignment});
+    };
+    const bool memory = combination.engine == "memory";
+    set(std::string("storage.features=") + (memory ? "memory" : "disk"));
+    if (!memory) set("storage.io=" + combination.engine);
+    set("storage.window=" + std::to_string(combination.window));
+    set("train.data_threads=" + std::to_string(combination.threads));
+    if (combination.percent != 0)
+      set("memory.host=" + std::to_string(budget_for(model, combination)) + "B");
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  fs::path config(const std::string& model) const {
+    return temp_.write(
+        model + ".toml",
+        "dataset.path = \"" + dataset_.string() + "\"\nrun.dir = \"" + dir().string() +
+            "\"\nmemory.host = \"512MiB\"\nmodel = { type = \"" + model +
+            "\", hidden = 16, dropout = 0.5 }\nsampler.fanout = [2, 2]\n"
+            "eval = { fanout = [2, 2], batch_size = 16 }\n"
+            "[train]\nepochs = 3\nbatch_size = 16\ncompute_threads = 1\ncheckpoint_every = 0\n");
+  }
+
+  // The budget whose split leaves the windows that share of the table. What else a run takes
+  // depends on the model and the threads, so it is asked for: `--dry-run` shows the split.
+  std::uint64_t budget_for(const std::string& model, const Combination& combination);
+
+  fs::path dataset_;
+  std::string name_;
+  std::uint64_t table_ = 0;
+  TempDir temp_;
+  std::map<std::string, std::uint64_t> budgets_;
+};
+
+std::uint64_t Ground::budget_for(const std::string& model, const Combination& combination) {
+  const std::string key = model + combination.engine + std::to_string(combination.percent) +
+                          std::to_string(combination.threads);
+  if (const auto known = budgets_.find(key); known != budgets_.end()) return known->second;
+  const auto wanted = table_ * static_cast<std::uint64_t>(combination.percent) / 100;
+  std::uint64_t budget = (std::uint64_t{16} << 20) + wanted;
+  for (int round = 0; round < 6; ++round) {
+    const Outcome outcome = train({"run",
+                                   config(model).string(),
+                                   "--json",
+                                   "--dry-run",
+                                   "--set",
+                                   "storage.features=disk",
+                                   "--set",
+                                   "train.data_threads=" + std::to_string(combination.threads),
+                                   "--set",
+                                   "memory.host=" + std::to_string(budget) + "B"});
+    REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    const std::uint64_t windows =
+        json::parse(outcome.out).at("memory").at("split").at("windows").get<std::uint64_t>();
+    const std::uint64_t off = windows > wanted ? windows - wanted : wanted - windows;
+    if (off * 10 <= wanted) return budgets_[key] = budget;
+    budget = budget + wanted - windows;
+  }
+  FAIL("no budget found for windows of " << combination.percent << " % of the table");
+  return 0;
+}
+
+void check(Ground& ground, const std::string& model, const std::vector<Combination>& combinations) {
+  CAPTURE(ground.name());
+  CAPTURE(model);
+  const Outcome reference = ground.run(model, {"memory", 0, 0, 1, false});
+  REQUIRE_MESSAGE(reference.code == 0, reference.err);
+  const json expected = results(json::parse(reference.out));
+  const std::string lines = ground.metrics();
+  for (const Combination& combination : combinations) {
+    CAPTURE(combination.name());
+    const Outcome outcome =
+        combination.killed ? ground.run_killed(model, combination) : ground.run(model, combination);
+    REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    const json report = json::parse(outcome.out);
+    CHECK(results(report) == expected);
+    CHECK(ground.metrics() == lines);
+    if (combination.killed) CHECK(resumed_after(outcome.err) > 0);
+    if (combination.engine == "memory") continue;
+    CHECK(report.at("storage").at("features") == "disk");
+    CHECK(report.at("storage").at("engine") == combination.engine);
+    CHECK(report.at("bytes").at("read") > ground.table_bytes());  // so it really streams
+  }
+}
+
+// Whether io_uring is to be had here; where it is not, pread stands for both.
+bool io_uring_works() {
+  const TempDir dir;
+  const Outcome doctor = train({"doctor", "--dir", dir.path(), "--json"});
+  return doctor.code == 0 && json::parse(doctor.out).at("engine").at("name") == "io_uring";
+}
+
+void check_all_models(Ground& ground) {
+  std::vector<Combination> combinations = full_matrix() ? all_combinations() : short_form();
+  if (!io_uring_works()) {
+    MESSAGE("without io_uring, which this system refuses");
+    for (Combination& each : combinations) {
+      if (each.engine == "io_uring") each.engine = "pread";
+    }
+  }
+  for (const std::string& model : kModels) check(ground, model, combinations);
+}
+
+}  // namespace
+
+TEST_CASE("disk equals memory on Cora") {
+  const TempDir dir;
+  if (!import_cora(dir / "cora")) return;
+  Ground ground(dir / "cora", "Cora");
+  check_all_models(ground);
+}
+
+TEST_CASE("disk equals memory on a generated graph with hubs") {
+  const TempDir dir;
+  const Outcome made = run({tool("sluice-prep"),
+                            "generate",
+                            "rmat",
+                            "--scale",
+                            "13",
+                            "--edge-factor",
+                            "8",
+                            "--features",
+                            "64",
+                            "--train",
+                            "0.05",
+                            "--valid",
+                            "0.02",
+                            "--test",
+                            "0.02",
+                            "--out",
+                            (dir / "rmat").string()});
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  Ground ground(dir / "rmat", "R-MAT");
+  check_all_models(ground);
+}
