@@ -64,6 +64,8 @@ class GraphData {
   const GraphDataOptions& options() const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
+  /// Sets GraphDataOptions::scratch and ::device for the loaders that start from now on.
+  void plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device);
 
   struct State;
   State& state() { return *state_; }
@@ -100,6 +102,7 @@ struct LoaderMemory {
 struct LoaderProbe {
   std::uint64_t batches = 0;
   std::uint64_t block_bytes = 0;      ///< largest batch's ids and blocks
+  std::uint64_t group = 0;            ///< batches sampled at once
   std::uint64_t feature_bytes = 0;    ///< largest batch's assembled features
   std::uint64_t window_bytes = 0;     ///< the least LoaderMemory::window_bytes that works
   std::uint64_t workspace_bytes = 0;  ///< samplers' own memory, all threads

@@ -41,7 +41,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
        {"storage",
         {{"features", features},
          {"why", dry.plan.why},
-         {"topology", "memory"},
+         {"topology", dry.plan.topology == Placement::kMemory ? "memory" : "disk"},
          {"engine", dry.engine}}},
        {"memory", {{"budget", dry.plan.budget}, {"least", dry.plan.least}, {"split", lines}}},
        {"batches", dry.batches}});

@@ -65,6 +65,11 @@ const GraphDataOptions& GraphData::options() const {
   return state_->options;
 }
 
+void GraphData::plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device) {
+  state_->options.scratch = std::move(scratch);
+  if (device) state_->device = std::move(device);
+}
+
 std::string GraphData::engine() const {
   for (const auto& store : state_->features) {
     if (const auto* disk = dynamic_cast<const DiskFeatureStore*>(store.get()))

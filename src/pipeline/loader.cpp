@@ -339,6 +339,7 @@ void Loader::set_memory(const LoaderMemory& memory) {
 
 LoaderProbe Loader::probe(std::uint64_t count) {
   LoaderProbe probe;
+  probe.group = state_->sampler.group_size();
   for (std::uint64_t i = 0; i < std::min(count, num_batches()); ++i) {
     const Batch batch = state_->sampler.sample_one(i);
     ++probe.batches;

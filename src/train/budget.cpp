@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t kProbed = 4;          // mini-batches sampled for measuring
 constexpr std::uint64_t kMarginPercent = 25;  // later mini-batches may be larger
-constexpr std::uint64_t kLiveWindows = 3;     // one in each stage of the loader
 constexpr std::uint64_t kOtherBytes = 2 * kMiB;
 
 std::uint64_t with_margin(std::uint64_t bytes) {
@@ -46,7 +45,7 @@ struct Probed {
                                       static_cast<double>(own));
   }
   std::uint64_t window_bytes() const {
-    return kLiveWindows * with_margin(largest.block_bytes + largest.row_bytes);
+    return with_margin(largest.window_bytes);
   }
 };
 
@@ -85,14 +84,13 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   needs.feature_bytes =
       with_margin(std::max(training.largest.feature_bytes, evaluation.largest.feature_bytes));
   needs.window_bytes = std::max(training.window_bytes(), evaluation.window_bytes());
-  const auto threads =
-      static_cast<std::uint64_t>(ThreadArena(parts.options.train.data_threads).threads());
+  const std::uint64_t group = std::max(training.largest.group, evaluation.largest.group);
 
   add_line(needs,
            "sampler workspace",
            with_margin(training.largest.workspace_bytes + evaluation.largest.workspace_bytes),
            "all data threads");
-  add_line(needs, "sampled ahead", threads * needs.block_bytes, "a mini-batch a data thread");
+  add_line(needs, "sampled ahead", group * needs.block_bytes, "mini-batches sampled at once");
   add_line(needs, "model and optimizer", peaks.resident, "weights and optimiser state");
   add_line(needs, "best weights", bytes_of(weights_of(*parts.model)), "a copy of the weights");
   add_line(needs,

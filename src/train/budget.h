@@ -44,7 +44,9 @@ struct BudgetPlan {
   bool fits() const { return least <= budget; }
   std::vector<BudgetLine> lines;
   Placement features = Placement::kDisk;
-  std::string why;  ///< of the placement
+  Placement topology = Placement::kMemory;
+  std::string why;  ///< of the features' placement
+  std::string topology_why;
   LoaderMemory loader;
 
   /// Aligned text, one line each.

@@ -41,6 +41,7 @@ struct RunState {
   double seconds = 0;          ///< of training and validation
   double epoch_seconds = 0;    ///< of the epoch under way
   std::vector<double> epochs;  ///< seconds of each epoch that is done
+  std::string plan;            ///< how the last epoch was read; not kept in checkpoints
 };
 
 enum class CheckpointKind {

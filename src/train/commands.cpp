@@ -172,6 +172,7 @@ RunReport run_training(const RunOptions& options,
   const std::string config = kept_config(options);
   directory.write_config(config);
   say_plan(run, context.log);
+  plan_epochs(run, directory.path(), context.log);
   Trainer trainer(run, directory, config, context.log, context.progress);
   return finish(run, trainer, directory, context);
 }
@@ -185,6 +186,7 @@ RunReport resume_training(const std::string& path,
   RunDirectory directory(path, RunDirectory::Mode::kGoOn);
   const LogFile log_file(context.log, directory.log_path());
   const std::string config = kept_config(options);
+  plan_epochs(run, directory.path(), context.log);
   Trainer trainer(run, directory, config, context.log, context.progress);
   if (directory.has_checkpoint(CheckpointKind::kLast)) {
     trainer.restore();
@@ -213,6 +215,7 @@ RunReport evaluate_run(const std::string& directory,
   report.seconds = evaluation.seconds;
   report.bytes_read = evaluation.stats.bytes_read;
   report.bytes_useful = evaluation.stats.bytes_useful;
+  report.plan = plan_name(evaluation.stats);
   report.batches_xxh3 = evaluation.stats.batches_xxh3;
   return report;
 }

@@ -81,10 +81,12 @@ void StorageSection::describe(Schema& schema) {
   schema
       .choice("topology",
               topology,
-              {{"auto", Keep::kAuto, "in memory"},
+              {{"auto",
+                Keep::kAuto,
+                "in memory when they take at most half of the budget, else on disk"},
                {"memory", Keep::kMemory, "loaded whole at the start"},
-               {"disk", Keep::kDisk, "not there yet"}})
-      .help("where the graph's edges are kept");
+               {"disk", Keep::kDisk, "pages are read as sampling needs them"}})
+      .help("where the graph's edges are kept; never changes results");
   schema
       .choice("io",
               io,
@@ -92,6 +94,25 @@ void StorageSection::describe(Schema& schema) {
                {"io_uring", IoChoice::kIoUring, ""},
                {"pread", IoChoice::kPread, "a pool of reading threads"}})
       .help("how features on disk are read; never changes results");
+  schema
+      .choice("plan",
+              plan,
+              {{"auto", PlanChoice::kAuto, "what costs the device least, by its measured speed"},
+               {"direct", PlanChoice::kDirect, "the pages that hold the rows"},
+               {"sweep", PlanChoice::kSweep, "large requests that read through gaps"},
+               {"repack",
+                PlanChoice::kRepack,
+                "one pass over the table an epoch; rows written once, in the order they are needed"}})
+      .help("how rows on disk are read; never changes results");
+  schema
+      .choice<std::string>("cache",
+                           cache,
+                           {{"belady", "belady", "the row needed again last gives way"},
+                            {"lru", "lru", "the row not used for longest"},
+                            {"clock", "clock", "second chance"},
+                            {"degree", "degree", "rows of the nodes with most neighbours stay"},
+                            {"none", "none", "nothing stays beyond the next window"}})
+      .help("which rows stay in memory between mini-batches; never changes results");
   schema.field("window", window)
       .help(
           "sampled ahead, whose rows are read together; 0: as many as fit the budget. Never "
@@ -224,12 +245,6 @@ RunOptions resolve_options(const Config& config, const TrainRegistry& registry) 
     throw Error(ErrorCode::kUsage,
                 "'dataset.path' is required: the dataset directory, as sluice-prep made it",
                 "for example path = \"data/papers\" below [dataset]",
-                Place{config.file(), -1, -1, -1});
-  }
-  if (options.storage.topology == Keep::kDisk) {
-    throw Error(ErrorCode::kUsage,
-                "'storage.topology': \"disk\" is not there yet: this version keeps edges in memory",
-                "leave it out, or set topology = \"memory\"",
                 Place{config.file(), -1, -1, -1});
   }
   if (options.run.dir.empty()) {

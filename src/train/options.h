@@ -29,6 +29,8 @@ struct StorageSection {
   Keep features = Keep::kAuto;
   Keep topology = Keep::kAuto;
   IoChoice io = IoChoice::kAuto;
+  PlanChoice plan = PlanChoice::kAuto;
+  std::string cache = "belady";
   std::int64_t window = 0;
   Verify verify = Verify::kRead;
   void describe(Schema& schema);

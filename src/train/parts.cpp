@@ -52,10 +52,19 @@ std::uint64_t staging_bytes(std::uint64_t budget) {
   return std::clamp<std::uint64_t>(budget / 32, 256 * kKiB, 16 * kMiB);
 }
 
-GraphDataOptions placement_of(const RunOptions& options, Placement features) {
+// Pages of edges on disk that stay in memory.
+std::uint64_t topology_cache_bytes(std::uint64_t budget) {
+  return std::max<std::uint64_t>(budget / 8, 256 * kKiB);
+}
+
+GraphDataOptions placement_of(const RunOptions& options, Placement features, Placement topology) {
   GraphDataOptions placement;
   placement.staging_bytes = staging_bytes(options.memory.host.bytes);
   placement.features = features;
+  placement.topology = topology;
+  placement.topology_cache_bytes = topology_cache_bytes(options.memory.host.bytes);
+  placement.cache = options.storage.cache;
+  placement.plan = options.storage.plan;
   placement.io = options.storage.io;
   return placement;
 }
@@ -102,14 +111,14 @@ std::string to_string(Part part) {
   return {};
 }
 
-Parts::Parts(const RunOptions& chosen, LedgerPtr book, Placement features)
+Parts::Parts(const RunOptions& chosen, LedgerPtr book, Placement features, Placement topology)
     : options(chosen),
       ledger(std::move(book)),
       tensors(ledger),
       dataset(Dataset::open(options.dataset.path, {ledger.get(), options.storage.verify})),
       task(make_task(options, dataset)),
       split(open_split(options, dataset, *task)),
-      data(dataset, placement_of(options, features), task->target_type()),
+      data(dataset, placement_of(options, features, topology), task->target_type()),
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, compute)),
       optimizer(make_optimizer(options, *model)) {}

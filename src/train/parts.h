@@ -29,7 +29,7 @@ struct Parts {
   /// seed. Throws Error: kUsage where options and dataset do not fit together, kData, kIo,
   /// kResource.
   /// @param options must outlive the parts
-  Parts(const RunOptions& options, LedgerPtr book, Placement features);
+  Parts(const RunOptions& options, LedgerPtr book, Placement features, Placement topology);
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 

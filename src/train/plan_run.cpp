@@ -1,6 +1,7 @@
 #include "train/plan_run.h"
 
 #include "core/cgroup.h"
+#include "storage/io/device_cache.h"
 
 #include <fmt/format.h>
 
@@ -23,22 +24,52 @@ std::uint64_t table_bytes(const GraphSchema& schema) {
   return sum;
 }
 
-struct Choice {
-  Placement features;
+// Offsets, neighbours, and edge ids where there are any.
+std::uint64_t topology_bytes(const GraphSchema& schema) {
+  std::uint64_t sum = 0;
+  for (const RelationSchema& relation : schema.relations) {
+    const NodeTypeSchema* source = schema.node_type(relation.source);
+    const NodeTypeSchema* target = schema.node_type(relation.target);
+    const std::uint64_t width = source->count <= 0xffffffff ? 4 : 8;
+    sum += relation.edges * width + (target->count + 1) * sizeof(std::uint64_t);
+  }
+  return sum;
+}
+
+struct Kept {
+  Placement where;
   std::string why;
 };
 
-// The placements to try, best first.
-std::vector<Choice> choices(const RunOptions& options) {
-  if (options.storage.features == Keep::kMemory) return {{Placement::kMemory, "asked for"}};
-  if (options.storage.features == Keep::kDisk) return {{Placement::kDisk, "asked for"}};
-  const std::uint64_t table = table_bytes(Dataset::open(options.dataset.path).schema());
-  const std::uint64_t half = options.memory.host.bytes / 2;
+struct Choice {
+  Kept features;
+  Kept topology;
+};
+
+// The placements to try of one kind of data, best first.
+std::vector<Kept> placements(Keep asked, std::uint64_t bytes, std::uint64_t budget) {
+  if (asked == Keep::kMemory) return {{Placement::kMemory, "asked for"}};
+  if (asked == Keep::kDisk) return {{Placement::kDisk, "asked for"}};
   const std::string figures = fmt::format(
-      "{} of features against half of the budget, {}", format_bytes(table), format_bytes(half));
-  if (table > half) return {{Placement::kDisk, figures}};
+      "{} against half of the budget, {}", format_bytes(bytes), format_bytes(budget / 2));
+  if (bytes > budget / 2) return {{Placement::kDisk, figures}};
   return {{Placement::kMemory, figures},
-          {Placement::kDisk, "no room for them beside the rest of the run"}};
+          {Placement::kDisk, "no room for it beside the rest of the run"}};
+}
+
+// The placements to try, best first: rather features on disk than edges, as a row is read once for
+// a mini-batch and edges are looked up for each node.
+std::vector<Choice> choices(const RunOptions& options) {
+  const Dataset dataset = Dataset::open(options.dataset.path);
+  const GraphSchema& schema = dataset.schema();
+  const std::uint64_t budget = options.memory.host.bytes;
+  std::vector<Choice> all;
+  for (const Kept& topology :
+       placements(options.storage.topology, topology_bytes(schema), budget)) {
+    for (const Kept& features : placements(options.storage.features, table_bytes(schema), budget))
+      all.push_back({features, topology});
+  }
+  return all;
 }
 
 PlannedRun attempt(const RunOptions& options,
@@ -47,10 +78,13 @@ PlannedRun attempt(const RunOptions& options,
                    std::uint64_t limit) {
   PlannedRun run;
   auto ledger = std::make_shared<MemoryLedger>(limit, "[memory] host");
-  run.parts = std::make_unique<Parts>(options, std::move(ledger), choice.features);
+  run.parts = std::make_unique<Parts>(
+      options, std::move(ledger), choice.features.where, choice.topology.where);
   run.plan = split_budget(options.memory.host.bytes, measure_needs(*run.parts, work));
-  run.plan.features = choice.features;
-  run.plan.why = choice.why;
+  run.plan.features = choice.features.where;
+  run.plan.why = choice.features.why;
+  run.plan.topology = choice.topology.where;
+  run.plan.topology_why = choice.topology.why;
   return run;
 }
 
@@ -79,6 +113,19 @@ BudgetPlan find_least(const RunOptions& options, const Work& work, const std::ve
     }
   }
   return *std::move(least);
+}
+
+// What reading is measured on.
+std::filesystem::path largest_file(const std::filesystem::path& dataset) {
+  std::filesystem::path largest = dataset;
+  std::uintmax_t bytes = 0;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dataset, problem)) {
+    if (!entry.is_regular_file(problem) || entry.file_size(problem) <= bytes) continue;
+    bytes = entry.file_size(problem);
+    largest = entry.path();
+  }
+  return largest;
 }
 
 [[noreturn]] void refuse(const RunOptions& options,
@@ -127,6 +174,26 @@ void check_granted(std::uint64_t budget, const std::filesystem::path& root) {
                   : fmt::format("set [memory] host to at most \"{}MiB\"", most / kMiB));
 }
 
+void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log) {
+  Parts& parts = *run.parts;
+  if (run.plan.features == Placement::kMemory) return;
+  DeviceProbeOptions probe;
+  probe.buffer_bytes =
+      std::clamp<std::uint64_t>(run.plan.loader.window_bytes / 2 / kMiB, 1, 64) * kMiB;
+  auto found = find_device_profile(
+      largest_file(parts.options.dataset.path), probe, parts.ledger.get(), default_device_cache());
+  std::shared_ptr<const DeviceProfile> device;
+  if (found) {
+    if (!found.value().warning.empty()) log.warn("{}", found.value().warning);
+    device = std::make_shared<const DeviceProfile>(std::move(found).value().profile);
+    log.info("device: {}", device->describe());
+  } else {
+    log.warn("the device could not be measured, a typical one is assumed: {}",
+             std::move(found).error().message());
+  }
+  parts.data.plan_epochs(scratch.string(), std::move(device));
+}
+
 PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
   check_granted(options.memory.host.bytes);
   const std::vector<Choice> all = choices(options);
@@ -134,9 +201,11 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
     try {
       PlannedRun run = attempt(options, work, choice, options.memory.host.bytes);
       if (!run.plan.fits()) continue;
-      log.info("features {}: {}",
-               choice.features == Placement::kMemory ? "in memory" : "on disk",
-               choice.why);
+      const auto name = [](Placement where) {
+        return where == Placement::kMemory ? "in memory" : "on disk";
+      };
+      log.info("features {}: {}", name(choice.features.where), choice.features.why);
+      log.info("topology {}: {}", name(choice.topology.where), choice.topology.why);
       return run;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource) throw;

@@ -30,6 +30,17 @@ Json memory_json(const RunReport& report) {
 
 }  // namespace
 
+std::string plan_name(const LoaderStats& stats) {
+  std::string name;
+  const auto add = [&](const char* part, std::uint64_t windows) {
+    if (windows != 0) name += fmt::format("{}{}", name.empty() ? "" : "+", part);
+  };
+  add("direct", stats.windows - stats.windows_swept - stats.windows_packed);
+  add("sweep", stats.windows_swept);
+  add("repack", stats.windows_packed);
+  return name.empty() ? "direct" : name;
+}
+
 RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   const Parts& parts = *run.parts;
   const bool disk = run.plan.features == Placement::kDisk;
@@ -39,8 +50,8 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.model = parts.options.model.type;
   report.seed = parts.options.seed;
   report.features = disk ? "disk" : "memory";
-  report.topology = "memory";
-  report.plan = disk ? "sweep" : "none";
+  report.topology = run.plan.topology == Placement::kDisk ? "disk" : "memory";
+  report.plan = disk ? "direct" : "none";
   report.engine = parts.data.engine();
   report.budget = parts.ledger->limit();
   report.ledger_peak = parts.ledger->peak();
@@ -61,6 +72,7 @@ void add_state(RunReport& report, const RunState& state) {
   report.bytes_useful = state.bytes_useful;
   report.batches_xxh3 = state.batches_xxh3;
   if (state.epoch > 0) report.metrics["train.loss"] = state.last_loss;
+  if (report.plan != "none" && !state.plan.empty()) report.plan = state.plan;
   if (!state.best) return;
   report.best_epoch = state.best->epoch;
   report.metrics.insert(state.best->metrics.begin(), state.best->metrics.end());

@@ -27,7 +27,7 @@ struct RunReport {
   std::vector<double> epoch_seconds;
   std::string features;  ///< "memory" or "disk"
   std::string topology;
-  std::string plan;  ///< how rows are read: "sweep", or "none" from memory
+  std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
@@ -41,6 +41,9 @@ struct RunReport {
   std::uint64_t batches_xxh3 = 0;
   std::uint64_t weights_xxh3 = 0;
 };
+
+/// How a loader's windows were read: "direct", "sweep", "repack", or several, joined by '+'.
+std::string plan_name(const LoaderStats& stats);
 
 /// Fills in what the parts, the plan and the process know: names, storage, memory, the weights'
 /// hash.

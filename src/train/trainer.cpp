@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 #include "train/epoch_line.h"
 #include "train/evaluation.h"
+#include "train/report.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -126,6 +127,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
                "seeds");
   bar.add(state_.loss_seeds);
   loader_->start({state_.epoch, state_.next_batch, state_.batches_xxh3});
+  std::uint64_t written = 0;  // by the loader, of state_.bytes_written
   for (;;) {
     const auto asked = Clock::now();
     const std::shared_ptr<const Batch> batch = loader_->next();
@@ -141,6 +143,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
     state_.batches_xxh3 = figures.loader.batches_xxh3;
     state_.bytes_read = before.bytes_read + figures.loader.bytes_read;
     state_.bytes_useful = before.bytes_useful + figures.loader.bytes_useful;
+    state_.bytes_written += figures.loader.bytes_written - std::exchange(written, figures.loader.bytes_written);
     state_.epoch_seconds = before.epoch_seconds + figures.seconds;
     saved_ = false;
     bar.add(seeds);
@@ -176,6 +179,7 @@ Metrics Trainer::evaluate_part(Part part) {
   state_.batches_xxh3 = evaluation.stats.batches_xxh3;
   state_.bytes_read += evaluation.stats.bytes_read;
   state_.bytes_useful += evaluation.stats.bytes_useful;
+  state_.bytes_written += evaluation.stats.bytes_written;
   state_.seconds += evaluation.seconds;
   return evaluation.metrics;
 }
@@ -218,6 +222,8 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
         "the loss is not finite: lower the learning rate, or look for bad values in the features");
   }
 
+  for (const std::string& plan : figures.loader.plans) log_.debug("plan of the epoch: {}", plan);
+  state_.plan = plan_name(figures.loader);
   state_.last_loss = line.metrics["train.loss"];
   state_.epochs.push_back(state_.epoch_seconds);
   state_.seconds += state_.epoch_seconds;
