@@ -1,7 +1,7 @@
 #include "bench/storage/read_mix.h"
 
-#include "bench/support/raw_device.h"
 #include "bench/support/program.h"
+#include "bench/support/raw_device.h"
 
 #include <sluice/random.h>
 

@@ -3,7 +3,7 @@
 // and after a kill in the middle of an epoch.
 //
 // By default a few combinations of every model and graph, each value in at least one of them;
-// SLUICE_FULL_MATRIX=1 runs all of them (half an hour).
+// SLUICE_FULL_MATRIX=1 runs all of them (6 to 7 minutes).
 #include "cli/cora_dataset.h"
 #include "cli/train_support.h"
 
