@@ -21,7 +21,7 @@ class BenchGraph {
 
   const SamplerGraph& graph() const { return graph_; }
   /// Of the dataset.
-  const std::string& path() const { return dataset_->path(); }
+  const std::string& path() const { return dataset().path(); }
   /// Seed candidates: the nodes of type 0 with in-edges.
   const std::vector<std::uint64_t>& seeds() const { return seeds_; }
 
