@@ -8,7 +8,7 @@ namespace sluice {
 namespace {
 
 // Batches that share their reads: more would share more, and take more memory at once.
-constexpr std::size_t kPagedGroup = 8;
+constexpr std::size_t kPagedGroup = 4;
 
 }  // namespace
 

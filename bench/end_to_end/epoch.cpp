@@ -1,6 +1,6 @@
 #include "bench/end_to_end/epoch.h"
 
-#include "bench/end_to_end/child.h"
+#include "bench/support/child.h"
 
 #include <sluice/error.h>
 #include <sluice/units.h>

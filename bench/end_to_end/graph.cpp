@@ -1,6 +1,6 @@
 #include "bench/end_to_end/graph.h"
 
-#include "bench/end_to_end/child.h"
+#include "bench/support/child.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 // bench/storage: how close BlockReader comes to a bare io_uring loop of the same requests.
 #include "bench/storage/bytes_by_policy.h"
+#include "bench/storage/gather.h"
 #include "bench/storage/read_mix.h"
 #include "bench/support/program.h"
 #include "storage/io/device_profile.h"
@@ -127,6 +128,25 @@ int main(int argc, char** argv) {
   program.add_case("bytes_by_policy", "bytes an epoch by cache policy and plan, counted", [&] {
     policies.dir = bench.dir;
     sluice::bench::bytes_by_policy(policies);
+  });
+  sluice::bench::GatherOptions gather;
+  program.option("--gather-rows", gather.rows, "gather_*: rows of 512 bytes in the table");
+  program.option("--gather-batches", gather.batches, "gather_*: mini-batches of 100,000 ids");
+  program.option("--contender", gather.contender, "internal: of the case gather_contender");
+  program.option("--contender-budget", gather.budget, "internal");
+  program.option("--contender-ids", gather.ids, "internal");
+  const auto add_gather = [&](const std::string& name, const std::string& ids, std::uint64_t mib) {
+    program.add_case(name, "rows known ahead, against mmap and a page a row", [&, name, ids, mib] {
+      gather.dir = bench.dir;
+      sluice::bench::gather_case(name, ids, mib << 20, gather);
+    });
+  };
+  add_gather("gather_uniform_2560MiB", "uniform", 2560);
+  add_gather("gather_uniform_256MiB", "uniform", 256);
+  add_gather("gather_zipf_256MiB", "zipf", 256);
+  program.add_case("gather_contender", "internal: one contender of gather_*", [&] {
+    gather.dir = bench.dir;
+    if (!gather.contender.empty()) sluice::bench::run_contender(gather);
   });
   return program.run(argc, argv);
 }

@@ -94,7 +94,8 @@ struct LoaderMemory {
   std::uint64_t window_bytes =
       256 << 20;  ///< windows in flight: sampled blocks, and the caches of feature rows
   std::uint64_t queue_bytes =
-      64 << 20;  ///< assembled batches waiting for the consumer (at least one may wait)
+      64 << 20;  ///< assembled batches waiting for the consumer (at least one
+                 ///< may wait); 0: none but the one being assembled
 };
 
 /// What a few mini-batches of a run take, measured by sampling them: the ground of the budget's

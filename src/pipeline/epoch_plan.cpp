@@ -60,7 +60,7 @@ struct EpochPlan::State {
   State(GraphData::State& graph, const EpochPlanOptions& given, MemoryLedger& book)
       : data(graph), options(given), ledger(book), types(graph.features.size()) {}
 
-  void sample(WindowSampler& sampler);
+  void sample(WindowSource& windows);
   void find_next_uses(TypePlan& plan, std::uint64_t nodes);
   void admit(std::size_t type, const DeviceProfile& device);
   void check_stopped() const {
@@ -77,8 +77,8 @@ struct EpochPlan::State {
   double seconds = 0;
 };
 
-void EpochPlan::State::sample(WindowSampler& sampler) {
-  while (const auto window = sampler.sample()) {
+void EpochPlan::State::sample(WindowSource& windows) {
+  while (const auto window = windows.sample()) {
     check_stopped();
     batches.push_back(window->batches.size());
     for (std::size_t type = 0; type < types.size(); ++type) {
@@ -240,7 +240,7 @@ EpochPlan::EpochPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 EpochPlan::~EpochPlan() = default;
 
 std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
-                                           WindowSampler& sampler,
+                                           WindowSource& windows,
                                            const LoaderStart& where,
                                            const WindowLimits& limits,
                                            const DeviceProfile& device,
@@ -259,14 +259,14 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
   for (const auto& cache : data.caches) {
     if (cache) cache->release_rows();
   }
-  sampler.begin(where, limits);
-  state->sample(sampler);
+  windows.begin(where, limits);
+  state->sample(windows);
   for (std::size_t type = 0; type < state->types.size(); ++type) {
     if (!state->types[type]) continue;
     state->find_next_uses(*state->types[type], data.graph.schema->nodes[type].count);
     state->admit(type, device);
   }
-  sampler.begin(where, limits);
+  windows.begin(where, limits);
   state->seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
   return std::unique_ptr<EpochPlan>(new EpochPlan(std::move(state)));
 }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "pipeline/graph_data_state.h"
-#include "pipeline/window_sampler.h"
+#include "pipeline/window_source.h"
 #include "storage/feature/packed_rows.h"
 #include "storage/feature/read_plan_cost.h"
 #include "storage/io/device_profile.h"
@@ -34,10 +34,10 @@ struct EpochPlanOptions {
 
 class EpochPlan {
  public:
-  /// Samples the epoch from `where` on with `sampler`, and leaves it at its begin. The caches are
+  /// Goes through the epoch from `where` on, and leaves `windows` at its begin. The caches are
   /// empty then. Throws Error.
   static std::unique_ptr<EpochPlan> make(GraphData::State& data,
-                                         WindowSampler& sampler,
+                                         WindowSource& windows,
                                          const LoaderStart& where,
                                          const WindowLimits& limits,
                                          const DeviceProfile& device,

@@ -146,6 +146,7 @@ struct Loader::State {
   void sample_loop(Run& run);
   void fetch_loop(Run& run);
   void assemble_loop(Run& run);
+  bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
   void plan_epoch(Run& run);
   WindowLimits make_room();
   void halt();
@@ -247,6 +248,12 @@ void Loader::State::fetch_loop(Run& now) {
   }
 }
 
+// False once the run is stopped.
+bool Loader::State::deliver(Run& now, Ready item, std::uint64_t bytes) const {
+  return memory.queue_bytes == 0 ? now.ready.hand_over(std::move(item))
+                                 : now.ready.push(std::move(item), bytes);
+}
+
 void Loader::State::assemble_loop(Run& now) {
   try {
     while (auto window = now.fetched.pop()) {
@@ -265,10 +272,10 @@ void Loader::State::assemble_loop(Run& now) {
         if (i + 1 == (*window)->batches.size()) {
           window->reset();
           now.in_use.remove();
-          if (!now.ready.push(std::move(item), bytes)) return now.ready.finish();
+          if (!deliver(now, std::move(item), bytes)) return now.ready.finish();
           break;
         }
-        if (!now.ready.push(std::move(item), bytes)) return now.ready.finish();
+        if (!deliver(now, std::move(item), bytes)) return now.ready.finish();
       }
     }
     now.ready.finish();

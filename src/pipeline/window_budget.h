@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pipeline/graph_data_state.h"
-#include "pipeline/window_sampler.h"
+#include "pipeline/window_source.h"
 
 #include <sluice/batch.h>
 

@@ -4,7 +4,7 @@
 
 #include "core/threads.h"
 #include "pipeline/graph_data_state.h"
-#include "pipeline/window.h"
+#include "pipeline/window_source.h"
 #include "samplers/group_sampler.h"
 #include "samplers/seed_order.h"
 
@@ -17,27 +17,15 @@
 
 namespace sluice {
 
-/// What one window may hold.
-struct WindowLimits {
-  std::uint64_t block_bytes = 0;     ///< of sampled blocks and row numbers
-  std::vector<std::uint64_t> rows;   ///< by node type: distinct rows wanted at most
-  /// By node type: distinct rows that a window of a single mini-batch may have beyond that.
-  std::vector<std::uint64_t> most_rows;
-};
-
-class WindowSampler {
+class WindowSampler final : public WindowSource {
  public:
   WindowSampler(GraphData::State& data,
                 const LoaderOptions& options,
                 const SeedOrder& order,
                 MemoryLedger& ledger);
 
-  /// Begins again at a batch of an epoch.
-  void begin(const LoaderStart& where, WindowLimits limits);
-
-  /// The next window with its batches sampled and no rows yet; null at the end of the epoch. Throws
-  /// Error.
-  std::shared_ptr<Window> sample();
+  void begin(const LoaderStart& where, WindowLimits limits) override;
+  std::shared_ptr<Window> sample() override;
 
   /// Batches sampled at once, each in a workspace of its own.
   std::size_t group_size() const { return sampler_.group_size(); }

@@ -99,8 +99,8 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
            fmt::format("{} in a trial step, + {} %", format_bytes(step), kMarginPercent));
   add_line(needs,
            "mini-batches",
-           3 * (needs.block_bytes + needs.feature_bytes),
-           "in step, waiting, being assembled");
+           2 * (needs.block_bytes + needs.feature_bytes),
+           "in step, being assembled");
   add_line(needs, "other", kOtherBytes, "file buffers, predictions");
   return needs;
 }
@@ -118,16 +118,17 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   }
   const std::uint64_t rest = budget - fixed;
   const std::uint64_t batch = needs.block_bytes + needs.feature_bytes;
-  // More than one batch may wait where there is room: it evens out steps of different length.
-  const std::uint64_t waiting = std::min(3 * batch, (rest - needs.window_bytes) / 8);
+  // Batches may wait where there is room: it evens out steps of different length.
+  std::uint64_t waiting = std::min(4 * batch, (rest - needs.window_bytes) / 6);
+  if (waiting < batch) waiting = 0;
   plan.loader.window_bytes = rest - waiting;
   // The queue counts features only; the blocks ride along.
   plan.loader.queue_bytes =
       batch == 0 ? 1
-                 : static_cast<std::uint64_t>(static_cast<double>(batch + waiting) *
+                 : static_cast<std::uint64_t>(static_cast<double>(waiting) *
                                               static_cast<double>(needs.feature_bytes) /
                                               static_cast<double>(batch));
-  if (waiting != 0) plan.lines.push_back({"queue", waiting, "more mini-batches waiting"});
+  if (waiting != 0) plan.lines.push_back({"queue", waiting, "mini-batches waiting"});
   plan.lines.push_back({"windows", plan.loader.window_bytes, "the rest"});
   return plan;
 }

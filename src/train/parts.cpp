@@ -54,7 +54,7 @@ std::uint64_t staging_bytes(std::uint64_t budget) {
 
 // Pages of edges on disk that stay in memory.
 std::uint64_t topology_cache_bytes(std::uint64_t budget) {
-  return std::max<std::uint64_t>(budget / 8, 256 * kKiB);
+  return std::max<std::uint64_t>(budget / 16, 256 * kKiB);
 }
 
 GraphDataOptions placement_of(const RunOptions& options, Placement features, Placement topology) {

@@ -30,11 +30,15 @@ struct Combination {
   int window = 0;       // mini-batches
   int threads = 1;      // for data
   bool killed = false;  // in the middle of an epoch, and resumed
+  std::string plan = "auto";
+  std::string cache = "belady";
+  std::string topology = "memory";
 
   std::string name() const {
     return engine + ", " + std::to_string(percent) + " % of the table, window " +
            std::to_string(window) + ", " + std::to_string(threads) + " threads" +
-           (killed ? ", killed and resumed" : "");
+           (killed ? ", killed and resumed" : "") + ", plan " + plan + ", cache " + cache +
+           ", topology in " + topology;
   }
 };
 
@@ -47,7 +51,11 @@ std::vector<Combination> short_form() {
   return {{"io_uring", 20, 4, 1, false},
           {"pread", 50, 32, 2, false},
           {"io_uring", 200, 1, 4, true},
-          {"memory", 0, 32, 4, false}};
+          {"memory", 0, 32, 4, false, "auto", "belady", "disk"},
+          {"io_uring", 200, 4, 2, false, "repack", "belady", "memory"},
+          {"pread", 200, 1, 1, true, "repack", "clock", "disk"},
+          {"io_uring", 50, 4, 2, false, "sweep", "lru", "disk"},
+          {"pread", 50, 32, 1, false, "direct", "degree", "memory"}};
 }
 
 std::vector<Combination> all_combinations() {
@@ -58,6 +66,14 @@ std::vector<Combination> all_combinations() {
       for (const char* engine : {"io_uring", "pread"}) {
         for (const int percent : {20, 50, 200})
           all.push_back({engine, percent, window, threads, false});
+      }
+    }
+  }
+  for (const char* engine : {"io_uring", "pread"}) {
+    for (const char* plan : {"direct", "sweep", "repack"}) {
+      for (const char* cache : {"belady", "lru", "clock", "degree", "none"}) {
+        for (const char* topology : {"memory", "disk"})
+          all.push_back({engine, 200, 4, 2, false, plan, cache, topology});
       }
     }
   }
@@ -109,6 +125,9 @@ class Ground {
     const bool memory = combination.engine == "memory";
     set(std::string("storage.features=") + (memory ? "memory" : "disk"));
     if (!memory) set("storage.io=" + combination.engine);
+    set("storage.plan=" + combination.plan);
+    set("storage.cache=" + combination.cache);
+    set("storage.topology=" + combination.topology);
     set("storage.window=" + std::to_string(combination.window));
     set("train.data_threads=" + std::to_string(combination.threads));
     if (combination.percent != 0)
@@ -140,7 +159,7 @@ class Ground {
 
 std::uint64_t Ground::budget_for(const std::string& model, const Combination& combination) {
   const std::string key = model + combination.engine + std::to_string(combination.percent) +
-                          std::to_string(combination.threads);
+                          std::to_string(combination.threads) + combination.topology;
   if (const auto known = budgets_.find(key); known != budgets_.end()) return known->second;
   const auto wanted = table_ * static_cast<std::uint64_t>(combination.percent) / 100;
   std::uint64_t budget = (std::uint64_t{16} << 20) + wanted;
@@ -151,6 +170,8 @@ std::uint64_t Ground::budget_for(const std::string& model, const Combination& co
                                    "--dry-run",
                                    "--set",
                                    "storage.features=disk",
+                                   "--set",
+                                   "storage.topology=" + combination.topology,
                                    "--set",
                                    "train.data_threads=" + std::to_string(combination.threads),
                                    "--set",
@@ -185,6 +206,8 @@ void check(Ground& ground, const std::string& model, const std::vector<Combinati
     if (combination.engine == "memory") continue;
     CHECK(report.at("storage").at("features") == "disk");
     CHECK(report.at("storage").at("engine") == combination.engine);
+    CHECK(report.at("storage").at("topology") == combination.topology);
+    if (combination.plan != "auto") CHECK(report.at("storage").at("plan") == combination.plan);
     CHECK(report.at("bytes").at("read") > ground.table_bytes());  // so it really streams
   }
 }

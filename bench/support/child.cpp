@@ -1,4 +1,4 @@
-#include "bench/end_to_end/child.h"
+#include "bench/support/child.h"
 
 #include <sluice/error.h>
 

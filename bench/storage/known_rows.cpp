@@ -1,0 +1,192 @@
+#include "bench/storage/known_rows.h"
+
+#include "core/threads.h"
+#include "pipeline/epoch_plan.h"
+#include "pipeline/graph_data_state.h"
+#include "pipeline/row_fetcher.h"
+#include "storage/io/device_cache.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace sluice::bench {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kStaging = 16 << 20;
+
+// The known lists as windows: the whole epoch in one where the budget holds its rows, else a
+// mini-batch each.
+class KnownWindows final : public WindowSource {
+ public:
+  KnownWindows(const KnownRows& known, MemoryLedger& ledger) : known_(known), ledger_(ledger) {}
+
+  void begin(const LoaderStart&, WindowLimits limits) override {
+    limits_ = std::move(limits);
+    next_ = 0;
+    number_ = 0;
+  }
+
+  std::shared_ptr<Window> sample() override {
+    if (next_ == known_.batches) return nullptr;
+    auto window = std::make_shared<Window>();
+    window->number = number_++;
+    window->rows.push_back(std::make_unique<WindowRows>(limits_.rows[0], ledger_));
+    WindowRows& rows = *window->rows[0];
+    do {
+      const std::vector<std::uint64_t> ids = known_.ids(next_++);
+      Array numbers =
+          Array::make(DType::kU32, {static_cast<std::int64_t>(ids.size())}, &ledger_, "batches")
+              .or_throw();
+      const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
+      for (std::size_t i = 0; i < ids.size(); ++i) out[i] = rows.index.insert(ids[i]);
+      rows.numbers.push_back(std::move(numbers));
+      window->batches.emplace_back();
+    } while (next_ < known_.batches && limits_.rows[0] > 2 * known_.batch_rows);
+    return window;
+  }
+
+ private:
+  const KnownRows& known_;
+  MemoryLedger& ledger_;
+  WindowLimits limits_;
+  std::uint64_t next_ = 0;
+  std::size_t number_ = 0;
+};
+
+// Distinct ids of the epoch.
+std::uint64_t count_distinct(const KnownRows& known) {
+  std::vector<bool> seen(known.rows);
+  std::uint64_t count = 0;
+  for (std::uint64_t b = 0; b < known.batches; ++b) {
+    for (const std::uint64_t id : known.ids(b)) {
+      if (!seen[id]) ++count;
+      seen[id] = true;
+    }
+  }
+  return count;
+}
+
+// Copies a mini-batch out of the cache, as assembling does.
+void copy_out(const RowCache& cache,
+              const WindowRows& rows,
+              std::size_t batch,
+              std::size_t row_bytes,
+              ThreadArena& arena,
+              std::vector<std::byte>& out) {
+  const std::span<const std::uint32_t> numbers = std::as_const(rows.numbers[batch]).as<std::uint32_t>();
+  const std::span<const std::uint32_t> places = std::as_const(rows.places).as<std::uint32_t>();
+  arena.for_ranges(numbers.size(), 4096, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      std::memcpy(out.data() + i * row_bytes, cache.row(places[numbers[i]]), row_bytes);
+  });
+}
+
+std::uint64_t check_of(const std::vector<std::byte>& rows, std::size_t row_bytes) {
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, rows.data() + at, sizeof word);
+    sum += word;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> KnownRows::ids(std::uint64_t batch) const {
+  const RandomKey key = RandomKey(11).with(batch);
+  std::vector<std::uint64_t> all(batch_rows);
+  for (std::uint64_t i = 0; i < batch_rows; ++i) {
+    if (zipf == 0) {
+      all[i] = key.below(rows, i);
+      continue;
+    }
+    // The inverse of the distribution function of a continuous power law, its ranks scattered.
+    const double share = key.uniform(i);
+    const double span = std::pow(static_cast<double>(rows), 1 - zipf) - 1;
+    const auto rank = static_cast<std::uint64_t>(std::pow(span * share + 1, 1 / (1 - zipf)));
+    all[i] = rank * 0x9e3779b97f4a7c15ull % rows;
+  }
+  return all;
+}
+
+Delivery deliver_sluice(const std::filesystem::path& path,
+                        const KnownRows& known,
+                        std::uint64_t budget,
+                        const std::filesystem::path& scratch) {
+  MemoryLedger ledger(budget, "--budget-mib");
+  const std::uint64_t distinct = count_distinct(known);  // the lists are known: not part of it
+  const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
+  GraphDataOptions options;
+  options.staging_bytes = kStaging;
+  options.scratch = scratch.string();
+  GraphData data(dataset, options, 0);
+  GraphData::State& state = data.state();
+  const std::size_t row_bytes = state.features[0]->row_bytes();
+  DeviceProbeOptions probe;
+  probe.buffer_bytes = kStaging;
+  const auto found = find_device_profile(
+                         path / "nodes" / dataset.schema().nodes[0].name / "features.bin",
+                         probe,
+                         &ledger,
+                         default_device_cache())
+                         .or_throw();
+  data.plan_epochs(scratch.string(), std::make_shared<const DeviceProfile>(found.profile));
+  ThreadArena arena;
+  std::vector<std::byte> out(known.batch_rows * row_bytes);
+  const Charge out_charge = ledger.charge("batch", out.size()).or_throw();
+
+  const auto begin = SteadyClock::now();
+  Delivery delivery;
+  const std::uint64_t room = ledger.available() - (4 << 20);
+  const std::uint64_t lists = RowIndex::kBytesAnId + 2 * sizeof(std::uint32_t) +
+                              RowFetcher::kBytesARow;
+  WindowLimits limits;
+  const std::uint64_t whole =
+      RowCache::bytes_of(distinct, row_bytes) + distinct * lists +
+      known.batches * known.batch_rows * sizeof(std::uint32_t);
+  const bool one_window = whole <= room;
+  limits.rows = {one_window ? distinct : known.batch_rows};
+  const std::uint64_t cache_bytes =
+      one_window ? RowCache::bytes_of(distinct, row_bytes)
+                 : room - known.batch_rows * (3 * lists + sizeof(std::uint32_t));
+  state.make_caches(cache_bytes, {1}, ledger);
+  KnownWindows windows(known, ledger);
+  EpochPlanOptions planning;
+  planning.folder = scratch;
+  planning.buffer_bytes = (ledger.available() + cache_bytes) / 4 * 3;
+  // One window holds all there is to know: no plan of the epoch could tell more.
+  std::unique_ptr<EpochPlan> plan;
+  if (one_window) {
+    windows.begin({}, limits);
+  } else {
+    plan = EpochPlan::make(state, windows, {}, limits, *state.device, planning, ledger);
+  }
+  RowFetcher fetcher(state, ledger);
+  while (const auto window = windows.sample()) {
+    fetcher.fetch(*window, {plan.get(), nullptr}, [] {});
+    for (std::size_t b = 0; b < window->batches.size(); ++b) {
+      copy_out(*state.caches[0], *window->rows[0], b, row_bytes, arena, out);
+      delivery.check += check_of(out, row_bytes);
+      delivery.useful += out.size();
+    }
+  }
+  delivery.seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
+  const FeatureStats stats = state.features[0]->stats();
+  delivery.read = stats.bytes_read;
+  delivery.requests = stats.requests;
+  delivery.how = "one window, swept";
+  if (plan) {
+    delivery.read += plan->bytes_read();
+    delivery.written = plan->bytes_written();
+    delivery.requests += plan->requests();
+    delivery.how = plan->reasons().front();
+  }
+  return delivery;
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,50 @@
+// An epoch of row ids known ahead, and readers that deliver each mini-batch's rows: ours, and two
+// as peers do it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+struct KnownRows {
+  std::uint64_t rows = 0;  ///< of the table
+  double zipf = 0;         ///< exponent; 0: uniform
+  std::uint64_t batches = 40;
+  std::uint64_t batch_rows = 100'000;
+
+  /// The ids of one mini-batch, in the order asked; repeated ones stay.
+  std::vector<std::uint64_t> ids(std::uint64_t batch) const;
+};
+
+struct Delivery {
+  double seconds = 0;
+  std::uint64_t useful = 0;  ///< bytes delivered
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t check = 0;  ///< sum over the first word of every row delivered: equal for all
+  std::string how;
+};
+
+/// RowFetcher over an EpochPlan, as the loader drives them, within `budget` bytes. @param dataset
+/// with one node type, whose feature table it is
+Delivery deliver_sluice(const std::filesystem::path& dataset,
+                        const KnownRows& known,
+                        std::uint64_t budget,
+                        const std::filesystem::path& scratch);
+
+/// The file mapped, read-ahead off, each row copied by one of two threads.
+Delivery deliver_mmap(const std::filesystem::path& table,
+                      std::uint32_t row_bytes,
+                      const KnownRows& known);
+
+/// io_uring at depth 128, a page a row, a batch's pages in order and each once: what GraphBolt's
+/// reader does, and a little better.
+Delivery deliver_page_a_row(const std::filesystem::path& table,
+                            std::uint32_t row_bytes,
+                            const KnownRows& known);
+
+}  // namespace sluice::bench

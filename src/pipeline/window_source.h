@@ -1,0 +1,35 @@
+// WindowSource: where windows of mini-batches come from, one after the other, again and again the
+// same: a sampler, or lists that were known before.
+#pragma once
+
+#include "pipeline/window.h"
+
+#include <sluice/loader.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sluice {
+
+/// What one window may hold.
+struct WindowLimits {
+  std::uint64_t block_bytes = 0;    ///< of sampled blocks and row numbers
+  std::vector<std::uint64_t> rows;  ///< by node type: distinct rows wanted at most
+  /// By node type: distinct rows that a window of a single mini-batch may have beyond that.
+  std::vector<std::uint64_t> most_rows;
+};
+
+class WindowSource {
+ public:
+  virtual ~WindowSource() = default;
+
+  /// Begins again at a batch of an epoch.
+  virtual void begin(const LoaderStart& where, WindowLimits limits) = 0;
+
+  /// The next window with its batches and no rows yet; null at the end of the epoch. After the same
+  /// begin() always the same windows. Throws Error.
+  virtual std::shared_ptr<Window> sample() = 0;
+};
+
+}  // namespace sluice

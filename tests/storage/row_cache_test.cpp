@@ -1,0 +1,184 @@
+#include "storage/feature/row_cache.h"
+#include "support/expect_error.h"
+
+#include <doctest/doctest.h>
+#include <sluice/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <set>
+
+using namespace sluice;
+
+namespace {
+
+using Windows = std::vector<std::vector<std::uint64_t>>;
+
+// By window and id: the number of the next window with the id, counted from 1.
+std::vector<std::vector<std::uint32_t>> next_uses(const Windows& windows) {
+  std::vector<std::vector<std::uint32_t>> all(windows.size());
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    for (const std::uint64_t id : windows[w]) {
+      std::uint32_t next = kNeverUsed;
+      for (std::size_t later = windows.size(); later-- > w + 1;) {
+        if (std::count(windows[later].begin(), windows[later].end(), id) != 0)
+          next = static_cast<std::uint32_t>(later + 1);
+      }
+      all[w].push_back(next);
+    }
+  }
+  return all;
+}
+
+Windows random_windows(RandomKey key, std::size_t count, std::uint64_t ids, std::size_t most) {
+  Windows windows(count);
+  for (std::size_t w = 0; w < count; ++w) {
+    std::set<std::uint64_t> chosen;
+    const std::uint64_t size = 1 + key.below(most, 100 * w);
+    // Squared, so that some ids are asked for more often.
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const double x = key.uniform(100 * w + i + 1);
+      chosen.insert(static_cast<std::uint64_t>(x * x * static_cast<double>(ids)));
+    }
+    windows[w].assign(chosen.begin(), chosen.end());
+  }
+  return windows;
+}
+
+std::unique_ptr<CachePolicy> policy_of(const std::string& name) {
+  return make_cache_policy(name, [](std::uint64_t id) { return 1000 - id; });
+}
+
+// Goes through the windows as a run does and checks that every row is where it is said to be.
+// Returns the rows missed.
+std::uint64_t run(const Windows& windows, std::uint32_t slots, const std::string& policy, bool known) {
+  constexpr std::size_t kRowBytes = 8;
+  RowCache cache({kRowBytes, slots}, policy_of(policy), nullptr);
+  const auto next = next_uses(windows);
+  std::uint64_t missed = 0;
+  std::vector<std::uint32_t> places, before, missing;
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    const auto& ids = windows[w];
+    places.resize(ids.size());
+    const auto given = known ? std::span<const std::uint32_t>(next[w])
+                             : std::span<const std::uint32_t>();
+    const auto admission = cache.admit(ids, given, nullptr, places, missing);
+    CHECK(admission.hits + missing.size() == ids.size());
+    for (const std::uint32_t i : missing)
+      std::memcpy(cache.table().data() + places[i] * kRowBytes, &ids[i], kRowBytes);
+    CHECK(std::set(places.begin(), places.end()).size() == places.size());
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      REQUIRE(std::memcmp(cache.row(places[i]), &ids[i], kRowBytes) == 0);
+    // What the window before asked for is still there, unless it was said not to be.
+    if (w > 0 && !admission.exclusive) {
+      for (std::size_t i = 0; i < windows[w - 1].size(); ++i)
+        REQUIRE(std::memcmp(cache.row(before[i]), &windows[w - 1][i], kRowBytes) == 0);
+    }
+    before = places;
+    missed += missing.size();
+  }
+  return missed;
+}
+
+// The fewest misses that any choice of victims gives, windows of one id each: by trying all.
+class Best {
+ public:
+  Best(const Windows& windows, std::size_t slots) : windows_(windows), slots_(slots) {}
+  std::uint64_t misses() { return from(0, {}); }
+
+ private:
+  std::uint64_t from(std::size_t w, const std::set<std::uint64_t>& kept) {
+    if (w == windows_.size()) return 0;
+    const auto key = std::make_pair(w, kept);
+    if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    const std::uint64_t id = windows_[w][0];
+    std::uint64_t best = ~std::uint64_t{0};
+    if (kept.count(id) != 0) {
+      best = from(w + 1, kept);
+    } else if (kept.size() < slots_) {
+      auto more = kept;
+      more.insert(id);
+      best = 1 + from(w + 1, more);
+    } else {
+      for (const std::uint64_t victim : kept) {
+        if (w > 0 && victim == windows_[w - 1][0]) continue;  // may still be read from
+        auto other = kept;
+        other.erase(victim);
+        other.insert(id);
+        best = std::min(best, 1 + from(w + 1, other));
+      }
+    }
+    return known_[key] = best;
+  }
+
+  const Windows& windows_;
+  std::size_t slots_;
+  std::map<std::pair<std::size_t, std::set<std::uint64_t>>, std::uint64_t> known_;
+};
+
+}  // namespace
+
+TEST_CASE("every policy keeps every row where it says, for random windows and sizes") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    const RandomKey key(seed);
+    const Windows windows = random_windows(key, 60, 80, 12);
+    const auto slots = static_cast<std::uint32_t>(12 + key.below(50, 9999));
+    for (const std::string& policy : cache_policy_names()) {
+      CAPTURE(policy);
+      const std::uint64_t missed = run(windows, slots, policy, true);
+      CHECK(run(windows, slots, policy, true) == missed);
+      (void)run(windows, slots, policy, false);
+    }
+  }
+}
+
+TEST_CASE("belady with a known future misses no more than any choice of victims") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const Windows windows = random_windows(RandomKey(seed), 14, 6, 1);
+    const std::uint64_t best = Best(windows, 3).misses();
+    CHECK(run(windows, 3, "belady", true) == best);
+    for (const std::string& policy : cache_policy_names())
+      CHECK(run(windows, 3, policy, true) >= best);
+  }
+}
+
+TEST_CASE("a window that is larger than half of the cache takes the room of the one before") {
+  RowCache cache({8, 10}, make_cache_policy("lru"), nullptr);
+  std::vector<std::uint32_t> places(8), missing;
+  const std::vector<std::uint64_t> first{0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<std::uint64_t> second{5, 6, 7, 8, 9, 10, 11, 12};
+  CHECK_FALSE(cache.admit(first, {}, nullptr, places, missing).exclusive);
+  const auto admission = cache.admit(second, {}, nullptr, places, missing);
+  CHECK(admission.exclusive);
+  CHECK(admission.hits == 3);
+  CHECK(admission.evicted == 3);
+  std::vector<std::uint64_t> many(11);
+  std::iota(many.begin(), many.end(), std::uint64_t{100});
+  places.resize(11);
+  const Error error = test::expect_error([&] { cache.admit(many, {}, nullptr, places, missing); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(error.message() == "a window needs 11 feature rows, the cache has room for 10");
+}
+
+TEST_CASE("a cache takes what it says it takes, and no more than it was given") {
+  for (const std::uint64_t bytes : {std::uint64_t{5000}, std::uint64_t{1} << 20, std::uint64_t{123'456'789}}) {
+    for (const std::size_t row_bytes : {std::size_t{4}, std::size_t{512}, std::size_t{5732}}) {
+      const std::uint64_t slots = RowCache::slots_in(bytes, row_bytes);
+      CHECK(RowCache::bytes_of(slots, row_bytes) <= bytes);
+      CHECK(RowCache::bytes_of(slots + 1, row_bytes) > bytes);
+      MemoryLedger ledger;
+      const RowCache cache({row_bytes, static_cast<std::uint32_t>(slots)}, make_cache_policy("lru"), &ledger);
+      CHECK(ledger.used() == RowCache::bytes_of(slots, row_bytes));
+    }
+  }
+}
+
+TEST_CASE("an unknown policy is told with the nearest") {
+  const Error error = test::expect_error([] { make_cache_policy("beladdy"); });
+  CHECK(error.code() == ErrorCode::kUsage);
+  CHECK(error.hint().find("belady") != std::string::npos);
+}
