@@ -121,11 +121,13 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   MemoryLedger ledger(budget, "--budget-mib");
   const std::uint64_t distinct = count_distinct(known);  // the lists are known: not part of it
   const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
-  GraphDataOptions options;
-  options.staging_bytes = kStaging;
-  options.scratch = scratch.string();
-  GraphData data(dataset, options, 0);
-  GraphData::State& state = data.state();
+  // What GraphData makes, without edges and labels: nothing but rows is asked for.
+  GraphData::State state;
+  state.dataset = &dataset;
+  state.graph.schema = &dataset.schema();
+  state.options.staging_bytes = kStaging;
+  state.features.push_back(dataset.features(
+      dataset.schema().nodes[0].name, {Placement::kDisk, IoChoice::kAuto, kStaging}));
   const std::size_t row_bytes = state.features[0]->row_bytes();
   DeviceProbeOptions probe;
   probe.buffer_bytes = kStaging;
@@ -135,7 +137,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
                          &ledger,
                          default_device_cache())
                          .or_throw();
-  data.plan_epochs(scratch.string(), std::make_shared<const DeviceProfile>(found.profile));
+  state.device = std::make_shared<const DeviceProfile>(found.profile);
   ThreadArena arena;
   std::vector<std::byte> out(known.batch_rows * row_bytes);
   const Charge out_charge = ledger.charge("batch", out.size()).or_throw();
