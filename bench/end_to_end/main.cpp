@@ -55,9 +55,9 @@ class Bench {
   void budget(const std::string& name, std::uint64_t percent) {
     const Sizes sizes = overrides.applied_to(budget_sizes());
     const BenchGraph graph = make_graph(dir, sizes);
-    const std::uint64_t budget =
-        overrides.budget_mib != 0 ? overrides.budget_mib * kMiB
-                                  : graph.data_bytes * percent / 100 / kMiB * kMiB;
+    const std::uint64_t budget = overrides.budget_mib != 0
+                                     ? overrides.budget_mib * kMiB
+                                     : graph.data_bytes * percent / 100 / kMiB * kMiB;
     measure(name, sizes, graph, budget);
   }
 

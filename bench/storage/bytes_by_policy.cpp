@@ -77,8 +77,7 @@ void bytes_by_policy(const PolicyOptions& options) {
         begin = Clock::now();
         const PlannedBytes bytes = windows(trace, counts, work, how, kGapPages);
         const double seconds = seconds_since(begin);
-        const std::string name =
-            fmt::format("{}{} {}%", policy, whole ? "" : " one ahead", share);
+        const std::string name = fmt::format("{}{} {}%", policy, whole ? "" : " one ahead", share);
         print_moved(name, "direct", bytes.direct, seconds, useful, degree_bytes, ginex_bytes);
         print_moved(name, "sweep", bytes.sweep, seconds, useful, degree_bytes, ginex_bytes);
         print_moved(name, "repack", bytes.repack, seconds, useful, degree_bytes, ginex_bytes);

@@ -1,4 +1,5 @@
-// Case bytes_by_policy: bytes an epoch moves under every policy and plan, beside two peers' policies.
+// Case bytes_by_policy: bytes an epoch moves under every policy and plan, beside two peers'
+// policies.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,9 @@
 namespace sluice::bench {
 
 struct PolicyOptions {
-  std::string dataset;            ///< prepared; empty: an R-MAT graph made for the run
-  std::string dir = ".";          ///< where that is made
-  std::uint64_t scale = 22;       ///< of that
+  std::string dataset;       ///< prepared; empty: an R-MAT graph made for the run
+  std::string dir = ".";     ///< where that is made
+  std::uint64_t scale = 22;  ///< of that
   std::uint64_t row_bytes = 512;
   std::uint64_t cache_percent = 10;  ///< of the table
 };

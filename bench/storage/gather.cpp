@@ -79,7 +79,8 @@ nlohmann::json run_in_cgroup(const GatherOptions& options,
 
 Line line_of(const std::string& name, const nlohmann::json& run) {
   Line line{.name = name, .work = run.at("useful"), .unit = "bytes", .seconds = run.at("seconds")};
-  for (const char* key : {"contender", "how", "read", "written", "requests", "peak_rss_of_run"})
+  for (const char* key :
+       {"contender", "how", "plan_seconds", "read", "written", "requests", "peak_rss_of_run"})
     line.more[key] = run.at(key);
   return line;
 }
@@ -110,9 +111,12 @@ void gather_case(const std::string& name,
   print(line);
 
   // What was moved, beside bare reads of the mean request's size.
-  const std::uint64_t moved = ours.at("read").get<std::uint64_t>() + ours.at("written").get<std::uint64_t>();
-  const std::uint64_t mean = ours.at("read").get<std::uint64_t>() / ours.at("requests").get<std::uint64_t>();
-  const std::uint64_t request = std::clamp<std::uint64_t>((mean + 2048) / 4096 * 4096, 4096, 1 << 20);
+  const std::uint64_t moved =
+      ours.at("read").get<std::uint64_t>() + ours.at("written").get<std::uint64_t>();
+  const std::uint64_t mean =
+      ours.at("read").get<std::uint64_t>() / ours.at("requests").get<std::uint64_t>();
+  const std::uint64_t request =
+      std::clamp<std::uint64_t>((mean + 2048) / 4096 * 4096, 4096, 1 << 20);
   Line device{.name = name, .work = static_cast<double>(moved), .seconds = ours.at("seconds")};
   device.device_rate = device_rate(table_of(options), {.request_bytes = request});
   device.more["part"] = "moved";
@@ -136,6 +140,7 @@ void run_contender(const GatherOptions& options) {
   nlohmann::ordered_json json = {{"contender", options.contender},
                                  {"how", delivery.how},
                                  {"seconds", delivery.seconds},
+                                 {"plan_seconds", delivery.plan_seconds},
                                  {"useful", delivery.useful},
                                  {"read", delivery.read},
                                  {"written", delivery.written},

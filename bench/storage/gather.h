@@ -8,12 +8,12 @@
 namespace sluice::bench {
 
 struct GatherOptions {
-  std::string dir = ".";       ///< where the table is made and kept, and scratch goes
+  std::string dir = ".";         ///< where the table is made and kept, and scratch goes
   std::uint64_t rows = 1 << 24;  ///< of 512 bytes
   std::uint64_t batches = 40;
-  std::string contender;       ///< internal: what a child process runs
-  std::uint64_t budget = 0;    ///< internal: bytes
-  std::string ids = "uniform"; ///< internal: uniform or zipf
+  std::string contender;        ///< internal: what a child process runs
+  std::uint64_t budget = 0;     ///< internal: bytes
+  std::string ids = "uniform";  ///< internal: uniform or zipf
 };
 
 /// Prints a line a contender; of_peer is against the faster peer.

@@ -77,7 +77,8 @@ void copy_out(const RowCache& cache,
               std::size_t row_bytes,
               ThreadArena& arena,
               std::vector<std::byte>& out) {
-  const std::span<const std::uint32_t> numbers = std::as_const(rows.numbers[batch]).as<std::uint32_t>();
+  const std::span<const std::uint32_t> numbers =
+      std::as_const(rows.numbers[batch]).as<std::uint32_t>();
   const std::span<const std::uint32_t> places = std::as_const(rows.places).as<std::uint32_t>();
   arena.for_ranges(numbers.size(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
@@ -126,17 +127,17 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   state.dataset = &dataset;
   state.graph.schema = &dataset.schema();
   state.options.staging_bytes = kStaging;
-  state.features.push_back(dataset.features(
-      dataset.schema().nodes[0].name, {Placement::kDisk, IoChoice::kAuto, kStaging}));
+  state.features.push_back(dataset.features(dataset.schema().nodes[0].name,
+                                            {Placement::kDisk, IoChoice::kAuto, kStaging}));
   const std::size_t row_bytes = state.features[0]->row_bytes();
   DeviceProbeOptions probe;
   probe.buffer_bytes = kStaging;
-  const auto found = find_device_profile(
-                         path / "nodes" / dataset.schema().nodes[0].name / "features.bin",
-                         probe,
-                         &ledger,
-                         default_device_cache())
-                         .or_throw();
+  const auto found =
+      find_device_profile(path / "nodes" / dataset.schema().nodes[0].name / "features.bin",
+                          probe,
+                          &ledger,
+                          default_device_cache())
+          .or_throw();
   state.device = std::make_shared<const DeviceProfile>(found.profile);
   ThreadArena arena;
   std::vector<std::byte> out(known.batch_rows * row_bytes);
@@ -145,18 +146,17 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   const auto begin = SteadyClock::now();
   Delivery delivery;
   const std::uint64_t room = ledger.available() - (4 << 20);
-  const std::uint64_t lists = RowIndex::kBytesAnId + 2 * sizeof(std::uint32_t) +
-                              RowFetcher::kBytesARow;
+  const std::uint64_t lists =
+      RowIndex::kBytesAnId + 2 * sizeof(std::uint32_t) + RowFetcher::kBytesARow;
   WindowLimits limits;
-  const std::uint64_t whole =
-      RowCache::bytes_of(distinct, row_bytes) + distinct * lists +
-      known.batches * known.batch_rows * sizeof(std::uint32_t);
+  const std::uint64_t whole = RowCache::bytes_of(distinct, row_bytes) + distinct * lists +
+                              known.batches * known.batch_rows * sizeof(std::uint32_t);
   const bool one_window = whole <= room;
   limits.rows = {one_window ? distinct : known.batch_rows};
   const std::uint64_t cache_bytes =
       one_window ? RowCache::bytes_of(distinct, row_bytes)
                  : room - known.batch_rows * (3 * lists + sizeof(std::uint32_t));
-  state.make_caches(cache_bytes, {1}, ledger);
+  state.make_caches(cache_bytes, {1}, {0}, ledger);
   KnownWindows windows(known, ledger);
   EpochPlanOptions planning;
   planning.folder = scratch;
@@ -187,6 +187,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     delivery.written = plan->bytes_written();
     delivery.requests += plan->requests();
     delivery.how = plan->reasons().front();
+    delivery.plan_seconds = plan->seconds();
   }
   return delivery;
 }

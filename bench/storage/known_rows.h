@@ -21,6 +21,7 @@ struct KnownRows {
 
 struct Delivery {
   double seconds = 0;
+  double plan_seconds = 0;   ///< of these, planning and packing
   std::uint64_t useful = 0;  ///< bytes delivered
   std::uint64_t read = 0;
   std::uint64_t written = 0;

@@ -123,7 +123,8 @@ int main(int argc, char** argv) {
     program.add_case(mix.name, "BlockReader and the bare loop in turn", [&] { bench.reader(mix); });
   }
   program.option("--dataset", policies.dataset, "bytes_by_policy: a prepared graph to sample");
-  program.option("--scale", policies.scale, "bytes_by_policy: else an R-MAT graph of 2^scale nodes");
+  program.option(
+      "--scale", policies.scale, "bytes_by_policy: else an R-MAT graph of 2^scale nodes");
   program.option("--cache-percent", policies.cache_percent, "bytes_by_policy: cache, of the table");
   program.add_case("bytes_by_policy", "bytes an epoch by cache policy and plan, counted", [&] {
     policies.dir = bench.dir;

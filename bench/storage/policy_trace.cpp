@@ -13,8 +13,8 @@
 namespace sluice::bench {
 namespace {
 
-constexpr std::uint64_t kRunBytes = 64 * 1024;       // requests of neighbouring pages
-constexpr std::uint64_t kSweepBytes = 1024 * 1024;   // requests of a sweep
+constexpr std::uint64_t kRunBytes = 64 * 1024;      // requests of neighbouring pages
+constexpr std::uint64_t kSweepBytes = 1024 * 1024;  // requests of a sweep
 
 SamplerGraph graph_of(const Dataset& dataset) {
   SamplerGraph graph;
@@ -204,7 +204,11 @@ Moved ginex(const EpochRows& trace, const PolicyWork& work) {
   how.window_batches = 1;
   how.window_rows = trace.nodes;
   // Its batch under way is in buffers of its own, so the whole cache can be given up.
-  admit_all(group(trace, how), trace.nodes, work.cache_rows, make_cache_policy("belady"), true,
+  admit_all(group(trace, how),
+            trace.nodes,
+            work.cache_rows,
+            make_cache_policy("belady"),
+            true,
             [&](const std::vector<std::uint64_t>& missed) {
               moved.missed_rows += missed.size();
               moved.requests += missed.size();

@@ -38,8 +38,8 @@ struct GraphDataOptions {
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
   std::string cache = "belady";            ///< which rows stay: belady, lru, clock, degree or none
   PlanChoice plan = PlanChoice::kAuto;
-  /// A folder for what an epoch plan keeps on disk. With it, epochs are sampled ahead for their node
-  /// ids, so that all next uses are known, and rows may be repacked; without it one window is.
+  /// A folder for what an epoch plan keeps on disk. With it, epochs are sampled ahead for their
+  /// node ids, so that all next uses are known, and rows may be repacked; without it one window is.
   std::string scratch;
   /// The device that the dataset is on, as measured; null: a typical NVMe drive is assumed.
   std::shared_ptr<const DeviceProfile> device;
@@ -93,9 +93,8 @@ struct LoaderOptions {
 struct LoaderMemory {
   std::uint64_t window_bytes =
       256 << 20;  ///< windows in flight: sampled blocks, and the caches of feature rows
-  std::uint64_t queue_bytes =
-      64 << 20;  ///< assembled batches waiting for the consumer (at least one
-                 ///< may wait); 0: none but the one being assembled
+  std::uint64_t queue_bytes = 64 << 20;  ///< assembled batches waiting for the consumer (at least
+                                         ///< one may wait); 0: none but the one being assembled
 };
 
 /// What a few mini-batches of a run take, measured by sampling them: the ground of the budget's
@@ -120,16 +119,16 @@ struct StageTimes {
 
 /// Since the last start().
 struct LoaderStats {
-  std::uint64_t batches = 0;       ///< delivered
-  std::uint64_t bytes_read = 0;    ///< from disk: features, repacked rows, epoch plans
-  std::uint64_t bytes_useful = 0;  ///< of feature rows delivered in batches
+  std::uint64_t batches = 0;        ///< delivered
+  std::uint64_t bytes_read = 0;     ///< from disk: features, edges, repacked rows, epoch plans
+  std::uint64_t bytes_useful = 0;   ///< of feature rows delivered in batches
   std::uint64_t bytes_written = 0;  ///< scratch of epoch plans and repacked rows
   std::uint64_t requests = 0;
   std::uint64_t windows = 0;
   std::uint64_t windows_swept = 0;   ///< of these, read through gaps
   std::uint64_t windows_packed = 0;  ///< of these, from repacked rows
-  std::uint64_t rows_wanted = 0;  ///< distinct rows, summed over windows
-  std::uint64_t rows_reused = 0;  ///< of these, in the cache already
+  std::uint64_t rows_wanted = 0;     ///< distinct rows, summed over windows
+  std::uint64_t rows_reused = 0;     ///< of these, in the cache already
   std::uint64_t batches_xxh3 =
       0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
   std::vector<StageTimes> stages;  ///< sample, fetch, assemble

@@ -72,7 +72,8 @@ Array Assembler::gather_features(std::size_t type,
   constexpr std::size_t kGrain = 256;  // rows a task
   arena_.for_ranges(wanted.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const std::byte* row = cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]);
+      const std::byte* row =
+          cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]);
       const std::span<float> to = out.subspan(i * dim, dim);
       kernels::widen_rows({}, store.schema().dtype, &row, {to.data(), 1, store.schema().dim});
       if (options_.normalize_rows) normalize(to);

@@ -22,7 +22,10 @@ class Assembler {
   std::uint64_t assembled_bytes(const Batch& batch) const;
 
  private:
-  Array gather_features(std::size_t type, const Array& ids, const WindowRows* rows, std::size_t index);
+  Array gather_features(std::size_t type,
+                        const Array& ids,
+                        const WindowRows* rows,
+                        std::size_t index);
   Array gather_labels(const Array& seeds) const;
 
   GraphData::State& data_;

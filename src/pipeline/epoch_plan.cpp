@@ -208,22 +208,25 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
   const PlanEstimate packing = estimate_repack(device, repack);
   const bool room =
       PackedRows::least_buffer_bytes(plan.steps.size(), layout) <= options.buffer_bytes;
-  const bool pack = options.plan == PlanChoice::kRepack ||
-                    (options.plan == PlanChoice::kAuto && room && packing.seconds < windows.seconds);
+  const bool pack =
+      options.plan == PlanChoice::kRepack ||
+      (options.plan == PlanChoice::kAuto && room && packing.seconds < windows.seconds);
   const auto figures = [](const PlanEstimate& estimate) {
     return fmt::format("{:.1f} s for {} in {} requests",
                        estimate.seconds,
                        format_bytes(estimate.bytes_read + estimate.bytes_written),
                        format_count(estimate.requests));
   };
-  reasons.push_back(fmt::format(
-      "{}: {} rows missed in {} windows; window by window {}; repacked {}{}",
-      pack ? "repack" : windows.requests == 0 ? "nothing to read" : "window by window",
-      format_count(repack.missed_rows),
-      format_count(plan.steps.size()),
-      figures(windows),
-      figures(packing),
-      room ? "" : ", but the buffers have no room for so many runs"));
+  reasons.push_back(
+      fmt::format("{}: {} rows missed in {} windows; window by window {}; repacked {}{}",
+                  pack                    ? "repack"
+                  : windows.requests == 0 ? "nothing to read"
+                                          : "window by window",
+                  format_count(repack.missed_rows),
+                  format_count(plan.steps.size()),
+                  figures(windows),
+                  figures(packing),
+                  room ? "" : ", but the buffers have no room for so many runs"));
   if (!pack) return;
   for (Step& step : plan.steps) step.plan = WindowPlan::kPacked;
   MissedIds runs(plan);
@@ -232,8 +235,7 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
   packed.engine = store.engine_options();
   packed.buffer_bytes = options.buffer_bytes;
   packed.read_bytes = data.options.staging_bytes;
-  plan.packed =
-      std::make_unique<PackedRows>(store, runs, needed, packed, &ledger, options.stopped);
+  plan.packed = std::make_unique<PackedRows>(store, runs, needed, packed, &ledger, options.stopped);
 }
 
 EpochPlan::EpochPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}

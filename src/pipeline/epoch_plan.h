@@ -4,8 +4,8 @@
 //
 // Sampling is a pure function of (seed, epoch, batch), so the batches themselves are sampled again
 // when their time comes; what is kept in between, in scratch files without a name, is a few bytes a
-// row: the ids while the plan is made, the next uses until the window is fetched. Memory: a window's
-// lists, and four bytes a node id in a range (ranges so wide that they fit).
+// row: the ids while the plan is made, the next uses until the window is fetched. Memory: a
+// window's lists, and four bytes a node id in a range (ranges so wide that they fit).
 #pragma once
 
 #include "pipeline/graph_data_state.h"
@@ -58,8 +58,8 @@ class EpochPlan {
 
   /// What was chosen and why, with the figures, a line a node type.
   const std::vector<std::string>& reasons() const;
-  double seconds() const;  ///< that planning and packing took
-  std::uint64_t bytes_read() const;     ///< scratch and packed rows, so far
+  double seconds() const;            ///< that planning and packing took
+  std::uint64_t bytes_read() const;  ///< scratch and packed rows, so far
   std::uint64_t bytes_written() const;
   std::uint64_t requests() const;
 

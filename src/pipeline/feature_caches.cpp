@@ -1,4 +1,5 @@
-// GraphData's row caches: their sizes by node type, and the hotness that the static policy asks for.
+// GraphData's row caches: their sizes by node type, and the hotness that the static policy asks
+// for.
 #include "pipeline/graph_data_state.h"
 
 #include <algorithm>
@@ -36,9 +37,13 @@ Array count_neighbours(const SamplerGraph& graph, std::size_t type, MemoryLedger
 
 void GraphData::State::make_caches(std::uint64_t bytes,
                                    const std::vector<std::uint64_t>& wanted_bytes,
+                                   const std::vector<std::uint64_t>& least_slots,
                                    MemoryLedger& ledger) {
   // Loaders of one run ask for a little more or less: what is cached is worth more than that.
-  if (!caches.empty() && cache_bytes <= bytes && cache_bytes >= bytes - bytes / 4) return;
+  bool keep = !caches.empty() && cache_bytes <= bytes && cache_bytes >= bytes - bytes / 4;
+  for (std::size_t type = 0; keep && type < caches.size(); ++type)
+    keep = !caches[type] || caches[type]->slots() >= least_slots[type];
+  if (keep) return;
   caches.clear();
   caches.resize(features.size());
   cache_bytes = bytes;

@@ -32,9 +32,12 @@ struct GraphData::State {
   }
 
   /// Makes the caches of `bytes` in all, split over the types by `wanted_bytes`, unless those that
-  /// are there take about as much. Throws kResource. @param ledger must outlive this
+  /// are there take about as much and have the slots. Throws kResource.
+  /// @param wanted_bytes by type: what a mini-batch asks for
+  /// @param least_slots by type. @param ledger must outlive this
   void make_caches(std::uint64_t bytes,
                    const std::vector<std::uint64_t>& wanted_bytes,
+                   const std::vector<std::uint64_t>& least_slots,
                    MemoryLedger& ledger);
 };
 

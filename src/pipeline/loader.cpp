@@ -8,9 +8,9 @@
 #include "pipeline/window_sampler.h"
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <atomic>
 #include <thread>
 
 namespace sluice {
@@ -131,6 +131,8 @@ struct Loader::State {
     mutable std::mutex plan_mutex;
     std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
     std::atomic<std::uint64_t> bytes_written{0};
+    std::atomic<std::uint64_t> topology_bytes{0};
+    std::atomic<std::uint64_t> topology_requests{0};
     std::atomic<std::int64_t> fetching{0};
     std::atomic<std::int64_t> assembling{0};
     std::atomic<std::uint64_t> windows{0};
@@ -152,6 +154,8 @@ struct Loader::State {
   void halt();
   // The stores are the fetching thread's own while it runs.
   FeatureStats device_stats() const;
+  // The topologies are the sampling thread's own.
+  TopologyStats topology_stats() const;
 
   GraphData::State& data;
   LoaderOptions options;
@@ -169,22 +173,17 @@ struct Loader::State {
   std::uint64_t delivered = 0;
   std::uint64_t chain = 0;     // batches_xxh3 so far
   FeatureStats device_before;  // counters of the stores when this run began
+  TopologyStats topology_before;
 };
 
-// Samples the epoch ahead where that is of use: the rows' next uses, or repacking, are asked for,
-// and a second sampling costs no reads.
+// Samples the epoch ahead where that is of use: for the rows' next uses, or for repacking. Edges on
+// disk are read twice then, which is little beside the rows that are not.
 void Loader::State::plan_epoch(Run& now) {
   const GraphDataOptions& how = data.options;
   const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
-  bool resident = true;
-  for (const auto& topology : data.graph.relations)
-    resident = resident && topology->resident() != nullptr;
   bool disk = false;
-  for (std::size_t type = 0; type < data.features.size(); ++type)
-    disk = disk || data.on_disk(type);
-  const bool possible = disk && !how.scratch.empty() &&
-                        (resident || how.plan == PlanChoice::kRepack) &&
-                        where.first_batch + 1 < order.num_batches();
+  for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
+  const bool possible = disk && !how.scratch.empty() && where.first_batch + 1 < order.num_batches();
   if (!useful || !possible) return sampler.begin(where, limits);
   EpochPlanOptions planning;
   planning.folder = how.scratch;
@@ -209,6 +208,9 @@ void Loader::State::sample_loop(Run& now) {
         const Busy busy(now.sampling);
         window = sampler.sample();
       }
+      const TopologyStats topology = topology_stats();
+      now.topology_bytes = topology.bytes_read - topology_before.bytes_read;
+      now.topology_requests = topology.requests - topology_before.requests;
       if (!window || !now.sampled.hand_over(std::move(window))) break;
     }
     now.sampled.finish();
@@ -225,15 +227,16 @@ void Loader::State::fetch_loop(Run& now) {
       auto ahead = now.sampled.pop();
       {
         const Busy busy(now.fetching);
-        fetcher.fetch(**window,
-                      {now.plan.get(), ahead ? ahead->get() : nullptr},
-                      [&] { now.in_use.wait_for_none(); });
+        fetcher.fetch(**window, {now.plan.get(), ahead ? ahead->get() : nullptr}, [&] {
+          now.in_use.wait_for_none();
+        });
       }
       const FeatureStats device = device_stats();
       now.bytes_read =
           device.bytes_read - device_before.bytes_read + (now.plan ? now.plan->bytes_read() : 0);
       now.bytes_written = now.plan ? now.plan->bytes_written() : 0;
-      now.requests = device.requests - device_before.requests + (now.plan ? now.plan->requests() : 0);
+      now.requests =
+          device.requests - device_before.requests + (now.plan ? now.plan->requests() : 0);
       now.counts.set(fetcher.counts());
       ++now.windows;
       now.in_use.add();
@@ -299,9 +302,9 @@ void Loader::State::halt() {
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
 WindowLimits Loader::State::make_room() {
   if (order.num_batches() == 0) return {};
-  WindowBudget budget = split_window_bytes(
-      data, sampler.sample_one(0), memory.window_bytes, options.window);
-  data.make_caches(budget.cache_bytes, budget.cached_bytes, ledger);
+  WindowBudget budget =
+      split_window_bytes(data, sampler.sample_one(0), memory.window_bytes, options.window);
+  data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
   // No window lives while an epoch is planned, and caches are without rows; a quarter is for their
   // bookkeeping and the window being sampled.
   planning_bytes = memory.window_bytes / 4 * 3;
@@ -319,6 +322,16 @@ FeatureStats Loader::State::device_stats() const {
   for (const auto& store : data.features) {
     if (!store) continue;
     const FeatureStats one = store->stats();
+    sum.bytes_read += one.bytes_read;
+    sum.requests += one.requests;
+  }
+  return sum;
+}
+
+TopologyStats Loader::State::topology_stats() const {
+  TopologyStats sum;
+  for (const auto& topology : data.graph.relations) {
+    const TopologyStats one = topology->stats();
     sum.bytes_read += one.bytes_read;
     sum.requests += one.requests;
   }
@@ -368,6 +381,7 @@ void Loader::start(const LoaderStart& where) {
   state.delivered = 0;
   state.chain = where.batches_xxh3;
   state.device_before = state.device_stats();
+  state.topology_before = state.topology_stats();
   state.run = std::make_unique<State::Run>(state.memory.queue_bytes);
   State::Run& run = *state.run;
   run.counts_before = state.fetcher.counts();
@@ -403,8 +417,8 @@ LoaderStats Loader::stats() const {
   stats.batches_xxh3 = state.chain;
   if (!state.run) return stats;
   const State::Run& run = *state.run;
-  stats.bytes_read = run.bytes_read;
-  stats.requests = run.requests;
+  stats.bytes_read = run.bytes_read + run.topology_bytes;
+  stats.requests = run.requests + run.topology_requests;
   stats.bytes_useful = run.bytes_useful;
   stats.windows = run.windows;
   const FetchCounts counts = run.counts.get();

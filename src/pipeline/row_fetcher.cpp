@@ -32,8 +32,7 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
       const std::size_t count = rows.index.size();
       const Charge lists = ledger_.charge("fetch lists", count * kListBytes).or_throw();
       rows.places =
-          Array::make(
-              DType::kU32, {static_cast<std::int64_t>(count)}, &ledger_, "window index")
+          Array::make(DType::kU32, {static_cast<std::int64_t>(count)}, &ledger_, "window index")
               .or_throw();
       const RowCache::Admission admission =
           admit(type, window, future, rows.places.as<std::uint32_t>());

@@ -2,9 +2,9 @@
 // that are not there by the plan that costs the device least. Used by one thread.
 #pragma once
 
+#include "pipeline/epoch_plan.h"
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window.h"
-#include "pipeline/epoch_plan.h"
 #include "storage/feature/disk_store.h"
 #include "storage/feature/row_cache.h"
 
@@ -19,8 +19,8 @@ namespace sluice {
 
 /// What fetching did so far.
 struct FetchCounts {
-  std::uint64_t rows_wanted = 0;   ///< distinct rows, summed over windows
-  std::uint64_t rows_resident = 0; ///< of these, in the cache already
+  std::uint64_t rows_wanted = 0;    ///< distinct rows, summed over windows
+  std::uint64_t rows_resident = 0;  ///< of these, in the cache already
   std::uint64_t rows_evicted = 0;
   std::uint64_t windows_swept = 0;
   std::uint64_t windows_packed = 0;
@@ -50,7 +50,9 @@ class RowFetcher {
       3 * sizeof(std::uint32_t) + sizeof(std::uint64_t) + 2 * sizeof(WantedRow);
 
  private:
-  RowCache::Admission admit(std::size_t type, const Window& window, const Future& future,
+  RowCache::Admission admit(std::size_t type,
+                            const Window& window,
+                            const Future& future,
                             std::span<std::uint32_t> places);
   void read_missing(std::size_t type, const Window& window, EpochPlan* plan);
 

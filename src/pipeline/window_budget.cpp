@@ -13,8 +13,8 @@ constexpr std::uint64_t kBlockPercent = 20;
 constexpr std::uint64_t kAskedBlockPercent = 50;  // where the options name the window
 
 // What windows take for each distinct row besides its slot in the cache.
-constexpr std::uint64_t kListBytes = kLiveWindows * (RowIndex::kBytesAnId + sizeof(std::uint32_t)) +
-                                     RowFetcher::kBytesARow;
+constexpr std::uint64_t kListBytes =
+    kLiveWindows * (RowIndex::kBytesAnId + sizeof(std::uint32_t)) + RowFetcher::kBytesARow;
 
 std::uint64_t rows_of(const Batch& batch, std::size_t type) {
   return static_cast<std::uint64_t>(batch.nodes[type].ids.numel());
@@ -51,6 +51,7 @@ WindowBudget split_for(const GraphData::State& data,
   const std::size_t types = data.features.size();
   WindowBudget budget;
   budget.cached_bytes.resize(types);
+  budget.least_slots.resize(types);
   budget.limits.rows.resize(types);
   budget.limits.most_rows.resize(types);
   budget.limits.block_bytes = batches * sampled_bytes(data, batch);
@@ -65,6 +66,7 @@ WindowBudget split_for(const GraphData::State& data,
     const std::uint64_t wanted =
         std::min({batches * rows, room, data.graph.schema->nodes[type].count});
     budget.cached_bytes[type] = rows * row_bytes;
+    budget.least_slots[type] = std::min(rows + rows / 4 + 1, data.graph.schema->nodes[type].count);
     budget.limits.rows[type] = std::max(wanted, rows);
     others += budget.limits.rows[type] * kListBytes;
   }
@@ -73,12 +75,11 @@ WindowBudget split_for(const GraphData::State& data,
 }
 
 // Whether the caches hold what a window asks for, and a mini-batch that is a quarter larger.
-bool holds(const GraphData::State& data, const Batch& batch, const WindowBudget& budget) {
+bool holds(const GraphData::State& data, const WindowBudget& budget) {
   std::uint64_t least = 0;
   for (std::size_t type = 0; type < data.features.size(); ++type) {
     if (!data.on_disk(type)) continue;
-    const std::uint64_t rows = rows_of(batch, type);
-    const std::uint64_t slots = std::max(budget.limits.rows[type], rows + rows / 4 + 1);
+    const std::uint64_t slots = std::max(budget.limits.rows[type], budget.least_slots[type]);
     least += RowCache::bytes_of(slots, data.features[type]->row_bytes());
   }
   return least <= budget.cache_bytes;
@@ -94,6 +95,7 @@ WindowBudget split_window_bytes(const GraphData::State& data,
   for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
   if (!disk) {
     WindowBudget budget;
+    budget.least_slots.resize(data.features.size());
     budget.limits.block_bytes = window_bytes / kLiveWindows;
     budget.limits.rows.resize(data.features.size());
     budget.limits.most_rows.resize(data.features.size());
@@ -105,7 +107,7 @@ WindowBudget split_window_bytes(const GraphData::State& data,
       std::max<std::uint64_t>(window_bytes / 100 * percent / (kLiveWindows * one), 1);
   if (window > 0) batches = std::min(batches, static_cast<std::uint64_t>(window));
   WindowBudget budget = split_for(data, batch, window_bytes, batches);
-  while (batches > 1 && !holds(data, batch, budget)) {
+  while (batches > 1 && !holds(data, budget)) {
     batches /= 2;
     budget = split_for(data, batch, window_bytes, batches);
   }

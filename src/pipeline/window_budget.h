@@ -19,6 +19,7 @@ struct WindowBudget {
   WindowLimits limits;
   std::uint64_t cache_bytes = 0;            ///< of all types together
   std::vector<std::uint64_t> cached_bytes;  ///< by node type: what a mini-batch asks of each
+  std::vector<std::uint64_t> least_slots;   ///< by node type: for a mini-batch a quarter larger
 };
 
 /// @param batch any mini-batch of the run, to size things by

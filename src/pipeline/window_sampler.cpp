@@ -81,8 +81,7 @@ std::vector<Batch> WindowSampler::sample_batches(std::uint64_t epoch,
 std::uint64_t WindowSampler::room_for(std::size_t type) {
   if (sampled_.empty()) sample_group();
   const std::uint64_t first =
-      sampled_.empty() ? 0
-                       : static_cast<std::uint64_t>(sampled_.front().nodes[type].ids.numel());
+      sampled_.empty() ? 0 : static_cast<std::uint64_t>(sampled_.front().nodes[type].ids.numel());
   return std::min(std::max(limits_.rows[type], first), limits_.most_rows[type]);
 }
 
@@ -94,8 +93,7 @@ std::shared_ptr<Window> WindowSampler::sample() {
     if (data_.on_disk(type))
       window->rows[type] = std::make_unique<WindowRows>(room_for(type), ledger_);
   }
-  const auto most = options_.window > 0 ? static_cast<std::uint64_t>(options_.window)
-                                        : ramp_;
+  const auto most = options_.window > 0 ? static_cast<std::uint64_t>(options_.window) : ramp_;
   used_bytes_ = 0;
   while (window->batches.size() < most) {
     if (sampled_.empty()) sample_group();
@@ -140,7 +138,8 @@ bool WindowSampler::add(Window& window, Batch& batch) {
   }
   if (!fits) {
     for (std::size_t type = 0; type < window.rows.size(); ++type) {
-      if (!window.rows[type] || window.rows[type]->numbers.size() == window.batches.size()) continue;
+      if (!window.rows[type] || window.rows[type]->numbers.size() == window.batches.size())
+        continue;
       window.rows[type]->index.truncate(before[type]);
       window.rows[type]->numbers.pop_back();
     }
@@ -156,7 +155,8 @@ void WindowSampler::refuse(const Window& window, const Batch& batch) const {
   std::string room = format_bytes(limits_.block_bytes);
   for (std::size_t type = 0; type < window.rows.size(); ++type) {
     if (!window.rows[type]) continue;
-    needs += fmt::format(" and {} rows", format_count(static_cast<std::uint64_t>(batch.nodes[type].ids.numel())));
+    needs += fmt::format(" and {} rows",
+                         format_count(static_cast<std::uint64_t>(batch.nodes[type].ids.numel())));
     room += fmt::format(" and {} rows", format_count(limits_.most_rows[type]));
   }
   throw Error(ErrorCode::kResource,

@@ -44,9 +44,7 @@ struct Probed {
                                       static_cast<double>(largest.feature_bytes) /
                                       static_cast<double>(own));
   }
-  std::uint64_t window_bytes() const {
-    return with_margin(largest.window_bytes);
-  }
+  std::uint64_t window_bytes() const { return with_margin(largest.window_bytes); }
 };
 
 Probed probe(Loader& loader) {

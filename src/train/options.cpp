@@ -95,14 +95,15 @@ void StorageSection::describe(Schema& schema) {
                {"pread", IoChoice::kPread, "a pool of reading threads"}})
       .help("how features on disk are read; never changes results");
   schema
-      .choice("plan",
-              plan,
-              {{"auto", PlanChoice::kAuto, "what costs the device least, by its measured speed"},
-               {"direct", PlanChoice::kDirect, "the pages that hold the rows"},
-               {"sweep", PlanChoice::kSweep, "large requests that read through gaps"},
-               {"repack",
-                PlanChoice::kRepack,
-                "one pass over the table an epoch; rows written once, in the order they are needed"}})
+      .choice(
+          "plan",
+          plan,
+          {{"auto", PlanChoice::kAuto, "what costs the device least, by its measured speed"},
+           {"direct", PlanChoice::kDirect, "the pages that hold the rows"},
+           {"sweep", PlanChoice::kSweep, "large requests that read through gaps"},
+           {"repack",
+            PlanChoice::kRepack,
+            "one pass over the table an epoch; rows written once, in the order they are needed"}})
       .help("how rows on disk are read; never changes results");
   schema
       .choice<std::string>("cache",

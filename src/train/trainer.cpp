@@ -143,7 +143,8 @@ Trainer::EpochFigures Trainer::train_epoch() {
     state_.batches_xxh3 = figures.loader.batches_xxh3;
     state_.bytes_read = before.bytes_read + figures.loader.bytes_read;
     state_.bytes_useful = before.bytes_useful + figures.loader.bytes_useful;
-    state_.bytes_written += figures.loader.bytes_written - std::exchange(written, figures.loader.bytes_written);
+    state_.bytes_written +=
+        figures.loader.bytes_written - std::exchange(written, figures.loader.bytes_written);
     state_.epoch_seconds = before.epoch_seconds + figures.seconds;
     saved_ = false;
     bar.add(seeds);

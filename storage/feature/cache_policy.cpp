@@ -103,7 +103,8 @@ class ClockPolicy final : public CachePolicy {
                                     candidates.end());
     // A whole round spared too many: the first of them go after all.
     const std::size_t more = count - std::min(count, victims.size());
-    victims.insert(victims.end(), spared.begin(), spared.begin() + static_cast<std::ptrdiff_t>(more));
+    victims.insert(
+        victims.end(), spared.begin(), spared.begin() + static_cast<std::ptrdiff_t>(more));
     spared.erase(spared.begin(), spared.begin() + static_cast<std::ptrdiff_t>(more));
     auto out = std::copy(victims.begin(), victims.end(), candidates.begin());
     out = std::copy(spared.begin(), spared.end(), out);

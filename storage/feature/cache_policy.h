@@ -23,10 +23,10 @@ inline constexpr std::uint32_t kNeverUsed = ~std::uint32_t{0};
 /// What is known of a row in a cache. Windows are numbered as they come.
 struct CachedRow {
   std::uint64_t id = 0;
-  std::uint32_t admitted = 0;  ///< window that brought it in
-  std::uint32_t last_use = 0;  ///< last window that asked for it
+  std::uint32_t admitted = 0;           ///< window that brought it in
+  std::uint32_t last_use = 0;           ///< last window that asked for it
   std::uint32_t next_use = kNeverUsed;  ///< next window that will, as far as that is known
-  std::uint32_t uses = 0;      ///< windows that asked for it since it came in
+  std::uint32_t uses = 0;               ///< windows that asked for it since it came in
 };
 
 class CachePolicy {

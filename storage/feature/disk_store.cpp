@@ -1,8 +1,8 @@
 #include "storage/feature/disk_store.h"
 
 #include "storage/format/data_file_reader.h"
-#include "storage/io/staging_ring.h"
 #include "storage/io/engine_kind.h"
+#include "storage/io/staging_ring.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,9 @@ namespace {
 constexpr std::uint32_t kLeastDepth = 8;  // requests that a staging buffer holds, if rows let it
 
 // What a shape may ask of a staging buffer.
-std::uint64_t request_limit(const RequestShape& shape, std::uint64_t staging, std::size_t row_bytes) {
+std::uint64_t request_limit(const RequestShape& shape,
+                            std::uint64_t staging,
+                            std::size_t row_bytes) {
   const std::uint64_t row = round_up_to_page(row_bytes) + kPageBytes;
   return std::max(std::min<std::uint64_t>(shape.max_request, staging / kLeastDepth), row);
 }

@@ -68,8 +68,8 @@ class ScanSource final : public ReadSource {
     pieces_[index - first_piece_].arrived = true;
     while (!pieces_.empty() && pieces_.front().arrived) {
       const Piece& piece = pieces_.front();
-      ended_ = ended_ ||
-               !take_(piece.first, piece.last, buffer_.data() + ring_.offset_of(first_piece_));
+      ended_ =
+          ended_ || !take_(piece.first, piece.last, buffer_.data() + ring_.offset_of(first_piece_));
       ring_.give_back(first_piece_++);
       pieces_.pop_front();
     }
@@ -218,7 +218,8 @@ void reserve_space(File& file, std::uint64_t bytes) {
   do {
     problem = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
   } while (problem == EINTR);
-  if (problem == EOPNOTSUPP || problem == EINVAL) problem = ::ftruncate(file.fd(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  if (problem == EOPNOTSUPP || problem == EINVAL)
+    problem = ::ftruncate(file.fd(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   if (problem != 0) {
     throw system_error(problem,
                        fmt::format("cannot reserve {} for repacked rows", format_bytes(bytes)),
@@ -230,7 +231,8 @@ void reserve_space(File& file, std::uint64_t bytes) {
 
 NeededParts::NeededParts(const FeatureLayout& layout, MemoryLedger* ledger) {
   const std::uint64_t align = std::max<std::uint64_t>(layout.rows_per_page, 1);
-  rows_a_part_ = std::max<std::uint64_t>(kPartBytes / std::max(layout.row_bytes, 1u) / align, 1) * align;
+  rows_a_part_ =
+      std::max<std::uint64_t>(kPartBytes / std::max(layout.row_bytes, 1u) / align, 1) * align;
   const std::uint64_t parts = (layout.rows + rows_a_part_ - 1) / rows_a_part_;
   if (ledger != nullptr) charge_ = ledger->charge("epoch plan", parts / 8).or_throw();
   bits_.resize(parts);
@@ -313,7 +315,12 @@ void PackedRows::pack(DiskFeatureStore& store,
   std::vector<IdCursor> cursor(runs);
   std::optional<Error> problem;
   ScanSource source(
-      store, needed, slot, *buffer, request, [&](std::uint64_t first, std::uint64_t last, const std::byte* bytes) {
+      store,
+      needed,
+      slot,
+      *buffer,
+      request,
+      [&](std::uint64_t first, std::uint64_t last, const std::byte* bytes) {
         try {
           if (stopped && stopped()) throw Error(ErrorCode::kInterrupted, "interrupted");
           const std::uint64_t base = layout.first_page_of(first) * kPageBytes;
@@ -339,10 +346,13 @@ Result<void> PackedRows::read(std::size_t run,
                               std::span<const std::uint32_t> places,
                               std::span<std::byte> out) {
   if (places.size() != sizes_[run])
-    return Error(ErrorCode::kInternal, fmt::format("run {} has {} rows, not {}", run, sizes_[run], places.size()));
+    return Error(ErrorCode::kInternal,
+                 fmt::format("run {} has {} rows, not {}", run, sizes_[run], places.size()));
   if (places.empty()) return {};
-  RunSource source(
-      {file_, buffer_slot_, buffer_->data(), buffer_->size(), begins_[run]}, row_bytes_, places, out);
+  RunSource source({file_, buffer_slot_, buffer_->data(), buffer_->size(), begins_[run]},
+                   row_bytes_,
+                   places,
+                   out);
   auto result = reader_->read(source);
   bytes_read_ += source.bytes();
   requests_ += source.requests;

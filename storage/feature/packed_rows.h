@@ -51,8 +51,8 @@ class NeededParts {
 };
 
 struct PackedRowsOptions {
-  std::filesystem::path folder;       ///< where the scratch file is
-  IoEngineOptions engine;             ///< to read the runs back
+  std::filesystem::path folder;            ///< where the scratch file is
+  IoEngineOptions engine;                  ///< to read the runs back
   std::uint64_t buffer_bytes = 128 << 20;  ///< while packing, all buffers together
   std::uint64_t read_bytes = 8 << 20;      ///< while reading back
 };

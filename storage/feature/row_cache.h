@@ -92,9 +92,7 @@ class RowCache {
   std::uint32_t find(std::uint64_t id) const;
   void insert(std::uint64_t id, std::uint32_t slot);
   void erase(std::uint64_t id);
-  std::uint64_t home(std::uint64_t id) const {
-    return (id * 0x9e3779b97f4a7c15ull) >> shift_;
-  }
+  std::uint64_t home(std::uint64_t id) const { return (id * 0x9e3779b97f4a7c15ull) >> shift_; }
   Admission make_room(std::size_t count, const LookAhead* ahead);
 
   std::size_t row_bytes_;
@@ -102,12 +100,12 @@ class RowCache {
   std::unique_ptr<CachePolicy> policy_;
   Charge charge_;
   AlignedBuffer data_;
-  std::vector<CachedRow> rows_;         // by slot
-  std::vector<std::uint32_t> index_;    // open addressing, linear probing: slots by id
+  std::vector<CachedRow> rows_;       // by slot
+  std::vector<std::uint32_t> index_;  // open addressing, linear probing: slots by id
   int shift_ = 0;
-  std::uint32_t used_ = 0;              // slots ever filled: those above are free
+  std::uint32_t used_ = 0;  // slots ever filled: those above are free
   std::uint32_t window_ = 1;
-  std::vector<std::uint32_t> free_;     // slots for the window being admitted
+  std::vector<std::uint32_t> free_;  // slots for the window being admitted
   std::vector<std::uint32_t> candidates_;
 };
 

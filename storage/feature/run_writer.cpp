@@ -24,8 +24,7 @@ RunWriter::RunWriter(File& file,
                      MemoryLedger* ledger)
     : file_(file), sums_(sums), chunk_(chunk_bytes) {
   const std::size_t runs = begins.size() - 1;
-  buffers_ =
-      AlignedBuffer::make((runs + kSpare) * chunk_, ledger, "packing buffers").or_throw();
+  buffers_ = AlignedBuffer::make((runs + kSpare) * chunk_, ledger, "packing buffers").or_throw();
   for (std::size_t r = 0; r < runs; ++r) runs_.push_back({begins[r], r, 0});
   for (std::size_t i = 0; i < kSpare; ++i) free_.push_back(runs + i);
   for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { write_loop(); });

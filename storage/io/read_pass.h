@@ -68,7 +68,7 @@ class ReadPass {
   ReaderState& state_;
   ReadSource& source_;
   std::size_t started_ = 0;  // reads taken from the source
-  Clock::time_point now_;  // of the last completions
+  Clock::time_point now_;    // of the last completions
   std::optional<Error> error_;
 };
 

@@ -266,8 +266,8 @@ TEST_CASE(
   Clock::duration longest = Clock::now() - begin;
   fs::remove_all(out);
 
-  // The length of a run changes with what else the machine does, so the range of the moments follows
-  // it, and only kills that met a run count.
+  // The length of a run changes with what else the machine does, so the range of the moments
+  // follows it, and only kills that met a run count.
   constexpr std::uint64_t kSeed = 3;
   const int wanted = sanitized().empty() ? 50 : 5;
   int killed = 0;
@@ -275,8 +275,8 @@ TEST_CASE(
   while (killed < wanted && finished < 10 * wanted) {
     Process process(import);
     const auto draw = static_cast<std::uint64_t>(killed + finished);
-    std::this_thread::sleep_for(std::chrono::duration_cast<Clock::duration>(
-        longest * RandomKey(kSeed).uniform(draw)));
+    std::this_thread::sleep_for(
+        std::chrono::duration_cast<Clock::duration>(longest * RandomKey(kSeed).uniform(draw)));
     process.signal(SIGKILL);
     const bool hit = process.finish().code == -SIGKILL;
     (hit ? killed : finished) += 1;

@@ -224,7 +224,8 @@ TEST_CASE("larger windows and better caches read fewer bytes, never a wrong row"
   }
 }
 
-TEST_CASE("every plan and cache policy delivers the same bits; an epoch plan leaves nothing behind") {
+TEST_CASE(
+    "every plan and cache policy delivers the same bits; an epoch plan leaves nothing behind") {
   const TempDir dir;
   SampleOptions sample;
   sample.nodes = 3000;
@@ -262,10 +263,10 @@ TEST_CASE("every plan and cache policy delivers the same bits; an epoch plan lea
             CHECK(run.stats.windows_packed == run.stats.windows);
             CHECK(run.stats.bytes_written > 0);
           }
-          const Run rest = deliver(
-              dir / "x",
-              other,
-              {.epoch = 0, .first_batch = 50, .batches_xxh3 = reference.chain[49]});
+          const Run rest =
+              deliver(dir / "x",
+                      other,
+                      {.epoch = 0, .first_batch = 50, .batches_xxh3 = reference.chain[49]});
           CHECK(rest.chain == std::vector(reference.chain.begin() + 50, reference.chain.end()));
         }
       }

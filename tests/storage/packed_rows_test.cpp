@@ -68,8 +68,7 @@ ListedIds random_ids(RandomKey key, std::size_t runs, std::uint64_t nodes, std::
   std::vector<std::vector<std::uint64_t>> lists(runs);
   for (std::size_t r = 0; r < runs; ++r) {
     std::set<std::uint64_t> ids;
-    for (std::uint64_t i = key.below(most, r); i > 0; --i)
-      ids.insert(key.with(r).below(nodes, i));
+    for (std::uint64_t i = key.below(most, r); i > 0; --i) ids.insert(key.with(r).below(nodes, i));
     lists[r].assign(ids.begin(), ids.end());
   }
   return ListedIds(std::move(lists));
@@ -117,7 +116,8 @@ TEST_CASE("packing needs its buffers, says so, and stops when it is told to") {
   PackedRowsOptions options;
   options.folder = table.dir.path();
   options.buffer_bytes = 200'000;
-  const Error poor = test::expect_error([&] { PackedRows(table.store(), ids, needed, options, nullptr); });
+  const Error poor =
+      test::expect_error([&] { PackedRows(table.store(), ids, needed, options, nullptr); });
   CHECK(poor.code() == ErrorCode::kResource);
   CHECK(poor.message().find("repacking 40 runs needs ") == 0);
   options.buffer_bytes = 8 << 20;
@@ -125,8 +125,9 @@ TEST_CASE("packing needs its buffers, says so, and stops when it is told to") {
       [&] { PackedRows(table.store(), ids, needed, options, nullptr, [] { return true; }); });
   CHECK(stopped.code() == ErrorCode::kInterrupted);
   options.folder = table.dir / "no such folder";
-  CHECK(test::expect_error([&] { PackedRows(table.store(), ids, needed, options, nullptr); }).code() ==
-        ErrorCode::kData);
+  CHECK(test::expect_error([&] {
+          PackedRows(table.store(), ids, needed, options, nullptr);
+        }).code() == ErrorCode::kData);
 }
 
 TEST_CASE("a damaged page of the table stops packing with its name") {
@@ -137,7 +138,8 @@ TEST_CASE("a damaged page of the table stops packing with its name") {
   const NeededParts needed = needed_of(ids, table.store().layout());
   PackedRowsOptions options;
   options.folder = table.dir.path();
-  const Error error = test::expect_error([&] { PackedRows(table.store(), ids, needed, options, nullptr); });
+  const Error error =
+      test::expect_error([&] { PackedRows(table.store(), ids, needed, options, nullptr); });
   CHECK(error.code() == ErrorCode::kData);
   CHECK(std::string(error.what()).find(file + " at byte 16384") == 0);
 }
@@ -189,7 +191,10 @@ TEST_CASE("scratch lists give back what was put in, in any width and pieces") {
     list.write(10, other);
     std::vector<std::uint32_t> few(5);
     list.read(9, std::span<std::uint32_t>(few));
-    CHECK(few == std::vector<std::uint32_t>{static_cast<std::uint32_t>(numbers[9]), 1, 2, 3,
+    CHECK(few == std::vector<std::uint32_t>{static_cast<std::uint32_t>(numbers[9]),
+                                            1,
+                                            2,
+                                            3,
                                             static_cast<std::uint32_t>(numbers[13])});
   }
   CHECK(std::filesystem::is_empty(dir.path()));

@@ -53,7 +53,10 @@ std::unique_ptr<CachePolicy> policy_of(const std::string& name) {
 
 // Goes through the windows as a run does and checks that every row is where it is said to be.
 // Returns the rows missed.
-std::uint64_t run(const Windows& windows, std::uint32_t slots, const std::string& policy, bool known) {
+std::uint64_t run(const Windows& windows,
+                  std::uint32_t slots,
+                  const std::string& policy,
+                  bool known) {
   constexpr std::size_t kRowBytes = 8;
   RowCache cache({kRowBytes, slots}, policy_of(policy), nullptr);
   const auto next = next_uses(windows);
@@ -62,8 +65,8 @@ std::uint64_t run(const Windows& windows, std::uint32_t slots, const std::string
   for (std::size_t w = 0; w < windows.size(); ++w) {
     const auto& ids = windows[w];
     places.resize(ids.size());
-    const auto given = known ? std::span<const std::uint32_t>(next[w])
-                             : std::span<const std::uint32_t>();
+    const auto given =
+        known ? std::span<const std::uint32_t>(next[w]) : std::span<const std::uint32_t>();
     const auto admission = cache.admit(ids, given, nullptr, places, missing);
     CHECK(admission.hits + missing.size() == ids.size());
     for (const std::uint32_t i : missing)
@@ -165,13 +168,15 @@ TEST_CASE("a window that is larger than half of the cache takes the room of the 
 }
 
 TEST_CASE("a cache takes what it says it takes, and no more than it was given") {
-  for (const std::uint64_t bytes : {std::uint64_t{5000}, std::uint64_t{1} << 20, std::uint64_t{123'456'789}}) {
+  for (const std::uint64_t bytes :
+       {std::uint64_t{5000}, std::uint64_t{1} << 20, std::uint64_t{123'456'789}}) {
     for (const std::size_t row_bytes : {std::size_t{4}, std::size_t{512}, std::size_t{5732}}) {
       const std::uint64_t slots = RowCache::slots_in(bytes, row_bytes);
       CHECK(RowCache::bytes_of(slots, row_bytes) <= bytes);
       CHECK(RowCache::bytes_of(slots + 1, row_bytes) > bytes);
       MemoryLedger ledger;
-      const RowCache cache({row_bytes, static_cast<std::uint32_t>(slots)}, make_cache_policy("lru"), &ledger);
+      const RowCache cache(
+          {row_bytes, static_cast<std::uint32_t>(slots)}, make_cache_policy("lru"), &ledger);
       CHECK(ledger.used() == RowCache::bytes_of(slots, row_bytes));
     }
   }
