@@ -228,14 +228,22 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
                   figures(packing),
                   room ? "" : ", but the buffers have no room for so many runs"));
   if (!pack) return;
-  for (Step& step : plan.steps) step.plan = WindowPlan::kPacked;
   MissedIds runs(plan);
   PackedRowsOptions packed;
   packed.folder = options.folder;
   packed.engine = store.engine_options();
   packed.buffer_bytes = options.buffer_bytes;
   packed.read_bytes = data.options.staging_bytes;
-  plan.packed = std::make_unique<PackedRows>(store, runs, needed, packed, &ledger, options.stopped);
+  try {
+    plan.packed =
+        std::make_unique<PackedRows>(store, runs, needed, packed, &ledger, options.stopped);
+  } catch (const Error& error) {
+    // No room on the disk, say: what was only the cheapest plan may be left.
+    if (options.plan == PlanChoice::kRepack || error.code() != ErrorCode::kResource) throw;
+    reasons.back() += "; not repacked after all: " + error.message();
+    return;
+  }
+  for (Step& step : plan.steps) step.plan = WindowPlan::kPacked;
 }
 
 EpochPlan::EpochPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}

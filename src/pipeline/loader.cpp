@@ -1,92 +1,21 @@
 #include <sluice/loader.h>
 
 #include "core/hash.h"
+#include "core/interrupt.h"
 #include "pipeline/assembler.h"
 #include "pipeline/byte_queue.h"
 #include "pipeline/row_fetcher.h"
+#include "pipeline/stage_state.h"
 #include "pipeline/window_budget.h"
 #include "pipeline/window_sampler.h"
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 
 namespace sluice {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Adds the time from its making to its end to a counter of nanoseconds.
-class Busy {
- public:
-  explicit Busy(std::atomic<std::int64_t>& total) : total_(total), begin_(Clock::now()) {}
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-  ~Busy() {
-    total_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
-  }
-
- private:
-  std::atomic<std::int64_t>& total_;
-  Clock::time_point begin_;
-};
-
-double seconds(const std::atomic<std::int64_t>& nanoseconds) {
-  return 1e-9 * static_cast<double>(nanoseconds.load());
-}
-
-// Ends the fetching thread when the run is stopped while it waits.
-struct Stopped {};
-
-// Windows that are read in and whose rows may still be read from.
-class WindowsInUse {
- public:
-  void add() {
-    const std::scoped_lock lock(mutex_);
-    ++count_;
-  }
-  void remove() {
-    const std::scoped_lock lock(mutex_);
-    --count_;
-    changed_.notify_all();
-  }
-  void cancel() {
-    const std::scoped_lock lock(mutex_);
-    cancelled_ = true;
-    changed_.notify_all();
-  }
-  /// Throws Stopped once cancelled.
-  void wait_for_none() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return cancelled_ || count_ == 0; });
-    if (cancelled_) throw Stopped{};
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int count_ = 0;
-  bool cancelled_ = false;
-};
-
-// What the fetching thread did, for others to look at.
-class SharedCounts {
- public:
-  void set(const FetchCounts& counts) {
-    const std::scoped_lock lock(mutex_);
-    counts_ = counts;
-  }
-  FetchCounts get() const {
-    const std::scoped_lock lock(mutex_);
-    return counts_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  FetchCounts counts_;
-};
 
 struct Ready {
   std::shared_ptr<const Batch> batch;
@@ -189,7 +118,7 @@ void Loader::State::plan_epoch(Run& now) {
   planning.folder = how.scratch;
   planning.plan = how.plan;
   planning.buffer_bytes = planning_bytes;
-  planning.stopped = [&now] { return now.stopping.load(); };
+  planning.stopped = [&now] { return now.stopping || interrupted(); };
   const Busy busy(now.planning);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   const std::scoped_lock lock(now.plan_mutex);

@@ -130,7 +130,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
   std::uint64_t written = 0;  // by the loader, of state_.bytes_written
   for (;;) {
     const auto asked = Clock::now();
-    const std::shared_ptr<const Batch> batch = loader_->next();
+    const std::shared_ptr<const Batch> batch = next_batch();
     figures.starved += seconds_since(asked);
     if (!batch) break;
     const auto seeds = static_cast<std::uint64_t>(batch->num_seeds());
@@ -154,6 +154,16 @@ Trainer::EpochFigures Trainer::train_epoch() {
     if (minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes) checkpoint();
   }
   return figures;
+}
+
+// A signal may come while the loader plans the epoch, before there is a batch to stop after.
+std::shared_ptr<const Batch> Trainer::next_batch() {
+  try {
+    return loader_->next();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInterrupted) stop_if_interrupted();
+    throw;
+  }
 }
 
 double Trainer::step(const Batch& batch) {

@@ -60,6 +60,7 @@ class Trainer {
   bool finished() const;
   void run_epoch();
   EpochFigures train_epoch();
+  std::shared_ptr<const Batch> next_batch();
   double step(const Batch& batch);
   bool validation_due() const;
   Metrics evaluate_part(Part part);
