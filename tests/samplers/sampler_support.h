@@ -10,6 +10,7 @@
 #include <sluice/topology.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,8 +66,8 @@ class ListTopology final : public Topology {
   }
   const CscView* resident() const override { return held_ == Held::kHidden ? nullptr : &view_; }
 
-  int range_calls = 0;
-  int neighbour_calls = 0;
+  std::atomic<int> range_calls = 0;  // from several threads
+  std::atomic<int> neighbour_calls = 0;
   bool fail_neighbours = false;
 
  private:
