@@ -60,7 +60,7 @@ std::unique_ptr<PagedTopology> PagedTopology::open(const std::filesystem::path& 
                    options);
   std::uint64_t pages = round_up_to_page(relation.edges << neighbours.id_bytes_log2) / kPageBytes;
   if (relation.has_edge_ids) {
-    Column& edge_ids = topology->edge_ids_.emplace();
+    Column& edge_ids = topology->edge_ids_.emplace(Column{});
     edge_ids.bound = std::numeric_limits<std::uint64_t>::max();
     edge_ids.first_page = pages;
     topology->attach(edge_ids,
