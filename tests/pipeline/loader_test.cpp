@@ -394,7 +394,7 @@ TEST_CASE("a batch that cannot fit its share is refused with the figures") {
   test::write_sample(dir / "x");
   Setup setup;
   setup.loader = base_options();
-  setup.window_bytes = 3000;
+  setup.window_bytes = 6000;
   const Error error = expect_error([&] { deliver(dir / "x", setup); });
   CHECK(error.code() == ErrorCode::kResource);
   CHECK(std::string(error.what()).find("mini-batch 0 of epoch 0 needs ") == 0);
