@@ -129,6 +129,7 @@ void run_contender(const GatherOptions& options) {
   known.rows = options.rows;
   known.batches = options.batches;
   known.zipf = options.ids == "zipf" ? kZipf : 0;
+  known.draw();
   Delivery delivery;
   if (options.contender == "sluice") {
     delivery = deliver_sluice(dataset_of(options), known, options.budget, options.dir);

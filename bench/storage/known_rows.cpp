@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <future>
 
 namespace sluice::bench {
 namespace {
@@ -37,7 +38,7 @@ class KnownWindows final : public WindowSource {
     window->rows.push_back(std::make_unique<WindowRows>(limits_.rows[0], ledger_));
     WindowRows& rows = *window->rows[0];
     do {
-      const std::vector<std::uint64_t> ids = known_.ids(next_++);
+      const std::span<const std::uint32_t> ids = known_.ids(next_++);
       Array numbers =
           Array::make(DType::kU32, {static_cast<std::int64_t>(ids.size())}, &ledger_, "batches")
               .or_throw();
@@ -98,21 +99,23 @@ std::uint64_t check_of(const std::vector<std::byte>& rows, std::size_t row_bytes
 
 }  // namespace
 
-std::vector<std::uint64_t> KnownRows::ids(std::uint64_t batch) const {
-  const RandomKey key = RandomKey(11).with(batch);
-  std::vector<std::uint64_t> all(batch_rows);
-  for (std::uint64_t i = 0; i < batch_rows; ++i) {
-    if (zipf == 0) {
-      all[i] = key.below(rows, i);
-      continue;
+void KnownRows::draw() {
+  all.clear();
+  all.reserve(batches * batch_rows);
+  for (std::uint64_t batch = 0; batch < batches; ++batch) {
+    const RandomKey key = RandomKey(11).with(batch);
+    for (std::uint64_t i = 0; i < batch_rows; ++i) {
+      if (zipf == 0) {
+        all.push_back(static_cast<std::uint32_t>(key.below(rows, i)));
+        continue;
+      }
+      // The inverse of the distribution function of a continuous power law, its ranks scattered.
+      const double span = std::pow(static_cast<double>(rows), 1 - zipf) - 1;
+      const auto rank =
+          static_cast<std::uint64_t>(std::pow(span * key.uniform(i) + 1, 1 / (1 - zipf)));
+      all.push_back(static_cast<std::uint32_t>(rank * 0x9e3779b97f4a7c15ull % rows));
     }
-    // The inverse of the distribution function of a continuous power law, its ranks scattered.
-    const double share = key.uniform(i);
-    const double span = std::pow(static_cast<double>(rows), 1 - zipf) - 1;
-    const auto rank = static_cast<std::uint64_t>(std::pow(span * share + 1, 1 / (1 - zipf)));
-    all[i] = rank * 0x9e3779b97f4a7c15ull % rows;
   }
-  return all;
 }
 
 Delivery deliver_sluice(const std::filesystem::path& path,
@@ -155,7 +158,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   limits.rows = {one_window ? distinct : known.batch_rows};
   const std::uint64_t cache_bytes =
       one_window ? RowCache::bytes_of(distinct, row_bytes)
-                 : room - known.batch_rows * (3 * lists + sizeof(std::uint32_t));
+                 : room - known.batch_rows * (4 * lists + 2 * sizeof(std::uint32_t));
   state.make_caches(cache_bytes, {1}, {0}, ledger);
   KnownWindows windows(known, ledger);
   EpochPlanOptions planning;
@@ -169,14 +172,24 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     plan = EpochPlan::make(state, windows, {}, limits, *state.device, planning, ledger);
   }
   RowFetcher fetcher(state, ledger);
+  // As in the Loader: a window's mini-batches are assembled while the rows of the next one are
+  // read.
+  std::future<void> assembling;
+  const auto assembled = [&] {
+    if (assembling.valid()) assembling.get();
+  };
   while (const auto window = windows.sample()) {
-    fetcher.fetch(*window, {plan.get(), nullptr}, [] {});
-    for (std::size_t b = 0; b < window->batches.size(); ++b) {
-      copy_out(*state.caches[0], *window->rows[0], b, row_bytes, arena, out);
-      delivery.check += check_of(out, row_bytes);
-      delivery.useful += out.size();
-    }
+    fetcher.fetch(*window, {plan.get(), nullptr}, assembled);
+    assembled();
+    assembling = std::async(std::launch::async, [&, window] {
+      for (std::size_t b = 0; b < window->batches.size(); ++b) {
+        copy_out(*state.caches[0], *window->rows[0], b, row_bytes, arena, out);
+        delivery.check += check_of(out, row_bytes);
+        delivery.useful += out.size();
+      }
+    });
   }
+  assembled();
   delivery.seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
   const FeatureStats stats = state.features[0]->stats();
   delivery.read = stats.bytes_read;

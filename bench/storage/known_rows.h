@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,14 @@ struct KnownRows {
   double zipf = 0;         ///< exponent; 0: uniform
   std::uint64_t batches = 40;
   std::uint64_t batch_rows = 100'000;
+  std::vector<std::uint32_t> all;  ///< ids, mini-batch after mini-batch
 
+  /// Draws the ids. @pre rows < 2^32
+  void draw();
   /// The ids of one mini-batch, in the order asked; repeated ones stay.
-  std::vector<std::uint64_t> ids(std::uint64_t batch) const;
+  std::span<const std::uint32_t> ids(std::uint64_t batch) const {
+    return std::span(all).subspan(batch * batch_rows, batch_rows);
+  }
 };
 
 struct Delivery {

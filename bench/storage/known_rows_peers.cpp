@@ -51,10 +51,10 @@ Delivery deliver_mmap(const std::filesystem::path& table,
   delivery.how = "mmap, MADV_RANDOM, 2 threads";
   const auto begin = SteadyClock::now();
   for (std::uint64_t b = 0; b < known.batches; ++b) {
-    const std::vector<std::uint64_t> ids = known.ids(b);
+    const std::span<const std::uint32_t> ids = known.ids(b);
     arena.for_ranges(ids.size(), 1024, [&](std::size_t low, std::size_t high) {
       for (std::size_t i = low; i < high; ++i)
-        std::memcpy(out.data() + i * row_bytes, rows + ids[i] * row_bytes, row_bytes);
+        std::memcpy(out.data() + i * row_bytes, rows + std::size_t{ids[i]} * row_bytes, row_bytes);
     });
     for (std::size_t i = 0; i < ids.size(); ++i)
       delivery.check += first_word(out.data() + i * row_bytes);
@@ -81,7 +81,7 @@ Delivery deliver_page_a_row(const std::filesystem::path& table,
   delivery.how = "io_uring, depth 128, a page a row";
   const auto begin = SteadyClock::now();
   for (std::uint64_t b = 0; b < known.batches; ++b) {
-    const std::vector<std::uint64_t> ids = known.ids(b);
+    const std::span<const std::uint32_t> ids = known.ids(b);
     std::vector<std::uint32_t> order(ids.size());
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](auto x, auto y) { return ids[x] < ids[y]; });

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
-#define XXH_INLINE_ALL  // the state lives by value, and small hashes inline
+#define XXH_STATIC_LINKING_ONLY  // the state lives by value
 #include <xxhash.h>
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>  // the same values by the widest instructions of the machine
+#endif
 
 namespace sluice {
 

@@ -1,5 +1,6 @@
 #include "pipeline/epoch_plan.h"
 
+#include "core/radix_sort.h"
 #include "storage/feature/disk_store.h"
 #include "storage/io/scratch_list.h"
 
@@ -164,9 +165,9 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
   RowCache& cache = *data.caches[type];
   auto& store = dynamic_cast<DiskFeatureStore&>(*data.features[type]);
   const FeatureLayout& layout = store.layout();
-  const Charge lists = ledger.charge("epoch plan", plan.most_rows() * 28).or_throw();
+  const Charge lists = ledger.charge("epoch plan", plan.most_rows() * 36).or_throw();
   NeededParts needed(layout, &ledger);
-  std::vector<std::uint64_t> ids, missed;
+  std::vector<std::uint64_t> ids, missed, sorting;
   std::vector<std::uint32_t> places, missing;
   PlanEstimate windows;
   RepackWork repack;
@@ -180,7 +181,7 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
     (void)cache.admit(ids, next, nullptr, places, missing);
     missed.clear();
     for (const std::uint32_t i : missing) missed.push_back(ids[i]);
-    std::sort(missed.begin(), missed.end());
+    radix_sort(missed, sorting, [](std::uint64_t id) { return id; });
     for (const std::uint64_t row : missed) needed.add(row);
     step.first_missing = plan.missing.size();
     step.missing = missed.size();

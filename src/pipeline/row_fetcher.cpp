@@ -1,13 +1,9 @@
 #include "pipeline/row_fetcher.h"
 
-#include <algorithm>
+#include "core/radix_sort.h"
 
 namespace sluice {
 namespace {
-
-// What this class keeps for each row of a window while it is fetched.
-constexpr std::uint64_t kListBytes =
-    RowFetcher::kBytesARow - sizeof(WantedRow);  // the rest is the store's
 
 // The next window's ids are what is known of the future without a trace.
 class NextWindow final : public LookAhead {
@@ -30,7 +26,7 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
       if (!window.rows[type]) continue;
       WindowRows& rows = *window.rows[type];
       const std::size_t count = rows.index.size();
-      const Charge lists = ledger_.charge("fetch lists", count * kListBytes).or_throw();
+      const Charge lists = ledger_.charge("fetch lists", count * kBytesARow).or_throw();
       rows.places =
           Array::make(DType::kU32, {static_cast<std::int64_t>(count)}, &ledger_, "window index")
               .or_throw();
@@ -76,30 +72,24 @@ void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan*
   const std::span<const std::uint32_t> places = window_rows.places.as<std::uint32_t>();
   wanted_.clear();
   for (const std::uint32_t i : missing_) wanted_.push_back({ids[i], places[i]});
-  std::sort(wanted_.begin(), wanted_.end(), [](const WantedRow& a, const WantedRow& b) {
-    return a.row < b.row;
-  });
-  rows_.clear();
-  slots_.clear();
-  for (const WantedRow& wanted : wanted_) {
-    rows_.push_back(wanted.row);
-    slots_.push_back(static_cast<std::uint32_t>(wanted.place));
-  }
+  radix_sort(wanted_, sorting_, [](const WantedRow& wanted) { return wanted.row; });
   const std::span<std::byte> table = data_.caches[type]->table();
   if (plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked) {
     ++counts_.windows_packed;
-    plan->packed(type)->read(window.number, slots_, table).or_throw();
+    plan->packed(type)->read(window.number, wanted_, table).or_throw();
     return;
   }
-  GatherRequest request{rows_, slots_, table, {}};
+  auto& store = dynamic_cast<DiskFeatureStore&>(*data_.features[type]);
+  RequestShape request;
   bool sweep = false;
   std::uint32_t gap = 0;
   if (plan != nullptr) {
     sweep = plan->plan(window.number, type) == WindowPlan::kSweep;
     gap = plan->gap(window.number, type);
   } else if (data_.options.plan != PlanChoice::kDirect) {
-    const auto& store = dynamic_cast<DiskFeatureStore&>(*data_.features[type]);
-    const ReadShape shape = read_shape(rows_, store.layout());
+    ReadShapeBuilder builder(store.layout());
+    for (const WantedRow& wanted : wanted_) builder.add(wanted.row);
+    const ReadShape shape = builder.finish();
     const PlanEstimate estimate = data_.options.plan == PlanChoice::kSweep
                                       ? estimate_sweep(*data_.device, shape)
                                       : choose_window_plan(*data_.device, shape);
@@ -108,10 +98,9 @@ void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan*
   }
   if (sweep) {
     ++counts_.windows_swept;
-    request.shape = {ReadShape::kSweeps.front().max_pages * static_cast<std::uint32_t>(kPageBytes),
-                     gap};
+    request = {ReadShape::kSweeps.front().max_pages * static_cast<std::uint32_t>(kPageBytes), gap};
   }
-  data_.features[type]->gather(request).or_throw();
+  store.gather_sorted(wanted_, request, table).or_throw();
 }
 
 }  // namespace sluice

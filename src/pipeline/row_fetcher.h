@@ -44,10 +44,8 @@ class RowFetcher {
 
   const FetchCounts& counts() const { return counts_; }
 
-  /// Bytes of memory that fetching takes for each row of a window: the lists here, and those of the
-  /// store.
-  static constexpr std::uint64_t kBytesARow =
-      3 * sizeof(std::uint32_t) + sizeof(std::uint64_t) + 2 * sizeof(WantedRow);
+  /// Bytes of memory that fetching takes for each row of a window.
+  static constexpr std::uint64_t kBytesARow = 2 * sizeof(std::uint32_t) + 2 * sizeof(WantedRow);
 
  private:
   RowCache::Admission admit(std::size_t type,
@@ -60,9 +58,7 @@ class RowFetcher {
   MemoryLedger& ledger_;
   FetchCounts counts_;
   std::vector<std::uint32_t> missing_;  // reused between calls
-  std::vector<WantedRow> wanted_;
-  std::vector<std::uint64_t> rows_;
-  std::vector<std::uint32_t> slots_;
+  std::vector<WantedRow> wanted_, sorting_;
 };
 
 }  // namespace sluice

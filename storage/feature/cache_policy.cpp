@@ -3,77 +3,80 @@
 #include <sluice/catalog.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace sluice {
 namespace {
 
+// The `limit` for which `count` numbers lie below it or, `equal` of them, on it: found digit by
+// digit, the highest first, without sorting or copying.
+struct Divide {
+  std::uint32_t limit;
+  std::size_t equal;
+};
+Divide find_least(std::span<const std::uint32_t> numbers, std::size_t count) {
+  constexpr unsigned kBits = 11;
+  constexpr std::uint32_t kDigits = 1u << kBits;
+  Divide divide{0, count};
+  std::uint32_t known = 0;  // bits of the limit that are found
+  for (unsigned left = 32; left > 0;) {
+    const unsigned shift = left - std::min(left, kBits);
+    std::array<std::size_t, kDigits> held{};
+    for (const std::uint32_t number : numbers) {
+      if ((number & known) == divide.limit) ++held[number >> shift & (kDigits - 1)];
+    }
+    std::uint32_t digit = 0;
+    while (divide.equal > held[digit]) divide.equal -= held[digit++];
+    divide.limit |= digit << shift;
+    known |= ((1u << (left - shift)) - 1) << shift;
+    left = shift;
+  }
+  return divide;
+}
+
 // Policies that rank rows by a number: the lowest give way, the lowest slot first among equals.
-class RankingPolicy : public CachePolicy {
+template <class Worth>
+class RankingPolicy final : public CachePolicy {
  public:
+  RankingPolicy(std::string_view name, Worth worth) : name_(name), worth_(std::move(worth)) {}
+  std::string_view name() const override { return name_; }
+
   void choose(std::span<const CachedRow> rows,
               std::span<std::uint32_t> candidates,
-              std::size_t count) final {
-    if (count == 0) return;
-    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
-    if (count < candidates.size()) {
-      std::nth_element(candidates.begin(), end, candidates.end(), [&](auto a, auto b) {
-        const std::uint64_t worth_a = worth(rows[a]);
-        const std::uint64_t worth_b = worth(rows[b]);
-        return worth_a != worth_b ? worth_a < worth_b : a < b;
-      });
+              std::size_t count) override {
+    if (count == 0 || count == candidates.size()) return;
+    worths_.clear();
+    for (const std::uint32_t slot : candidates) worths_.push_back(worth_(rows[slot]));
+    Divide divide = find_least(worths_, count);
+    std::size_t chosen = 0;
+    for (std::size_t i = 0; chosen < count; ++i) {
+      if (worths_[i] > divide.limit || (worths_[i] == divide.limit && divide.equal == 0)) continue;
+      if (worths_[i] == divide.limit) --divide.equal;
+      std::swap(candidates[chosen++], candidates[i]);
     }
-    // nth_element leaves an order of its own on either side; slots ascend so that rows that were
-    // read together stay close.
-    std::sort(candidates.begin(), end);
   }
-
- protected:
-  virtual std::uint64_t worth(const CachedRow& row) const = 0;
-};
-
-class BeladyPolicy final : public RankingPolicy {
- public:
-  std::string_view name() const override { return "belady"; }
-
- protected:
-  std::uint64_t worth(const CachedRow& row) const override {
-    constexpr std::uint64_t kKnown = std::uint64_t{1} << 32;
-    if (row.next_use != kNeverUsed) return kKnown + (kNeverUsed - row.next_use);
-    // Beyond what is known: the share of windows that used it, with a few windows' doubt, so that a
-    // row that has just come for once does not look like one of every window.
-    constexpr std::uint64_t kDoubt = 4;
-    const std::uint64_t age = row.last_use - row.admitted + 1;
-    return (std::uint64_t{row.uses} << 20) / (age + kDoubt);
-  }
-};
-
-class LruPolicy final : public RankingPolicy {
- public:
-  std::string_view name() const override { return "lru"; }
-
- protected:
-  std::uint64_t worth(const CachedRow& row) const override { return row.last_use; }
-};
-
-class DegreePolicy final : public RankingPolicy {
- public:
-  explicit DegreePolicy(HotnessOf hotness) : hotness_(std::move(hotness)) {}
-  std::string_view name() const override { return "degree"; }
-
- protected:
-  std::uint64_t worth(const CachedRow& row) const override { return hotness_(row.id); }
 
  private:
-  HotnessOf hotness_;
+  std::string_view name_;
+  Worth worth_;
+  std::vector<std::uint32_t> worths_;  // of the candidates; reused between calls
 };
 
-class NonePolicy final : public RankingPolicy {
- public:
-  std::string_view name() const override { return "none"; }
+template <class Worth>
+std::unique_ptr<CachePolicy> rank_by(std::string_view name, Worth worth) {
+  return std::make_unique<RankingPolicy<Worth>>(name, std::move(worth));
+}
 
- protected:
-  std::uint64_t worth(const CachedRow&) const override { return 0; }
-};
+std::uint32_t belady_worth(const CachedRow& row) {
+  constexpr std::uint32_t kKnown = 1u << 31;
+  if (row.next_use != kNeverUsed) return kKnown + (kKnown - 1 - std::min(row.next_use, kKnown - 1));
+  // Beyond what is known: the share of windows that used it, with a few windows' doubt, so that a
+  // row that has just come for once does not look like one of every window.
+  constexpr std::uint64_t kDoubt = 4;
+  const std::uint64_t age = row.last_use - row.admitted + 1;
+  return static_cast<std::uint32_t>((std::uint64_t{row.uses} << 20) / (age + kDoubt));
+}
 
 class ClockPolicy final : public CachePolicy {
  public:
@@ -85,7 +88,6 @@ class ClockPolicy final : public CachePolicy {
               std::span<std::uint32_t> candidates,
               std::size_t count) override {
     seen_.resize(rows.size(), 0);
-    std::sort(candidates.begin(), candidates.end());
     const auto from = std::lower_bound(candidates.begin(), candidates.end(), hand_);
     std::rotate(candidates.begin(), from, candidates.end());
     std::vector<std::uint32_t> victims;
@@ -128,13 +130,16 @@ std::vector<std::string> cache_policy_names() {
 }
 
 std::unique_ptr<CachePolicy> make_cache_policy(std::string_view name, HotnessOf hotness) {
-  if (name == "belady") return std::make_unique<BeladyPolicy>();
-  if (name == "lru") return std::make_unique<LruPolicy>();
+  if (name == "belady")
+    return rank_by("belady", [](const CachedRow& row) { return belady_worth(row); });
+  if (name == "lru") return rank_by("lru", [](const CachedRow& row) { return row.last_use; });
   if (name == "clock") return std::make_unique<ClockPolicy>();
-  if (name == "none") return std::make_unique<NonePolicy>();
+  if (name == "none") return rank_by("none", [](const CachedRow&) { return 0u; });
   if (name == "degree") {
     if (!hotness) throw Error(ErrorCode::kInternal, "cache policy 'degree' without degrees");
-    return std::make_unique<DegreePolicy>(std::move(hotness));
+    return rank_by("degree", [of = std::move(hotness)](const CachedRow& row) {
+      return static_cast<std::uint32_t>(std::min<std::uint64_t>(of(row.id), ~0u));
+    });
   }
   throw unknown_name("cache policy", name, cache_policy_names());
 }

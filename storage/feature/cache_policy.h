@@ -38,7 +38,7 @@ class CachePolicy {
 
   /// Moves the `count` of `candidates` (slots, each an index into `rows`) that give way to the
   /// front, in an order that depends on the arguments and earlier calls alone.
-  /// @pre count <= candidates.size()
+  /// @pre count <= candidates.size(), candidates ascend
   virtual void choose(std::span<const CachedRow> rows,
                       std::span<std::uint32_t> candidates,
                       std::size_t count) = 0;

@@ -158,16 +158,18 @@ Result<std::unique_ptr<BlockReader>> DiskFeatureStore::make_reader() const {
 }
 
 Result<void> DiskFeatureStore::gather(const GatherRequest& request) {
-  stats_.rows += request.rows.size();
-  stats_.bytes_useful += request.rows.size() * layout_.row_bytes;
-  if (layout_.row_bytes == 0) return {};
   if (auto sorted = sort_wanted(request); !sorted) return sorted;
-  GatherSource source(wanted_,
-                      layout_,
-                      request.shape,
-                      {file_, buffer_slot_, buffer_->data(), buffer_->size()},
-                      request.out,
-                      stats_);
+  return gather_sorted(wanted_, request.shape, request.out);
+}
+
+Result<void> DiskFeatureStore::gather_sorted(std::span<const WantedRow> wanted,
+                                             const RequestShape& shape,
+                                             std::span<std::byte> out) {
+  stats_.rows += wanted.size();
+  stats_.bytes_useful += wanted.size() * layout_.row_bytes;
+  if (layout_.row_bytes == 0) return {};
+  GatherSource source(
+      wanted, layout_, shape, {file_, buffer_slot_, buffer_->data(), buffer_->size()}, out, stats_);
   return reader_->read(source);
 }
 

@@ -1,7 +1,7 @@
 // DiskFeatureStore: gathers rows straight from the table's file: sorted, deduplicated, neighbouring
 // pages (and, where asked, gaps between them) merged into one request, many requests in flight,
-// every page checked as it arrives. Memory: its staging buffer, the sums, and 16 bytes a row asked
-// for.
+// every page checked as it arrives. Memory: its staging buffer, the sums, and, where rows are not
+// sorted by the caller, 16 bytes each.
 #pragma once
 
 #include "storage/format/checksum.h"
@@ -40,6 +40,11 @@ class DiskFeatureStore final : public FeatureStore {
   std::string_view placement() const override { return "disk"; }
   using FeatureStore::gather;
   Result<void> gather(const GatherRequest& request) override;
+  /// As gather, of rows in ascending order; takes no memory for them. wanted[i].place is an index
+  /// of rows of `out`.
+  Result<void> gather_sorted(std::span<const WantedRow> wanted,
+                             const RequestShape& shape,
+                             std::span<std::byte> out);
   FeatureStats stats() const override { return stats_; }
   const IoStats& io_stats() const { return reader_->stats(); }
   /// "io_uring" or "pread".

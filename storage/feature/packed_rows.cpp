@@ -17,8 +17,9 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kScanBytes = 1024 * 1024;  // a request of the scan, and of reading back
-constexpr std::uint64_t kScanDepth = 12;
+constexpr std::uint64_t kScanDepth = 32;
 constexpr std::uint64_t kLeastScanDepth = 4;  // requests of one part
+constexpr std::size_t kPlacesAhead = 6;       // rows, while they are copied out of a run
 constexpr std::size_t kIdsAhead = 128;        // of each run, in memory
 
 // Reads the needed parts of a table in order, and hands them on in order.
@@ -130,71 +131,13 @@ class IdCursor {
   bool ended_ = false;
 };
 
-// Reads one run in order; rows may lie across two requests.
-class RunSource final : public ReadSource {
- public:
-  struct Where {
-    FileSlot file;
-    BufferSlot buffer;
-    const std::byte* staging;
-    std::uint64_t staging_bytes;
-    std::uint64_t begin;  // of the run in the file
-  };
-
-  RunSource(const Where& where,
-            std::size_t row_bytes,
-            std::span<const std::uint32_t> places,
-            std::span<std::byte> out)
-      : where_(where),
-        row_bytes_(row_bytes),
-        places_(places),
-        out_(out),
-        ring_(where.staging_bytes),
-        bytes_(places.size() * row_bytes) {}
-
-  std::optional<BlockRead> next() override {
-    const std::uint64_t length = std::min(kScanBytes, round_up_to_page(bytes_) - at_);
-    if (length == 0) return std::nullopt;
-    const auto offset = ring_.take(length);
-    if (!offset) return std::nullopt;
-    starts_.push_back(at_);
-    const BlockRead read{where_.file,
-                         where_.buffer,
-                         static_cast<std::uint32_t>(length),
-                         where_.begin + at_,
-                         *offset};
-    at_ += length;
-    ++requests;
-    return read;
-  }
-
-  void done(std::size_t index) override {
-    const std::uint64_t begin = starts_[index];
-    const std::uint64_t end = std::min(begin + kScanBytes, bytes_);
-    const std::byte* from = where_.staging + ring_.offset_of(index);
-    for (std::uint64_t row = begin / row_bytes_; row * row_bytes_ < end; ++row) {
-      const std::uint64_t low = std::max(row * row_bytes_, begin);
-      const std::uint64_t high = std::min((row + 1) * row_bytes_, end);
-      std::memcpy(out_.data() + places_[row] * row_bytes_ + (low - row * row_bytes_),
-                  from + (low - begin),
-                  high - low);
-    }
-    ring_.give_back(index);
-  }
-
-  std::uint64_t requests = 0;
-  std::uint64_t bytes() const { return at_; }
-
- private:
-  Where where_;
-  std::size_t row_bytes_;
-  std::span<const std::uint32_t> places_;
-  std::span<std::byte> out_;
-  StagingRing ring_;
-  std::uint64_t bytes_;
-  std::uint64_t at_ = 0;
-  std::vector<std::uint64_t> starts_;  // of all requests: one a MiB
-};
+// Rows go to places all over a table that no cache holds: the lines are asked for ahead.
+void prefetch_for_write(const std::byte* at, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  constexpr std::size_t kMost = 8 * kLine;  // beyond, the processor follows by itself
+  for (std::size_t line = 0; line < std::min(bytes, kMost); line += kLine)
+    __builtin_prefetch(at + line, 1);
+}
 
 // The most that one part of a table takes.
 std::uint64_t part_bytes(const FeatureLayout& layout) {
@@ -206,11 +149,11 @@ std::uint64_t least_scan_bytes(const FeatureLayout& layout) {
   return kLeastScanDepth * part_bytes(layout);
 }
 
-// An eighth of the buffers, between what works and what a device can use.
+// A quarter of the buffers, between what works and what a device can use.
 std::uint64_t scan_bytes(std::uint64_t buffer_bytes, const FeatureLayout& layout) {
   const std::uint64_t least = least_scan_bytes(layout);
   const std::uint64_t most = std::max(least, kScanDepth * kScanBytes);
-  return std::clamp(round_up_to_page(buffer_bytes / 8), least, most);
+  return std::clamp(round_up_to_page(buffer_bytes / 4), least, most);
 }
 
 void reserve_space(File& file, std::uint64_t bytes) {
@@ -271,14 +214,18 @@ PackedRows::PackedRows(DiskFeatureStore& store,
     pack(store, *file, ids, needed, options.buffer_bytes, stopped);
   }
   bytes_written_ = end;
-  IoEngineOptions engine = options.engine;
-  reader_ = std::make_unique<BlockReader>(std::move(make_io_engine(engine).or_throw().engine));
   if (end == 0) return;
-  file_ = reader_->attach(std::shared_ptr<const File>(std::move(file)), sums_).or_throw();
-  buffer_ = std::make_shared<AlignedBuffer>(
+  ReadAhead::Source source;
+  source.reader = std::make_unique<BlockReader>(make_io_engine(options.engine).or_throw().engine);
+  source.file =
+      source.reader->attach(std::shared_ptr<const File>(std::move(file)), sums_).or_throw();
+  source.bytes = end;
+  source.buffer = std::make_shared<AlignedBuffer>(
       AlignedBuffer::make(std::max(options.read_bytes, kScanBytes), ledger, "feature staging")
           .or_throw());
-  buffer_slot_ = reader_->attach(buffer_).or_throw();
+  source.slot = source.reader->attach(source.buffer).or_throw();
+  source.request_bytes = kScanBytes;
+  ahead_ = std::make_unique<ReadAhead>(std::move(source));
 }
 
 PackedRows::~PackedRows() = default;
@@ -343,20 +290,60 @@ void PackedRows::pack(DiskFeatureStore& store,
 }
 
 Result<void> PackedRows::read(std::size_t run,
-                              std::span<const std::uint32_t> places,
+                              std::span<const WantedRow> wanted,
                               std::span<std::byte> out) {
-  if (places.size() != sizes_[run])
+  if (run != next_run_ || wanted.size() != sizes_[run]) {
     return Error(ErrorCode::kInternal,
-                 fmt::format("run {} has {} rows, not {}", run, sizes_[run], places.size()));
-  if (places.empty()) return {};
-  RunSource source({file_, buffer_slot_, buffer_->data(), buffer_->size(), begins_[run]},
-                   row_bytes_,
-                   places,
-                   out);
-  auto result = reader_->read(source);
-  bytes_read_ += source.bytes();
-  requests_ += source.requests;
-  return result;
+                 fmt::format("{} rows of run {} are asked for; the next is run {} with {}",
+                             wanted.size(),
+                             run,
+                             next_run_,
+                             next_run_ < sizes_.size() ? sizes_[next_run_] : 0));
+  }
+  ++next_run_;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (i + kPlacesAhead < wanted.size())
+      prefetch_for_write(out.data() + wanted[i + kPlacesAhead].place * row_bytes_, row_bytes_);
+    auto copied = copy_next({out.data() + wanted[i].place * row_bytes_, row_bytes_});
+    if (!copied) return copied;
+  }
+  const std::uint64_t bytes = begins_[run + 1] - begins_[run];
+  bytes_read_ += bytes;
+  return skip(bytes - wanted.size() * row_bytes_);  // the rest of its last page
+}
+
+// The next bytes of the runs; a row may lie across two requests.
+Result<void> PackedRows::copy_next(std::span<std::byte> to) {
+  while (!to.empty()) {
+    if (here_.empty()) {
+      if (auto more = read_on(); !more) return more;
+    }
+    const std::size_t part = std::min(to.size(), here_.size());
+    std::memcpy(to.data(), here_.data(), part);
+    here_ = here_.subspan(part);
+    to = to.subspan(part);
+  }
+  return {};
+}
+
+Result<void> PackedRows::skip(std::uint64_t bytes) {
+  while (bytes != 0) {
+    if (here_.empty()) {
+      if (auto more = read_on(); !more) return more;
+    }
+    const std::size_t part = std::min<std::uint64_t>(bytes, here_.size());
+    here_ = here_.subspan(part);
+    bytes -= part;
+  }
+  return {};
+}
+
+Result<void> PackedRows::read_on() {
+  auto next = ahead_->next();
+  if (!next) return std::move(next).error();
+  here_ = next.value();
+  if (here_.empty()) return Error(ErrorCode::kInternal, "the runs of repacked rows end too early");
+  return {};
 }
 
 }  // namespace sluice

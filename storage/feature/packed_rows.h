@@ -8,7 +8,7 @@
 #pragma once
 
 #include "storage/feature/disk_store.h"
-#include "storage/io/block_reader.h"
+#include "storage/io/read_ahead.h"
 
 #include <sluice/memory.h>
 
@@ -72,15 +72,15 @@ class PackedRows {
              const std::function<bool()>& stopped = {});
   ~PackedRows();
 
-  /// Reads a run: its i-th row goes to places[i] of `out`. @pre places.size() is the run's size
-  Result<void> read(std::size_t run,
-                    std::span<const std::uint32_t> places,
-                    std::span<std::byte> out);
+  /// Reads the next run, which is number `run` and whose rows are `wanted`, ascending: each goes to
+  /// its place of `out`. Those that follow are read ahead meanwhile.
+  Result<void> read(std::size_t run, std::span<const WantedRow> wanted, std::span<std::byte> out);
 
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t bytes_read() const { return bytes_read_; }  ///< of the runs
-  std::uint64_t requests() const { return requests_; }
-  const IoStats& io_stats() const { return reader_->stats(); }
+  std::uint64_t requests() const { return io_stats().requests; }
+  /// Of reading the runs; `busy_ns` has the waits for their consumer too.
+  IoStats io_stats() const { return ahead_ ? ahead_->stats() : IoStats{}; }
 
  private:
   void pack(DiskFeatureStore& store,
@@ -89,6 +89,9 @@ class PackedRows {
             const NeededParts& needed,
             std::uint64_t buffer_bytes,
             const std::function<bool()>& stopped);
+  Result<void> copy_next(std::span<std::byte> to);
+  Result<void> skip(std::uint64_t bytes);
+  Result<void> read_on();
 
   MemoryLedger* ledger_;
   std::size_t row_bytes_;
@@ -96,13 +99,11 @@ class PackedRows {
   std::vector<std::uint64_t> begins_;  // of runs, bytes; and the end
   std::vector<std::uint64_t> sizes_;   // of runs, rows
   std::vector<std::uint32_t> sums_;
-  std::shared_ptr<AlignedBuffer> buffer_;
-  std::unique_ptr<BlockReader> reader_;
-  FileSlot file_{};
-  BufferSlot buffer_slot_{};
+  std::unique_ptr<ReadAhead> ahead_;  // after sums_, which it reads
+  std::span<const std::byte> here_;   // what was read and not copied yet
+  std::size_t next_run_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::uint64_t bytes_read_ = 0;
-  std::uint64_t requests_ = 0;
 };
 
 }  // namespace sluice

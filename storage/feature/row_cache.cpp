@@ -11,13 +11,16 @@ namespace sluice {
 
 namespace {
 
+constexpr std::size_t kAhead =
+    16;  // ids whose place in the index is fetched while others are looked up
+
 std::uint64_t table_of(std::uint64_t slots) {
   return std::bit_ceil(2 * slots + 2);
 }
 
 // What policies know, the index, and the lists of a call.
 std::uint64_t bookkeeping_of(std::uint64_t slots) {
-  return slots * (sizeof(CachedRow) + 2 * sizeof(std::uint32_t)) +
+  return slots * (sizeof(CachedRow) + 3 * sizeof(std::uint32_t)) +
          table_of(slots) * sizeof(std::uint32_t);
 }
 
@@ -87,10 +90,10 @@ void RowCache::insert(std::uint64_t id, std::uint32_t slot) {
 }
 
 // Closes the gap: entries behind it move back where their probe would have met them.
-void RowCache::erase(std::uint64_t id) {
+void RowCache::erase(std::uint32_t slot) {
   const std::uint64_t mask = index_.size() - 1;
-  std::uint64_t at = home(id);
-  while (rows_[index_[at]].id != id) at = (at + 1) & mask;
+  std::uint64_t at = home(rows_[slot].id);
+  while (index_[at] != slot) at = (at + 1) & mask;
   for (std::uint64_t next = (at + 1) & mask; index_[next] != kNoSlot; next = (next + 1) & mask) {
     const std::uint64_t wanted = home(rows_[index_[next]].id);
     if (((next - wanted) & mask) < ((next - at) & mask)) continue;
@@ -114,6 +117,8 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
   }
   missing.clear();
   for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i + 2 * kAhead < ids.size()) prefetch(ids[i + 2 * kAhead]);
+    if (i + kAhead < ids.size()) prefetch_row(ids[i + kAhead]);
     const std::uint32_t slot = find(ids[i]);
     places[i] = slot;
     if (slot == kNoSlot) {
@@ -128,6 +133,7 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
   Admission admission = make_room(missing.size(), ahead);
   admission.hits = ids.size() - missing.size();
   for (std::size_t m = 0; m < missing.size(); ++m) {
+    if (m + kAhead < missing.size()) prefetch(ids[missing[m + kAhead]]);
     const std::uint32_t i = missing[m];
     const std::uint32_t slot = free_[m];
     rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};
@@ -164,7 +170,8 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   }
   policy_->choose(rows_, candidates_, evict);
   for (std::size_t i = 0; i < evict; ++i) {
-    erase(rows_[candidates_[i]].id);
+    if (i + kAhead < evict) prefetch(rows_[candidates_[i + kAhead]].id);
+    erase(candidates_[i]);
     free_.push_back(candidates_[i]);
   }
   admission.evicted = evict;

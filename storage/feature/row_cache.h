@@ -91,7 +91,12 @@ class RowCache {
  private:
   std::uint32_t find(std::uint64_t id) const;
   void insert(std::uint64_t id, std::uint32_t slot);
-  void erase(std::uint64_t id);
+  void erase(std::uint32_t slot);
+  void prefetch(std::uint64_t id) const { __builtin_prefetch(&index_[home(id)]); }
+  void prefetch_row(std::uint64_t id) const {
+    const std::uint32_t slot = index_[home(id)];
+    if (slot != kNoSlot) __builtin_prefetch(&rows_[slot]);
+  }
   std::uint64_t home(std::uint64_t id) const { return (id * 0x9e3779b97f4a7c15ull) >> shift_; }
   Admission make_room(std::size_t count, const LookAhead* ahead);
 

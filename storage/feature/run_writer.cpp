@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kThreads = 2;  // large writes: two keep a device busy
+constexpr std::size_t kThreads = 4;  // large writes: a few keep a device busy
 
 }  // namespace
 

@@ -54,7 +54,7 @@ class ReadSource {
  public:
   virtual ~ReadSource() = default;
   /// The next read; nothing at the end, and nothing while its place in a buffer is still taken by a
-  /// read in flight. Must not throw.
+  /// read in flight. May wait for room while none is in flight. Must not throw.
   virtual std::optional<BlockRead> next() = 0;
   /// The read that next() gave as its `index`-th (from 0) has arrived and its pages are verified.
   /// Must not throw.

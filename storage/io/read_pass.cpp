@@ -82,6 +82,8 @@ void ReadPass::fill() {
   while (!state_.free_slots.empty()) {
     const std::optional<BlockRead> read = source_.next();
     if (!read) return;
+    // A source may have waited for long before it gave the first.
+    if (state_.free_slots.size() == state_.slots.size()) now_ = Clock::now();
     if (auto valid = check_read(state_, *read, started_); !valid) {
       error_ = std::move(valid).error();
       return drop_queued();

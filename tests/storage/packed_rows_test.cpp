@@ -93,13 +93,16 @@ TEST_CASE("repacked rows are the table's, run by run, for every width of row and
           PackedRows::least_buffer_bytes(ids.runs(), table.store().layout()) + seed * (4 << 20);
       {
         PackedRows packed(table.store(), ids, needed, options, &ledger);
-        for (std::size_t run = ids.runs(); run-- > 0;) {
+        for (std::size_t run = 0; run < ids.runs(); ++run) {
           const auto& list = ids.lists[run];
           std::vector<std::uint32_t> places(list.size());
-          for (std::size_t i = 0; i < list.size(); ++i)
+          std::vector<WantedRow> rows(list.size());
+          for (std::size_t i = 0; i < list.size(); ++i) {
             places[i] = static_cast<std::uint32_t>(list.size() - 1 - i);
+            rows[i] = {list[i], places[i]};
+          }
           std::vector<std::byte> got(list.size() * row_bytes), wanted(got.size());
-          packed.read(run, places, got).or_throw();
+          packed.read(run, rows, got).or_throw();
           table.features->gather(GatherRequest{list, places, wanted}).or_throw();
           CHECK(got == wanted);
         }

@@ -187,3 +187,35 @@ TEST_CASE("an unknown policy is told with the nearest") {
   CHECK(error.code() == ErrorCode::kUsage);
   CHECK(error.hint().find("belady") != std::string::npos);
 }
+
+TEST_CASE("policies that rank choose what sorting by worth and slot would") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    const RandomKey key(seed);
+    const std::size_t slots = 1 + key.below(3000, 0);
+    // Few and many distinct worths, near each other and far.
+    const std::uint64_t spread = std::uint64_t{1} << key.below(32, 1);
+    const std::uint64_t base = key.draw(2) >> 33;  // sums below 2^32
+    std::vector<std::uint64_t> hotness(slots);
+    std::vector<CachedRow> rows(slots);
+    std::vector<std::uint32_t> candidates;
+    for (std::uint32_t slot = 0; slot < slots; ++slot) {
+      hotness[slot] = base + key.below(spread, 10 + slot);
+      rows[slot].id = slot;
+      if (key.below(3, 5000 + slot) != 0) candidates.push_back(slot);
+    }
+    const std::size_t count = key.below(candidates.size() + 1, 3);
+    std::vector<std::uint32_t> wanted = candidates;
+    std::stable_sort(wanted.begin(), wanted.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return hotness[a] < hotness[b];
+    });
+    std::sort(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::uint32_t> left = candidates;
+    const auto policy = make_cache_policy("degree", [&](std::uint64_t id) { return hotness[id]; });
+    policy->choose(rows, candidates, count);
+    CHECK(std::equal(
+        wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(count), candidates.begin()));
+    std::sort(candidates.begin(), candidates.end());
+    CHECK(candidates == left);
+  }
+}
