@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace sluice {
-namespace {
-
-// Batches that share their reads: more would share more, and take more memory at once.
-constexpr std::size_t kPagedGroup = 4;
-
-}  // namespace
-
 GroupSampler::GroupSampler(SamplerGraph graph,
                            NeighborSamplerOptions options,
                            BlockParts parts,
@@ -30,7 +23,15 @@ GroupSampler::GroupSampler(SamplerGraph graph,
 
 std::size_t GroupSampler::group_size() const {
   const auto threads = static_cast<std::size_t>(arena_.threads());
-  return resident_ ? threads : std::max(threads, kPagedGroup);
+  return resident_ ? threads : std::max(threads, group_);
+}
+
+void GroupSampler::set_group(std::size_t batches) {
+  group_ = batches;
+  if (samplers_.size() <= group_size()) return;
+  samplers_.resize(group_size());
+  positions_ = {};
+  answers_ = {};
 }
 
 void GroupSampler::make_samplers(std::size_t count) {
@@ -114,14 +115,12 @@ Result<void> GroupSampler::sample_relation(std::size_t relation, std::size_t bat
   return {};
 }
 
-// The batches' next pieces, an equal share each; returns the sum.
+// The batches' next pieces; returns the sum.
 std::size_t GroupSampler::next_pieces(std::size_t batches) {
   pieces_.resize(batches);
-  if (batches == 0) return 0;
-  const std::size_t share = std::max<std::size_t>(kMaxPositions / batches, 1);
   std::size_t sum = 0;
   for (std::size_t i = 0; i < batches; ++i) {
-    pieces_[i] = {sum, samplers_[i]->blocks().next_piece(share)};
+    pieces_[i] = {sum, samplers_[i]->blocks().next_piece(kMaxPositions)};
     sum += pieces_[i].count;
   }
   return sum;

@@ -22,9 +22,9 @@ namespace sluice {
 
 class GroupSampler {
  public:
-  /// The most positions that a topology on disk is asked for at once, over all batches of a group
-  /// (a node's edges stay together, so a hub taken whole may add to it).
-  static constexpr std::size_t kMaxPositions = std::size_t{1} << 21;
+  /// The most positions of a batch that a topology on disk is asked for at once (a node's edges
+  /// stay together, so a hub taken whole may add to it).
+  static constexpr std::size_t kMaxPositions = std::size_t{1} << 19;
 
   /// @param arena must outlive this. Throws as NeighborSampler's.
   GroupSampler(SamplerGraph graph,
@@ -40,6 +40,13 @@ class GroupSampler {
 
   /// How many batches to ask for at a time: one a thread, more where they share reads.
   std::size_t group_size() const;
+
+  /// Batches that share their reads where edges are on disk; at least one a thread. More take more
+  /// memory and read fewer pages a batch. Scratch of a larger group is given back.
+  void set_group(std::size_t batches);
+  static constexpr std::size_t kGroup = 4;  ///< unless told otherwise
+  /// Workspaces that exist now.
+  std::size_t workspaces() const { return samplers_.size(); }
 
   /// Whether all edges are in RAM.
   bool resident() const { return resident_; }
@@ -67,6 +74,7 @@ class GroupSampler {
   RandomKey key_;
   ThreadArena& arena_;
   bool resident_;
+  std::size_t group_ = kGroup;
   std::vector<std::unique_ptr<NeighborSampler>> samplers_;
   MemoryLedger* ledger_ = nullptr;
   std::vector<Part> pieces_;  // by batch

@@ -3,6 +3,7 @@
 #include "core/threads.h"
 #include "samplers/neighbor_sampler.h"
 #include "samplers/seed_order.h"
+#include "storage/feature/packed_rows.h"
 #include "storage/feature/row_cache.h"
 
 #include <algorithm>
@@ -107,7 +108,8 @@ class OneAhead final : public LookAhead {
   std::uint32_t window_ = kNeverUsed - 1;
 };
 
-// Admits windows one by one and gives the missed ids of each to `take`.
+// Admits windows one by one and gives the missed ids of each to `take`, and how many of them, the
+// first, went to slots that no row had before.
 template <class Take>
 void admit_all(const std::vector<std::vector<std::uint64_t>>& windows,
                std::uint64_t nodes,
@@ -124,10 +126,11 @@ void admit_all(const std::vector<std::vector<std::uint64_t>>& windows,
     if (!whole_epoch && w + 1 < windows.size())
       ahead.set(windows[w + 1], static_cast<std::uint32_t>(w + 2));
     places.resize(windows[w].size());
-    (void)cache.admit(windows[w], next[w], whole_epoch ? nullptr : &ahead, places, missing);
+    const auto admission =
+        cache.admit(windows[w], next[w], whole_epoch ? nullptr : &ahead, places, missing);
     std::vector<std::uint64_t> ids;
     for (const std::uint32_t i : missing) ids.push_back(windows[w][i]);
-    take(ids);
+    take(ids, admission.fresh);
   }
 }
 
@@ -148,6 +151,7 @@ EpochRows sample_epoch(const Dataset& dataset, const TraceWork& work) {
     if (RandomKey(7).uniform(node) < work.seed_share) seeds.push_back(node);
   }
   const SeedOrder order(seeds, work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
+  trace.seeds = seeds;
   trace.batches.resize(order.num_batches());
   MemoryLedger ledger;
   ThreadArena arena(work.threads);
@@ -198,23 +202,52 @@ Moved static_degree(const EpochRows& trace,
   return moved;
 }
 
+void order_by_degree(EpochRows& trace, std::vector<std::uint32_t>& counts) {
+  std::vector<bool> is_seed(trace.nodes);
+  for (const std::uint64_t seed : trace.seeds) is_seed[seed] = true;
+  std::vector<std::uint32_t> order(trace.nodes), place(trace.nodes);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return counts[a] != counts[b] ? counts[a] > counts[b] : is_seed[a] > is_seed[b];
+  });
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  for (std::uint64_t& seed : trace.seeds) seed = place[seed];
+  for (auto& batch : trace.batches) {
+    for (std::uint32_t& id : batch) id = place[id];
+  }
+  std::sort(counts.rbegin(), counts.rend());
+}
+
 Moved ginex(const EpochRows& trace, const PolicyWork& work) {
   Moved moved;
   WindowWork how;
   how.window_batches = 1;
   how.window_rows = trace.nodes;
-  // Its batch under way is in buffers of its own, so the whole cache can be given up.
-  admit_all(group(trace, how),
-            trace.nodes,
-            work.cache_rows,
-            make_cache_policy("belady"),
-            true,
-            [&](const std::vector<std::uint64_t>& missed) {
-              moved.missed_rows += missed.size();
-              moved.requests += missed.size();
-              moved.read += missed.size() * kPageBytes;
-              ++moved.windows;
-            });
+  const auto batches = group(trace, how);
+  const auto next = next_uses(batches, trace.nodes);
+  std::vector<std::uint32_t> use(trace.nodes, kNeverUsed);
+  std::vector<bool> cached(trace.nodes);
+  std::vector<std::uint32_t> held;  // the cache's rows, and for a moment the mini-batch's
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    for (std::size_t i = 0; i < batches[b].size(); ++i) {
+      const auto id = static_cast<std::uint32_t>(batches[b][i]);
+      use[id] = next[b][i];
+      if (cached[id]) continue;
+      ++moved.missed_rows;
+      cached[id] = true;
+      held.push_back(id);
+    }
+    if (held.size() > work.cache_rows) {
+      const auto end = held.begin() + static_cast<std::ptrdiff_t>(work.cache_rows);
+      std::nth_element(
+          held.begin(), end, held.end(), [&](auto x, auto y) { return use[x] < use[y]; });
+      for (auto at = end; at != held.end(); ++at) cached[*at] = false;
+      held.erase(end, held.end());
+    }
+    ++moved.windows;
+  }
+  moved.requests = moved.missed_rows;
+  moved.read = moved.missed_rows * kPageBytes;
   return moved;
 }
 
@@ -224,33 +257,41 @@ PlannedBytes windows(const EpochRows& trace,
                      const WindowWork& how,
                      std::uint64_t gap_pages) {
   PlannedBytes bytes;
-  std::vector<bool> touched(trace.nodes / (kPageBytes / work.row_bytes) + 1);
-  admit_all(group(trace, how),
+  const auto grouped = group(trace, how);
+  const FeatureLayout layout = FeatureLayout::make(DType::kF32, work.row_bytes / 4, trace.nodes);
+  NeededParts touched(layout, nullptr);
+  // As EpochPlan: the cache's memory is shared between the packing and the rows prefilled.
+  const std::uint64_t cache_bytes = work.cache_rows * work.row_bytes;
+  std::uint64_t prefill =
+      (cache_bytes - std::min(cache_bytes, PackedRows::good_buffer_bytes(grouped.size(), layout))) /
+      (work.row_bytes + 2 * sizeof(WantedRow));
+  admit_all(grouped,
             trace.nodes,
             work.cache_rows,
             make_cache_policy(how.policy, [&](std::uint64_t id) { return counts[id]; }),
             how.whole_epoch_known,
-            [&](std::vector<std::uint64_t>& missed) {
+            [&](std::vector<std::uint64_t>& missed, std::uint64_t fresh) {
+              const std::uint64_t straight = std::min(fresh, prefill);
+              prefill -= straight;
+              const std::uint64_t packed = missed.size() - straight;
+              for (const std::uint64_t row : missed) touched.add(row);
               const auto pages = pages_of(missed, work.row_bytes);
-              for (const std::uint32_t page : pages) touched[page] = true;
               for (Moved* moved : {&bytes.direct, &bytes.sweep, &bytes.repack}) {
                 moved->missed_rows += missed.size();
                 ++moved->windows;
               }
               count_reads(pages, 0, kRunBytes, bytes.direct);
               count_reads(pages, gap_pages, kSweepBytes, bytes.sweep);
-              // Its rows in a run of their own, rounded to pages, with the ids that say which.
-              const std::uint64_t run = round_up_to_page(missed.size() * work.row_bytes) +
-                                        missed.size() * 2 * sizeof(std::uint32_t);
+              // Its rows in a run of their own, rounded to pages. Lists of ids are counted for
+              // nobody.
+              const std::uint64_t run = round_up_to_page(packed * work.row_bytes);
               bytes.repack.written += run;
               bytes.repack.read += run;
               bytes.repack.requests += run / kSweepBytes + 1;
             });
-  std::vector<std::uint32_t> scanned;
-  for (std::uint32_t page = 0; page < touched.size(); ++page) {
-    if (touched[page]) scanned.push_back(page);
-  }
-  count_reads(scanned, gap_pages, kSweepBytes, bytes.repack);
+  const std::uint64_t scanned = touched.needed() * touched.rows_a_part() * work.row_bytes;
+  bytes.repack.read += scanned;
+  bytes.repack.requests += scanned / kSweepBytes + 1;
   return bytes;
 }
 

@@ -13,6 +13,7 @@ namespace sluice::bench {
 /// Distinct nodes of each mini-batch, in order.
 struct EpochRows {
   std::uint64_t nodes = 0;
+  std::vector<std::uint64_t> seeds;
   std::vector<std::vector<std::uint32_t>> batches;
   std::uint64_t total() const;
 };
@@ -29,6 +30,10 @@ EpochRows sample_epoch(const Dataset& dataset, const TraceWork& work);
 
 /// How often each node is somebody's neighbour.
 std::vector<std::uint32_t> neighbour_counts(const Dataset& dataset);
+
+/// The trace and the counts as they are where nodes are numbered hot first, and among equals seeds
+/// first: the order "degree" of a prepared dataset.
+void order_by_degree(EpochRows& trace, std::vector<std::uint32_t>& counts);
 
 struct PolicyWork {
   std::uint32_t row_bytes = 512;
@@ -50,8 +55,9 @@ Moved static_degree(const EpochRows& trace,
                     const std::vector<std::uint32_t>& counts,
                     const PolicyWork& work);
 
-/// Ginex (Park et al., VLDB 2022) with one superbatch an epoch: Belady's choice before each
-/// mini-batch, a page a missed row.
+/// Ginex (Park et al., VLDB 2022) with one superbatch an epoch: after each mini-batch the cache
+/// keeps, of its own rows and the mini-batch's, those used soonest (Belady's choice; no policy
+/// misses fewer); a page a missed row.
 Moved ginex(const EpochRows& trace, const PolicyWork& work);
 
 /// RowCache as the loader drives it.
@@ -63,7 +69,8 @@ struct WindowWork {
 };
 
 /// Plan "direct": pages, neighbours merged. "sweep": gaps of up to `gap_pages` read through.
-/// "repack": one pass over what is missed in the epoch, rows written once and read back.
+/// "repack": one pass over what is missed in the epoch, rows written once and read back, but for
+/// the first ones, which go straight into the cache.
 struct PlannedBytes {
   Moved direct, sweep, repack;
 };

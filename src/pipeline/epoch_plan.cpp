@@ -31,8 +31,9 @@ std::size_t window_width(std::uint64_t windows) {
 struct Step {
   std::uint64_t first_id = 0;  // into the lists
   std::uint64_t rows = 0;
-  std::uint64_t first_missing = 0;
-  std::uint64_t missing = 0;
+  std::uint64_t first_missing = 0;  // of those that are not prefilled
+  std::uint64_t missing = 0;        // likewise
+  std::uint64_t prefilled = 0;
   WindowPlan plan = WindowPlan::kDirect;
   std::uint32_t gap_bytes = 0;
 };
@@ -46,7 +47,8 @@ struct TypePlan {
 
   std::vector<Step> steps;  // by window
   ScratchList ids;
-  ScratchList missing;  // ascending within a window
+  ScratchList missing;             // those of a window's run, ascending
+  std::vector<WantedRow> prefill;  // ascending, when all windows were admitted
   std::optional<ScratchList> next;
   std::unique_ptr<PackedRows> packed;
 
@@ -64,6 +66,10 @@ struct EpochPlan::State {
   void sample(WindowSource& windows);
   void find_next_uses(TypePlan& plan, std::uint64_t nodes);
   void admit(std::size_t type, const DeviceProfile& device);
+  std::uint32_t slots_to_prefill(const TypePlan& plan,
+                                 const RowCache& cache,
+                                 const FeatureLayout& layout) const;
+  void pack(TypePlan& plan, RowCache& cache, DiskFeatureStore& store, const NeededParts& needed);
   void check_stopped() const {
     if (options.stopped && options.stopped())
       throw Error(ErrorCode::kInterrupted, "interrupted while an epoch was planned");
@@ -75,6 +81,7 @@ struct EpochPlan::State {
   std::vector<std::unique_ptr<TypePlan>> types;
   std::vector<std::uint64_t> batches;  // by window
   std::vector<std::string> reasons;
+  std::uint64_t prefilled_bytes = 0;  // of caches, while planning goes on
   double seconds = 0;
 };
 
@@ -165,27 +172,43 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
   RowCache& cache = *data.caches[type];
   auto& store = dynamic_cast<DiskFeatureStore&>(*data.features[type]);
   const FeatureLayout& layout = store.layout();
-  const Charge lists = ledger.charge("epoch plan", plan.most_rows() * 36).or_throw();
+  const Charge lists = ledger.charge("epoch plan", plan.most_rows() * 44).or_throw();
   NeededParts needed(layout, &ledger);
-  std::vector<std::uint64_t> ids, missed, sorting;
+  const auto by_id = [](std::uint64_t id) { return id; };
+  std::vector<std::uint64_t> ids, missed, run, sorting;
   std::vector<std::uint32_t> places, missing;
   PlanEstimate windows;
   RepackWork repack;
+  std::uint64_t missed_rows = 0;
   cache.clear();
+  const std::uint32_t prefilled_slots = slots_to_prefill(plan, cache, layout);
+  const Charge prefill_charge =
+      ledger.charge("epoch plan", prefilled_slots * 2 * sizeof(WantedRow)).or_throw();
+  plan.prefill.reserve(prefilled_slots);
   for (Step& step : plan.steps) {
     check_stopped();
     ids.resize(step.rows);
     places.resize(step.rows);
     plan.ids.read(step.first_id, std::span<std::uint64_t>(ids));
     const std::vector<std::uint32_t> next = read_next_uses(plan, step);
-    (void)cache.admit(ids, next, nullptr, places, missing);
+    const RowCache::Admission admission = cache.admit(ids, next, nullptr, places, missing);
     missed.clear();
     for (const std::uint32_t i : missing) missed.push_back(ids[i]);
-    radix_sort(missed, sorting, [](std::uint64_t id) { return id; });
+    const auto is_prefilled = [&](std::uint32_t i) { return places[i] < prefilled_slots; };
+    step.prefilled = static_cast<std::uint64_t>(
+        std::find_if_not(missing.begin(),
+                         missing.begin() + static_cast<std::ptrdiff_t>(admission.fresh),
+                         is_prefilled) -
+        missing.begin());
+    for (std::size_t m = 0; m < step.prefilled; ++m)
+      plan.prefill.push_back({missed[m], places[missing[m]]});
+    run.assign(missed.begin() + static_cast<std::ptrdiff_t>(step.prefilled), missed.end());
+    radix_sort(run, sorting, by_id);
+    radix_sort(missed, sorting, by_id);
     for (const std::uint64_t row : missed) needed.add(row);
     step.first_missing = plan.missing.size();
-    step.missing = missed.size();
-    plan.missing.append(std::span<const std::uint64_t>(missed));
+    step.missing = run.size();
+    plan.missing.append(std::span<const std::uint64_t>(run));
 
     const ReadShape shape = read_shape(missed, layout);
     const PlanEstimate direct = estimate_direct(device, shape);
@@ -198,7 +221,8 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
     windows.seconds += chosen.seconds;
     windows.bytes_read += chosen.bytes_read;
     windows.requests += chosen.requests;
-    repack.missed_rows += missed.size();
+    repack.missed_rows += run.size();
+    missed_rows += missed.size();
   }
   cache.clear();
 
@@ -223,22 +247,52 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
                   pack                    ? "repack"
                   : windows.requests == 0 ? "nothing to read"
                                           : "window by window",
-                  format_count(repack.missed_rows),
+                  format_count(missed_rows),
                   format_count(plan.steps.size()),
                   figures(windows),
                   figures(packing),
                   room ? "" : ", but the buffers have no room for so many runs"));
-  if (!pack) return;
+  if (pack) this->pack(plan, cache, store, needed);
+  plan.prefill = {};
+}
+
+// The first windows' rows go from the pass over the table straight into the cache, as far as its
+// memory is not needed for packing: they are neither written nor read back.
+std::uint32_t EpochPlan::State::slots_to_prefill(const TypePlan& plan,
+                                                 const RowCache& cache,
+                                                 const FeatureLayout& layout) const {
+  const std::uint64_t bytes =
+      options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
+  const std::uint64_t packing = PackedRows::good_buffer_bytes(plan.steps.size(), layout);
+  if (options.plan == PlanChoice::kDirect || options.plan == PlanChoice::kSweep) return 0;
+  const std::uint64_t room = bytes - std::min(bytes, packing);
+  const std::uint64_t slots = room / (layout.row_bytes + 2 * sizeof(WantedRow));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, cache.slots()));
+}
+
+void EpochPlan::State::pack(TypePlan& plan,
+                            RowCache& cache,
+                            DiskFeatureStore& store,
+                            const NeededParts& needed) {
   MissedIds runs(plan);
   PackedRowsOptions packed;
   packed.folder = options.folder;
   packed.engine = store.engine_options();
-  packed.buffer_bytes = options.buffer_bytes;
   packed.read_bytes = data.options.staging_bytes;
   try {
-    plan.packed =
-        std::make_unique<PackedRows>(store, runs, needed, packed, &ledger, options.stopped);
+    std::vector<WantedRow> sorting;
+    radix_sort(plan.prefill, sorting, [](const WantedRow& row) { return row.row; });
+    sorting = {};
+    std::uint32_t slots = 0;
+    for (const WantedRow& row : plan.prefill)
+      slots = std::max(slots, static_cast<std::uint32_t>(row.place) + 1);
+    const Prefill prefill{plan.prefill, cache.table(slots)};
+    prefilled_bytes += prefill.table.size();
+    packed.buffer_bytes = options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
+    plan.packed = std::make_unique<PackedRows>(
+        store, runs, needed, packed, &ledger, options.stopped, prefill);
   } catch (const Error& error) {
+    cache.release_rows();
     // No room on the disk, say: what was only the cheapest plan may be left.
     if (options.plan == PlanChoice::kRepack || error.code() != ErrorCode::kResource) throw;
     reasons.back() += "; not repacked after all: " + error.message();
@@ -297,6 +351,9 @@ std::uint32_t EpochPlan::gap(std::size_t window, std::size_t type) const {
 std::vector<std::uint32_t> EpochPlan::next_uses(std::size_t window, std::size_t type) {
   TypePlan& plan = *state_->types[type];
   return read_next_uses(plan, plan.steps.at(window));
+}
+std::size_t EpochPlan::prefilled(std::size_t window, std::size_t type) const {
+  return state_->types[type]->steps.at(window).prefilled;
 }
 PackedRows* EpochPlan::packed(std::size_t type) {
   return state_->types[type]->packed.get();

@@ -34,8 +34,8 @@ struct EpochPlanOptions {
 
 class EpochPlan {
  public:
-  /// Goes through the epoch from `where` on, and leaves `windows` at its begin. The caches are
-  /// empty then. Throws Error.
+  /// Goes through the epoch from `where` on, and leaves `windows` at its begin. The caches know no
+  /// rows then, but their tables may hold some (prefilled()). Throws Error.
   static std::unique_ptr<EpochPlan> make(GraphData::State& data,
                                          WindowSource& windows,
                                          const LoaderStart& where,
@@ -55,6 +55,9 @@ class EpochPlan {
   std::vector<std::uint32_t> next_uses(std::size_t window, std::size_t type);
   /// The packed rows of a type, or null. Run = window.
   PackedRows* packed(std::size_t type);
+  /// For a packed window: of the rows that RowCache::admit lists as missing, how many, its first,
+  /// are in the cache's table already.
+  std::size_t prefilled(std::size_t window, std::size_t type) const;
 
   /// What was chosen and why, with the figures, a line a node type.
   const std::vector<std::string>& reasons() const;

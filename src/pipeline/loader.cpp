@@ -60,7 +60,8 @@ struct Loader::State {
     mutable std::mutex plan_mutex;
     std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
     std::atomic<std::uint64_t> bytes_written{0};
-    std::atomic<std::uint64_t> topology_bytes{0};
+    std::atomic<std::uint64_t> topology_bytes{0};  // and of sampled batches that were kept
+    std::atomic<std::uint64_t> spool_written{0};
     std::atomic<std::uint64_t> topology_requests{0};
     std::atomic<std::int64_t> fetching{0};
     std::atomic<std::int64_t> assembling{0};
@@ -99,14 +100,15 @@ struct Loader::State {
   LoaderStart where;  // of the run
   WindowLimits limits;
   std::uint64_t planning_bytes = 0;  // for planning, while no window lives
+  std::uint64_t batch_bytes = 0;     // of a sampled mini-batch
   std::uint64_t delivered = 0;
   std::uint64_t chain = 0;     // batches_xxh3 so far
   FeatureStats device_before;  // counters of the stores when this run began
   TopologyStats topology_before;
 };
 
-// Samples the epoch ahead where that is of use: for the rows' next uses, or for repacking. Edges on
-// disk are read twice then, which is little beside the rows that are not.
+// Samples the epoch ahead where that is of use: for the rows' next uses, or for repacking. Where
+// edges are on disk the mini-batches are kept on disk too, so that edges are read once.
 void Loader::State::plan_epoch(Run& now) {
   const GraphDataOptions& how = data.options;
   const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
@@ -119,6 +121,7 @@ void Loader::State::plan_epoch(Run& now) {
   planning.plan = how.plan;
   planning.buffer_bytes = planning_bytes;
   planning.stopped = [&now] { return now.stopping || interrupted(); };
+  if (sampler.paged()) sampler.keep_batches(how.scratch, planning_bytes, batch_bytes);
   const Busy busy(now.planning);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   const std::scoped_lock lock(now.plan_mutex);
@@ -138,7 +141,9 @@ void Loader::State::sample_loop(Run& now) {
         window = sampler.sample();
       }
       const TopologyStats topology = topology_stats();
-      now.topology_bytes = topology.bytes_read - topology_before.bytes_read;
+      now.topology_bytes =
+          topology.bytes_read - topology_before.bytes_read + sampler.spool_bytes_read();
+      now.spool_written = sampler.spool_bytes_written();
       now.topology_requests = topology.requests - topology_before.requests;
       if (!window || !now.sampled.hand_over(std::move(window))) break;
     }
@@ -231,8 +236,9 @@ void Loader::State::halt() {
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
 WindowLimits Loader::State::make_room() {
   if (order.num_batches() == 0) return {};
-  WindowBudget budget =
-      split_window_bytes(data, sampler.sample_one(0), memory.window_bytes, options.window);
+  const Batch first = sampler.sample_one(0);
+  batch_bytes = block_bytes(first);
+  WindowBudget budget = split_window_bytes(data, first, memory.window_bytes, options.window);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
   // No window lives while an epoch is planned, and caches are without rows; a quarter is for their
   // bookkeeping and the window being sampled.
@@ -351,7 +357,7 @@ LoaderStats Loader::stats() const {
   stats.bytes_useful = run.bytes_useful;
   stats.windows = run.windows;
   const FetchCounts counts = run.counts.get();
-  stats.bytes_written = run.bytes_written;
+  stats.bytes_written = run.bytes_written + run.spool_written;
   stats.windows_swept = counts.windows_swept - run.counts_before.windows_swept;
   stats.windows_packed = counts.windows_packed - run.counts_before.windows_packed;
   stats.plan_seconds = seconds(run.planning);

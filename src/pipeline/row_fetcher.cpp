@@ -71,10 +71,13 @@ void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan*
   const std::span<const std::uint64_t> ids = window_rows.index.ids();
   const std::span<const std::uint32_t> places = window_rows.places.as<std::uint32_t>();
   wanted_.clear();
-  for (const std::uint32_t i : missing_) wanted_.push_back({ids[i], places[i]});
+  const bool packed = plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked;
+  const std::size_t there = packed ? plan->prefilled(window.number, type) : 0;
+  for (const std::uint32_t i : std::span(missing_).subspan(there))
+    wanted_.push_back({ids[i], places[i]});
   radix_sort(wanted_, sorting_, [](const WantedRow& wanted) { return wanted.row; });
   const std::span<std::byte> table = data_.caches[type]->table();
-  if (plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked) {
+  if (packed) {
     ++counts_.windows_packed;
     plan->packed(type)->read(window.number, wanted_, table).or_throw();
     return;

@@ -9,6 +9,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kFirstWindow = 4;   // batches; each next window may be twice as large
+constexpr std::uint64_t kMostGroup = 32;    // batches that share reads, while an epoch is planned
 constexpr std::uint64_t kMaxWindow = 1024;  // batches, when the options leave it open
 
 }  // namespace
@@ -46,7 +47,32 @@ WindowSampler::WindowSampler(GraphData::State& data,
                RandomKey(options.seed),
                arena_) {}
 
+void WindowSampler::keep_batches(const std::string& folder,
+                                 std::uint64_t bytes,
+                                 std::uint64_t block_bytes) {
+  std::uint64_t workspace = 0;
+  for (const MemoryLedger::Entry& entry : ledger_.entries()) {
+    if (entry.name == "sampler workspace")
+      workspace = entry.bytes / std::max<std::size_t>(sampler_.workspaces(), 1);
+  }
+  const std::uint64_t each = std::max<std::uint64_t>(workspace + 2 * block_bytes, 1);
+  keep_group_ = std::clamp<std::uint64_t>(bytes / each, GroupSampler::kGroup, kMostGroup);
+  keep_folder_ = folder;
+  keep_ = Keep::kFromNextBegin;
+}
+
 void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
+  if (keep_ == Keep::kFromNextBegin) {
+    sampled_.clear();
+    sampler_.set_group(keep_group_);
+    spool_ = std::make_unique<BatchSpool>(keep_folder_, where.epoch, where.first_batch, ledger_);
+    spool_read_ = 0;
+    spool_written_ = 0;
+    keep_ = Keep::kNow;
+  } else {
+    sampler_.set_group(GroupSampler::kGroup);
+    keep_ = Keep::kNo;
+  }
   epoch_ = where.epoch;
   next_batch_ = where.first_batch;
   limits_ = std::move(limits);
@@ -56,11 +82,29 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
 }
 
 void WindowSampler::sample_group() {
+  if (keep_ == Keep::kNo && spool_ && spool_->has(epoch_, next_batch_)) {
+    sampled_.push_back(spool_->read(next_batch_++));
+    spool_read_ = spool_->bytes_read();
+    return;
+  }
   const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(group_size(), left));
   std::vector<Batch> group = sample_batches(epoch_, next_batch_, count);
   next_batch_ += count;
+  if (keep_ == Keep::kNow) keep(group);
   for (Batch& batch : group) sampled_.push_back(std::move(batch));
+}
+
+void WindowSampler::keep(const std::vector<Batch>& group) {
+  try {
+    for (const Batch& batch : group) spool_->append(batch);
+    spool_written_ = spool_->bytes_written();
+  } catch (const Error& error) {
+    // No room on the disk: what was kept so far is of use, the rest is sampled again.
+    if (error.code() != ErrorCode::kResource) throw;
+    keep_ = Keep::kNo;
+    sampler_.set_group(GroupSampler::kGroup);
+  }
 }
 
 std::vector<Batch> WindowSampler::sample_batches(std::uint64_t epoch,

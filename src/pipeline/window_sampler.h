@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/threads.h"
+#include "pipeline/batch_spool.h"
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window_source.h"
 #include "samplers/group_sampler.h"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace sluice {
@@ -23,6 +25,18 @@ class WindowSampler final : public WindowSource {
                 const LoaderOptions& options,
                 const SeedOrder& order,
                 MemoryLedger& ledger);
+
+  /// From the next begin() on the sampled mini-batches are kept in a scratch file in `folder`;
+  /// after a later begin() at the same place they come from there. For edges on disk, which are
+  /// then read once. Where the disk has no room they are sampled again.
+  /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
+  /// @param block_bytes of a mini-batch
+  void keep_batches(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
+  /// Whether some of the edges are on disk.
+  bool paged() const { return !sampler_.resident(); }
+  /// The scratch file's traffic.
+  std::uint64_t spool_bytes_read() const { return spool_read_; }
+  std::uint64_t spool_bytes_written() const { return spool_written_; }
 
   void begin(const LoaderStart& where, WindowLimits limits) override;
   std::shared_ptr<Window> sample() override;
@@ -35,6 +49,7 @@ class WindowSampler final : public WindowSource {
 
  private:
   void sample_group();
+  void keep(const std::vector<Batch>& group);
   std::vector<Batch> sample_batches(std::uint64_t epoch, std::uint64_t first, std::size_t count);
   std::uint64_t room_for(std::size_t type);
   bool add(Window& window, Batch& batch);
@@ -54,6 +69,13 @@ class WindowSampler final : public WindowSource {
   // The most batches of the next window: windows grow, so that the first is soon there.
   std::uint64_t ramp_ = 0;
   std::deque<Batch> sampled_;  // waiting for a window
+  enum class Keep { kNo, kFromNextBegin, kNow };
+  Keep keep_ = Keep::kNo;
+  std::string keep_folder_;
+  std::size_t keep_group_ = 0;
+  std::unique_ptr<BatchSpool> spool_;
+  std::uint64_t spool_read_ = 0;
+  std::uint64_t spool_written_ = 0;
 };
 
 }  // namespace sluice

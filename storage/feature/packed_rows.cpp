@@ -17,10 +17,11 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kScanBytes = 1024 * 1024;  // a request of the scan, and of reading back
-constexpr std::uint64_t kScanDepth = 32;
-constexpr std::uint64_t kLeastScanDepth = 4;  // requests of one part
-constexpr std::size_t kPlacesAhead = 6;       // rows, while they are copied out of a run
-constexpr std::size_t kIdsAhead = 128;        // of each run, in memory
+constexpr std::uint64_t kScanDepth = 32;           // requests in flight, with room for all of them
+constexpr std::uint64_t kLeastDepth = 12;          // and with less: before they get smaller
+constexpr std::uint64_t kLeastScanDepth = 4;       // requests of one part
+constexpr std::size_t kPlacesAhead = 6;            // rows, while they are copied out of a run
+constexpr std::size_t kIdsAhead = 128;             // of each run, in memory
 
 // Reads the needed parts of a table in order, and hands them on in order.
 class ScanSource final : public ReadSource {
@@ -149,11 +150,11 @@ std::uint64_t least_scan_bytes(const FeatureLayout& layout) {
   return kLeastScanDepth * part_bytes(layout);
 }
 
-// A quarter of the buffers, between what works and what a device can use.
+// Half of the buffers, between what works and what a device can use.
 std::uint64_t scan_bytes(std::uint64_t buffer_bytes, const FeatureLayout& layout) {
   const std::uint64_t least = least_scan_bytes(layout);
   const std::uint64_t most = std::max(least, kScanDepth * kScanBytes);
-  return std::clamp(round_up_to_page(buffer_bytes / 4), least, most);
+  return std::clamp(round_up_to_page(buffer_bytes / 2), least, most);
 }
 
 void reserve_space(File& file, std::uint64_t bytes) {
@@ -190,12 +191,19 @@ std::uint64_t PackedRows::least_buffer_bytes(std::size_t runs, const FeatureLayo
          runs * kIdsAhead * sizeof(std::uint64_t);
 }
 
+std::uint64_t PackedRows::good_buffer_bytes(std::size_t runs, const FeatureLayout& layout) {
+  return least_scan_bytes(layout) + kLeastDepth * kScanBytes +
+         (runs + RunWriter::kSpare) * RunWriter::kGoodChunk +
+         runs * kIdsAhead * sizeof(std::uint64_t);
+}
+
 PackedRows::PackedRows(DiskFeatureStore& store,
                        RunIds& ids,
                        const NeededParts& needed,
                        const PackedRowsOptions& options,
                        MemoryLedger* ledger,
-                       const std::function<bool()>& stopped)
+                       const std::function<bool()>& stopped,
+                       const Prefill& prefill)
     : ledger_(ledger), row_bytes_(store.row_bytes()) {
   std::uint64_t end = 0;
   for (std::size_t run = 0; run < ids.runs(); ++run) {
@@ -209,10 +217,9 @@ PackedRows::PackedRows(DiskFeatureStore& store,
   sums_.resize(end / kPageBytes);
 
   auto file = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
-  if (end != 0) {
-    reserve_space(*file, end);
-    pack(store, *file, ids, needed, options.buffer_bytes, stopped);
-  }
+  if (end != 0) reserve_space(*file, end);
+  if (end != 0 || !prefill.rows.empty())
+    pack(store, *file, ids, needed, options.buffer_bytes, stopped, prefill);
   bytes_written_ = end;
   if (end == 0) return;
   ReadAhead::Source source;
@@ -235,7 +242,8 @@ void PackedRows::pack(DiskFeatureStore& store,
                       RunIds& ids,
                       const NeededParts& needed,
                       std::uint64_t buffer_bytes,
-                      const std::function<bool()>& stopped) {
+                      const std::function<bool()>& stopped,
+                      const Prefill& prefill) {
   const std::size_t runs = ids.runs();
   const FeatureLayout& layout = store.layout();
   const std::uint64_t cursors = runs * kIdsAhead * sizeof(std::uint64_t);
@@ -258,8 +266,9 @@ void PackedRows::pack(DiskFeatureStore& store,
   const BufferSlot slot = reader->attach(buffer).or_throw();
   RunWriter writer(file, begins_, sums_, chunk, ledger_);
   const std::uint64_t request = std::max(
-      std::min(kScanBytes, scan / kScanDepth / kPageBytes * kPageBytes), part_bytes(layout));
+      std::min(kScanBytes, scan / kLeastDepth / kPageBytes * kPageBytes), part_bytes(layout));
   std::vector<IdCursor> cursor(runs);
+  std::span<const WantedRow> straight = prefill.rows;
   std::optional<Error> problem;
   ScanSource source(
       store,
@@ -271,6 +280,12 @@ void PackedRows::pack(DiskFeatureStore& store,
         try {
           if (stopped && stopped()) throw Error(ErrorCode::kInterrupted, "interrupted");
           const std::uint64_t base = layout.first_page_of(first) * kPageBytes;
+          for (; !straight.empty() && straight.front().row < last; straight = straight.subspan(1)) {
+            const WantedRow& row = straight.front();
+            std::memcpy(prefill.table.data() + row.place * row_bytes_,
+                        bytes + (layout.offset_of(row.row) - base),
+                        row_bytes_);
+          }
           for (std::size_t run = 0; run < runs; ++run) {
             for (std::uint64_t id; (id = cursor[run].peek(ids, run)) < last; cursor[run].pop()) {
               writer.append(run, {bytes + (layout.offset_of(id) - base), row_bytes_}).or_throw();

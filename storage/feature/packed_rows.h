@@ -50,6 +50,12 @@ class NeededParts {
   std::vector<bool> bits_;
 };
 
+/// Rows that need no run: while the table is passed over they go straight to their places.
+struct Prefill {
+  std::span<const WantedRow> rows;  ///< ascending
+  std::span<std::byte> table;
+};
+
 struct PackedRowsOptions {
   std::filesystem::path folder;            ///< where the scratch file is
   IoEngineOptions engine;                  ///< to read the runs back
@@ -59,8 +65,9 @@ struct PackedRowsOptions {
 
 class PackedRows {
  public:
-  /// The least `buffer_bytes` that so many runs need.
+  /// The least `buffer_bytes` that so many runs need, and what is enough for good speed.
   static std::uint64_t least_buffer_bytes(std::size_t runs, const FeatureLayout& layout);
+  static std::uint64_t good_buffer_bytes(std::size_t runs, const FeatureLayout& layout);
 
   /// Makes room for the runs and copies the rows. `stopped` is asked now and then; when it says so,
   /// the Error kInterrupted is thrown. Throws Error: kResource where folder or ledger have no room.
@@ -69,7 +76,8 @@ class PackedRows {
              const NeededParts& needed,
              const PackedRowsOptions& options,
              MemoryLedger* ledger,
-             const std::function<bool()>& stopped = {});
+             const std::function<bool()>& stopped = {},
+             const Prefill& prefill = {});
   ~PackedRows();
 
   /// Reads the next run, which is number `run` and whose rows are `wanted`, ascending: each goes to
@@ -88,7 +96,8 @@ class PackedRows {
             RunIds& ids,
             const NeededParts& needed,
             std::uint64_t buffer_bytes,
-            const std::function<bool()>& stopped);
+            const std::function<bool()>& stopped,
+            const Prefill& prefill);
   Result<void> copy_next(std::span<std::byte> to);
   Result<void> skip(std::uint64_t bytes);
   Result<void> read_on();

@@ -55,16 +55,24 @@ RowCache::RowCache(const Options& options,
   (void)this->table();
 }
 
-std::span<std::byte> RowCache::table() {
-  const std::size_t bytes = row_bytes_ * rows_.size();
-  if (data_.size() == 0 && bytes != 0)
-    data_ = AlignedBuffer::make(bytes, ledger_, "feature cache").or_throw();
-  return {data_.data(), bytes};
+std::span<std::byte> RowCache::table(std::uint32_t slots) {
+  const std::uint64_t bytes = round_up_to_page(std::uint64_t{slots} * row_bytes_);
+  if (ledger_ != nullptr && data_charge_.bytes() < bytes) {
+    if (data_charge_.bytes() == 0) {
+      data_charge_ = ledger_->charge("feature cache", bytes).or_throw();
+    } else {
+      data_charge_.resize(bytes).or_throw();
+    }
+  }
+  if (data_.size() == 0 && !rows_.empty())
+    data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache").or_throw();
+  return {data_.data(), std::size_t{slots} * row_bytes_};
 }
 
 void RowCache::release_rows() {
   clear();
   data_ = {};
+  data_charge_.release();
 }
 
 void RowCache::clear() {
@@ -150,6 +158,7 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   free_.clear();
   const std::uint32_t filled = used_;
   while (free_.size() < count && used_ < rows_.size()) free_.push_back(used_++);
+  admission.fresh = free_.size();
   const std::size_t evict = count - free_.size();
   if (evict == 0) return admission;
   // Rows of this window stay, and those of the one before while it may still be read from.

@@ -45,6 +45,9 @@ class RowCache {
   struct Admission {
     std::uint64_t hits = 0;
     std::uint64_t evicted = 0;
+    /// Missing ones that got a slot which no row had before: the first of `missing`, in the order
+    /// of the slots.
+    std::uint64_t fresh = 0;
     /// Whether rows of the window before gave way: it must be done with before rows are read in.
     bool exclusive = false;
   };
@@ -83,7 +86,9 @@ class RowCache {
   }
   /// All slots' bytes, slot after slot. Throws kResource where they were given back and there is no
   /// room for them now.
-  std::span<std::byte> table();
+  std::span<std::byte> table() { return table(slots()); }
+  /// As above, of the first slots alone: no memory is taken for the others.
+  std::span<std::byte> table(std::uint32_t slots);
 
   /// Forgets all rows and gives their memory back until table() is asked for again.
   void release_rows();
@@ -104,8 +109,9 @@ class RowCache {
   MemoryLedger* ledger_;
   std::unique_ptr<CachePolicy> policy_;
   Charge charge_;
-  AlignedBuffer data_;
-  std::vector<CachedRow> rows_;       // by slot
+  AlignedBuffer data_;           // mapped whole; slots that were never asked for take no memory
+  Charge data_charge_;           // of the slots that were
+  std::vector<CachedRow> rows_;  // by slot
   std::vector<std::uint32_t> index_;  // open addressing, linear probing: slots by id
   int shift_ = 0;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free

@@ -26,6 +26,7 @@ class RunWriter {
  public:
   static constexpr std::size_t kSpare = 8;  ///< buffers on their way
   static constexpr std::uint64_t kLeastChunk = 4 * 1024;
+  static constexpr std::uint64_t kGoodChunk = 64 * 1024;
   static constexpr std::uint64_t kMostChunk = 1024 * 1024;
 
   /// The chunk that so many runs get out of `bytes`; 0 when that is too little.

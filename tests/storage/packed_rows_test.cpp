@@ -112,6 +112,34 @@ TEST_CASE("repacked rows are the table's, run by run, for every width of row and
   }
 }
 
+TEST_CASE("rows that need no run go to their places while the table is passed over") {
+  for (const std::uint32_t dim : {3u, 128u, 1500u}) {
+    CAPTURE(dim);
+    Table table(dim);
+    const std::size_t row_bytes = table.store().row_bytes();
+    const RandomKey key(dim);
+    ListedIds ids = random_ids(key, 5, table.sample.nodes, 300);
+    NeededParts needed = needed_of(ids, table.store().layout());
+    std::vector<WantedRow> straight;
+    for (std::uint64_t row = key.below(9, 1); row < table.sample.nodes;
+         row += 1 + key.below(40, row)) {
+      straight.push_back({row, straight.size()});
+      needed.add(row);
+    }
+    std::reverse(straight.begin(), straight.end());  // their places descend
+    for (std::size_t i = 0; i < straight.size(); ++i) straight[i].place = i;
+    std::reverse(straight.begin(), straight.end());
+    PackedRowsOptions options;
+    options.folder = table.dir.path();
+    options.buffer_bytes = 8 << 20;
+    std::vector<std::byte> got(straight.size() * row_bytes), wanted(got.size());
+    PackedRows packed(table.store(), ids, needed, options, nullptr, {}, Prefill{straight, got});
+    table.store().gather_sorted(straight, {}, wanted).or_throw();
+    CHECK(got == wanted);
+    CHECK(packed.bytes_written() >= ids.lists.size() * row_bytes);
+  }
+}
+
 TEST_CASE("packing needs its buffers, says so, and stops when it is told to") {
   Table table(128);
   ListedIds ids = random_ids(RandomKey(1), 40, table.sample.nodes, 500);

@@ -1,0 +1,182 @@
+#include "pipeline/batch_spool.h"
+
+#include "core/hash.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+
+std::uint64_t padded(std::uint64_t bytes) {
+  return (bytes + kWord - 1) / kWord * kWord;
+}
+
+// Goes over everything that a sampler fills in, in a fixed order: `number` takes counts and other
+// single numbers, `array` arrays. For a Batch that is read back, counts come before what they
+// count.
+template <class Visitor, class BatchRef>
+void visit(BatchRef& batch, Visitor& visitor) {
+  visitor.number(batch.epoch);
+  visitor.number(batch.index);
+  visitor.number(batch.seed_type);
+  visitor.array(batch.seeds);
+  visitor.count(batch.nodes);
+  for (auto& nodes : batch.nodes) {
+    visitor.array(nodes.ids);
+    visitor.array(nodes.degrees);
+    visitor.count(nodes.size_at);
+    for (auto& size : nodes.size_at) visitor.number(size);
+  }
+  visitor.count(batch.layers);
+  for (auto& layer : batch.layers) {
+    visitor.count(layer);
+    for (auto& block : layer) {
+      visitor.number(block.relation);
+      visitor.number(block.source_type);
+      visitor.number(block.target_type);
+      visitor.number(block.num_sources);
+      visitor.number(block.num_targets);
+      for (auto* array : {&block.offsets,
+                          &block.neighbours,
+                          &block.edge_ids,
+                          &block.transposed_offsets,
+                          &block.transposed_targets,
+                          &block.transposed_edges}) {
+        visitor.array(*array);
+      }
+    }
+  }
+}
+
+class Measure {
+ public:
+  template <class Number>
+  void number(const Number&) {
+    bytes += kWord;
+  }
+  template <class List>
+  void count(const List&) {
+    bytes += kWord;
+  }
+  void array(const Array& array) { bytes += 2 * kWord + padded(array.bytes()); }
+  std::uint64_t bytes = 0;
+};
+
+class Write {
+ public:
+  explicit Write(std::byte* to) : to_(to) {}
+  template <class Number>
+  void number(const Number& value) {
+    put(static_cast<std::uint64_t>(value));
+  }
+  template <class List>
+  void count(const List& list) {
+    put(list.size());
+  }
+  void array(const Array& array) {
+    put(static_cast<std::uint64_t>(array.dtype()) << 1 | (array.shape().empty() ? 0 : 1));
+    put(static_cast<std::uint64_t>(array.numel()));
+    if (array.empty()) return;
+    std::memcpy(to_, array.data(), array.bytes());
+    std::memset(to_ + array.bytes(), 0, padded(array.bytes()) - array.bytes());
+    to_ += padded(array.bytes());
+  }
+
+ private:
+  void put(std::uint64_t value) {
+    std::memcpy(to_, &value, kWord);
+    to_ += kWord;
+  }
+  std::byte* to_;
+};
+
+class Read {
+ public:
+  Read(const std::byte* from, MemoryLedger& ledger) : from_(from), ledger_(ledger) {}
+  template <class Number>
+  void number(Number& value) {
+    value = static_cast<Number>(take());
+  }
+  template <class List>
+  void count(List& list) {
+    list.resize(take());
+  }
+  // What a sampler makes has one dimension; what it was not asked for has none.
+  void array(Array& array) {
+    const std::uint64_t kind = take();
+    const auto numel = static_cast<std::int64_t>(take());
+    if ((kind & 1) == 0) return;
+    array = Array::make(static_cast<DType>(kind >> 1), {numel}, &ledger_, "batches").or_throw();
+    if (numel == 0) return;
+    std::memcpy(array.data(), from_, array.bytes());
+    from_ += padded(array.bytes());
+  }
+
+ private:
+  std::uint64_t take() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from_, kWord);
+    from_ += kWord;
+    return value;
+  }
+  const std::byte* from_;
+  MemoryLedger& ledger_;
+};
+
+}  // namespace
+
+BatchSpool::BatchSpool(const std::filesystem::path& folder,
+                       std::uint64_t epoch,
+                       std::uint64_t first,
+                       MemoryLedger& ledger)
+    : file_(File::scratch(folder, Direct::kAuto).or_throw()),
+      epoch_(epoch),
+      first_(first),
+      ledger_(ledger) {}
+
+void BatchSpool::ensure(std::uint64_t bytes) {
+  if (buffer_.size() >= bytes) return;
+  buffer_ = {};
+  // An eighth more, so that it seldom grows again.
+  buffer_ = AlignedBuffer::make(bytes + bytes / 8, &ledger_, "sampled batches").or_throw();
+}
+
+void BatchSpool::append(const Batch& batch) {
+  Measure measure;
+  visit(batch, measure);
+  const std::uint64_t bytes = round_up_to_page(measure.bytes);
+  ensure(bytes);
+  Write write(buffer_.data());
+  visit(batch, write);
+  std::memset(buffer_.data() + measure.bytes, 0, bytes - measure.bytes);
+  const std::span<const std::byte> pages(buffer_.data(), bytes);
+  file_.write_at(end_, pages).or_throw();
+  records_.push_back({end_, static_cast<std::uint32_t>(bytes / kPageBytes), xxh3_32(pages)});
+  end_ += bytes;
+  bytes_written_ += bytes;
+}
+
+Batch BatchSpool::read(std::uint64_t index) {
+  const Record& record = records_.at(index - first_);
+  const std::span<std::byte> pages(buffer_.data(), record.pages * kPageBytes);
+  file_.read_at(record.offset, pages).or_throw();
+  bytes_read_ += pages.size();
+  if (xxh3_32(pages) != record.sum) {
+    throw Error(ErrorCode::kIo,
+                fmt::format("sampled mini-batch {} was read back from a scratch file in {} with "
+                            "other bytes than were written",
+                            index,
+                            file_.path().string()),
+                "look at `dmesg` and check the disk, then start again");
+  }
+  Batch batch;
+  Read read(pages.data(), ledger_);
+  visit(batch, read);
+  return batch;
+}
+
+}  // namespace sluice

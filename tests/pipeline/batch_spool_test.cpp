@@ -1,0 +1,103 @@
+#include "pipeline/batch_spool.h"
+
+#include "support/temp_dir.h"
+
+#include <doctest/doctest.h>
+#include <sluice/random.h>
+
+using namespace sluice;
+
+namespace {
+
+Array random_array(DType dtype, std::int64_t numel, RandomKey key) {
+  Array array = Array::make(dtype, {numel}).or_throw();
+  for (std::size_t i = 0; i < array.bytes(); ++i)
+    array.raw()[i] = static_cast<std::byte>(key.draw(i));
+  return array;
+}
+
+// Two node types, two layers of two relations, some arrays empty and some never asked for.
+Batch random_batch(std::uint64_t index, RandomKey key) {
+  const auto some = [&](std::uint64_t n) { return static_cast<std::int64_t>(key.below(5000, n)); };
+  Batch batch;
+  batch.epoch = 3;
+  batch.index = index;
+  batch.seed_type = 1;
+  batch.seeds = random_array(DType::kU64, some(0), key.with(0));
+  batch.nodes.resize(2);
+  for (std::size_t t = 0; t < 2; ++t) {
+    batch.nodes[t].ids = random_array(DType::kU64, t == 0 ? 0 : some(1), key.with(1));
+    if (t == 1) batch.nodes[t].degrees = random_array(DType::kI64, some(1), key.with(2));
+    batch.nodes[t].size_at = {some(2), some(3), -1};
+  }
+  batch.layers.resize(2);
+  for (auto& layer : batch.layers) {
+    layer.resize(2);
+    for (std::size_t r = 0; r < 2; ++r) {
+      Block& block = layer[r];
+      block.relation = r;
+      block.source_type = 1 - r;
+      block.num_sources = some(4);
+      block.offsets = random_array(DType::kI64, some(5), key.with(5));
+      block.neighbours = random_array(DType::kI32, some(6) | 1, key.with(6));
+      if (r == 1) block.transposed_edges = random_array(DType::kI32, some(6) | 1, key.with(7));
+    }
+  }
+  return batch;
+}
+
+bool same(const Array& a, const Array& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::equal(a.raw().begin(), a.raw().end(), b.raw().begin());
+}
+
+}  // namespace
+
+TEST_CASE("mini-batches come back from a spool as they went in, in any order, charged") {
+  test::TempDir dir;
+  MemoryLedger ledger;
+  {
+    BatchSpool spool(dir.path(), 3, 10, ledger);
+    std::vector<Batch> kept;
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      kept.push_back(random_batch(10 + i, RandomKey(7).with(i)));
+      spool.append(kept.back());
+    }
+    CHECK(spool.has(3, 10));
+    CHECK(spool.has(3, 21));
+    CHECK_FALSE(spool.has(3, 22));
+    CHECK_FALSE(spool.has(3, 9));
+    CHECK_FALSE(spool.has(4, 10));
+    for (const std::uint64_t i : {11u, 0u, 5u, 5u}) {
+      const Batch back = spool.read(10 + i);
+      const Batch& wanted = kept[i];
+      CHECK(back.epoch == 3);
+      CHECK(back.index == 10 + i);
+      CHECK(back.seed_type == 1);
+      CHECK(hash_batch(back) == hash_batch(wanted));
+      CHECK(same(back.seeds, wanted.seeds));
+      REQUIRE(back.nodes.size() == 2);
+      for (std::size_t t = 0; t < 2; ++t) {
+        CHECK(same(back.nodes[t].ids, wanted.nodes[t].ids));
+        CHECK(same(back.nodes[t].degrees, wanted.nodes[t].degrees));
+        CHECK(back.nodes[t].size_at == wanted.nodes[t].size_at);
+      }
+      for (std::size_t l = 0; l < 2; ++l) {
+        for (std::size_t r = 0; r < 2; ++r) {
+          const Block& a = back.layers[l][r];
+          const Block& b = wanted.layers[l][r];
+          CHECK(a.relation == b.relation);
+          CHECK(a.source_type == b.source_type);
+          CHECK(a.num_sources == b.num_sources);
+          CHECK(same(a.offsets, b.offsets));
+          CHECK(same(a.neighbours, b.neighbours));
+          CHECK(same(a.edge_ids, b.edge_ids));
+          CHECK(same(a.transposed_edges, b.transposed_edges));
+        }
+      }
+    }
+    CHECK(spool.bytes_written() % 4096 == 0);
+    CHECK(ledger.used() > 0);
+  }
+  CHECK(ledger.used() == 0);
+}
