@@ -22,6 +22,9 @@ class BatchSpool {
              std::uint64_t first,
              MemoryLedger& ledger);
 
+  /// Room for a batch of so many bytes from the start: before others take the memory.
+  void reserve(std::uint64_t bytes) { ensure(round_up_to_page(bytes) + kPageBytes); }
+
   /// Appends a batch as a sampler made it: without features and labels. Memory: a buffer of the
   /// largest batch's size, charged as "sampled batches", and 16 bytes a batch. Throws Error.
   /// @pre batches come in the order of their numbers

@@ -119,9 +119,15 @@ void Loader::State::plan_epoch(Run& now) {
   EpochPlanOptions planning;
   planning.folder = how.scratch;
   planning.plan = how.plan;
-  planning.buffer_bytes = planning_bytes;
   planning.stopped = [&now] { return now.stopping || interrupted(); };
-  if (sampler.paged()) sampler.keep_batches(how.scratch, planning_bytes, batch_bytes);
+  // While an epoch is planned nothing is delivered: what mini-batches, their features and the
+  // consumer's tensors will take is free, and so are the caches' rows. A quarter stays.
+  for (const auto& cache : data.caches) {
+    if (cache) cache->release_rows();
+  }
+  planning.buffer_bytes = std::max(planning_bytes, ledger.available() / 4 * 3);
+  if (ledger.limit() == MemoryLedger::kUnlimited) planning.buffer_bytes = planning_bytes;
+  if (sampler.paged()) sampler.keep_batches(how.scratch, planning.buffer_bytes, batch_bytes);
   const Busy busy(now.planning);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   const std::scoped_lock lock(now.plan_mutex);

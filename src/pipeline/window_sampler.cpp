@@ -55,9 +55,12 @@ void WindowSampler::keep_batches(const std::string& folder,
     if (entry.name == "sampler workspace")
       workspace = entry.bytes / std::max<std::size_t>(sampler_.workspaces(), 1);
   }
-  const std::uint64_t each = std::max<std::uint64_t>(workspace + 2 * block_bytes, 1);
+  // Beside its workspace a batch takes its positions, its answers and itself, and a window is being
+  // made of those before.
+  const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * block_bytes, 1);
   keep_group_ = std::clamp<std::uint64_t>(bytes / each, GroupSampler::kGroup, kMostGroup);
   keep_folder_ = folder;
+  keep_bytes_ = block_bytes;
   keep_ = Keep::kFromNextBegin;
 }
 
@@ -66,6 +69,7 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
     sampled_.clear();
     sampler_.set_group(keep_group_);
     spool_ = std::make_unique<BatchSpool>(keep_folder_, where.epoch, where.first_batch, ledger_);
+    spool_->reserve(keep_bytes_);
     spool_read_ = 0;
     spool_written_ = 0;
     keep_ = Keep::kNow;
@@ -152,6 +156,7 @@ std::shared_ptr<Window> WindowSampler::sample() {
   if (!window->batches.empty()) return window;
   if (next_batch_ < order_.num_batches())
     throw Error(ErrorCode::kInternal, "an epoch would have ended before its last mini-batch");
+  if (keep_ == Keep::kNow) sampler_.set_group(GroupSampler::kGroup);  // its memory is wanted now
   return nullptr;
 }
 

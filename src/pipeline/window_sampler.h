@@ -73,6 +73,7 @@ class WindowSampler final : public WindowSource {
   Keep keep_ = Keep::kNo;
   std::string keep_folder_;
   std::size_t keep_group_ = 0;
+  std::uint64_t keep_bytes_ = 0;
   std::unique_ptr<BatchSpool> spool_;
   std::uint64_t spool_read_ = 0;
   std::uint64_t spool_written_ = 0;

@@ -32,6 +32,9 @@ class PageCache {
   /// the next offer().
   const std::byte* find(std::uint64_t page);
 
+  /// Whether it has the page; no use of it.
+  bool holds(std::uint64_t page) const { return capacity_ != 0 && table_[place_of(page)] != 0; }
+
   /// A page that was read, to be copied in if it is worth its place. @pre find(page) was null
   void offer(std::uint64_t page, const std::byte* bytes);
 

@@ -2,18 +2,24 @@
 
 #include "storage/format/data_file_reader.h"
 #include "storage/io/engine_kind.h"
+#include "storage/io/staging_ring.h"
 #include "storage/topology/topology_errors.h"
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <utility>
 
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t kMaxRequestBytes =
-    64 * 1024;  // full bandwidth already (bench/storage), and short to wait for
+constexpr std::uint64_t kMaxRequestBytes = 256 * 1024;  // near full bandwidth (bench/storage)
+constexpr std::uint64_t kLeastStaging = 64 * 1024;
+constexpr std::uint64_t kLeastDepth = 8;  // requests that the staging buffer holds
+// Pages that nobody wants, or that are in the cache: reading through so many costs about what
+// another request does.
+constexpr std::uint64_t kMaxGapPages = 4;
 
 // out[wanted.index] = the id at wanted.offset; `ids` begins at offset `first`. Returns the largest.
 template <class Id>
@@ -38,7 +44,7 @@ std::unique_ptr<PagedTopology> PagedTopology::open(const std::filesystem::path& 
                                                    const DatasetOptions& options,
                                                    const TopologyOptions& topology_options) {
   const std::uint64_t staging =
-      std::max<std::uint64_t>(topology_options.staging_bytes, kMaxRequestBytes);
+      std::max<std::uint64_t>(topology_options.staging_bytes, kLeastStaging);
   // A piece's scratch is at most as large as the staging buffer.
   PositionSort sort(relation.edges, staging / (2 * sizeof(WantedPosition)), options.ledger);
   std::unique_ptr<PagedTopology> topology(new PagedTopology(std::move(sort)));
@@ -81,13 +87,6 @@ void PagedTopology::make_staging(std::uint64_t bytes, MemoryLedger* ledger) {
   staging_ = std::make_shared<AlignedBuffer>(
       AlignedBuffer::make(bytes, ledger, "topology staging").or_throw());
   staging_slot_ = reader_->attach(staging_).or_throw();
-  const std::size_t most = staging_->size() / kPageBytes;  // requests, if no pages are neighbours
-  if (ledger != nullptr) {
-    wave_charge_ =
-        ledger->charge("topology staging", most * (sizeof(BlockRead) + sizeof(Run))).or_throw();
-  }
-  reads_.reserve(most);
-  runs_.reserve(most);
 }
 
 void PagedTopology::attach(Column& column,
@@ -161,80 +160,124 @@ Result<void> PagedTopology::fetch(const Column& column,
   return {};
 }
 
-// Page by page: what the cache has is delivered at once, the rest in waves as large as the staging
-// buffer.
+// The pages of a piece, in order: what the cache has is delivered at once, the rest in requests
+// that follow each other through the staging buffer.
+class PagedTopology::PieceSource final : public ReadSource {
+ public:
+  PieceSource(PagedTopology& topology,
+              const Column& column,
+              const PositionPiece& piece,
+              std::span<std::uint64_t> out)
+      : topology_(topology),
+        column_(column),
+        piece_(piece),
+        out_(out),
+        piece_page_(piece.first >> column.page_log2()),
+        max_pages_(std::min(kMaxRequestBytes, topology.staging_->size() / kLeastDepth) /
+                   kPageBytes),
+        ring_(topology.staging_->size()) {}
+
+  std::optional<BlockRead> next() override {
+    while (!closed_ && at_ < piece_.wanted.size()) look_at_page();
+    if (open_.pages == 0) return std::nullopt;
+    const auto length = static_cast<std::uint32_t>(open_.pages * kPageBytes);
+    const auto offset = ring_.take(length);
+    if (!offset) {
+      closed_ = true;  // as it is, until there is room
+      return std::nullopt;
+    }
+    runs_.push_back(open_);
+    const BlockRead read{
+        column_.file, topology_.staging_slot_, length, open_.first_page * kPageBytes, *offset};
+    open_ = following_;
+    following_ = {};
+    closed_ = false;
+    return read;
+  }
+
+  void done(std::size_t index) override {
+    Run& run = runs_[index - first_run_];
+    const std::byte* bytes = topology_.staging_->data() + ring_.offset_of(index);
+    topology_.deliver(column_, piece_, run, bytes, out_);
+    keep(run, bytes);
+    ++topology_.stats_.requests;
+    topology_.stats_.bytes_read += run.pages * kPageBytes;
+    ring_.give_back(index);
+    run.pages = 0;
+    while (!runs_.empty() && runs_.front().pages == 0) {
+      runs_.pop_front();
+      ++first_run_;
+    }
+  }
+
+ private:
+  // Takes the wanted positions of the next page: from the cache, or into a request.
+  void look_at_page() {
+    const std::span<const WantedPosition> wanted = piece_.wanted;
+    const std::uint32_t page_of_piece = wanted[at_].offset >> column_.page_log2();
+    const std::size_t first = at_;
+    while (at_ < wanted.size() && wanted[at_].offset >> column_.page_log2() == page_of_piece) ++at_;
+    const std::uint64_t page = piece_page_ + page_of_piece;
+    if (const std::byte* cached = topology_.cache_.find(column_.first_page + page)) {
+      ++topology_.stats_.page_hits;
+      topology_.deliver(column_, piece_, {first, at_, page, 1}, cached, out_);
+      return;
+    }
+    const std::uint64_t end = open_.first_page + open_.pages;
+    if (open_.pages == 0) {
+      open_ = {first, at_, page, 1};
+    } else if (page - end <= kMaxGapPages && page + 1 - open_.first_page <= max_pages_) {
+      open_.last = at_;
+      open_.pages = page + 1 - open_.first_page;
+    } else {
+      following_ = {first, at_, page, 1};
+      closed_ = true;
+    }
+  }
+
+  // Offers the pages that were wanted to the cache.
+  void keep(const Run& run, const std::byte* bytes) {
+    std::uint64_t before = ~std::uint64_t{0};
+    for (std::size_t i = run.first; i < run.last; ++i) {
+      const std::uint64_t page = piece_page_ + (piece_.wanted[i].offset >> column_.page_log2());
+      if (page == before) continue;
+      before = page;
+      if (!topology_.cache_.holds(column_.first_page + page))
+        topology_.cache_.offer(column_.first_page + page,
+                               bytes + (page - run.first_page) * kPageBytes);
+    }
+  }
+
+  PagedTopology& topology_;
+  const Column& column_;
+  const PositionPiece& piece_;
+  std::span<std::uint64_t> out_;
+  std::uint64_t piece_page_;
+  std::uint64_t max_pages_;
+  StagingRing ring_;
+  std::size_t at_ = 0;    // of the wanted positions: those before were looked at
+  Run open_;              // the request being made
+  Run following_;         // what did not fit it any more
+  bool closed_ = false;   // whether the open one is to be sent as it is
+  std::deque<Run> runs_;  // in flight
+  std::size_t first_run_ = 0;
+};
+
 Result<void> PagedTopology::fetch_piece(const Column& column,
                                         const PositionPiece& piece,
                                         std::span<std::uint64_t> out) {
-  const std::span<const WantedPosition> wanted = piece.wanted;
-  const std::uint64_t piece_page = piece.first >> column.page_log2();
-  for (std::size_t first = 0; first < wanted.size();) {
-    const std::uint32_t page_of_piece = wanted[first].offset >> column.page_log2();
-    Run run{first, first + 1};
-    while (run.last < wanted.size() &&
-           wanted[run.last].offset >> column.page_log2() == page_of_piece)
-      ++run.last;
-    first = run.last;
-    const std::uint64_t page = piece_page + page_of_piece;
-    if (const std::byte* cached = cache_.find(column.first_page + page)) {
-      ++stats_.page_hits;
-      deliver(column, piece, run, cached, page, out);
-      continue;
-    }
-    if (staged_ == staging_->size()) {
-      if (auto read = read_wanted(column, piece, out); !read) return read;
-    }
-    want(column, page, run);
-  }
-  return read_wanted(column, piece, out);
-}
-
-// Adds a page to the wave: to the request of the page before it, or as a request of its own.
-void PagedTopology::want(const Column& column, std::uint64_t page, Run run) {
-  if (!reads_.empty()) {
-    BlockRead& before = reads_.back();
-    const bool follows = before.file_offset + before.length == page * kPageBytes;
-    if (follows && before.length < kMaxRequestBytes) {
-      before.length += kPageBytes;
-      runs_.back().last = run.last;
-      staged_ += kPageBytes;
-      return;
-    }
-  }
-  reads_.push_back({column.file, staging_slot_, kPageBytes, page * kPageBytes, staged_});
-  runs_.push_back(run);
-  staged_ += kPageBytes;
-}
-
-Result<void> PagedTopology::read_wanted(const Column& column,
-                                        const PositionPiece& piece,
-                                        std::span<std::uint64_t> out) {
-  if (reads_.empty()) return {};
-  auto read = reader_->read(reads_, [&](std::size_t i) {
-    const BlockRead& done = reads_[i];
-    const std::byte* bytes = staging_->data() + done.buffer_offset;
-    const std::uint64_t first_page = done.file_offset / kPageBytes;
-    deliver(column, piece, runs_[i], bytes, first_page, out);
-    for (std::uint32_t at = 0; at < done.length; at += kPageBytes)
-      cache_.offer(column.first_page + first_page + at / kPageBytes, bytes + at);
-    ++stats_.requests;
-    stats_.bytes_read += done.length;
-  });
-  reads_.clear();
-  runs_.clear();
-  staged_ = 0;
-  return read;
+  PieceSource source(*this, column, piece, out);
+  return reader_->read(source);
 }
 
 void PagedTopology::deliver(const Column& column,
                             const PositionPiece& piece,
-                            Run run,
+                            const Run& run,
                             const std::byte* bytes,
-                            std::uint64_t first_page,
                             std::span<std::uint64_t> out) {
   const std::span<const WantedPosition> wanted =
       piece.wanted.subspan(run.first, run.last - run.first);
-  const std::uint64_t first = (first_page << column.page_log2()) - piece.first;
+  const std::uint64_t first = (run.first_page << column.page_log2()) - piece.first;
   const std::uint64_t largest =
       column.id_bytes_log2 == 2
           ? copy_ids(wanted, reinterpret_cast<const std::uint32_t*>(bytes), first, out)

@@ -67,11 +67,15 @@ class PagedTopology final : public Topology {
 
     unsigned page_log2() const { return 12 - id_bytes_log2; }  // ids a page
   };
-  // One request and the wanted positions on its pages: piece.wanted[first, last).
+  // One request and the wanted positions on its pages, piece.wanted[first, last): some of them may
+  // have been delivered already.
   struct Run {
-    std::size_t first;
-    std::size_t last;
+    std::size_t first = 0;
+    std::size_t last = 0;
+    std::uint64_t first_page = 0;  // of the file
+    std::uint64_t pages = 0;
   };
+  class PieceSource;
 
   explicit PagedTopology(PositionSort sort) : sort_(std::move(sort)) {}
   void make_staging(std::uint64_t bytes, MemoryLedger* ledger);
@@ -87,15 +91,10 @@ class PagedTopology final : public Topology {
   Result<void> fetch_piece(const Column& column,
                            const PositionPiece& piece,
                            std::span<std::uint64_t> out);
-  void want(const Column& column, std::uint64_t page, Run run);
-  Result<void> read_wanted(const Column& column,
-                           const PositionPiece& piece,
-                           std::span<std::uint64_t> out);
   void deliver(const Column& column,
                const PositionPiece& piece,
-               Run run,
+               const Run& run,
                const std::byte* bytes,
-               std::uint64_t first_page,
                std::span<std::uint64_t> out);
 
   std::uint64_t num_sources_ = 0;
@@ -110,10 +109,6 @@ class PagedTopology final : public Topology {
   mutable std::mutex mutex_;  // guards all below, and the reader
   PageCache cache_;
   PositionSort sort_;
-  Charge wave_charge_;
-  std::vector<BlockRead> reads_;  // of one wave: at most as many as staging has pages
-  std::vector<Run> runs_;
-  std::uint64_t staged_ = 0;      // bytes
   std::optional<Error> problem_;  // with the ids that were delivered
   TopologyStats stats_;
 };

@@ -135,7 +135,7 @@ TEST_CASE("graphs without edges, and without nodes") {
   }
 }
 
-TEST_CASE("each wanted page is read once, with its neighbours, and no other page") {
+TEST_CASE("each wanted page is read once, with its neighbours and through short gaps") {
   const TempDir dir;
   CscArrays csc = random_csc(2, 1000, 50, 200'000);
   csc.edge_ids.clear();
@@ -150,16 +150,21 @@ TEST_CASE("each wanted page is read once, with its neighbours, and no other page
   CHECK(topology->stats().bytes_read == pages * kPageBytes);
   CHECK(topology->stats().positions == 200'000);
   CHECK(topology->stats().page_hits == 0);
-  // In one piece: requests of 16 pages.
+  // In one piece: requests of 64 pages.
   const auto once = dataset.topology(kRelation, on_disk(IoChoice::kAuto, 4 << 20));
   check_positions(*once, csc, all);
   CHECK(once->stats().bytes_read == pages * kPageBytes);
-  CHECK(once->stats().requests == (pages + 15) / 16);
+  CHECK(once->stats().requests == (pages + 63) / 64);
   // Four positions on three pages, two of them neighbours.
   const auto few = dataset.topology(kRelation, on_disk());
   check_positions(*few, csc, {150'000, 10 * 1024, 11 * 1024, 10 * 1024 + 1});
   CHECK(few->stats().bytes_read == 3 * kPageBytes);
   CHECK(few->stats().requests == 2);
+  // Four unwanted pages between two are read through, five are not.
+  const auto gaps = dataset.topology(kRelation, on_disk());
+  check_positions(*gaps, csc, {20 * 1024, 25 * 1024, 31 * 1024});
+  CHECK(gaps->stats().bytes_read == 7 * kPageBytes);
+  CHECK(gaps->stats().requests == 2);
 }
 
 TEST_CASE("what the cache has is not read again") {
