@@ -125,9 +125,10 @@ void Loader::State::plan_epoch(Run& now) {
   for (const auto& cache : data.caches) {
     if (cache) cache->release_rows();
   }
-  planning.buffer_bytes = std::max(planning_bytes, ledger.available() / 4 * 3);
-  if (ledger.limit() == MemoryLedger::kUnlimited) planning.buffer_bytes = planning_bytes;
-  if (sampler.paged()) sampler.keep_batches(how.scratch, planning.buffer_bytes, batch_bytes);
+  const bool bounded = ledger.limit() != MemoryLedger::kUnlimited;
+  const std::uint64_t room = bounded ? ledger.available() : memory.window_bytes;
+  planning.buffer_bytes = std::max(planning_bytes, room / 4 * 3);
+  if (sampler.paged()) sampler.keep_batches(how.scratch, room, batch_bytes);
   const Busy busy(now.planning);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   const std::scoped_lock lock(now.plan_mutex);

@@ -8,9 +8,19 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kFirstWindow = 4;   // batches; each next window may be twice as large
+constexpr std::uint64_t kFirstWindow = 4;  // batches; each next window may be twice as large
+constexpr std::uint64_t kSpareBytes = 16 << 20;
 constexpr std::uint64_t kMostGroup = 32;    // batches that share reads, while an epoch is planned
 constexpr std::uint64_t kMaxWindow = 1024;  // batches, when the options leave it open
+
+// What a relation's edges and offsets take in RAM.
+std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& relation) {
+  const std::uint64_t sources = schema.node_type(relation.source)->count;
+  const std::uint64_t targets = schema.node_type(relation.target)->count;
+  const std::uint64_t an_edge = size_of(node_id_dtype(sources)) +
+                                (relation.has_edge_ids ? size_of(relation.edge_id_dtype()) : 0);
+  return relation.edges * an_edge + (targets + 1) * sizeof(std::uint64_t);
+}
 
 }  // namespace
 
@@ -41,48 +51,97 @@ WindowSampler::WindowSampler(GraphData::State& data,
       order_(order),
       ledger_(ledger),
       arena_(options.data_threads),
-      sampler_(data.graph,
-               {options.fanout},
-               BlockParts{.transpose = options.transpose, .degrees = options.degrees},
-               RandomKey(options.seed),
-               arena_) {}
+      sampler_(data.graph, {options.fanout}, parts(), RandomKey(options.seed), arena_) {}
+
+BlockParts WindowSampler::parts() const {
+  return {.transpose = options_.transpose, .degrees = options_.degrees};
+}
+
+std::unique_ptr<GroupSampler> WindowSampler::make_sampler(SamplerGraph graph) {
+  return std::make_unique<GroupSampler>(std::move(graph),
+                                        NeighborSamplerOptions{options_.fanout},
+                                        parts(),
+                                        RandomKey(options_.seed),
+                                        arena_);
+}
 
 void WindowSampler::keep_batches(const std::string& folder,
                                  std::uint64_t bytes,
                                  std::uint64_t block_bytes) {
+  keep_folder_ = folder;
+  keep_memory_ = bytes;
+  keep_bytes_ = block_bytes;
+  keep_ = Keep::kFromNextBegin;
+}
+
+void WindowSampler::begin_keeping(const LoaderStart& where) {
+  spool_ = std::make_unique<BatchSpool>(keep_folder_, where.epoch, where.first_batch, ledger_);
+  spool_->reserve(keep_bytes_);
+  spool_read_ = 0;
+  spool_written_ = 0;
+  edges_read_ = 0;
+  keep_ = Keep::kNow;
   std::uint64_t workspace = 0;
   for (const MemoryLedger::Entry& entry : ledger_.entries()) {
     if (entry.name == "sampler workspace")
       workspace = entry.bytes / std::max<std::size_t>(sampler_.workspaces(), 1);
   }
-  // Beside its workspace a batch takes its positions, its answers and itself, and a window is being
-  // made of those before.
-  const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * block_bytes, 1);
-  keep_group_ = std::clamp<std::uint64_t>(bytes / each, GroupSampler::kGroup, kMostGroup);
-  keep_folder_ = folder;
-  keep_bytes_ = block_bytes;
-  keep_ = Keep::kFromNextBegin;
+  // A window is being made meanwhile. Beside its workspace a batch takes its positions, its answers
+  // and itself.
+  std::uint64_t window = limits_.block_bytes + kSpareBytes;
+  for (const std::uint64_t rows : limits_.rows)
+    window += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
+  keep_memory_ -= std::min(keep_memory_, window);
+  if (load_edges(static_cast<std::size_t>(arena_.threads()) * (workspace + 4 * keep_bytes_)))
+    return;
+  const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * keep_bytes_, 1);
+  sampler_.set_group(
+      std::clamp<std::uint64_t>(keep_memory_ / each, GroupSampler::kGroup, kMostGroup));
+}
+
+// Edges that do not fit beside training may fit while an epoch is planned: then they are read once,
+// in sequence.
+bool WindowSampler::load_edges(std::uint64_t beside) {
+  SamplerGraph graph = data_.graph;
+  std::uint64_t bytes = 0;
+  for (std::size_t r = 0; r < graph.relations.size(); ++r) {
+    if (graph.relations[r]->resident() == nullptr)
+      bytes += resident_bytes(*graph.schema, graph.schema->relations[r]);
+  }
+  if (bytes + beside > keep_memory_) return false;
+  try {
+    for (std::size_t r = 0; r < graph.relations.size(); ++r) {
+      if (graph.relations[r]->resident() == nullptr)
+        graph.relations[r] = data_.dataset->topology(graph.schema->relations[r].key(), {});
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource) throw;
+    return false;
+  }
+  resident_sampler_ = make_sampler(std::move(graph));
+  edges_read_ = bytes;
+  return true;
+}
+
+// What was held to keep batches is wanted for other things now.
+void WindowSampler::end_keeping() {
+  resident_sampler_.reset();
+  sampler_.set_group(GroupSampler::kGroup);
 }
 
 void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
+  sampled_.clear();
+  end_keeping();
+  limits_ = std::move(limits);
   if (keep_ == Keep::kFromNextBegin) {
-    sampled_.clear();
-    sampler_.set_group(keep_group_);
-    spool_ = std::make_unique<BatchSpool>(keep_folder_, where.epoch, where.first_batch, ledger_);
-    spool_->reserve(keep_bytes_);
-    spool_read_ = 0;
-    spool_written_ = 0;
-    keep_ = Keep::kNow;
+    begin_keeping(where);
   } else {
-    sampler_.set_group(GroupSampler::kGroup);
     keep_ = Keep::kNo;
   }
   epoch_ = where.epoch;
   next_batch_ = where.first_batch;
-  limits_ = std::move(limits);
   ramp_ = kFirstWindow;
   next_window_ = 0;
-  sampled_.clear();
 }
 
 void WindowSampler::sample_group() {
@@ -92,7 +151,8 @@ void WindowSampler::sample_group() {
     return;
   }
   const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(group_size(), left));
+  const std::size_t most = (resident_sampler_ ? *resident_sampler_ : sampler_).group_size();
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(most, left));
   std::vector<Batch> group = sample_batches(epoch_, next_batch_, count);
   next_batch_ += count;
   if (keep_ == Keep::kNow) keep(group);
@@ -107,7 +167,6 @@ void WindowSampler::keep(const std::vector<Batch>& group) {
     // No room on the disk: what was kept so far is of use, the rest is sampled again.
     if (error.code() != ErrorCode::kResource) throw;
     keep_ = Keep::kNo;
-    sampler_.set_group(GroupSampler::kGroup);
   }
 }
 
@@ -121,7 +180,8 @@ std::vector<Batch> WindowSampler::sample_batches(std::uint64_t epoch,
     seeds[i] = order_.batch(epoch, index);
     requests[i] = {epoch, index, index, data_.target_type, seeds[i]};
   });
-  return sampler_.sample(requests, &ledger_).or_throw();
+  GroupSampler& sampler = resident_sampler_ ? *resident_sampler_ : sampler_;
+  return sampler.sample(requests, &ledger_).or_throw();
 }
 
 // Room for a window's distinct rows: as many as are wanted, or all of a first mini-batch that has
@@ -156,7 +216,7 @@ std::shared_ptr<Window> WindowSampler::sample() {
   if (!window->batches.empty()) return window;
   if (next_batch_ < order_.num_batches())
     throw Error(ErrorCode::kInternal, "an epoch would have ended before its last mini-batch");
-  if (keep_ == Keep::kNow) sampler_.set_group(GroupSampler::kGroup);  // its memory is wanted now
+  end_keeping();
   return nullptr;
 }
 

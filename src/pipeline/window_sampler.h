@@ -28,14 +28,15 @@ class WindowSampler final : public WindowSource {
 
   /// From the next begin() on the sampled mini-batches are kept in a scratch file in `folder`;
   /// after a later begin() at the same place they come from there. For edges on disk, which are
-  /// then read once. Where the disk has no room they are sampled again.
+  /// then read once: as a whole into memory where that has room for a while, else by pages. Where
+  /// the disk has no room mini-batches are sampled again.
   /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
   /// @param block_bytes of a mini-batch
   void keep_batches(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
   /// Whether some of the edges are on disk.
   bool paged() const { return !sampler_.resident(); }
-  /// The scratch file's traffic.
-  std::uint64_t spool_bytes_read() const { return spool_read_; }
+  /// Traffic of the scratch file, and of edges read as a whole.
+  std::uint64_t spool_bytes_read() const { return spool_read_ + edges_read_; }
   std::uint64_t spool_bytes_written() const { return spool_written_; }
 
   void begin(const LoaderStart& where, WindowLimits limits) override;
@@ -50,6 +51,11 @@ class WindowSampler final : public WindowSource {
  private:
   void sample_group();
   void keep(const std::vector<Batch>& group);
+  void begin_keeping(const LoaderStart& where);
+  void end_keeping();
+  bool load_edges(std::uint64_t beside);
+  BlockParts parts() const;
+  std::unique_ptr<GroupSampler> make_sampler(SamplerGraph graph);
   std::vector<Batch> sample_batches(std::uint64_t epoch, std::uint64_t first, std::size_t count);
   std::uint64_t room_for(std::size_t type);
   bool add(Window& window, Batch& batch);
@@ -72,11 +78,13 @@ class WindowSampler final : public WindowSource {
   enum class Keep { kNo, kFromNextBegin, kNow };
   Keep keep_ = Keep::kNo;
   std::string keep_folder_;
-  std::size_t keep_group_ = 0;
+  std::uint64_t keep_memory_ = 0;
+  std::unique_ptr<GroupSampler> resident_sampler_;  // while batches are kept, if edges fit
   std::uint64_t keep_bytes_ = 0;
   std::unique_ptr<BatchSpool> spool_;
   std::uint64_t spool_read_ = 0;
   std::uint64_t spool_written_ = 0;
+  std::uint64_t edges_read_ = 0;
 };
 
 }  // namespace sluice
