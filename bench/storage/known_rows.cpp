@@ -43,7 +43,8 @@ class KnownWindows final : public WindowSource {
           Array::make(DType::kU32, {static_cast<std::int64_t>(ids.size())}, &ledger_, "batches")
               .or_throw();
       const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
-      for (std::size_t i = 0; i < ids.size(); ++i) out[i] = rows.index.insert(ids[i]);
+      const std::vector<std::uint64_t> wide(ids.begin(), ids.end());
+      (void)rows.index.insert_all(wide, limits_.rows[0], out);
       rows.numbers.push_back(std::move(numbers));
       window->batches.emplace_back();
     } while (next_ < known_.batches && limits_.rows[0] > 2 * known_.batch_rows);

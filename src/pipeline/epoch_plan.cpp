@@ -123,7 +123,10 @@ void EpochPlan::State::find_next_uses(TypePlan& plan, std::uint64_t nodes) {
       const std::span<std::uint32_t> uses = std::span(next).first(step.rows);
       plan.ids.read(step.first_id, of_window);
       if (begin != 0) plan.next->read(step.first_id, uses);
+      constexpr std::size_t kAhead = 16;
       for (std::size_t i = 0; i < step.rows; ++i) {
+        if (i + kAhead < step.rows && of_window[i + kAhead] - begin < range)
+          __builtin_prefetch(&met[of_window[i + kAhead] - begin], 1);
         if (of_window[i] < begin || of_window[i] - begin >= range) continue;
         std::uint32_t& note = met[of_window[i] - begin];
         uses[i] = note;

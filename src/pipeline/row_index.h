@@ -39,6 +39,24 @@ class RowIndex {
     return entry;
   }
 
+  /// Numbers many ids: out[i] is that of ids[i]. Returns how many it came to: fewer than all where
+  /// one more would be new beyond `most`. @pre most <= the room
+  std::size_t insert_all(std::span<const std::uint64_t> ids,
+                         std::uint64_t most,
+                         std::span<std::uint32_t> out) {
+    constexpr std::size_t kAhead = 16;  // each id is two misses of the processor's cache
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (i + 2 * kAhead < ids.size()) __builtin_prefetch(&table_[home(ids[i + 2 * kAhead])]);
+      if (i + kAhead < ids.size()) {
+        const std::uint32_t entry = table_[home(ids[i + kAhead])];
+        if (entry != kNone) __builtin_prefetch(&ids_[entry]);
+      }
+      out[i] = insert(ids[i]);
+      if (out[i] == kNone || ids_.size() > most) return i;
+    }
+    return ids.size();
+  }
+
   /// Takes the newest ids out again until `size` are left. Newest first: so no probe is broken.
   void truncate(std::size_t size) {
     while (ids_.size() > size) {
@@ -55,10 +73,13 @@ class RowIndex {
   std::span<const std::uint64_t> ids() const { return ids_; }
 
  private:
+  std::uint64_t home(std::uint64_t id) const {
+    return (id * 0x9e3779b97f4a7c15ull) >> (64 - std::countr_zero(table_.size()));
+  }
   // The slot that holds `id`, or the empty one where it would go.
   std::uint64_t slot_of(std::uint64_t id) const {
     const std::uint64_t mask = table_.size() - 1;
-    std::uint64_t at = (id * 0x9e3779b97f4a7c15ull) >> (64 - std::countr_zero(table_.size()));
+    std::uint64_t at = home(id);
     while (table_[at] != kNone && ids_[table_[at]] != id) at = (at + 1) & mask;
     return at;
   }

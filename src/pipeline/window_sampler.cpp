@@ -239,10 +239,8 @@ bool WindowSampler::add(Window& window, Batch& batch) {
     Array numbers = Array::make(DType::kU32, {ids.numel()}, &ledger_, "batches").or_throw();
     const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
     const std::span<const std::uint64_t> wanted = ids.as<std::uint64_t>();
-    for (std::size_t i = 0; fits && i < wanted.size(); ++i) {
-      out[i] = index.insert(wanted[i]);
-      fits = out[i] != RowIndex::kNone && (first || index.size() <= limits_.rows[type]);
-    }
+    const std::uint64_t most = first ? limits_.most_rows[type] : limits_.rows[type];
+    fits = index.insert_all(wanted, most, out) == wanted.size();
     window.rows[type]->numbers.push_back(std::move(numbers));
   }
   if (!fits) {
