@@ -43,7 +43,10 @@ std::uint64_t RowCache::slots_in(std::uint64_t bytes, std::size_t row_bytes) {
 RowCache::RowCache(const Options& options,
                    std::unique_ptr<CachePolicy> policy,
                    MemoryLedger* ledger)
-    : row_bytes_(options.row_bytes), ledger_(ledger), policy_(std::move(policy)) {
+    : row_bytes_(options.row_bytes),
+      ledger_(ledger),
+      device_(options.device),
+      policy_(std::move(policy)) {
   const std::uint64_t table = table_of(options.slots);
   if (ledger != nullptr)
     charge_ = ledger->charge("feature cache", bookkeeping_of(options.slots)).or_throw();
@@ -58,7 +61,7 @@ RowCache::RowCache(const Options& options,
 std::span<std::byte> RowCache::table() {
   const std::size_t bytes = row_bytes_ * rows_.size();
   if (data_.size() == 0 && bytes != 0)
-    data_ = AlignedBuffer::make(bytes, ledger_, "feature cache").or_throw();
+    data_ = AlignedBuffer::make(bytes, ledger_, "feature cache", device_).or_throw();
   return {data_.data(), bytes};
 }
 

@@ -39,6 +39,7 @@ class RowCache {
   struct Options {
     std::size_t row_bytes = 0;  ///< 0: bookkeeping without rows, to simulate
     std::uint32_t slots = 0;
+    std::shared_ptr<HostPinning> device = nullptr;  ///< that reads rows from the slots too, or null
   };
 
   /// What one window found.
@@ -84,6 +85,8 @@ class RowCache {
   /// All slots' bytes, slot after slot. Throws kResource where they were given back and there is no
   /// room for them now.
   std::span<std::byte> table();
+  /// Whether the device of the options may read rows where they are.
+  bool pinned() const { return data_.pinned(); }
 
   /// Forgets all rows and gives their memory back until table() is asked for again.
   void release_rows();
@@ -102,6 +105,7 @@ class RowCache {
 
   std::size_t row_bytes_;
   MemoryLedger* ledger_;
+  std::shared_ptr<HostPinning> device_;
   std::unique_ptr<CachePolicy> policy_;
   Charge charge_;
   AlignedBuffer data_;
