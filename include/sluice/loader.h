@@ -176,8 +176,8 @@ class Loader {
   /// Stops what runs and begins to prepare batches.
   void start(const LoaderStart& where);
   /// The next batch, or null at the end of the epoch. On a card its arrays are the device's, to be
-  /// used on the compute stream, and Batch::host has what stayed behind. Throws the Error of
-  /// whichever stage failed.
+  /// used on the compute stream, and Batch::host has what stayed behind; fewer than kInFlight
+  /// earlier ones may then be alive. Throws the Error of whichever stage failed.
   std::shared_ptr<const Batch> next();
   /// Stops the stages; batches already handed out stay valid.
   void stop();

@@ -18,6 +18,12 @@ std::uint64_t DeviceFeed::slab_bytes(const Batch& batch) const {
   return BatchPacking(batch, shapes_of(batch), Gather::kHost).slab_bytes();
 }
 
+void DeviceFeed::begin(std::uint64_t slot_bytes) {
+  ring_->reserve({slot_bytes, slot_bytes});
+  bytes_ = 0;
+  blocked_before_ = ring_->blocked();
+}
+
 std::optional<Ready> DeviceFeed::send(Batch batch,
                                       const Window& window,
                                       std::size_t index,

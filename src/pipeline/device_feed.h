@@ -31,6 +31,9 @@ class DeviceFeed {
   DeviceFeed(Assembler& assembler, const LoaderOptions& options, std::shared_ptr<TransferRing> ring)
       : assembler_(assembler), options_(options), ring_(std::move(ring)) {}
 
+  /// A run begins: counts start at 0. @param slot_bytes what slots are made for at least
+  void begin(std::uint64_t slot_bytes);
+
   /// Sends the window's `index`-th batch. Nothing once the ring is closed. Throws Error.
   /// @param busy gets the time spent, without waiting for a slot
   std::optional<Ready> send(Batch batch,
@@ -43,8 +46,9 @@ class DeviceFeed {
 
   /// Bytes that a batch takes of a slab at most.
   std::uint64_t slab_bytes(const Batch& batch) const;
-  /// Bytes sent since the feed was made: copied, and read from pinned rows.
+  /// Since the run began: bytes copied and read from pinned rows, seconds of waiting for a slot.
   std::uint64_t bytes() const { return bytes_; }
+  double blocked() const { return ring_->blocked() - blocked_before_; }
   TransferRing& ring() const { return *ring_; }
 
  private:
@@ -56,6 +60,7 @@ class DeviceFeed {
   std::shared_ptr<TransferRing> ring_;
   const TransferRing::Slot* reading_ = nullptr;  // last whose rows the card gathers itself
   std::atomic<std::uint64_t> bytes_{0};
+  double blocked_before_ = 0;
 };
 
 }  // namespace sluice

@@ -67,8 +67,6 @@ struct Loader::State {
     std::atomic<std::int64_t> fetching{0};
     std::atomic<std::int64_t> assembling{0};
     std::atomic<std::uint64_t> windows{0};
-    std::uint64_t device_before = 0;  // the feed's counts when this run began
-    double slots_before = 0;
     WindowsInUse in_use;
     FetchCounts counts_before;
     SharedCounts counts;
@@ -340,11 +338,7 @@ void Loader::start(const LoaderStart& where) {
   run.counts.set(run.counts_before);
   state.where = where;
   state.limits = state.make_room();
-  if (state.feed) {
-    state.feed->ring().reserve({state.memory.transfer_bytes, state.memory.transfer_bytes});
-    run.device_before = state.feed->bytes();
-    run.slots_before = state.feed->ring().blocked();
-  }
+  if (state.feed) state.feed->begin(state.memory.transfer_bytes);
   run.threads = {std::jthread([&state, &run] { state.sample_loop(run); }),
                  std::jthread([&state, &run] { state.fetch_loop(run); }),
                  std::jthread([&state, &run] { state.assemble_loop(run); })};
@@ -379,11 +373,8 @@ LoaderStats Loader::stats() const {
   stats.requests = run.requests + run.topology_requests;
   stats.bytes_useful = run.bytes_useful;
   stats.windows = run.windows;
-  double blocked = run.ready.blocked();
-  if (state.feed) {
-    stats.bytes_to_device = state.feed->bytes() - run.device_before;
-    blocked += state.feed->ring().blocked() - run.slots_before;
-  }
+  if (state.feed) stats.bytes_to_device = state.feed->bytes();
+  const double blocked = run.ready.blocked() + (state.feed ? state.feed->blocked() : 0);
   const FetchCounts counts = run.counts.get();
   stats.bytes_written = run.bytes_written;
   stats.windows_swept = counts.windows_swept - run.counts_before.windows_swept;

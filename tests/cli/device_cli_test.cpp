@@ -4,9 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-
 #include <fstream>
 #include <optional>
 
@@ -223,11 +220,8 @@ TEST_CASE("device: a CPU run neither needs nor loads CUDA's libraries") {
 }
 
 TEST_CASE("device: the training tool is resident with at most 150 MiB after its start") {
-  const Process started({tool("sluice-train"), "config", "keys"});
-  int status = 0;
-  rusage usage{};
-  REQUIRE(::wait4(started.pid(), &status, 0, &usage) == started.pid());
-  CHECK(WIFEXITED(status));
-  MESSAGE("resident: " << usage.ru_maxrss / 1024 << " MiB");
-  CHECK(usage.ru_maxrss <= 150 * 1024);
+  const Outcome started = train({"config", "keys"});
+  CHECK(started.code == 0);
+  MESSAGE("resident: " << started.peak_rss_kib / 1024 << " MiB");
+  CHECK(started.peak_rss_kib <= 150 * 1024);
 }

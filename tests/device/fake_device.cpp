@@ -27,6 +27,10 @@ struct OnCpu<Kernel> {
   }
 };
 
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
 }  // namespace
 
 struct FakeDevice::Event final : DeviceEvent {
@@ -113,6 +117,7 @@ void FakeDevice::free(std::byte* memory) noexcept {
   const std::scoped_lock lock(mutex_);
   if (const auto race = order_.retire({memory, allocated_[memory]}))
     violation("device memory is freed: " + *race);
+  drop({memory, allocated_[memory]});
   allocated_.erase(memory);
   std::free(memory);
 }
@@ -132,6 +137,7 @@ Result<void> FakeDevice::pin(std::span<std::byte> memory) {
 void FakeDevice::unpin(std::span<std::byte> memory) noexcept {
   const std::scoped_lock lock(mutex_);
   if (const auto race = order_.retire(memory)) violation("host memory is unpinned: " + *race);
+  drop(memory);
   if (pinned_.erase(memory.data()) == 0) violation("memory is unpinned that was not pinned");
 }
 
@@ -153,16 +159,22 @@ void FakeDevice::note(Actor actor, std::span<const std::byte> memory, Access acc
 
 // What nobody is about to use there is rubbish until the copy has run.
 void FakeDevice::poison(std::span<std::byte> target) {
-  const auto touches = [&](std::span<const std::byte> other) {
-    return other.data() < target.data() + target.size() &&
-           target.data() < other.data() + other.size();
-  };
   for (const auto& operations : queues_) {
     for (const Operation& operation : operations) {
-      if (touches(operation.source) || touches(operation.target)) return;
+      if (overlap(operation.source, target) || overlap(operation.target, target)) return;
     }
   }
   std::memset(target.data(), 0xff, target.size());  // NaN, -1, no row
+}
+
+// What is queued for memory that goes away must not run any more; that it was is told already.
+void FakeDevice::drop(std::span<const std::byte> memory) {
+  for (auto& operations : queues_) {
+    for (Operation& operation : operations) {
+      if (overlap(operation.source, memory) || overlap(operation.target, memory))
+        operation.run = nullptr;
+    }
+  }
 }
 
 void FakeDevice::push(Stream stream, Operation operation) {
@@ -278,14 +290,15 @@ void FakeDevice::queue_widen(Stream stream,
   };
   order_.submit(actor_of(stream));
   note(actor_of(stream), std::as_bytes(std::span(rows, count)), Access::kRead);
+  Operation operation;
   if (count != 0) {
     // One range for all rows: they lie in one pinned table, and nothing else is noted of it.
     const auto [low, high] = std::minmax_element(addresses.begin(), addresses.end());
-    note(actor_of(stream), {*low, *high + row_bytes}, Access::kRead);
+    operation.source = {*low, *high + row_bytes};
+    note(actor_of(stream), operation.source, Access::kRead);
   }
   note(actor_of(stream), target, Access::kWrite);
   poison(target);
-  Operation operation;
   operation.target = target;
   operation.run = [=, this, before = hash_rows(addresses)] {
     if (hash_rows(addresses) != before) violation("rows changed before the card had read them");

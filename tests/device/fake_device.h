@@ -30,7 +30,7 @@ enum class Forget {
   kHostWaits      ///< the host does not wait for copies
 };
 
-class FakeDevice final : public ComputeDevice, public std::enable_shared_from_this<FakeDevice> {
+class FakeDevice final : public ComputeDevice {
  public:
   struct Options {
     std::uint64_t seed = 1;  ///< of the order of execution
@@ -100,6 +100,7 @@ class FakeDevice final : public ComputeDevice, public std::enable_shared_from_th
   void progress();
   void run_until(const std::function<bool()>& done);
   void poison(std::span<std::byte> target);
+  void drop(std::span<const std::byte> memory);
   std::vector<const std::byte*> addresses_to_come(const std::byte* const* rows,
                                                   std::size_t count) const;
   std::deque<Operation>& queue(Stream stream) {
