@@ -14,7 +14,9 @@ struct Rows {
   std::int64_t width = 0;
 
   constexpr T* row(std::int64_t index) const { return data + index * width; }
-  constexpr operator Rows<const T>() const requires(!std::is_const_v<T>) {
+  /// To a matrix of constants.
+  template <class U, class = std::enable_if_t<!std::is_const_v<T> && std::is_same_v<U, const T>>>
+  constexpr operator Rows<U>() const {
     return {data, count, width};
   }
 };
