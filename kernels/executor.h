@@ -1,9 +1,12 @@
 // Executor: where a kernel runs. First argument of every kernel.
 //
-// A kernel is declared once, in `kernels/<name>.h`; its CPU body is in `kernels/cpu/`, and a CUDA
-// twin has the same signature in the CUDA library, with a stream in its executor. All kernels read
-// and write borrowed memory, allocate nothing, return when the work is done, and give the same bits
-// for any number of threads: one output row is summed by one thread, in list order.
+// A kernel is declared once, in `kernels/<name>.h`; its CPU body is in `kernels/cpu/`, its CUDA
+// twin in `kernels/cuda/`, with the same signature, in the CUDA library. A KernelTable holds the
+// kernels of one device; `on(executor)` is the table to call through where either may run. All
+// kernels read and write borrowed memory, allocate nothing, and give the same bits for any number
+// of threads: one output row is summed by one thread, in list order. On the CPU they return when
+// the work is done; on a device they queue it on the executor's stream, and memory is the device's,
+// or pinned.
 #pragma once
 
 namespace sluice {
@@ -12,9 +15,13 @@ class ThreadArena;
 
 namespace sluice::kernels {
 
+struct KernelTable;
+
 /// Borrows what it points to; cheap to copy.
 struct Executor {
-  ThreadArena* threads = nullptr;  ///< null: the calling thread alone
+  ThreadArena* threads = nullptr;      ///< null: the calling thread alone
+  const KernelTable* table = nullptr;  ///< null: the CPU's
+  void* stream = nullptr;              ///< of the table's device: the queue to work on
 };
 
 }  // namespace sluice::kernels

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace sluice::kernels {
 
@@ -12,8 +13,12 @@ struct Rows {
   std::int64_t count = 0;
   std::int64_t width = 0;
 
-  T* row(std::int64_t index) const { return data + index * width; }
-  operator Rows<const T>() const { return {data, count, width}; }
+  constexpr T* row(std::int64_t index) const { return data + index * width; }
+  /// To a matrix of constants.
+  template <class U, class = std::enable_if_t<!std::is_const_v<T> && std::is_same_v<U, const T>>>
+  constexpr operator Rows<U>() const {
+    return {data, count, width};
+  }
 };
 
 /// One list of input rows for each output row: a block's CSC (targets list their sources) or its
@@ -25,8 +30,9 @@ struct RowLists {
   /// [offsets[count]]: which row of a per-edge matrix goes with an item; null: its own position.
   const std::int32_t* edges = nullptr;
 
+  /// @pre the host may read `offsets`
   std::int64_t num_items() const { return count == 0 ? 0 : offsets[count]; }
-  std::int64_t edge(std::int64_t position) const {
+  constexpr std::int64_t edge(std::int64_t position) const {
     return edges == nullptr ? position : edges[position];
   }
 };

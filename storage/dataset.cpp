@@ -112,7 +112,8 @@ std::unique_ptr<FeatureStore> Dataset::features(std::string_view node_type,
   }
   const std::string file = node_path(node.name, table->name + ".bin");
   if (options.placement == Placement::kMemory) {
-    return MemoryFeatureStore::load(state_->path, state_->manifest, *table, file, state_->options);
+    return MemoryFeatureStore::load(
+        state_->path, state_->manifest, *table, file, state_->options, options.device);
   }
   return DiskFeatureStore::open(
       state_->path, state_->manifest, *table, file, state_->options, options);

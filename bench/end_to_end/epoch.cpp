@@ -29,6 +29,7 @@ std::string config_text(const fs::path& run_dir,
       "model = {{ type = \"graphsage\", layers = {}, hidden = {}, dropout = 0.2 }}\n"
       "run.dir = \"{}\"\n"
       "[train]\n"
+      "device = \"cpu\"\n"
       "epochs = 1\n"
       "batch_size = {}\n"
       "checkpoint_every = 0\n",

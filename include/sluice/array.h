@@ -22,6 +22,9 @@
 
 namespace sluice {
 
+/// Whose memory an array lies in. Only the host's may be read and written by the host.
+enum class MemorySpace : std::uint8_t { kHost, kCuda };
+
 class Array {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -36,12 +39,17 @@ class Array {
                             MemoryLedger* ledger = nullptr,
                             std::string_view name = "arrays");
 
-  /// Takes over memory that somebody else allocated (pinned, mapped); `release` is called once,
-  /// from any thread.
+  /// Takes over memory that somebody else allocated (pinned, mapped, a device's); `release` is
+  /// called once, from any thread.
   /// @pre data is aligned to kAlignment.
-  static Array adopt(DType dtype, Shape shape, void* data, std::function<void(void*)> release);
+  static Array adopt(DType dtype,
+                     Shape shape,
+                     void* data,
+                     std::function<void(void*)> release,
+                     MemorySpace space = MemorySpace::kHost);
 
   DType dtype() const noexcept { return dtype_; }
+  MemorySpace space() const noexcept { return space_; }
   const Shape& shape() const noexcept { return shape_; }
   std::int64_t size(std::size_t dimension) const { return shape_.at(dimension); }
   /// Number of elements.
@@ -73,6 +81,7 @@ class Array {
 
  private:
   DType dtype_ = DType::kF32;
+  MemorySpace space_ = MemorySpace::kHost;
   Shape shape_;
   std::int64_t numel_ = 0;
   std::shared_ptr<void> data_;

@@ -11,6 +11,7 @@
 #include <sluice/graph_schema.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,13 @@ struct Batch {
   Array labels;  ///< of the seeds: i32 [batch], u8 [batch, ceil(classes / 8)] or f32 [batch, width]
   std::vector<BatchNodes> nodes;           ///< by node type
   std::vector<std::vector<Block>> layers;  ///< [layer][relation]; layer 0 reads the features
+  /// Of a batch whose arrays are on a device: epoch, index, seeds and labels on the host. Else
+  /// null.
+  std::shared_ptr<const Batch> host = nullptr;
 
   std::int64_t num_seeds() const { return seeds.numel(); }
+  /// Where the host may read seeds and labels.
+  const Batch& on_host() const { return host ? *host : *this; }
 };
 
 /// XXH3-64 over everything a model can see in the batch, in a fixed order: equal for equal batches.

@@ -23,6 +23,8 @@
 
 namespace sluice {
 
+class HostPinning;
+
 enum class Placement { kMemory, kDisk };
 enum class IoChoice { kAuto, kIoUring, kPread };
 
@@ -39,6 +41,8 @@ struct FeatureStoreOptions {
   Placement placement = Placement::kDisk;
   IoChoice io = IoChoice::kAuto;
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of a store on disk
+  /// A device that reads from the table in memory, or from the read buffers, too; or null.
+  std::shared_ptr<HostPinning> device = nullptr;
 };
 
 /// On disk a relation keeps its compressed offsets in RAM, and of its neighbours and edge ids only

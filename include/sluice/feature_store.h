@@ -60,6 +60,9 @@ class FeatureStore {
   /// The bytes of a row where the whole table is in RAM, else null. Thread-safe.
   virtual const std::byte* resident_row(std::uint64_t /*row*/) const { return nullptr; }
 
+  /// Whether the device that the store was opened for may read resident rows where they are.
+  virtual bool pinned() const { return false; }
+
   virtual FeatureStats stats() const = 0;
 };
 

@@ -22,6 +22,7 @@
 
 namespace sluice {
 
+class ComputeDevice;
 class DeviceProfile;
 
 /// How rows on disk are read; the same rows arrive by every plan.
@@ -46,6 +47,10 @@ struct GraphDataOptions {
   Placement topology = Placement::kMemory;
   /// Pages kept of edges on disk: shared out to the relations by their number of edges.
   std::uint64_t topology_cache_bytes = 64 << 20;
+  /// The card that mini-batches are delivered on, and the ledger of its memory, which must outlive
+  /// the data; null: they stay on the host.
+  std::shared_ptr<ComputeDevice> compute = nullptr;
+  MemoryLedger* compute_ledger = nullptr;
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
@@ -95,6 +100,10 @@ struct LoaderMemory {
       256 << 20;  ///< windows in flight: sampled blocks, and the caches of feature rows
   std::uint64_t queue_bytes = 64 << 20;  ///< assembled batches waiting for the consumer (at least
                                          ///< one may wait); 0: none but the one being assembled
+  /// To a card: pinned host bytes of a mini-batch in flight, and as many there, of which
+  /// kInFlight are made once, when the first goes; larger mini-batches grow them.
+  std::uint64_t transfer_bytes = 0;
+  static constexpr std::uint64_t kInFlight = 3;  ///< copied, ready, in step
 };
 
 /// What a few mini-batches of a run take, measured by sampling them: the ground of the budget's
@@ -104,6 +113,7 @@ struct LoaderProbe {
   std::uint64_t block_bytes = 0;      ///< largest batch's ids and blocks
   std::uint64_t group = 0;            ///< batches sampled at once
   std::uint64_t feature_bytes = 0;    ///< largest batch's assembled features
+  std::uint64_t transfer_bytes = 0;   ///< largest batch as it is packed for a card
   std::uint64_t window_bytes = 0;     ///< the least LoaderMemory::window_bytes that works
   std::uint64_t workspace_bytes = 0;  ///< samplers' own memory, all threads
 };
@@ -119,10 +129,11 @@ struct StageTimes {
 
 /// Since the last start().
 struct LoaderStats {
-  std::uint64_t batches = 0;        ///< delivered
-  std::uint64_t bytes_read = 0;     ///< from disk: features, edges, repacked rows, epoch plans
-  std::uint64_t bytes_useful = 0;   ///< of feature rows delivered in batches
-  std::uint64_t bytes_written = 0;  ///< scratch of epoch plans and repacked rows
+  std::uint64_t batches = 0;          ///< delivered
+  std::uint64_t bytes_read = 0;       ///< from disk: features, edges, repacked rows, epoch plans
+  std::uint64_t bytes_useful = 0;     ///< of feature rows delivered in batches
+  std::uint64_t bytes_written = 0;    ///< scratch of epoch plans and repacked rows
+  std::uint64_t bytes_to_device = 0;  ///< copied to a card, and read by it from pinned memory
   std::uint64_t requests = 0;
   std::uint64_t windows = 0;
   std::uint64_t windows_swept = 0;   ///< of these, read through gaps
@@ -164,7 +175,9 @@ class Loader {
 
   /// Stops what runs and begins to prepare batches.
   void start(const LoaderStart& where);
-  /// The next batch, or null at the end of the epoch. Throws the Error of whichever stage failed.
+  /// The next batch, or null at the end of the epoch. On a card its arrays are the device's, to be
+  /// used on the compute stream, and Batch::host has what stayed behind; fewer than kInFlight
+  /// earlier ones may then be alive. Throws the Error of whichever stage failed.
   std::shared_ptr<const Batch> next();
   /// Stops the stages; batches already handed out stay valid.
   void stop();

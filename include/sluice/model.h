@@ -23,6 +23,9 @@
 namespace sluice {
 
 class ThreadArena;
+namespace kernels {
+struct KernelTable;
+}
 
 /// What a model is built for.
 struct ModelContext {
@@ -32,6 +35,8 @@ struct ModelContext {
   RandomKey key;              ///< for initial parameters
   ThreadArena* threads =
       nullptr;  ///< runs the kernels, must outlive the model; null: the calling thread
+  /// The kernels of the device that batches are delivered on; null: the CPU's.
+  const kernels::KernelTable* kernels = nullptr;
 };
 
 /// What a batch must hold beyond blocks and features.

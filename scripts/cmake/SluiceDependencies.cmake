@@ -1,5 +1,4 @@
-# Libraries from Debian by pkg-config or their CMake files; wheels from .deps/ as imported targets of our own.
-find_package(PkgConfig REQUIRED)
+# Libraries from Debian by their CMake files or by their names; wheels from .deps/ as imported targets of our own.
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)
 find_package(fmt REQUIRED)
@@ -7,8 +6,17 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(doctest REQUIRED)
-pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing)
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+# By their files: pkg-config is not everywhere that these are.
+function(sluice_library name header library)
+  string(TOUPPER SLUICE_${library} variable)
+  find_path(${variable}_INCLUDE ${header} REQUIRED)
+  find_library(${variable}_LIBRARY ${library} REQUIRED)
+  add_library(${name} INTERFACE)
+  target_include_directories(${name} SYSTEM INTERFACE ${${variable}_INCLUDE})
+  target_link_libraries(${name} INTERFACE ${${variable}_LIBRARY})
+endfunction()
+sluice_library(sluice_uring liburing.h uring)
+sluice_library(sluice_xxhash xxhash.h xxhash)
 find_path(SLUICE_TOMLPP_INCLUDE toml++/toml.h REQUIRED)
 
 file(GLOB SLUICE_SITE_PACKAGES ${PROJECT_SOURCE_DIR}/.deps/venv/lib/python3.*/site-packages)

@@ -41,6 +41,7 @@ void doctor(const std::string& folder, TrainSession& session) {
                 {"isa", report.isa},
                 {"threads", report.torch_threads},
                 {"mkl_cbwr", report.mkl}}},
+              {"device", {{"name", report.device}, {"why", report.why_device}}},
               {"engine", {{"name", report.engine}, {"why", report.why_engine}}},
               {"folder",
                {{"path", report.folder},
@@ -72,7 +73,7 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
 
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command = app.add_subcommand(
-      "doctor", "say what this machine offers: cores, memory, io_uring, speed of the disk");
+      "doctor", "say what this machine offers: cores, memory, card, io_uring, speed of the disk");
   auto folder = std::make_shared<std::string>(".");
   command
       ->add_option(

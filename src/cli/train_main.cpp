@@ -54,7 +54,7 @@ int train_main(int argc, char** argv, const TrainRegistry& registry) {
       "  sluice-train run papers.toml\n"
       "  sluice-train resume runs/papers\n"
       "  sluice-train predict runs/papers --out predictions.csv\n\n"
-      "Exit codes: 0 done, 2 usage or config, 3 data, 4 resources (memory, disk), 5 I/O, 70 "
+      "Exit codes: 0 done, 2 usage or config, 3 data, 4 resources (memory, disk, GPU), 5 I/O, 70 "
       "internal, 130 interrupted\n"
       "with a checkpoint written.");
   cli::TrainSession session(registry);

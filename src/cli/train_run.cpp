@@ -24,6 +24,7 @@ std::string catalog_text(const OptionsCatalog& catalog) {
 
 void print_dry_run(const DryRun& dry, const TrainSession& session) {
   const char* features = dry.plan.features == Placement::kMemory ? "memory" : "disk";
+  const bool device = dry.plan.device_budget != 0;
   if (!session.json()) {
     fmt::print("{}\n# memory\n{}\n\n# features in {}: {}; read by {}\n# {} mini-batches an epoch\n",
                dry.config,
@@ -32,10 +33,13 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
                dry.plan.why,
                dry.engine,
                format_count(dry.batches));
+    if (device) fmt::print("\n# on the card\n{}\n", dry.plan.device_table());
     return;
   }
   nlohmann::ordered_json lines = nlohmann::ordered_json::object();
   for (const BudgetLine& line : dry.plan.lines) lines[line.name] = line.bytes;
+  nlohmann::ordered_json on_device = nlohmann::ordered_json::object();
+  for (const BudgetLine& line : dry.plan.device_lines) on_device[line.name] = line.bytes;
   print_json(
       {{"config", dry.config},
        {"storage",
@@ -44,6 +48,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
          {"topology", dry.plan.topology == Placement::kMemory ? "memory" : "disk"},
          {"engine", dry.engine}}},
        {"memory", {{"budget", dry.plan.budget}, {"least", dry.plan.least}, {"split", lines}}},
+       {"device", {{"budget", dry.plan.device_budget}, {"split", on_device}}},
        {"batches", dry.batches}});
 }
 

@@ -53,10 +53,12 @@ Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::s
   return array;
 }
 
-Array Array::adopt(DType dtype, Shape shape, void* data, std::function<void(void*)> release) {
+Array Array::adopt(
+    DType dtype, Shape shape, void* data, std::function<void(void*)> release, MemorySpace space) {
   assert(reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0);
   Array array;
   array.dtype_ = dtype;
+  array.space_ = space;
   array.numel_ = count_elements(shape, dtype).or_throw();
   array.shape_ = std::move(shape);
   array.data_ = std::shared_ptr<void>(data, std::move(release));

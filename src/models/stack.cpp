@@ -72,7 +72,7 @@ Stack::Stack(const StackOptions& options,
       reads_(reads),
       target_type_(context.target_type),
       output_width_(context.output_width),
-      threads_(context.threads) {
+      executor_{context.threads, context.kernels} {
   if (reads == Reads::kBlocks) check_homogeneous(context.schema, name);
   input_width_ = feature_width(context.schema, context.target_type, name);
   for (std::int64_t layer = 0; !is_last(layer); ++layer) {
@@ -144,7 +144,7 @@ torch::Tensor Stack::finish(std::int64_t layer, torch::Tensor out, const torch::
 torch::Tensor Stack::forward(const Batch& batch) {
   torch::Tensor x = input_rows(batch);
   for (std::int64_t layer = 0; layer < options_.layers; ++layer) {
-    const nn::LayerCall call{{threads_},
+    const nn::LayerCall call{executor_,
                              block_of(batch, layer),
                              step_key().with("layer").with(static_cast<std::uint64_t>(layer))};
     if (is_training()) {

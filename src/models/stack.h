@@ -71,7 +71,7 @@ class Stack : public Model {
   Reads reads_;
   std::size_t target_type_;
   std::int64_t input_width_, output_width_;
-  ThreadArena* threads_;
+  kernels::Executor executor_;
   std::vector<std::shared_ptr<nn::Linear>> skips_;  ///< by hidden layer; null: the identity
   std::vector<torch::nn::LayerNorm> layer_norms_;
   std::vector<torch::nn::BatchNorm1d> batch_norms_;

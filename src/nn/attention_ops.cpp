@@ -2,9 +2,7 @@
 #include "nn/block_ops.h"
 #include "nn/function_support.h"
 
-#include "kernels/edge_pairs.h"
-#include "kernels/edge_softmax.h"
-#include "kernels/segment_sum.h"
+#include "kernels/table.h"
 
 namespace sluice::nn {
 namespace {
@@ -21,8 +19,9 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
     hold(context, call);
     context->save_for_backward({weights, x});
     Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
-    kernels::segment_weighted_sum(
-        call.executor, source_lists(*call.block), rows_of(weights), rows_of(x), rows_of(out));
+    kernels::on(call.executor)
+        .segment_weighted_sum(
+            call.executor, source_lists(*call.block), rows_of(weights), rows_of(x), rows_of(out));
     return out;
   }
 
@@ -33,19 +32,21 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
     Tensor grad_weights, grad_x;
     if (context->needs_input_grad(0)) {
       grad_weights = torch::empty_like(saved[0]);
-      kernels::edge_dot(call.executor,
-                        source_lists(*call.block),
-                        rows_of(grad),
-                        rows_of(saved[1]),
-                        rows_of(grad_weights));
+      kernels::on(call.executor)
+          .edge_dot(call.executor,
+                    source_lists(*call.block),
+                    rows_of(grad),
+                    rows_of(saved[1]),
+                    rows_of(grad_weights));
     }
     if (context->needs_input_grad(1)) {
       grad_x = torch::empty_like(saved[1]);
-      kernels::segment_weighted_sum(call.executor,
-                                    target_lists(*call.block),
-                                    rows_of(saved[0]),
-                                    rows_of(grad),
-                                    rows_of(grad_x));
+      kernels::on(call.executor)
+          .segment_weighted_sum(call.executor,
+                                target_lists(*call.block),
+                                rows_of(saved[0]),
+                                rows_of(grad),
+                                rows_of(grad_x));
     }
     return {Tensor(), grad_weights, grad_x};
   }
@@ -59,11 +60,12 @@ struct AddEnds : torch::autograd::Function<AddEnds> {
     hold(context, call);
     Tensor out =
         torch::empty({call.block->num_edges(), from_target.size(1)}, from_target.options());
-    kernels::edge_add(call.executor,
-                      source_lists(*call.block),
-                      rows_of(from_target),
-                      rows_of(from_source),
-                      rows_of(out));
+    kernels::on(call.executor)
+        .edge_add(call.executor,
+                  source_lists(*call.block),
+                  rows_of(from_target),
+                  rows_of(from_source),
+                  rows_of(out));
     return out;
   }
 
@@ -72,7 +74,8 @@ struct AddEnds : torch::autograd::Function<AddEnds> {
     const Tensor grad = grads[0].contiguous();
     const auto sum_over = [&](const kernels::RowLists& lists) {
       Tensor sums = torch::empty({lists.count, grad.size(1)}, grad.options());
-      kernels::segment_edge_sum(call.executor, lists, rows_of(grad), rows_of(sums));
+      kernels::on(call.executor)
+          .segment_edge_sum(call.executor, lists, rows_of(grad), rows_of(sums));
       return sums;
     };
     Tensor grad_target, grad_source;
@@ -90,12 +93,13 @@ struct EdgeSoftmax : torch::autograd::Function<EdgeSoftmax> {
     hold(context, call);
     Tensor weights = torch::empty_like(logits);
     Tensor own_weights = torch::empty_like(own_logits);
-    kernels::edge_softmax(call.executor,
-                          source_lists(*call.block),
-                          rows_of(logits),
-                          rows_of(own_logits),
-                          rows_of(weights),
-                          rows_of(own_weights));
+    kernels::on(call.executor)
+        .edge_softmax(call.executor,
+                      source_lists(*call.block),
+                      rows_of(logits),
+                      rows_of(own_logits),
+                      rows_of(weights),
+                      rows_of(own_weights));
     context->save_for_backward({weights, own_weights});
     return {weights, own_weights};
   }
@@ -105,14 +109,15 @@ struct EdgeSoftmax : torch::autograd::Function<EdgeSoftmax> {
     const variable_list saved = context->get_saved_variables();
     Tensor grad_logits = torch::empty_like(saved[0]);
     Tensor grad_own_logits = torch::empty_like(saved[1]);
-    kernels::edge_softmax_backward(call.executor,
-                                   source_lists(*call.block),
-                                   rows_of(saved[0]),
-                                   rows_of(saved[1]),
-                                   rows_of(grads[0].contiguous()),
-                                   rows_of(grads[1].contiguous()),
-                                   rows_of(grad_logits),
-                                   rows_of(grad_own_logits));
+    kernels::on(call.executor)
+        .edge_softmax_backward(call.executor,
+                               source_lists(*call.block),
+                               rows_of(saved[0]),
+                               rows_of(saved[1]),
+                               rows_of(grads[0].contiguous()),
+                               rows_of(grads[1].contiguous()),
+                               rows_of(grad_logits),
+                               rows_of(grad_own_logits));
     return {Tensor(), grad_logits, grad_own_logits};
   }
 };

@@ -1,9 +1,9 @@
 #include "nn/block_ops.h"
 
 #include "nn/function_support.h"
+#include "nn/tensor_view.h"
 
-#include "kernels/segment_max.h"
-#include "kernels/segment_sum.h"
+#include "kernels/table.h"
 
 #include <sluice/error.h>
 
@@ -27,11 +27,12 @@ struct SumNeighbours : torch::autograd::Function<SumNeighbours> {
     hold(context, call);
     context->save_for_backward({scales.source, scales.target});
     Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
-    kernels::segment_sum(call.executor,
-                         source_lists(*call.block),
-                         {floats_or_null(scales.source), floats_or_null(scales.target)},
-                         rows_of(x),
-                         rows_of(out));
+    kernels::on(call.executor)
+        .segment_sum(call.executor,
+                     source_lists(*call.block),
+                     {floats_or_null(scales.source), floats_or_null(scales.target)},
+                     rows_of(x),
+                     rows_of(out));
     return out;
   }
 
@@ -42,11 +43,12 @@ struct SumNeighbours : torch::autograd::Function<SumNeighbours> {
       const variable_list scales = context->get_saved_variables();
       const Tensor grad = grads[0].contiguous();
       grad_x = torch::empty({call.block->num_sources, grad.size(1)}, grad.options());
-      kernels::segment_sum(call.executor,
-                           target_lists(*call.block),
-                           {floats_or_null(scales[1]), floats_or_null(scales[0])},
-                           rows_of(grad),
-                           rows_of(grad_x));
+      kernels::on(call.executor)
+          .segment_sum(call.executor,
+                       target_lists(*call.block),
+                       {floats_or_null(scales[1]), floats_or_null(scales[0])},
+                       rows_of(grad),
+                       rows_of(grad_x));
     }
     return {Tensor(), grad_x, Tensor()};
   }
@@ -56,12 +58,13 @@ struct MaxNeighbours : torch::autograd::Function<MaxNeighbours> {
   static Tensor forward(AutogradContext* context, const LayerCall& call, const Tensor& x) {
     hold(context, call);
     Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
-    Tensor winner = torch::empty(out.sizes(), torch::kInt32);
-    kernels::segment_max(call.executor,
-                         source_lists(*call.block),
-                         rows_of(x),
-                         rows_of(out),
-                         {winner.data_ptr<std::int32_t>(), winner.size(0), winner.size(1)});
+    Tensor winner = torch::empty(out.sizes(), out.options().dtype(torch::kInt32));
+    kernels::on(call.executor)
+        .segment_max(call.executor,
+                     source_lists(*call.block),
+                     rows_of(x),
+                     rows_of(out),
+                     {winner.data_ptr<std::int32_t>(), winner.size(0), winner.size(1)});
     context->save_for_backward({winner});
     return out;
   }
@@ -71,11 +74,12 @@ struct MaxNeighbours : torch::autograd::Function<MaxNeighbours> {
     const Tensor winner = context->get_saved_variables()[0];
     const Tensor grad = grads[0].contiguous();
     Tensor grad_x = torch::empty({call.block->num_sources, grad.size(1)}, grad.options());
-    kernels::segment_max_backward(call.executor,
-                                  target_lists(*call.block),
-                                  {winner.data_ptr<std::int32_t>(), winner.size(0), winner.size(1)},
-                                  rows_of(grad),
-                                  rows_of(grad_x));
+    kernels::on(call.executor)
+        .segment_max_backward(call.executor,
+                              target_lists(*call.block),
+                              {winner.data_ptr<std::int32_t>(), winner.size(0), winner.size(1)},
+                              rows_of(grad),
+                              rows_of(grad_x));
     return {Tensor(), grad_x};
   }
 };
@@ -96,14 +100,7 @@ Tensor max_neighbours(const LayerCall& call, const Tensor& x) {
 }
 
 Tensor sampled_degrees(const Block& block) {
-  Tensor degrees = torch::empty({block.num_targets}, torch::kFloat32);
-  const auto offsets = block.offsets.as<std::int64_t>();
-  float* out = degrees.data_ptr<float>();
-  for (std::int64_t t = 0; t < block.num_targets; ++t) {
-    const auto at = static_cast<std::size_t>(t);
-    out[t] = static_cast<float>(offsets[at + 1] - offsets[at]);
-  }
-  return degrees;
+  return as_tensor(block.offsets).diff().to(torch::kFloat32);
 }
 
 }  // namespace sluice::nn

@@ -1,7 +1,7 @@
 // The dropout of nn/block_ops.h: its backward draws the mask again.
 #include "nn/block_ops.h"
 
-#include "kernels/dropout.h"
+#include "kernels/table.h"
 
 namespace sluice::nn {
 namespace {
@@ -16,7 +16,8 @@ struct Mask final : torch::CustomClassHolder {
 
   Tensor apply(const Tensor& x) const {
     Tensor out = torch::empty_like(x);
-    kernels::dropout(executor, key, rate, x.data_ptr<float>(), out.data_ptr<float>(), x.numel());
+    kernels::on(executor).dropout(
+        executor, key, rate, x.data_ptr<float>(), out.data_ptr<float>(), x.numel());
     return out;
   }
 

@@ -50,8 +50,15 @@ DType dtype_of_tensor(const torch::Tensor& tensor) {
               std::string("no array holds elements of ") + torch::toString(tensor.scalar_type()));
 }
 
+torch::Device device_of(MemorySpace space) {
+  // One card a process: which one it is, is the environment's choice (CUDA_VISIBLE_DEVICES).
+  if (space == MemorySpace::kCuda) return {torch::kCUDA, 0};
+  return torch::kCPU;
+}
+
 torch::Tensor as_tensor(const Array& array) {
-  const auto options = torch::TensorOptions().dtype(scalar_type(array.dtype()));
+  const auto options =
+      torch::TensorOptions().dtype(scalar_type(array.dtype())).device(device_of(array.space()));
   if (array.empty()) return torch::empty(array.shape(), options);
   // A tensor over const memory does not exist; the contract says that nobody writes.
   return torch::from_blob(
@@ -59,7 +66,7 @@ torch::Tensor as_tensor(const Array& array) {
 }
 
 Array as_array(const torch::Tensor& tensor) {
-  torch::Tensor whole = tensor.detach().contiguous();
+  torch::Tensor whole = tensor.detach().cpu().contiguous();
   if (reinterpret_cast<std::uintptr_t>(whole.data_ptr()) % Array::kAlignment != 0) {
     whole = whole.clone();  // LibTorch's own allocations are aligned; views into them may not be
   }

@@ -33,11 +33,11 @@ Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, Memor
 }
 
 void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) {
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
-    if (!data_.features[type]) continue;
-    batch.nodes[type].features =
-        gather_features(type, batch.nodes[type].ids, window.rows[type].get(), index);
-  }
+  add_labels(batch);
+  add_features(batch, window, index);
+}
+
+void Assembler::add_labels(Batch& batch) {
   if (!data_.labels.shape().empty()) batch.labels = gather_labels(batch.seeds);
 }
 
@@ -51,18 +51,18 @@ std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
   return bytes;
 }
 
-Array Assembler::gather_features(std::size_t type,
-                                 const Array& ids,
-                                 const WindowRows* rows,
-                                 std::size_t index) {
-  FeatureStore& store = *data_.features[type];
-  const auto dim = static_cast<std::size_t>(store.schema().dim);
-  const std::span<const std::uint64_t> wanted = ids.as<std::uint64_t>();
-  Array features =
-      Array::make(
-          DType::kF32, {ids.numel(), static_cast<std::int64_t>(dim)}, &ledger_, "batch features")
-          .or_throw();
-  const std::span<float> out = features.as<float>();
+Array::Shape Assembler::feature_shape(const Batch& batch, std::size_t type) const {
+  if (!data_.features[type]) return {};
+  return {batch.nodes[type].ids.numel(),
+          static_cast<std::int64_t>(data_.features[type]->schema().dim)};
+}
+
+template <class See>
+void Assembler::for_each_row(
+    const Batch& batch, std::size_t type, const Window& window, std::size_t index, const See& see) {
+  const FeatureStore& store = *data_.features[type];
+  const std::span<const std::uint64_t> wanted = batch.nodes[type].ids.as<std::uint64_t>();
+  const WindowRows* const rows = window.rows[type].get();
   const RowCache* const cache = rows == nullptr ? nullptr : data_.caches[type].get();
   std::span<const std::uint32_t> numbers, places;
   if (rows != nullptr) {
@@ -71,15 +71,48 @@ Array Assembler::gather_features(std::size_t type,
   }
   constexpr std::size_t kGrain = 256;  // rows a task
   arena_.for_ranges(wanted.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::byte* row =
-          cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]);
-      const std::span<float> to = out.subspan(i * dim, dim);
-      kernels::widen_rows({}, store.schema().dtype, &row, {to.data(), 1, store.schema().dim});
-      if (options_.normalize_rows) normalize(to);
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      see(i, cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]));
   });
-  return features;
+}
+
+void Assembler::add_features(Batch& batch, const Window& window, std::size_t index) {
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    const Array::Shape shape = feature_shape(batch, type);
+    if (shape.empty()) continue;
+    Array& features = batch.nodes[type].features;
+    if (features.shape().empty())
+      features = Array::make(DType::kF32, shape, &ledger_, "batch features").or_throw();
+    const FeatureSchema& schema = data_.features[type]->schema();
+    const auto dim = static_cast<std::size_t>(schema.dim);
+    const std::span<float> out = features.as<float>();
+    for_each_row(batch, type, window, index, [&](std::size_t i, const std::byte* row) {
+      const std::span<float> to = out.subspan(i * dim, dim);
+      kernels::widen_rows({}, schema.dtype, &row, {to.data(), 1, schema.dim});
+      if (options_.normalize_rows) normalize(to);
+    });
+  }
+}
+
+bool Assembler::card_may_gather() const {
+  if (options_.normalize_rows) return false;
+  for (std::size_t type = 0; type < data_.features.size(); ++type) {
+    if (!data_.features[type]) continue;
+    const bool pinned =
+        data_.on_disk(type) ? data_.caches[type]->pinned() : data_.features[type]->pinned();
+    if (!pinned) return false;
+  }
+  return true;
+}
+
+void Assembler::add_addresses(const Batch& batch,
+                              std::size_t type,
+                              const Window& window,
+                              std::size_t index,
+                              std::span<std::uint64_t> addresses) {
+  for_each_row(batch, type, window, index, [&](std::size_t i, const std::byte* row) {
+    addresses[i] = reinterpret_cast<std::uintptr_t>(row);
+  });
 }
 
 Array Assembler::gather_labels(const Array& seeds) const {

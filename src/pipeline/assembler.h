@@ -14,18 +14,39 @@ class Assembler {
  public:
   Assembler(GraphData::State& data, const LoaderOptions& options, MemoryLedger& ledger);
 
-  /// Fills in `batch`, the window's `index`-th. Features come from the caches, where the window's
-  /// rows are, or straight from a store in memory. Throws Error.
+  /// Fills in `batch`, the window's `index`-th: its labels, and its features. Throws Error.
   void assemble(Batch& batch, const Window& window, std::size_t index);
+
+  void add_labels(Batch& batch);
+  /// Features come from the caches, where the window's rows are, or straight from a store in
+  /// memory; they go where BatchNodes::features already is, or into new arrays.
+  void add_features(Batch& batch, const Window& window, std::size_t index);
+
+  /// f32 [n, dim] of the batch's nodes of that type; empty for a type without features.
+  Array::Shape feature_shape(const Batch& batch, std::size_t type) const;
+
+  /// Whether a card may gather and widen the rows itself: they are pinned, and go to it as stored.
+  bool card_may_gather() const;
+  DType stored_dtype(std::size_t type) const { return data_.features[type]->schema().dtype; }
+  std::size_t row_bytes(std::size_t type) const { return data_.features[type]->row_bytes(); }
+  /// Where each row of the batch is, for that. @param addresses [n]
+  void add_addresses(const Batch& batch,
+                     std::size_t type,
+                     const Window& window,
+                     std::size_t index,
+                     std::span<std::uint64_t> addresses);
 
   /// Bytes of the features and labels that `assemble` adds to a batch.
   std::uint64_t assembled_bytes(const Batch& batch) const;
 
  private:
-  Array gather_features(std::size_t type,
-                        const Array& ids,
-                        const WindowRows* rows,
-                        std::size_t index);
+  // Calls see(i, where the row of the batch's i-th node is), on several threads.
+  template <class See>
+  void for_each_row(const Batch& batch,
+                    std::size_t type,
+                    const Window& window,
+                    std::size_t index,
+                    const See& see);
   Array gather_labels(const Array& seeds) const;
 
   GraphData::State& data_;

@@ -1,5 +1,6 @@
 // GraphData's row caches: their sizes by node type, and the hotness that the static policy asks
 // for.
+#include "device/device.h"
 #include "pipeline/graph_data_state.h"
 
 #include <algorithm>
@@ -59,6 +60,7 @@ void GraphData::State::make_caches(std::uint64_t bytes,
     cache.row_bytes = row_bytes;
     cache.slots = static_cast<std::uint32_t>(
         std::min<std::uint64_t>({room, graph.schema->nodes[type].count, RowCache::kMaxSlots}));
+    cache.device = options.compute;
     HotnessOf hotness;
     if (options.cache == "degree") {
       hotness = [counts = count_neighbours(graph, type, ledger)](std::uint64_t id) {

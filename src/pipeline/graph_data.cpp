@@ -1,3 +1,4 @@
+#include "device/device.h"
 #include "pipeline/graph_data_state.h"
 #include "storage/feature/disk_store.h"
 
@@ -44,7 +45,8 @@ GraphData::GraphData(const Dataset& dataset,
   for (const NodeTypeSchema& node : schema.nodes) {
     std::unique_ptr<FeatureStore> store;
     if (!node.features.empty()) {
-      const FeatureStoreOptions where{options.features, options.io, options.staging_bytes};
+      const FeatureStoreOptions where{
+          options.features, options.io, options.staging_bytes, options.compute};
       store = dataset.features(node.name, where, node.features.front().name);
     }
     state_->features.push_back(std::move(store));

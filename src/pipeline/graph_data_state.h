@@ -1,6 +1,7 @@
 // What GraphData holds; for the pipeline's own files.
 #pragma once
 
+#include "pipeline/transfer_ring.h"
 #include "samplers/sampler.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/device_profile.h"
@@ -26,6 +27,8 @@ struct GraphData::State {
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;
   std::uint64_t cache_bytes = 0;  // they were made for
+  /// Mini-batches on their way to the card, where there is one; made by the first loader.
+  std::shared_ptr<TransferRing> ring;
 
   bool on_disk(std::size_t type) const {
     return features[type] != nullptr && features[type]->placement() == "disk";

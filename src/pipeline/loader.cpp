@@ -4,6 +4,7 @@
 #include "core/interrupt.h"
 #include "pipeline/assembler.h"
 #include "pipeline/byte_queue.h"
+#include "pipeline/device_feed.h"
 #include "pipeline/row_fetcher.h"
 #include "pipeline/stage_state.h"
 #include "pipeline/window_budget.h"
@@ -16,11 +17,6 @@
 
 namespace sluice {
 namespace {
-
-struct Ready {
-  std::shared_ptr<const Batch> batch;
-  std::uint64_t hash = 0;
-};
 
 // A window whose rows are in, on its way to the assembler.
 using WindowPtr = std::shared_ptr<Window>;
@@ -44,7 +40,13 @@ struct Loader::State {
               RandomKey(given.seed)),
         sampler(data, options, order, book),
         fetcher(data, book),
-        assembler(data, options, book) {}
+        assembler(data, options, book) {
+    const GraphDataOptions& how = data.options;
+    if (!how.compute) return;
+    if (!data.ring)
+      data.ring = std::make_shared<TransferRing>(how.compute, &book, how.compute_ledger);
+    feed.emplace(assembler, options, data.ring);
+  }
 
   // One epoch's threads and what joins them. A new one each start, so that nothing is left over
   // from a stopped one.
@@ -78,6 +80,7 @@ struct Loader::State {
   void sample_loop(Run& run);
   void fetch_loop(Run& run);
   void assemble_loop(Run& run);
+  std::optional<Ready> make_ready(Run& run, const Window& window, std::size_t index, Batch batch);
   bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
   void plan_epoch(Run& run);
   WindowLimits make_room();
@@ -96,6 +99,7 @@ struct Loader::State {
   WindowSampler sampler;
   RowFetcher fetcher;
   Assembler assembler;
+  std::optional<DeviceFeed> feed;  // where batches go to a card
   std::unique_ptr<Run> run;
   LoaderStart where;  // of the run
   WindowLimits limits;
@@ -194,32 +198,43 @@ void Loader::State::fetch_loop(Run& now) {
 
 // False once the run is stopped.
 bool Loader::State::deliver(Run& now, Ready item, std::uint64_t bytes) const {
+  if (feed) return now.ready.push(std::move(item), 0);  // its ring is what bounds it
   return memory.queue_bytes == 0 ? now.ready.hand_over(std::move(item))
                                  : now.ready.push(std::move(item), bytes);
+}
+
+// Nothing once the run is stopped.
+std::optional<Ready> Loader::State::make_ready(Run& now,
+                                               const Window& window,
+                                               std::size_t index,
+                                               Batch sampled) {
+  if (feed) return feed->send(std::move(sampled), window, index, now.assembling);
+  const Busy busy(now.assembling);
+  auto batch = std::make_shared<Batch>(std::move(sampled));
+  assembler.assemble(*batch, window, index);
+  Ready ready;
+  if (options.hash) ready.hash = hash_batch(*batch);
+  ready.batch = std::move(batch);
+  return ready;
 }
 
 void Loader::State::assemble_loop(Run& now) {
   try {
     while (auto window = now.fetched.pop()) {
       for (std::size_t i = 0; i < (*window)->batches.size(); ++i) {
-        Ready item;
-        std::uint64_t bytes = 0;
-        {
-          const Busy busy(now.assembling);
-          auto batch = std::make_shared<Batch>(std::move((*window)->batches[i]));
-          assembler.assemble(*batch, **window, i);
-          bytes = assembler.assembled_bytes(*batch);
-          if (options.hash) item.hash = hash_batch(*batch);
-          item.batch = std::move(batch);
-        }
+        Batch& sampled = (*window)->batches[i];
+        const std::uint64_t bytes = assembler.assembled_bytes(sampled);
+        std::optional<Ready> item = make_ready(now, **window, i, std::move(sampled));
+        if (!item) return now.ready.finish();
         now.bytes_useful += bytes;
         if (i + 1 == (*window)->batches.size()) {
+          if (feed) feed->finish_window();
           window->reset();
           now.in_use.remove();
-          if (!deliver(now, std::move(item), bytes)) return now.ready.finish();
+          if (!deliver(now, *std::move(item), bytes)) return now.ready.finish();
           break;
         }
-        if (!deliver(now, std::move(item), bytes)) return now.ready.finish();
+        if (!deliver(now, *std::move(item), bytes)) return now.ready.finish();
       }
     }
     now.ready.finish();
@@ -235,9 +250,13 @@ void Loader::State::halt() {
   run->fetched.cancel();
   run->ready.cancel();
   run->in_use.cancel();
+  if (feed) feed->ring().close();
   for (std::jthread& thread : run->threads) {
     if (thread.joinable()) thread.join();
   }
+  if (!feed) return;
+  feed->finish_window();  // a stopped run leaves one in the middle
+  feed->ring().open();
 }
 
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
@@ -307,6 +326,8 @@ LoaderProbe Loader::probe(std::uint64_t count) {
     ++probe.batches;
     probe.block_bytes = std::max(probe.block_bytes, block_bytes(batch));
     probe.feature_bytes = std::max(probe.feature_bytes, state_->assembler.assembled_bytes(batch));
+    if (state_->feed)
+      probe.transfer_bytes = std::max(probe.transfer_bytes, state_->feed->slab_bytes(batch));
     probe.window_bytes = std::max(probe.window_bytes, least_window_bytes(state_->data, batch));
   }
   for (const MemoryLedger::Entry& entry : state_->ledger.entries()) {
@@ -330,6 +351,7 @@ void Loader::start(const LoaderStart& where) {
   run.counts.set(run.counts_before);
   state.where = where;
   state.limits = state.make_room();
+  if (state.feed) state.feed->begin(state.memory.transfer_bytes);
   run.threads = {std::jthread([&state, &run] { state.sample_loop(run); }),
                  std::jthread([&state, &run] { state.fetch_loop(run); }),
                  std::jthread([&state, &run] { state.assemble_loop(run); })};
@@ -340,6 +362,7 @@ std::shared_ptr<const Batch> Loader::next() {
   if (!state.run) return nullptr;
   auto item = state.run->ready.pop();
   if (!item) return nullptr;
+  if (item->lease) state.feed->ring().deliver(*item->lease);
   ++state.delivered;
   if (state.options.hash) {
     const std::array<std::uint64_t, 2> link{state.chain, item->hash};
@@ -363,6 +386,8 @@ LoaderStats Loader::stats() const {
   stats.requests = run.requests + run.topology_requests;
   stats.bytes_useful = run.bytes_useful;
   stats.windows = run.windows;
+  if (state.feed) stats.bytes_to_device = state.feed->bytes();
+  const double blocked = run.ready.blocked() + (state.feed ? state.feed->blocked() : 0);
   const FetchCounts counts = run.counts.get();
   stats.bytes_written = run.bytes_written + run.spool_written;
   stats.windows_swept = counts.windows_swept - run.counts_before.windows_swept;
@@ -374,10 +399,9 @@ LoaderStats Loader::stats() const {
   }
   stats.rows_wanted = counts.rows_wanted - run.counts_before.rows_wanted;
   stats.rows_reused = counts.rows_resident - run.counts_before.rows_resident;
-  stats.stages = {
-      {"sample", seconds(run.sampling), 0, run.sampled.blocked()},
-      {"fetch", seconds(run.fetching), run.sampled.starved(), run.fetched.blocked()},
-      {"assemble", seconds(run.assembling), run.fetched.starved(), run.ready.blocked()}};
+  stats.stages = {{"sample", seconds(run.sampling), 0, run.sampled.blocked()},
+                  {"fetch", seconds(run.fetching), run.sampled.starved(), run.fetched.blocked()},
+                  {"assemble", seconds(run.assembling), run.fetched.starved(), blocked}};
   return stats;
 }
 

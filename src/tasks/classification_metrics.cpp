@@ -3,6 +3,8 @@
 #include "nn/tensor_view.h"
 #include "tasks/class_counts.h"
 
+#include <algorithm>
+
 namespace sluice::tasks {
 namespace {
 
@@ -103,9 +105,12 @@ class MultilabelMetrics final : public MetricAccumulator {
 
 }  // namespace
 
-Tensor class_loss(const Tensor& outputs, const Array& labels) {
-  const Tensor targets = nn::as_tensor(labels).to(torch::kInt64);
-  if (!(targets >= 0).any().item<bool>()) return outputs.sum() * 0;
+Tensor class_loss(const Tensor& outputs, const Batch& batch) {
+  // Asked on the host: a card would have to be waited for.
+  const auto known = batch.on_host().labels.as<std::int32_t>();
+  if (std::none_of(known.begin(), known.end(), [](std::int32_t label) { return label >= 0; }))
+    return outputs.sum() * 0;
+  const Tensor targets = nn::as_tensor(batch.labels).to(torch::kInt64);
   return functional::cross_entropy(
       outputs, targets, functional::CrossEntropyFuncOptions().ignore_index(-1));
 }
@@ -117,17 +122,14 @@ Tensor multilabel_loss(const Tensor& outputs, const Array& labels) {
 }
 
 Tensor expand_bits(const Array& labels, std::int64_t classes) {
-  const auto bytes = labels.as<std::uint8_t>();
-  const std::int64_t rows = labels.size(0), row_bytes = labels.size(1);
-  Tensor bits = torch::empty({rows, classes}, torch::kFloat32);
-  auto out = bits.accessor<float, 2>();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const auto at = static_cast<std::size_t>(row * row_bytes + c / 8);
-      out[row][c] = static_cast<float>((bytes[at] >> (c % 8)) & 1);
-    }
-  }
-  return bits;
+  const Tensor bytes = nn::as_tensor(labels);
+  const Tensor places = torch::arange(8, bytes.options());
+  return bytes.unsqueeze(-1)
+      .bitwise_right_shift(places)
+      .bitwise_and(1)
+      .flatten(1)
+      .narrow(1, 0, classes)
+      .to(torch::kFloat32);
 }
 
 std::unique_ptr<MetricAccumulator> make_class_metrics(std::int64_t classes) {

@@ -9,8 +9,8 @@
 namespace sluice::tasks {
 
 /// Mean cross-entropy over the labelled rows; 0 (with zero gradients) where none is labelled.
-/// @param labels i32 [n], -1: missing
-torch::Tensor class_loss(const torch::Tensor& outputs, const Array& labels);
+/// @param batch whose labels are i32 [n], -1: missing
+torch::Tensor class_loss(const torch::Tensor& outputs, const Batch& batch);
 
 /// Mean binary cross-entropy over rows and classes. @param labels u8 [n, ceil(classes / 8)]
 torch::Tensor multilabel_loss(const torch::Tensor& outputs, const Array& labels);

@@ -21,7 +21,7 @@ NodeClassification::NodeClassification(const Options& options, const TaskContext
 }
 
 torch::Tensor NodeClassification::loss(const torch::Tensor& outputs, const Batch& batch) {
-  return labels_.kind == LabelKind::kClass ? class_loss(outputs, batch.labels)
+  return labels_.kind == LabelKind::kClass ? class_loss(outputs, batch)
                                            : multilabel_loss(outputs, batch.labels);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace sluice::tasks {
@@ -77,7 +78,10 @@ Regression::Regression(const Options& options, const TaskContext& context)
 torch::Tensor Regression::loss(const torch::Tensor& outputs, const Batch& batch) {
   const torch::Tensor truth = nn::as_tensor(batch.labels);
   const torch::Tensor known = torch::isnan(truth).logical_not();
-  const auto count = known.sum().item<std::int64_t>();
+  // Counted on the host: a card would have to be waited for.
+  const auto targets = batch.on_host().labels.as<float>();
+  const auto count = static_cast<std::int64_t>(std::count_if(
+      targets.begin(), targets.end(), [](float target) { return !std::isnan(target); }));
   if (count == 0) return outputs.sum() * 0;
   // where, not multiplication: NaN * 0 is NaN.
   const torch::Tensor error = torch::where(known, outputs - truth, torch::zeros_like(truth));

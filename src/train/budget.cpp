@@ -45,20 +45,53 @@ struct Probed {
                                       static_cast<double>(own));
   }
   std::uint64_t window_bytes() const { return with_margin(largest.window_bytes); }
+  std::uint64_t transfer_bytes() const { return with_margin(largest.transfer_bytes); }
 };
 
 Probed probe(Loader& loader) {
   Probed probed;
   probed.largest = loader.probe(kProbed);
-  loader.set_memory({probed.window_bytes(), 1});
+  loader.set_memory({probed.window_bytes(), 1, probed.transfer_bytes()});
   loader.start({});
   probed.first = loader.next();
   loader.stop();
   return probed;
 }
 
+std::uint64_t sum_of(const std::vector<BudgetLine>& lines) {
+  std::uint64_t sum = 0;
+  for (const BudgetLine& line : lines) sum += line.bytes;
+  return sum;
+}
+
+std::string table_of(const std::vector<BudgetLine>& lines, std::uint64_t budget) {
+  std::size_t width = 5;
+  for (const BudgetLine& line : lines) width = std::max(width, line.name.size());
+  std::string text;
+  for (const BudgetLine& line : lines) {
+    text += fmt::format(
+        "  {:<{}}  {:>12}  {}\n", line.name, width, format_bytes(line.bytes), line.note);
+  }
+  return text + fmt::format("  {:<{}}  {:>12}  of {}",
+                            "total",
+                            width,
+                            format_bytes(sum_of(lines)),
+                            format_bytes(budget));
+}
+
 void add_line(BudgetNeeds& needs, std::string name, std::uint64_t bytes, std::string note) {
   if (bytes != 0) needs.lines.push_back({std::move(name), bytes, std::move(note)});
+}
+
+void add_device_lines(BudgetNeeds& needs, const TrialPeaks& peaks) {
+  needs.device_lines.push_back({"mini-batches in flight",
+                                LoaderMemory::kInFlight * needs.transfer_bytes,
+                                "copied, ready, in step"});
+  if (peaks.device_pool == 0) return;
+  needs.device_lines.push_back(
+      {"tensors",
+       with_margin(peaks.device_pool),
+       fmt::format("{} in a trial step, + {} %", format_bytes(peaks.device_pool), kMarginPercent)});
 }
 
 }  // namespace
@@ -73,14 +106,18 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   if (work.kind == Work::Kind::kTrain) training = probe(*parts.training_loader({}));
   if (parts.count(work.evaluated) > 0)
     evaluation = probe(*parts.evaluation_loader(work.evaluated, {}));
+  needs.transfer_bytes = std::max(training.transfer_bytes(), evaluation.transfer_bytes());
   const TrialPeaks peaks = try_steps(parts, training.first.get(), evaluation.first.get());
+  if (parts.device.device) add_device_lines(needs, peaks);
 
   const std::uint64_t step =
       std::max(training.scaled(peaks.training), evaluation.scaled(peaks.evaluation));
   needs.block_bytes =
       with_margin(std::max(training.largest.block_bytes, evaluation.largest.block_bytes));
-  needs.feature_bytes =
-      with_margin(std::max(training.largest.feature_bytes, evaluation.largest.feature_bytes));
+  // On their way to a card features are in the slabs.
+  if (needs.transfer_bytes == 0)
+    needs.feature_bytes =
+        with_margin(std::max(training.largest.feature_bytes, evaluation.largest.feature_bytes));
   needs.window_bytes = std::max(training.window_bytes(), evaluation.window_bytes());
   const std::uint64_t group = std::max(training.largest.group, evaluation.largest.group);
 
@@ -99,6 +136,10 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
            "mini-batches",
            2 * (needs.block_bytes + needs.feature_bytes),
            "in step, being assembled");
+  add_line(needs,
+           "transfer slabs",
+           LoaderMemory::kInFlight * needs.transfer_bytes,
+           "pinned, mini-batches on their way to the card");
   add_line(needs, "other", kOtherBytes, "file buffers, predictions");
   return needs;
 }
@@ -107,8 +148,8 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   BudgetPlan plan;
   plan.budget = budget;
   plan.lines = needs.lines;
-  std::uint64_t fixed = 0;
-  for (const BudgetLine& line : needs.lines) fixed += line.bytes;
+  plan.device_lines = needs.device_lines;
+  const std::uint64_t fixed = sum_of(needs.lines);
   plan.least = (fixed + needs.window_bytes + kMiB - 1) / kMiB * kMiB;
   if (!plan.fits()) {
     plan.lines.push_back({"windows", needs.window_bytes, "the least"});
@@ -118,8 +159,9 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   const std::uint64_t batch = needs.block_bytes + needs.feature_bytes;
   // Batches may wait where there is room: it evens out steps of different length.
   std::uint64_t waiting = std::min(4 * batch, (rest - needs.window_bytes) / 6);
-  if (waiting < batch) waiting = 0;
+  if (waiting < batch || needs.transfer_bytes != 0) waiting = 0;
   plan.loader.window_bytes = rest - waiting;
+  plan.loader.transfer_bytes = needs.transfer_bytes;
   // The queue counts features only; the blocks ride along.
   plan.loader.queue_bytes =
       batch == 0 ? 1
@@ -131,21 +173,16 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   return plan;
 }
 
+std::uint64_t BudgetPlan::device_least() const {
+  return (sum_of(device_lines) + kMiB - 1) / kMiB * kMiB;
+}
+
 std::string BudgetPlan::table() const {
-  std::size_t width = 5;
-  std::uint64_t total = 0;
-  for (const BudgetLine& line : lines) {
-    width = std::max(width, line.name.size());
-    total += line.bytes;
-  }
-  std::string text;
-  for (const BudgetLine& line : lines) {
-    text += fmt::format(
-        "  {:<{}}  {:>12}  {}\n", line.name, width, format_bytes(line.bytes), line.note);
-  }
-  return text +
-         fmt::format(
-             "  {:<{}}  {:>12}  of {}", "total", width, format_bytes(total), format_bytes(budget));
+  return table_of(lines, budget);
+}
+
+std::string BudgetPlan::device_table() const {
+  return table_of(device_lines, device_budget);
 }
 
 }  // namespace sluice

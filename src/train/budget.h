@@ -32,10 +32,12 @@ struct Work {
 
 /// What the parts of a run take.
 struct BudgetNeeds {
-  std::vector<BudgetLine> lines;    ///< all but windows and the queue's room to spare
-  std::uint64_t block_bytes = 0;    ///< of a mini-batch, margin included
-  std::uint64_t feature_bytes = 0;  ///< of a mini-batch, margin included
-  std::uint64_t window_bytes = 0;   ///< the least that windows work with, margin included
+  std::vector<BudgetLine> lines;         ///< all but windows and the queue's room to spare
+  std::uint64_t block_bytes = 0;         ///< of a mini-batch, margin included
+  std::uint64_t feature_bytes = 0;       ///< of a mini-batch, margin included
+  std::uint64_t window_bytes = 0;        ///< the least that windows work with, margin included
+  std::uint64_t transfer_bytes = 0;      ///< of a mini-batch packed for a card, margin included
+  std::vector<BudgetLine> device_lines;  ///< what a card holds; empty on the CPU
 };
 
 struct BudgetPlan {
@@ -48,9 +50,13 @@ struct BudgetPlan {
   std::string why;  ///< of the features' placement
   std::string topology_why;
   LoaderMemory loader;
+  std::uint64_t device_budget = 0;  ///< of the card's memory; 0: there is none
+  std::vector<BudgetLine> device_lines;
 
+  std::uint64_t device_least() const;
   /// Aligned text, one line each.
   std::string table() const;
+  std::string device_table() const;
 };
 
 /// Measures parts that were just built: loads nothing, leaves model and optimiser as they were.

@@ -85,7 +85,8 @@ Json identity_json(const Parts& parts, const std::string& config) {
           {"model", parts.options.model.type},
           {"task", parts.options.task.type},
           {"fingerprint", parts.dataset.fingerprint()},
-          {"compute_threads", parts.options.train.compute_threads}};
+          {"compute_threads", parts.options.train.compute_threads},
+          {"device", parts.device.kind()}};
 }
 
 // What a checkpoint holds of its run besides numbers and tensors.
@@ -95,6 +96,7 @@ struct Identity {
   std::string task;
   std::uint64_t fingerprint = 0;
   int compute_threads = 0;
+  std::string device;
 };
 
 Identity identity_of(const Json& json) {
@@ -102,7 +104,8 @@ Identity identity_of(const Json& json) {
           json.at("model"),
           json.at("task"),
           json.at("fingerprint"),
-          json.at("compute_threads")};
+          json.at("compute_threads"),
+          json.value("device", "cpu")};
 }
 
 Place place(const std::filesystem::path& path) {
@@ -212,6 +215,17 @@ void check_continuation(const std::filesystem::path& path,
             threads),
         fmt::format("leave train.compute_threads out, or set it to {}", identity.compute_threads),
         place(path));
+  }
+  if (const std::string device = parts.device.kind(); identity.device != device) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the run was begun on device '{}' and cannot go on on '{}': results "
+                            "depend on it",
+                            identity.device,
+                            device),
+                identity.device == "cpu"
+                    ? "go on with --set train.device=cpu, or start a new run in another directory"
+                    : "go on where there is such a device, or start a new run in another directory",
+                place(path));
   }
   RunOptions now = parts.options;
   const std::vector<std::string> changed =

@@ -55,6 +55,7 @@ void say_plan(const PlannedRun& run, Logger& log) {
            format_count(parts.count(Part::kTest)),
            parts.data.engine());
   log.debug("memory\n{}", run.plan.table());
+  if (run.plan.device_budget != 0) log.debug("on the card\n{}", run.plan.device_table());
 }
 
 Work training_work(const RunOptions& options) {
@@ -94,6 +95,7 @@ RunReport finish(PlannedRun& run,
   RunReport report = begin_report(run, context.peak);
   report.weights_xxh3 = weights;  // those that training ended with
   add_state(report, trainer.state());
+  add_device_times(report, trainer.device_times());
   report.metrics.insert(tested.begin(), tested.end());
   directory.write_report(to_json(report).dump(2) + "\n");
   return report;
@@ -216,7 +218,7 @@ RunReport evaluate_run(const std::string& directory,
   report.bytes_read = evaluation.stats.bytes_read;
   report.bytes_useful = evaluation.stats.bytes_useful;
   report.plan = plan_name(evaluation.stats);
-  report.batches_xxh3 = evaluation.stats.batches_xxh3;
+  if (report.batches_xxh3) report.batches_xxh3 = evaluation.stats.batches_xxh3;
   return report;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/threads.h"
 #include "storage/io/device_profile.h"
+#include "train/run_device.h"
 
 #include <sluice/units.h>
 
@@ -37,10 +38,25 @@ void measure_device(DoctorReport& report,
   report.figures.push_back({"sequential write 1 MiB", kMiB, kMiB / rates.sequential_write});
 }
 
+void look_for_device(DoctorReport& report) {
+  auto found = find_device();
+  if (!found) {
+    report.why_device = found.error().message();
+    return;
+  }
+  const DeviceInfo info = found.value()->info();
+  report.device = info.name;
+  report.why_device = fmt::format("{} of {} free; {}",
+                                  format_bytes(info.free_bytes),
+                                  format_bytes(info.total_bytes),
+                                  info.version);
+}
+
 }  // namespace
 
 DoctorReport examine(const std::filesystem::path& folder, std::uint64_t scratch_bytes) {
   DoctorReport report;
+  look_for_device(report);  // before anything of LibTorch
   report.cores = available_cores();
   report.memory_granted = memory_granted();
   report.cgroup = read_cgroup_memory();
@@ -63,14 +79,18 @@ std::string to_text(const DoctorReport& report) {
   } else {
     memory += ", no memory cgroup limit";
   }
-  std::string text = line("cores", std::to_string(report.cores)) + line("memory", memory) +
-                     line("LibTorch",
-                          fmt::format("{}, {}, {} threads, MKL_CBWR {}",
-                                      report.libtorch,
-                                      report.isa,
-                                      report.torch_threads,
-                                      report.mkl)) +
-                     line("engine", fmt::format("{} ({})", report.engine, report.why_engine));
+  std::string text =
+      line("cores", std::to_string(report.cores)) + line("memory", memory) +
+      line("LibTorch",
+           fmt::format("{}, {}, {} threads, MKL_CBWR {}",
+                       report.libtorch,
+                       report.isa,
+                       report.torch_threads,
+                       report.mkl)) +
+      line("device",
+           report.device.empty() ? "cpu (" + report.why_device + ")"
+                                 : fmt::format("{} ({})", report.device, report.why_device)) +
+      line("engine", fmt::format("{} ({})", report.engine, report.why_engine));
   if (report.figures.empty()) return text;
   text += line("folder",
                fmt::format("{}, reads {}",

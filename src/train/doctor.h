@@ -26,8 +26,10 @@ struct DoctorReport {
   std::string libtorch;  ///< version
   std::string isa;       ///< that LibTorch's kernels use
   int torch_threads = 0;
-  std::string mkl;     ///< MKL_CBWR
-  std::string engine;  ///< "io_uring" or "pread"
+  std::string mkl;         ///< MKL_CBWR
+  std::string device;      ///< the card's name; empty where there is none that works
+  std::string why_device;  ///< what it is, or why there is none
+  std::string engine;      ///< "io_uring" or "pread"
   std::string why_engine;
   std::string folder;
   bool direct = false;                       ///< reads there pass the page cache by

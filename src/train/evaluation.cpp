@@ -21,7 +21,7 @@ LoaderStats for_each_output(
   loader->start({0, 0, batches_xxh3});
   while (const std::shared_ptr<const Batch> batch = loader->next()) {
     throw_if_interrupted();
-    take(parts.model->forward(*batch), *batch);
+    parts.device.guarded([&] { take(parts.model->forward(*batch).cpu(), batch->on_host()); });
     bar.add(static_cast<std::uint64_t>(batch->num_seeds()));
   }
   return loader->stats();

@@ -29,8 +29,8 @@ Evaluation evaluate(Parts& parts,
                     std::uint64_t batches_xxh3,
                     ProgressStyle progress);
 
-/// Runs the model over a part and hands over each mini-batch with its outputs, in order. Throws
-/// kInterrupted.
+/// Runs the model over a part and hands over each mini-batch with its outputs, in order, on the
+/// host; of a batch that went to a card, seeds and labels. Throws kInterrupted.
 LoaderStats for_each_output(
     Parts& parts,
     Part part,

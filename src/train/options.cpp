@@ -30,8 +30,8 @@ std::map<std::string, std::string> flat_keys(const std::string& toml) {
   return keys;
 }
 
-// What a run may be resumed with: it moves bytes and time, not results. Compute threads are checked
-// apart.
+// What a run may be resumed with: it moves bytes and time, not results. Compute threads
+// and the device are checked apart.
 void clear_free_keys(RunOptions& options) {
   options.storage = {};
   options.memory = {};
@@ -43,6 +43,7 @@ void clear_free_keys(RunOptions& options) {
   options.train.checkpoint_minutes = defaults.checkpoint_minutes;
   options.train.data_threads = defaults.data_threads;
   options.train.compute_threads = defaults.compute_threads;
+  options.train.device = defaults.device;
   options.train.early_stopping.patience = 0;
 }
 
@@ -136,6 +137,11 @@ void MemorySection::describe(Schema& schema) {
           "libraries")
       .unit("bytes")
       .at_least(1 << 20);
+  schema.field("gpu", gpu)
+      .help(
+          "budget of the card's memory: mini-batches in flight and tensors; 0: nine tenths of what "
+          "is free. CUDA itself takes up to 600 MiB more")
+      .unit("bytes");
 }
 
 void SamplerSection::describe(Schema& schema) {
@@ -179,6 +185,17 @@ void TrainSection::describe(Schema& schema) {
       .help("write a checkpoint after so much time too, in the middle of an epoch; 0: off")
       .unit("minutes")
       .range(0, 1e6);
+  schema
+      .choice("device",
+              device,
+              {{"auto", DeviceChoice::kAuto, "a card where there is one that works, else the CPU"},
+               {"cpu", DeviceChoice::kCpu, ""},
+               {"cuda", DeviceChoice::kCuda, "an NVIDIA card; refused where there is none"}})
+      .help("where the model runs. Fixed for a run: results depend on it");
+  schema.field("hash_batches", hash_batches)
+      .help(
+          "keep batches_xxh3, the hash of all mini-batches, in the report; off lets a card gather "
+          "features itself, without the host touching them");
   schema.field("data_threads", data_threads)
       .help("sample and read; 0: all cores. Never changes results")
       .unit("threads")

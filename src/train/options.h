@@ -38,6 +38,7 @@ struct StorageSection {
 
 struct MemorySection {
   ByteSize host{2 * kGiB};
+  ByteSize gpu{0};  ///< 0: nine tenths of what the card has free
   void describe(Schema& schema);
 };
 
@@ -55,11 +56,15 @@ struct EarlyStoppingSection {
   void describe(Schema& schema);
 };
 
+enum class DeviceChoice { kAuto, kCpu, kCuda };
+
 struct TrainSection {
   std::int64_t epochs = 10;
   std::int64_t batch_size = 1024;
   std::int64_t checkpoint_every = 1;
   double checkpoint_minutes = 0;
+  DeviceChoice device = DeviceChoice::kAuto;
+  bool hash_batches = true;
   int data_threads = 0;
   int compute_threads = 0;
   Selection optimizer{"adam", nullptr};

@@ -30,14 +30,18 @@ Split open_split(const RunOptions& options, const Dataset& dataset, const Task& 
 std::shared_ptr<Model> make_model(const RunOptions& options,
                                   const Dataset& dataset,
                                   const Task& task,
+                                  const RunDevice& device,
                                   ThreadArena& threads) {
   at::set_num_threads(options.train.compute_threads);  // before anything is computed
   const ModelContext context{dataset.schema(),
                              task.target_type(),
                              task.output_width(),
                              RandomKey(options.seed).with("model"),
-                             &threads};
-  return options.registry->models.create(options.model, context);
+                             &threads,
+                             device.kernels()};
+  std::shared_ptr<Model> model = options.registry->models.create(options.model, context);
+  model->to(device.place());
+  return model;
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options, Model& model) {
@@ -57,8 +61,13 @@ std::uint64_t topology_cache_bytes(std::uint64_t budget) {
   return std::max<std::uint64_t>(budget / 16, 256 * kKiB);
 }
 
-GraphDataOptions placement_of(const RunOptions& options, Placement features, Placement topology) {
+GraphDataOptions placement_of(const RunOptions& options,
+                              const RunDevice& device,
+                              Placement features,
+                              Placement topology) {
   GraphDataOptions placement;
+  placement.compute = device.device;
+  placement.compute_ledger = device.ledger.get();
   placement.staging_bytes = staging_bytes(options.memory.host.bytes);
   placement.features = features;
   placement.topology = topology;
@@ -87,7 +96,7 @@ std::vector<std::int64_t> fanout_for(const Model& model,
 LoaderOptions common_options(const RunOptions& options, const Model& model) {
   LoaderOptions loader;
   loader.seed = options.seed;
-  loader.hash = true;
+  loader.hash = options.train.hash_batches;
   loader.degrees = model.needs().degrees;
   loader.normalize_rows = options.dataset.normalize == Normalize::kRowL1;
   loader.window = options.storage.window;
@@ -111,16 +120,21 @@ std::string to_string(Part part) {
   return {};
 }
 
-Parts::Parts(const RunOptions& chosen, LedgerPtr book, Placement features, Placement topology)
+Parts::Parts(const RunOptions& chosen,
+             RunDevice where,
+             LedgerPtr book,
+             Placement features,
+             Placement topology)
     : options(chosen),
+      device(std::move(where)),
       ledger(std::move(book)),
       tensors(ledger),
       dataset(Dataset::open(options.dataset.path, {ledger.get(), options.storage.verify})),
       task(make_task(options, dataset)),
       split(open_split(options, dataset, *task)),
-      data(dataset, placement_of(options, features, topology), task->target_type()),
+      data(dataset, placement_of(options, device, features, topology), task->target_type()),
       compute(options.train.compute_threads),
-      model(make_model(options, dataset, *task, compute)),
+      model(make_model(options, dataset, *task, device, compute)),
       optimizer(make_optimizer(options, *model)) {}
 
 std::uint64_t Parts::count(Part part) const {

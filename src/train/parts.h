@@ -5,6 +5,7 @@
 #include "core/threads.h"
 #include "nn/ledger_allocator.h"
 #include "train/options.h"
+#include "train/run_device.h"
 
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
@@ -29,7 +30,11 @@ struct Parts {
   /// seed. Throws Error: kUsage where options and dataset do not fit together, kData, kIo,
   /// kResource.
   /// @param options must outlive the parts
-  Parts(const RunOptions& options, LedgerPtr book, Placement features, Placement topology);
+  Parts(const RunOptions& options,
+        RunDevice device,
+        LedgerPtr book,
+        Placement features,
+        Placement topology);
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -46,6 +51,7 @@ struct Parts {
   const NodeTypeSchema& target() const { return dataset.schema().nodes[task->target_type()]; }
 
   const RunOptions& options;
+  RunDevice device;
   LedgerPtr ledger;
   nn::LedgerAllocation tensors;
   Dataset dataset;

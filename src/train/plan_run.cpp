@@ -74,13 +74,15 @@ std::vector<Choice> choices(const RunOptions& options) {
 
 PlannedRun attempt(const RunOptions& options,
                    const Work& work,
+                   const RunDevice& device,
                    const Choice& choice,
                    std::uint64_t limit) {
   PlannedRun run;
   auto ledger = std::make_shared<MemoryLedger>(limit, "[memory] host");
   run.parts = std::make_unique<Parts>(
-      options, std::move(ledger), choice.features.where, choice.topology.where);
+      options, device, std::move(ledger), choice.features.where, choice.topology.where);
   run.plan = split_budget(options.memory.host.bytes, measure_needs(*run.parts, work));
+  run.plan.device_budget = device.ledger ? device.ledger->limit() : 0;
   run.plan.features = choice.features.where;
   run.plan.why = choice.features.why;
   run.plan.topology = choice.topology.where;
@@ -90,23 +92,29 @@ PlannedRun attempt(const RunOptions& options,
 
 // Measures with all that this machine grants until a budget is found that works: read buffers grow
 // with it a little, so the first guess may be short.
-BudgetPlan find_least(const RunOptions& options, const Work& work, const Choice& choice) {
+BudgetPlan find_least(const RunOptions& options,
+                      const Work& work,
+                      const RunDevice& device,
+                      const Choice& choice) {
   const std::uint64_t granted = memory_granted();
   const std::uint64_t limit = granted > kOverheadBytes ? granted - kOverheadBytes : granted;
   RunOptions roomy = options;
   for (;;) {
-    BudgetPlan plan = attempt(roomy, work, choice, limit).plan;
+    BudgetPlan plan = attempt(roomy, work, device, choice, limit).plan;
     if (plan.fits()) return plan;
     roomy.memory.host.bytes = plan.least;
   }
 }
 
 // The placement that works with the least.
-BudgetPlan find_least(const RunOptions& options, const Work& work, const std::vector<Choice>& all) {
+BudgetPlan find_least(const RunOptions& options,
+                      const Work& work,
+                      const RunDevice& device,
+                      const std::vector<Choice>& all) {
   std::optional<BudgetPlan> least;
   for (const Choice& choice : all) {
     try {
-      BudgetPlan plan = find_least(options, work, choice);
+      BudgetPlan plan = find_least(options, work, device, choice);
       if (!least || plan.budget < least->budget) least = std::move(plan);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource || (!least && &choice == &all.back())) throw;
@@ -128,14 +136,31 @@ std::filesystem::path largest_file(const std::filesystem::path& dataset) {
   return largest;
 }
 
+// Tensors get what mini-batches in flight leave of the card's budget.
+void fit_device(const RunDevice& device, const BudgetPlan& plan) {
+  if (!device.device) return;
+  if (plan.device_least() > plan.device_budget) {
+    throw Error(ErrorCode::kResource,
+                fmt::format("the run does not fit in [memory] gpu = {}; it needs\n{}",
+                            format_bytes(plan.device_budget),
+                            plan.device_table()),
+                fmt::format("set [memory] gpu to at least \"{}\", or lower train.batch_size, "
+                            "sampler.fanout or eval.batch_size",
+                            format_bytes_exact(plan.device_least())));
+  }
+  const std::uint64_t in_flight = plan.device_lines.front().bytes;
+  device.device->limit_tensors(plan.device_budget - in_flight).or_throw();
+}
+
 [[noreturn]] void refuse(const RunOptions& options,
                          const Work& work,
+                         const RunDevice& device,
                          const std::vector<Choice>& all) {
   const std::string budget = format_bytes(options.memory.host.bytes);
   const std::string knobs = "lower train.batch_size, sampler.fanout or eval.batch_size";
   BudgetPlan plan;
   try {
-    plan = find_least(options, work, all);
+    plan = find_least(options, work, device, all);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
     throw Error(ErrorCode::kResource,
@@ -196,11 +221,13 @@ void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& 
 
 PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
   check_granted(options.memory.host.bytes);
+  const RunDevice device = open_run_device(options, log);
   const std::vector<Choice> all = choices(options);
   for (const Choice& choice : all) {
     try {
-      PlannedRun run = attempt(options, work, choice, options.memory.host.bytes);
+      PlannedRun run = attempt(options, work, device, choice, options.memory.host.bytes);
       if (!run.plan.fits()) continue;
+      fit_device(device, run.plan);
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
       };
@@ -208,10 +235,10 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       log.info("topology {}: {}", name(choice.topology.where), choice.topology.why);
       return run;
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kResource) throw;
+      if (error.code() != ErrorCode::kResource || is_of_device_budget(error)) throw;
     }
   }
-  refuse(options, work, all);
+  refuse(options, work, device, all);
 }
 
 }  // namespace sluice

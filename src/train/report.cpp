@@ -28,6 +28,29 @@ Json memory_json(const RunReport& report) {
           {"peaks", peaks}};
 }
 
+Json device_json(const DeviceReport& device) {
+  Json json = {{"kind", device.kind}};
+  if (device.kind == "cpu") return json;
+  json["name"] = device.name;
+  json["budget"] = device.budget;
+  json["in_flight"] = device.in_flight;
+  json["tensors"] = device.tensors;
+  json["transferred"] = device.transferred;
+  json["busy"] = device.busy;
+  return json;
+}
+
+DeviceReport device_report(const RunDevice& run) {
+  DeviceReport report;
+  report.kind = run.kind();
+  if (!run.device) return report;
+  report.name = run.device->info().name;
+  report.budget = run.ledger->limit();
+  report.in_flight = run.ledger->peak();
+  report.tensors = run.device->tensor_pool().peak;
+  return report;
+}
+
 }  // namespace
 
 std::string plan_name(const LoaderStats& stats) {
@@ -60,7 +83,14 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.peak_anonymous = peak.peak_anonymous();
   report.anonymous_at_start = peak.anonymous_at_start();
   report.weights_xxh3 = weights_xxh3(weights_of(*parts.model));
+  report.device = device_report(parts.device);
+  if (parts.options.train.hash_batches) report.batches_xxh3 = 0;
   return report;
+}
+
+void add_device_times(RunReport& report, const DeviceTimes& times) {
+  report.device.transferred = times.transferred;
+  if (times.seconds > 0) report.device.busy = times.on_device / times.seconds;
 }
 
 void add_state(RunReport& report, const RunState& state) {
@@ -70,7 +100,7 @@ void add_state(RunReport& report, const RunState& state) {
   report.bytes_read = state.bytes_read;
   report.bytes_written = state.bytes_written;
   report.bytes_useful = state.bytes_useful;
-  report.batches_xxh3 = state.batches_xxh3;
+  if (report.batches_xxh3) report.batches_xxh3 = state.batches_xxh3;
   if (state.epoch > 0) report.metrics["train.loss"] = state.last_loss;
   if (report.plan != "none" && !state.plan.empty()) report.plan = state.plan;
   if (!state.best) return;
@@ -97,7 +127,8 @@ Json to_json(const RunReport& report) {
                    {"written", report.bytes_written},
                    {"useful", report.bytes_useful}};
   json["memory"] = memory_json(report);
-  json["batches_xxh3"] = hex64(report.batches_xxh3);
+  json["device"] = device_json(report.device);
+  json["batches_xxh3"] = report.batches_xxh3 ? Json(hex64(*report.batches_xxh3)) : Json();
   json["weights_xxh3"] = hex64(report.weights_xxh3);
   return json;
 }
@@ -115,6 +146,16 @@ std::string to_text(const RunReport& report) {
                       report.engine,
                       format_bytes(report.bytes_read),
                       format_bytes(report.bytes_useful));
+  const DeviceReport& device = report.device;
+  if (device.kind != "cpu") {
+    text += fmt::format("  {:<16}  {}, busy {:.0f} %; {} in flight and {} of tensors of {}\n",
+                        "device",
+                        device.name,
+                        100 * device.busy,
+                        format_bytes(device.in_flight),
+                        format_bytes(device.tensors),
+                        format_bytes(device.budget));
+  }
   return text + fmt::format("  {:<16}  peak {} of {} budgeted, {} anonymous in the process\n",
                             "memory",
                             format_bytes(report.ledger_peak),

@@ -15,6 +15,17 @@
 
 namespace sluice {
 
+/// Where the model ran. On the CPU only `kind` is set.
+struct DeviceReport {
+  std::string kind = "cpu";
+  std::string name;
+  std::uint64_t budget = 0;
+  std::uint64_t in_flight = 0;    ///< most bytes of mini-batches on the card
+  std::uint64_t tensors = 0;      ///< most bytes that LibTorch's pool held there
+  std::uint64_t transferred = 0;  ///< bytes to the card, in this session's training
+  double busy = 0;  ///< share of this session's training time that a step was on the card
+};
+
 struct RunReport {
   std::string run;  ///< the run directory
   std::string task;
@@ -38,8 +49,9 @@ struct RunReport {
   std::uint64_t peak_rss = 0;
   std::uint64_t peak_anonymous = 0;
   std::uint64_t anonymous_at_start = 0;  ///< before the engine allocated anything: LibTorch's own
-  std::uint64_t batches_xxh3 = 0;
+  std::optional<std::uint64_t> batches_xxh3;  ///< none where train.hash_batches is off
   std::uint64_t weights_xxh3 = 0;
+  DeviceReport device;
 };
 
 /// How a loader's windows were read: "direct", "sweep", "repack", or several, joined by '+'.
@@ -48,6 +60,13 @@ std::string plan_name(const LoaderStats& stats);
 /// Fills in what the parts, the plan and the process know: names, storage, memory, the weights'
 /// hash.
 RunReport begin_report(const PlannedRun& run, PeakMemory& peak);
+/// What a card did in this session's training.
+struct DeviceTimes {
+  double on_device = 0;  ///< seconds with a step on the card
+  double seconds = 0;
+  std::uint64_t transferred = 0;
+};
+void add_device_times(RunReport& report, const DeviceTimes& times);
 /// Fills in what the state counted.
 void add_state(RunReport& report, const RunState& state);
 

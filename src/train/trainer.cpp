@@ -3,7 +3,6 @@
 #include "core/interrupt.h"
 #include "train/epoch_line.h"
 #include "train/evaluation.h"
-#include "train/report.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -63,7 +62,9 @@ Trainer::Trainer(PlannedRun& run,
       config_(std::move(config)),
       log_(log),
       progress_(progress),
-      metric_(best_metric(parts_)) {
+      metric_(best_metric(parts_)),
+      losses_(parts_.device.device),
+      step_clock_(parts_.device.device) {
   better_ = parts_.task->direction(metric_.substr(metric_.find('.') + 1));
   loader_ = parts_.training_loader(plan_.loader);
 }
@@ -134,7 +135,8 @@ Trainer::EpochFigures Trainer::train_epoch() {
     figures.starved += seconds_since(asked);
     if (!batch) break;
     const auto seeds = static_cast<std::uint64_t>(batch->num_seeds());
-    state_.loss_sum += step(*batch) * static_cast<double>(seeds);
+    losses_.push(parts_.device.guarded([&] { return step(*batch); }), static_cast<double>(seeds));
+    losses_.settle(1, state_.loss_sum);  // a card does this step while that of the last arrives
     state_.loss_seeds += seeds;
     state_.next_batch = batch->index + 1;
     figures.loader = loader_->stats();
@@ -153,6 +155,12 @@ Trainer::EpochFigures Trainer::train_epoch() {
     const double minutes = parts_.options.train.checkpoint_minutes;
     if (minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes) checkpoint();
   }
+  losses_.settle(0, state_.loss_sum);
+  figures.seconds = seconds_since(begin);
+  state_.epoch_seconds = before.epoch_seconds + figures.seconds;
+  device_times_.on_device += step_clock_.take();
+  device_times_.seconds += figures.seconds;
+  device_times_.transferred += figures.loader.bytes_to_device;
   return figures;
 }
 
@@ -166,15 +174,17 @@ std::shared_ptr<const Batch> Trainer::next_batch() {
   }
 }
 
-double Trainer::step(const Batch& batch) {
+torch::Tensor Trainer::step(const Batch& batch) {
   Model& model = *parts_.model;
+  step_clock_.begin();
   model.train();
   model.set_step_key(parts_.key().with(batch.epoch).with(batch.index));
   const torch::Tensor loss = parts_.task->loss(model.forward(batch), batch);
   loss.backward();
   parts_.optimizer->step();
   parts_.optimizer->zero_grad();
-  return loss.item<double>();
+  step_clock_.end();
+  return loss.detach();
 }
 
 bool Trainer::validation_due() const {
@@ -248,6 +258,7 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
 }
 
 void Trainer::checkpoint() {
+  losses_.settle(0, state_.loss_sum);
   const auto save = [&](CheckpointKind kind) {
     state_.bytes_written +=
         save_checkpoint(directory_.checkpoint_path(kind), kind, parts_, config_, state_);

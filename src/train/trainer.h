@@ -7,8 +7,11 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "train/checkpoint.h"
+#include "train/loss_reader.h"
 #include "train/plan_run.h"
+#include "train/report.h"
 #include "train/run_directory.h"
+#include "train/step_clock.h"
 
 #include <sluice/loader.h>
 
@@ -45,6 +48,8 @@ class Trainer {
   Metrics test();
 
   const RunState& state() const { return state_; }
+  /// Of this session.
+  const DeviceTimes& device_times() const { return device_times_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -61,7 +66,7 @@ class Trainer {
   void run_epoch();
   EpochFigures train_epoch();
   std::shared_ptr<const Batch> next_batch();
-  double step(const Batch& batch);
+  torch::Tensor step(const Batch& batch);
   bool validation_due() const;
   Metrics evaluate_part(Part part);
   bool note_validation(const Metrics& metrics);
@@ -80,6 +85,9 @@ class Trainer {
   Better better_ = Better::kHigher;
   std::unique_ptr<Loader> loader_;
   RunState state_;
+  LossReader losses_;
+  StepClock step_clock_;
+  DeviceTimes device_times_;
   Clock::time_point last_checkpoint_ = Clock::now();
   std::uint64_t best_written_ = 0;  // epoch of best.ckpt
   bool saved_ = false;              // the state as it is stands in last.ckpt

@@ -25,16 +25,14 @@ void evaluation_step(Parts& parts, const Batch& batch) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
-  parts.task->make_metrics()->add(parts.model->forward(batch), batch);
+  parts.task->make_metrics()->add(parts.model->forward(batch).cpu(), batch.on_host());
 }
 
 std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) {
   return peak > base ? peak - base : 0;
 }
 
-}  // namespace
-
-TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation) {
+TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation) {
   TrialPeaks peaks;
   peaks.resident = tensors_of(parts).bytes;
   // A ledger keeps the peak of all times. Evaluation goes first: it keeps nothing for a backward
@@ -53,6 +51,18 @@ TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluatio
   copy_into(weights_of(*parts.model), weights);
   parts.optimizer->load_state(state);
   return peaks;
+}
+
+}  // namespace
+
+TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation) {
+  if (!parts.device.device) return try_both(parts, training, evaluation);
+  parts.device.device->reset_tensor_peak();
+  return parts.device.guarded([&] {
+    TrialPeaks peaks = try_both(parts, training, evaluation);
+    peaks.device_pool = parts.device.device->tensor_pool().peak;
+    return peaks;
+  });
 }
 
 }  // namespace sluice

@@ -14,7 +14,9 @@ NamedTensors weights_of(const Model& model) {
 
 NamedTensors clone_of(const NamedTensors& tensors) {
   NamedTensors copies;
-  for (const auto& [name, tensor] : tensors) copies.emplace(name, tensor.detach().clone());
+  for (const auto& [name, tensor] : tensors) {
+    copies.emplace(name, tensor.detach().to(torch::kCPU, /*non_blocking=*/false, /*copy=*/true));
+  }
   return copies;
 }
 

@@ -11,7 +11,7 @@ namespace sluice {
 /// The tensors themselves, shared with the model.
 NamedTensors weights_of(const Model& model);
 
-/// Copies.
+/// Copies, on the host.
 NamedTensors clone_of(const NamedTensors& tensors);
 
 /// Writes `from` into `to`. @pre same names, shapes and types

@@ -141,8 +141,10 @@ std::unique_ptr<DiskFeatureStore> DiskFeatureStore::open(const std::filesystem::
   // A row must fit, however wide it is.
   const std::uint64_t least = round_up_to_page(store->layout_.row_bytes) + kPageBytes;
   store->buffer_ = std::make_shared<AlignedBuffer>(
-      AlignedBuffer::make(
-          std::max(store_options.staging_bytes, least), options.ledger, "feature staging")
+      AlignedBuffer::make(std::max(store_options.staging_bytes, least),
+                          options.ledger,
+                          "feature staging",
+                          store_options.device)
           .or_throw());
   store->buffer_slot_ = store->reader_->attach(store->buffer_).or_throw();
   return store;

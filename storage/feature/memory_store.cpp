@@ -10,7 +10,8 @@ std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesyst
                                                              const Manifest& manifest,
                                                              const FeatureSchema& schema,
                                                              const std::string& path,
-                                                             const DatasetOptions& options) {
+                                                             const DatasetOptions& options,
+                                                             std::shared_ptr<HostPinning> device) {
   auto store = std::make_unique<MemoryFeatureStore>();
   store->schema_ = schema;
   store->layout_ = Manifest::layout_of(schema);
@@ -22,6 +23,7 @@ std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesyst
                              options,
                              "features")
                       .or_throw();
+  store->pinned_ = Pinned(std::move(device), store->table_.raw());
   return store;
 }
 

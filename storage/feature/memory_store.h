@@ -2,6 +2,7 @@
 // the reads.
 #pragma once
 
+#include "core/host_pinning.h"
 #include "storage/format/layout.h"
 #include "storage/format/manifest.h"
 
@@ -17,12 +18,13 @@ namespace sluice {
 
 class MemoryFeatureStore final : public FeatureStore {
  public:
-  /// Loads the table at `path`, charged as "features". Throws Error.
+  /// Loads the table at `path`, charged as "features". Throws Error. @param device may be null
   static std::unique_ptr<MemoryFeatureStore> load(const std::filesystem::path& root,
                                                   const Manifest& manifest,
                                                   const FeatureSchema& schema,
                                                   const std::string& path,
-                                                  const DatasetOptions& options);
+                                                  const DatasetOptions& options,
+                                                  std::shared_ptr<HostPinning> device);
 
   const FeatureSchema& schema() const override { return schema_; }
   std::size_t row_bytes() const override { return layout_.row_bytes; }
@@ -32,12 +34,14 @@ class MemoryFeatureStore final : public FeatureStore {
   const std::byte* resident_row(std::uint64_t row) const override {
     return table_.raw().data() + layout_.offset_of(row);
   }
+  bool pinned() const override { return pinned_.held(); }
   FeatureStats stats() const override { return stats_; }
 
  private:
   FeatureSchema schema_;
   FeatureLayout layout_;
   Array table_;  // the file as it is, page padding included
+  Pinned pinned_;
   FeatureStats stats_;
 };
 

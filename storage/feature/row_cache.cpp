@@ -43,7 +43,10 @@ std::uint64_t RowCache::slots_in(std::uint64_t bytes, std::size_t row_bytes) {
 RowCache::RowCache(const Options& options,
                    std::unique_ptr<CachePolicy> policy,
                    MemoryLedger* ledger)
-    : row_bytes_(options.row_bytes), ledger_(ledger), policy_(std::move(policy)) {
+    : row_bytes_(options.row_bytes),
+      ledger_(ledger),
+      device_(options.device),
+      policy_(std::move(policy)) {
   const std::uint64_t table = table_of(options.slots);
   if (ledger != nullptr)
     charge_ = ledger->charge("feature cache", bookkeeping_of(options.slots)).or_throw();
@@ -56,7 +59,9 @@ RowCache::RowCache(const Options& options,
 }
 
 std::span<std::byte> RowCache::table(std::uint32_t slots) {
-  const std::uint64_t bytes = round_up_to_page(std::uint64_t{slots} * row_bytes_);
+  // Memory that a device knows of is all there at once.
+  const std::uint64_t charged = device_ ? rows_.size() : std::uint64_t{slots};
+  const std::uint64_t bytes = round_up_to_page(charged * row_bytes_);
   if (ledger_ != nullptr && data_charge_.bytes() < bytes) {
     if (data_charge_.bytes() == 0) {
       data_charge_ = ledger_->charge("feature cache", bytes).or_throw();
@@ -65,7 +70,8 @@ std::span<std::byte> RowCache::table(std::uint32_t slots) {
     }
   }
   if (data_.size() == 0 && !rows_.empty())
-    data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache").or_throw();
+    data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache", device_)
+                .or_throw();
   return {data_.data(), std::size_t{slots} * row_bytes_};
 }
 

@@ -39,6 +39,7 @@ class RowCache {
   struct Options {
     std::size_t row_bytes = 0;  ///< 0: bookkeeping without rows, to simulate
     std::uint32_t slots = 0;
+    std::shared_ptr<HostPinning> device = nullptr;  ///< that reads rows from the slots too, or null
   };
 
   /// What one window found.
@@ -89,6 +90,8 @@ class RowCache {
   std::span<std::byte> table() { return table(slots()); }
   /// As above, of the first slots alone: no memory is taken for the others.
   std::span<std::byte> table(std::uint32_t slots);
+  /// Whether the device of the options may read rows where they are.
+  bool pinned() const { return data_.pinned(); }
 
   /// Forgets all rows and gives their memory back until table() is asked for again.
   void release_rows();
@@ -107,6 +110,7 @@ class RowCache {
 
   std::size_t row_bytes_;
   MemoryLedger* ledger_;
+  std::shared_ptr<HostPinning> device_;
   std::unique_ptr<CachePolicy> policy_;
   Charge charge_;
   AlignedBuffer data_;           // mapped whole; slots that were never asked for take no memory

@@ -40,22 +40,26 @@ void* map_huge(std::size_t bytes) {
 AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      charge_(std::move(other.charge_)) {}
+      charge_(std::move(other.charge_)),
+      pinned_(std::move(other.pinned_)) {}
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(charge_, other.charge_);
+  std::swap(pinned_, other.pinned_);
   return *this;
 }
 
 AlignedBuffer::~AlignedBuffer() {
+  pinned_.release();
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 Result<AlignedBuffer> AlignedBuffer::make(std::uint64_t bytes,
                                           MemoryLedger* ledger,
-                                          std::string_view name) {
+                                          std::string_view name,
+                                          std::shared_ptr<HostPinning> device) {
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
   if (bytes > std::numeric_limits<std::ptrdiff_t>::max()) {
@@ -77,6 +81,7 @@ Result<AlignedBuffer> AlignedBuffer::make(std::uint64_t bytes,
   }
   buffer.data_ = static_cast<std::byte*>(mapped);
   buffer.size_ = size;
+  buffer.pinned_ = Pinned(std::move(device), buffer.bytes());
   return buffer;
 }
 

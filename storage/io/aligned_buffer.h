@@ -5,6 +5,8 @@
 // memory a stalled device may still write to is never freed under it.
 #pragma once
 
+#include "core/host_pinning.h"
+
 #include <sluice/memory.h>
 
 #include <cstddef>
@@ -31,21 +33,25 @@ class AlignedBuffer {
   ~AlignedBuffer();
 
   /// Rounds `bytes` up to whole pages. Fails with kResource when the ledger or the system has no
-  /// room.
+  /// room. @param device that reads from it too, or null
   static Result<AlignedBuffer> make(std::uint64_t bytes,
                                     MemoryLedger* ledger,
-                                    std::string_view name);
+                                    std::string_view name,
+                                    std::shared_ptr<HostPinning> device = nullptr);
 
   std::byte* data() noexcept { return data_; }
   const std::byte* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   std::span<std::byte> bytes() noexcept { return {data_, size_}; }
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  /// Whether the device that it was made for knows it.
+  bool pinned() const noexcept { return pinned_.held(); }
 
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   Charge charge_;
+  Pinned pinned_;
 };
 
 }  // namespace sluice

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ struct Outcome {
   int code = -1;  ///< exit code, or -signal
   std::string out;
   std::string err;
+  long peak_rss_kib = 0;
 };
 
 /// A started child; waited for by finish().
@@ -57,11 +59,13 @@ class Process {
 
   Outcome finish() {
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    rusage usage{};
+    while (::wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
     }
     pid_ = -1;
     Outcome outcome;
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    outcome.peak_rss_kib = usage.ru_maxrss;
     outcome.out = read(out_);
     outcome.err = read(err_);
     return outcome;

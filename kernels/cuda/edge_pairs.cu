@@ -1,0 +1,70 @@
+// A warp a list: its edges and heads side by side over the lanes.
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/table.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+__global__ void add(std::int64_t count,
+                    RowLists lists,
+                    Rows<const float> from_list,
+                    Rows<const float> from_item,
+                    Rows<float> out) {
+  const std::int64_t i = warp_row();
+  if (i >= count) return;
+  const std::int64_t heads = out.width;
+  const std::int64_t last = lists.offsets[i + 1] * heads;
+  for (std::int64_t at = lists.offsets[i] * heads + lane(); at < last; at += kLanes) {
+    const std::int64_t p = at / heads, h = at % heads;
+    out.row(lists.edge(p))[h] = from_list.row(i)[h] + from_item.row(lists.items[p])[h];
+  }
+}
+
+// The CPU's sixteen running sums and their tree, one a lane: two edges a warp at a time.
+constexpr int kSums = 16;
+
+__global__ void dot(std::int64_t count,
+                    RowLists lists,
+                    Rows<const float> from_list,
+                    Rows<const float> from_item,
+                    Rows<float> out) {
+  const std::int64_t i = warp_row();
+  if (i >= count) return;
+  const std::int64_t heads = out.width, head_width = from_item.width / heads;
+  const std::int64_t first = lists.offsets[i] * heads, last = lists.offsets[i + 1] * heads;
+  const int half = lane() / kSums, mine = lane() % kSums;
+  for (std::int64_t pair = first; pair < last; pair += kLanes / kSums) {
+    const std::int64_t at = pair + half;
+    const bool real = at < last;
+    float total = 0;
+    if (real) {
+      const std::int64_t p = at / heads, h = at % heads;
+      const float* a = from_list.row(i) + h * head_width;
+      const float* b = from_item.row(lists.items[p]) + h * head_width;
+      for (std::int64_t c = mine; c < head_width; c += kSums) total += a[c] * b[c];
+    }
+    for (int step = kSums / 2; step > 0; step /= 2)
+      total += __shfl_down_sync(0xffffffffu, total, static_cast<unsigned int>(step), kSums);
+    if (real && mine == 0) out.row(lists.edge(at / heads))[at % heads] = total;
+  }
+}
+
+}  // namespace
+
+void edge_add(const Executor& executor,
+              const RowLists& lists,
+              Rows<const float> from_list,
+              Rows<const float> from_item,
+              Rows<float> out) {
+  launch_rows("edge_add", executor, lists.count, &add, lists, from_list, from_item, out);
+}
+
+void edge_dot(const Executor& executor,
+              const RowLists& lists,
+              Rows<const float> from_list,
+              Rows<const float> from_item,
+              Rows<float> out) {
+  launch_rows("edge_dot", executor, lists.count, &dot, lists, from_list, from_item, out);
+}
+
+}  // namespace sluice::kernels::cuda

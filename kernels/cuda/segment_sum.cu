@@ -1,0 +1,85 @@
+// A lane sums its columns of a row in list order, one product and one sum at a time: the bits of
+// the CPU.
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/table.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+__global__ void sum(std::int64_t count,
+                    RowLists lists,
+                    SegmentScales scales,
+                    Rows<const float> x,
+                    Rows<float> out) {
+  const std::int64_t i = warp_row();
+  if (i >= count) return;
+  const std::int64_t first = lists.offsets[i], last = lists.offsets[i + 1];
+  for (std::int64_t c = lane(); c < x.width; c += kLanes) {
+    float total = 0;
+    for (std::int64_t p = first; p < last; ++p) {
+      const std::int64_t item = lists.items[p];
+      const float value = x.row(item)[c];
+      total += scales.item == nullptr ? value : scales.item[item] * value;
+    }
+    out.row(i)[c] = scales.list == nullptr ? total : total * scales.list[i];
+  }
+}
+
+__global__ void weighted_sum(std::int64_t count,
+                             RowLists lists,
+                             Rows<const float> weights,
+                             Rows<const float> x,
+                             Rows<float> out) {
+  const std::int64_t i = warp_row();
+  if (i >= count) return;
+  const std::int64_t first = lists.offsets[i], last = lists.offsets[i + 1];
+  const std::int64_t head_width = x.width / weights.width;
+  for (std::int64_t c = lane(); c < out.width; c += kLanes) {
+    const std::int64_t head = c / head_width;
+    float total = 0;
+    for (std::int64_t p = first; p < last; ++p)
+      total += weights.row(lists.edge(p))[head] * x.row(lists.items[p])[c];
+    out.row(i)[c] = total;
+  }
+}
+
+__global__ void edge_sum(std::int64_t count,
+                         RowLists lists,
+                         Rows<const float> values,
+                         Rows<float> out) {
+  const std::int64_t i = warp_row();
+  if (i >= count) return;
+  const std::int64_t first = lists.offsets[i], last = lists.offsets[i + 1];
+  for (std::int64_t c = lane(); c < out.width; c += kLanes) {
+    float total = 0;
+    for (std::int64_t p = first; p < last; ++p) total += values.row(lists.edge(p))[c];
+    out.row(i)[c] = total;
+  }
+}
+
+}  // namespace
+
+void segment_sum(const Executor& executor,
+                 const RowLists& lists,
+                 const SegmentScales& scales,
+                 Rows<const float> x,
+                 Rows<float> out) {
+  launch_rows("segment_sum", executor, lists.count, &sum, lists, scales, x, out);
+}
+
+void segment_weighted_sum(const Executor& executor,
+                          const RowLists& lists,
+                          Rows<const float> weights,
+                          Rows<const float> x,
+                          Rows<float> out) {
+  launch_rows("segment_weighted_sum", executor, lists.count, &weighted_sum, lists, weights, x, out);
+}
+
+void segment_edge_sum(const Executor& executor,
+                      const RowLists& lists,
+                      Rows<const float> values,
+                      Rows<float> out) {
+  launch_rows("segment_edge_sum", executor, lists.count, &edge_sum, lists, values, out);
+}
+
+}  // namespace sluice::kernels::cuda

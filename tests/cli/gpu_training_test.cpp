@@ -1,0 +1,110 @@
+// Training on the card itself: what it learns, and that the same run gives the same bits again,
+// wherever its data is kept and whoever gathers its features. Skipped where there is no card.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "cli/cora_dataset.h"
+#include "cli/train_support.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+using namespace sluice;
+using namespace sluice::test;
+using nlohmann::json;
+
+namespace {
+
+json trained(const std::vector<std::string>& command) {
+  const Outcome outcome = test::run(command);
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  return json::parse(outcome.out);
+}
+
+json on_card(const Sandbox& box, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"--json", "--overwrite", "--set", "train.device=cuda"};
+  for (const std::string& assignment : more)
+    arguments.insert(arguments.end(), {"--set", assignment});
+  return trained(box.command(arguments));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "gpu: every model gives the same bits twice, from memory and disk, gathered here or there") {
+  const Sandbox box;
+  for (const char* name : {"graphsage", "gcn", "gat", "gin", "mlp"}) {
+    CAPTURE(name);
+    const std::string model = std::string("model.type=") + name;
+    const json once = on_card(box, {model, "storage.features=memory"});
+    CHECK(once.at("device").at("kind") == "cuda");
+    CHECK(once.at("device").at("tensors") > 0);
+    CHECK(once.at("device").at("tensors") <= once.at("device").at("budget"));
+    const json again = on_card(box, {model, "storage.features=memory"});
+    const json disk = on_card(box, {model, "storage.features=disk"});
+    CHECK(results(once) == results(again));
+    CHECK(results(once) == results(disk));
+    for (const char* features : {"storage.features=memory", "storage.features=disk"}) {
+      const json gathered = on_card(box, {model, features, "train.hash_batches=false"});
+      CHECK(gathered.at("weights_xxh3") == once.at("weights_xxh3"));
+    }
+    // Not the CPU's bits, but its batches, and nearly its loss.
+    const json cpu = trained(
+        box.command({"--json", "--overwrite", "--set", "train.device=cpu", "--set", model}));
+    CHECK(cpu.at("batches_xxh3") == once.at("batches_xxh3"));
+    const double here = cpu.at("metrics").at("train.loss"),
+                 there = once.at("metrics").at("train.loss");
+    CHECK(there == doctest::Approx(here).epsilon(0.02));
+  }
+}
+
+TEST_CASE("gpu: a run that was stopped goes on to the same bits") {
+  const Sandbox box;
+  const json whole = on_card(box, {});
+  (void)on_card(box, {"train.epochs=1"});
+  const json more = trained(
+      {tool("sluice-train"), "resume", box.dir().string(), "--json", "--set", "train.epochs=3"});
+  CHECK(more.at("weights_xxh3") == whole.at("weights_xxh3"));
+}
+
+TEST_CASE("gpu: too small a budget for the card is refused") {
+  const Sandbox box;
+  const Outcome outcome =
+      box.run({"--set", "train.device=cuda", "--set", "memory.gpu=\"1MiB\"", "--json"});
+  CHECK(outcome.code == 4);
+  CHECK(outcome.out.find("[memory] gpu") != std::string::npos);
+}
+
+TEST_CASE("gpu: Cora's public split is learned to what the literature says") {
+  const TempDir dir;
+  const auto data = dir / "cora";
+  if (!import_cora(data)) return;
+  const std::pair<const char*, double> floors[] = {
+      {"gcn", 0.79}, {"graphsage", 0.78}, {"gat", 0.79}};
+  for (const auto& [name, floor] : floors) {
+    const json report =
+        trained({tool("sluice-train"),
+                 "run",
+                 (source_folder() / "configs" / ("cora-" + std::string(name) + ".toml")).string(),
+                 "--json",
+                 "--overwrite",
+                 "--set",
+                 "train.device=cuda",
+                 "--set",
+                 "dataset.path=" + data.string(),
+                 "--set",
+                 "run.dir=" + (dir / name).string()});
+    const double accuracy = report.at("metrics").at("test.accuracy");
+    std::printf("cora %s on the card: test.accuracy %.4f\n", name, accuracy);
+    CHECK(accuracy >= floor);
+  }
+}
+
+int main(int argc, char** argv) {
+  const Sandbox box;
+  const Outcome probe = box.run({"--dry-run", "--set", "train.device=cuda"});
+  if (probe.code != 0) {
+    std::printf("skipped: %s\n", probe.err.c_str());
+    return std::getenv("SLUICE_REQUIRE_GPU") == nullptr ? 77 : 1;
+  }
+  return doctest::Context(argc, argv).run();
+}

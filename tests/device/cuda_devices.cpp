@@ -1,0 +1,38 @@
+// The conformance and parity tests over the card. Skipped (exit code 77) where there is none; with
+// SLUICE_REQUIRE_GPU set that is a failure.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "device/devices.h"
+#include "device/library.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+std::shared_ptr<sluice::ComputeDevice>& card() {
+  static std::shared_ptr<sluice::ComputeDevice> opened;
+  return opened;
+}
+
+}  // namespace
+
+std::vector<sluice::test::TestedDevice> sluice::test::tested_devices() {
+  return {{"the card", card()}};
+}
+
+int main(int argc, char** argv) {
+  sluice::Result<void> driver = sluice::probe_driver();
+  auto found = driver ? sluice::load_device(sluice::find_device_library())
+                      : sluice::Result<std::shared_ptr<sluice::ComputeDevice>>(driver.error());
+  if (!found) {
+    std::printf("skipped: %s\n", found.error().what());
+    return std::getenv("SLUICE_REQUIRE_GPU") == nullptr ? 77 : 1;
+  }
+  card() = std::move(found).value();
+  std::printf("%s: %s\n", card()->info().name.c_str(), card()->info().version.c_str());
+  const int code = doctest::Context(argc, argv).run();
+  card().reset();
+  return code;
+}

@@ -1,0 +1,292 @@
+// Mini-batches on their way to a card: the same bits as on the host, in the right order, through a
+// fake device that runs everything late; and bugs planted in that order are found.
+#include "device/fake_device.h"
+#include "support/sample_dataset.h"
+#include "support/temp_dir.h"
+
+#include <doctest/doctest.h>
+#include <sluice/loader.h>
+
+#include <cstring>
+#include <deque>
+#include <optional>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct Setup {
+  Placement features = Placement::kDisk;
+  std::uint64_t window_bytes = 64 << 20;
+  std::uint64_t transfer_bytes = 0;
+  std::string cache = "belady";
+  std::string scratch;
+  std::size_t kept = 1;  // batches that the consumer keeps alive
+  LoaderOptions loader;
+  std::shared_ptr<FakeDevice> device;  // null: the host
+};
+
+LoaderOptions base_options() {
+  LoaderOptions options;
+  options.fanout = {5, 3};
+  options.batch_size = 16;
+  options.degrees = true;
+  return options;
+}
+
+// All that a batch holds, one after the other.
+std::vector<std::byte> content_of(const Batch& batch) {
+  std::vector<std::byte> all;
+  const auto add = [&](const Array& array) {
+    all.insert(all.end(), array.raw().begin(), array.raw().end());
+  };
+  for (const Array* array : {&batch.seeds, &batch.labels}) add(*array);
+  for (const BatchNodes& nodes : batch.nodes) {
+    for (const Array* array : {&nodes.ids, &nodes.features, &nodes.degrees}) add(*array);
+  }
+  for (const auto& relations : batch.layers) {
+    for (const Block& block : relations) {
+      for (const Array* array : {&block.offsets,
+                                 &block.neighbours,
+                                 &block.edge_ids,
+                                 &block.transposed_offsets,
+                                 &block.transposed_targets,
+                                 &block.transposed_edges})
+        add(*array);
+    }
+  }
+  return all;
+}
+
+struct Delivered {
+  std::vector<std::vector<std::byte>> batches;
+  std::vector<std::uint64_t> hashes;
+  LoaderStats stats;
+};
+
+Delivered deliver(const std::filesystem::path& path, const Setup& setup, std::size_t most = 1000) {
+  MemoryLedger ledger(512 << 20), device_ledger(64 << 20, "[memory] gpu");
+  Delivered delivered;
+  {
+    const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
+    GraphDataOptions kept;
+    kept.features = setup.features;
+    kept.staging_bytes = 1 << 20;
+    kept.cache = setup.cache;
+    kept.scratch = setup.scratch;
+    kept.compute = setup.device;
+    kept.compute_ledger = &device_ledger;
+    GraphData data(dataset, kept, 0);
+    LoaderMemory memory{setup.window_bytes, 1 << 20};
+    memory.transfer_bytes = setup.transfer_bytes;
+    Loader loader(data, setup.loader, dataset.split("default").train, memory, ledger);
+    loader.start({});
+    std::deque<std::shared_ptr<const Batch>> alive;
+    while (const auto batch = loader.next()) {
+      delivered.batches.push_back(content_of(*batch));
+      delivered.hashes.push_back(loader.stats().batches_xxh3);
+      if (setup.device) {
+        CHECK(batch->host->index == batch->index);
+        CHECK(batch->on_host().num_seeds() == batch->num_seeds());
+      }
+      alive.push_back(batch);
+      if (alive.size() > setup.kept) alive.pop_front();
+      if (delivered.batches.size() == most) break;
+    }
+    delivered.stats = loader.stats();
+  }
+  CHECK(ledger.used() == 0);
+  CHECK(device_ledger.used() == 0);
+  if (setup.device) {
+    CHECK(setup.device->allocated() == 0);
+    CHECK(setup.device->pinned() == 0);
+  }
+  return delivered;
+}
+
+std::shared_ptr<FakeDevice> fake(std::uint64_t seed, Forget forget = Forget::kNothing) {
+  FakeDevice::Options options;
+  options.seed = seed;
+  options.forget = forget;
+  return std::make_shared<FakeDevice>(options);
+}
+
+void write(const TempDir& dir, DType dtype = DType::kF32) {
+  SampleOptions sample;
+  sample.nodes = 2000;
+  sample.edges = 20'000;
+  sample.dim = 50;
+  sample.dtype = dtype;
+  write_sample(dir / "x", sample);
+}
+
+}  // namespace
+
+TEST_CASE("device feed: batches on a card are those of the host, whoever gathers their features") {
+  const TempDir dir;
+  write(dir);
+  Setup setup;
+  setup.loader = base_options();
+  setup.loader.hash = true;
+  const Delivered reference = deliver(dir / "x", setup);
+  for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
+    for (const bool hash : {true, false}) {
+      for (const std::uint64_t seed : {1u, 2u, 4u, 7u}) {
+        for (const std::uint64_t window_bytes : {std::uint64_t{1} << 20, std::uint64_t{16} << 20}) {
+          CAPTURE(seed);
+          CAPTURE(hash);
+          CAPTURE(window_bytes);
+          Setup there = setup;
+          there.device = fake(seed);
+          there.features = features;
+          there.loader.hash = hash;
+          there.window_bytes = window_bytes;
+          there.kept = seed % 3;
+          there.scratch = seed == 2 ? (dir / "scratch").string() : "";
+          if (!there.scratch.empty()) std::filesystem::create_directories(there.scratch);
+          const Delivered delivered = deliver(dir / "x", there);
+          CHECK(there.device->violations() == std::vector<std::string>{});
+          REQUIRE(delivered.batches == reference.batches);
+          if (hash) CHECK(delivered.hashes == reference.hashes);
+          CHECK(delivered.stats.bytes_to_device > 0);
+          CHECK(delivered.stats.bytes_useful == reference.stats.bytes_useful);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("device feed: features of every dtype are gathered and widened to the same bits") {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8}) {
+    CAPTURE(to_string(dtype));
+    const TempDir dir;
+    write(dir, dtype);
+    Setup setup;
+    setup.loader = base_options();
+    const Delivered reference = deliver(dir / "x", setup);
+    for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
+      setup.features = features;
+      LoaderStats stats[2];
+      for (const bool hash : {false, true}) {
+        setup.device = fake(3);
+        setup.loader.hash = hash;
+        const Delivered delivered = deliver(dir / "x", setup);
+        CHECK(setup.device->violations() == std::vector<std::string>{});
+        REQUIRE(delivered.batches == reference.batches);
+        stats[hash ? 1 : 0] = delivered.stats;
+      }
+      // Where the card gathers, rows go as they are stored, not four bytes an element.
+      CHECK(stats[0].bytes_to_device < stats[1].bytes_to_device);
+    }
+  }
+}
+
+TEST_CASE("device feed: slots are made once, and grow for a batch that is larger") {
+  const TempDir dir;
+  write(dir);
+  Setup setup;
+  setup.loader = base_options();
+  setup.features = Placement::kMemory;
+  const Delivered reference = deliver(dir / "x", setup);
+  setup.device = fake(1);
+  setup.transfer_bytes = 8 << 20;
+  CHECK(deliver(dir / "x", setup).batches == reference.batches);
+  CHECK(setup.device->pinnings() == LoaderMemory::kInFlight + 1);  // the slabs, and the table
+  setup.device = fake(1);
+  setup.transfer_bytes = 0;
+  CHECK(deliver(dir / "x", setup).batches == reference.batches);
+  CHECK(setup.device->pinnings() > LoaderMemory::kInFlight + 1);
+  CHECK(setup.device->violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("device feed: where pinning is refused the host gathers, and the batches are the same") {
+  const TempDir dir;
+  write(dir);
+  Setup setup;
+  setup.loader = base_options();
+  const Delivered reference = deliver(dir / "x", setup);
+  FakeDevice::Options refusing;
+  refusing.refuse_pinning = true;
+  for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
+    setup.features = features;
+    setup.device = std::make_shared<FakeDevice>(refusing);
+    CHECK(deliver(dir / "x", setup).batches == reference.batches);
+    CHECK(setup.device->pinnings() == 0);
+    CHECK(setup.device->violations() == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("device feed: normalised rows are the host's work, and the batches are the same") {
+  const TempDir dir;
+  write(dir);
+  Setup setup;
+  setup.loader = base_options();
+  setup.loader.normalize_rows = true;
+  const Delivered reference = deliver(dir / "x", setup);
+  setup.device = fake(5);
+  CHECK(deliver(dir / "x", setup).batches == reference.batches);
+  CHECK(setup.device->violations() == std::vector<std::string>{});
+}
+
+TEST_CASE("device feed: a run that is stopped in the middle leaves nothing behind") {
+  const TempDir dir;
+  write(dir);
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    for (const std::size_t most : {1u, 2u, 7u}) {
+      CAPTURE(seed);
+      CAPTURE(most);
+      Setup setup;
+      setup.loader = base_options();
+      setup.window_bytes = 1 << 20;
+      setup.device = fake(seed);
+      CHECK(deliver(dir / "x", setup, most).batches.size() == most);
+      CHECK(setup.device->violations() == std::vector<std::string>{});
+    }
+  }
+}
+
+TEST_CASE("device feed: a wait that is left out is found, whichever it is") {
+  const TempDir dir;
+  write(dir);
+  for (const Forget forget : {Forget::kComputeWaits, Forget::kCopyWaits, Forget::kHostWaits}) {
+    for (const bool hash : {true, false}) {
+      for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+        CAPTURE(static_cast<int>(forget));
+        CAPTURE(seed);
+        Setup setup;
+        setup.loader = base_options();
+        setup.loader.hash = hash;
+        setup.window_bytes = 1 << 20;
+        setup.device = fake(seed, forget);
+        std::optional<Error> failed;
+        try {
+          (void)deliver(dir / "x", setup);
+        } catch (const Error& error) {
+          failed = error;
+        }
+        CHECK(!setup.device->violations().empty());
+        REQUIRE(failed);
+        CHECK(failed->message().find("fake device: ") == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("device feed: a card with too little memory is refused with the ledger's table") {
+  const TempDir dir;
+  write(dir);
+  FakeDevice::Options small;
+  small.bytes = 100'000;
+  Setup setup;
+  setup.loader = base_options();
+  setup.device = std::make_shared<FakeDevice>(small);
+  std::optional<Error> failed;
+  try {
+    (void)deliver(dir / "x", setup);
+  } catch (const Error& error) {
+    failed = error;
+  }
+  REQUIRE(failed);
+  CHECK(failed->code() == ErrorCode::kResource);
+}
