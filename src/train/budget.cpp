@@ -99,6 +99,7 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
            "mini-batches",
            2 * (needs.block_bytes + needs.feature_bytes),
            "in step, being assembled");
+  add_line(needs, "trace", work.trace_bytes, "its buffer");
   add_line(needs, "other", kOtherBytes, "file buffers, predictions");
   return needs;
 }

@@ -46,6 +46,7 @@ struct Parts {
   const NodeTypeSchema& target() const { return dataset.schema().nodes[task->target_type()]; }
 
   const RunOptions& options;
+  TraceWriter* trace = nullptr;  ///< of what loaders and steps do; borrowed; null: none is written
   LedgerPtr ledger;
   nn::LedgerAllocation tensors;
   Dataset dataset;

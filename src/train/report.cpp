@@ -30,15 +30,19 @@ Json memory_json(const RunReport& report) {
 
 }  // namespace
 
-std::string plan_name(const LoaderStats& stats) {
+std::string plan_name(std::uint64_t windows, std::uint64_t swept, std::uint64_t packed) {
   std::string name;
-  const auto add = [&](const char* part, std::uint64_t windows) {
-    if (windows != 0) name += fmt::format("{}{}", name.empty() ? "" : "+", part);
+  const auto add = [&](const char* part, std::uint64_t count) {
+    if (count != 0) name += fmt::format("{}{}", name.empty() ? "" : "+", part);
   };
-  add("direct", stats.windows - stats.windows_swept - stats.windows_packed);
-  add("sweep", stats.windows_swept);
-  add("repack", stats.windows_packed);
+  add("direct", windows - swept - packed);
+  add("sweep", swept);
+  add("repack", packed);
   return name.empty() ? "direct" : name;
+}
+
+std::string plan_name(const LoaderStats& stats) {
+  return plan_name(stats.windows, stats.windows_swept, stats.windows_packed);
 }
 
 RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
@@ -70,6 +74,7 @@ void add_state(RunReport& report, const RunState& state) {
   report.bytes_read = state.bytes_read;
   report.bytes_written = state.bytes_written;
   report.bytes_useful = state.bytes_useful;
+  report.counters = state.counters;
   report.batches_xxh3 = state.batches_xxh3;
   if (state.epoch > 0) report.metrics["train.loss"] = state.last_loss;
   if (report.plan != "none" && !state.plan.empty()) report.plan = state.plan;
@@ -96,6 +101,9 @@ Json to_json(const RunReport& report) {
   json["bytes"] = {{"read", report.bytes_read},
                    {"written", report.bytes_written},
                    {"useful", report.bytes_useful}};
+  json["requests"] = requests_json(report.counters);
+  json["cache"] = cache_json(report.counters);
+  json["stages"] = stages_json(report.counters);
   json["memory"] = memory_json(report);
   json["batches_xxh3"] = hex64(report.batches_xxh3);
   json["weights_xxh3"] = hex64(report.weights_xxh3);
@@ -115,6 +123,7 @@ std::string to_text(const RunReport& report) {
                       report.engine,
                       format_bytes(report.bytes_read),
                       format_bytes(report.bytes_useful));
+  text += to_text(report.counters);
   return text + fmt::format("  {:<16}  peak {} of {} budgeted, {} anonymous in the process\n",
                             "memory",
                             format_bytes(report.ledger_peak),
