@@ -95,7 +95,7 @@ MixResults run_mix(const TestFile& file,
   results.device = device_rounds.result(results.requests);
   results.reader = reader_rounds.result(results.requests);
   results.engine = reader.engine().name();
-  results.reader_p99_us = static_cast<std::uint64_t>(reader.stats().latency_quantile(0.99).count());
+  results.reader_p99_us = static_cast<std::uint64_t>(reader.stats().latency.quantile(0.99).count());
   return results;
 }
 

@@ -6,6 +6,7 @@
 
 #include <sluice/error.h>
 #include <sluice/graph_schema.h>
+#include <sluice/request_latency.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,25 @@ struct FeatureStats {
   std::uint64_t bytes_useful = 0;  ///< bytes delivered
   std::uint64_t bytes_read = 0;    ///< bytes read from the device
   std::uint64_t requests = 0;      ///< reads issued to the device
+  RequestLatency latency;          ///< of each of them
+
+  FeatureStats& operator+=(const FeatureStats& more) {
+    rows += more.rows;
+    bytes_useful += more.bytes_useful;
+    bytes_read += more.bytes_read;
+    requests += more.requests;
+    latency += more.latency;
+    return *this;
+  }
+  FeatureStats operator-(const FeatureStats& before) const {
+    FeatureStats since = *this;
+    since.rows -= before.rows;
+    since.bytes_useful -= before.bytes_useful;
+    since.bytes_read -= before.bytes_read;
+    since.requests -= before.requests;
+    since.latency -= before.latency;
+    return since;
+  }
 };
 
 /// How rows are read from a device: what is a request. The same rows arrive whatever the shape.

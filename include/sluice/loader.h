@@ -13,6 +13,8 @@
 
 #include <sluice/batch.h>
 #include <sluice/dataset.h>
+#include <sluice/loader_forecast.h>
+#include <sluice/loader_stats.h>
 #include <sluice/memory.h>
 
 #include <cstdint>
@@ -24,6 +26,7 @@ namespace sluice {
 
 class ComputeDevice;
 class DeviceProfile;
+class TraceWriter;
 
 /// How rows on disk are read; the same rows arrive by every plan.
 /// - direct: the pages that hold them, neighbours merged
@@ -91,7 +94,8 @@ struct LoaderOptions {
   bool normalize_rows = false;  ///< divide each feature row by the sum of its absolute values
   std::int64_t window =
       0;  ///< mini-batches sampled ahead; 0: as many as fit `LoaderMemory::window_bytes`
-  int data_threads = 0;  ///< 0: all cores
+  int data_threads = 0;          ///< 0: all cores
+  TraceWriter* trace = nullptr;  ///< where stages say what they do; borrowed; null: nowhere
 };
 
 /// The loader's share of the budget. All of it is charged to the ledger as it is used.
@@ -116,35 +120,6 @@ struct LoaderProbe {
   std::uint64_t transfer_bytes = 0;   ///< largest batch as it is packed for a card
   std::uint64_t window_bytes = 0;     ///< the least LoaderMemory::window_bytes that works
   std::uint64_t workspace_bytes = 0;  ///< samplers' own memory, all threads
-};
-
-/// Time a stage spent working, waiting for input, and waiting for room in its output queue, in
-/// seconds.
-struct StageTimes {
-  std::string name;
-  double busy = 0;
-  double starved = 0;
-  double blocked = 0;
-};
-
-/// Since the last start().
-struct LoaderStats {
-  std::uint64_t batches = 0;          ///< delivered
-  std::uint64_t bytes_read = 0;       ///< from disk: features, edges, repacked rows, epoch plans
-  std::uint64_t bytes_useful = 0;     ///< of feature rows delivered in batches
-  std::uint64_t bytes_written = 0;    ///< scratch of epoch plans and repacked rows
-  std::uint64_t bytes_to_device = 0;  ///< copied to a card, and read by it from pinned memory
-  std::uint64_t requests = 0;
-  std::uint64_t windows = 0;
-  std::uint64_t windows_swept = 0;   ///< of these, read through gaps
-  std::uint64_t windows_packed = 0;  ///< of these, from repacked rows
-  std::uint64_t rows_wanted = 0;     ///< distinct rows, summed over windows
-  std::uint64_t rows_reused = 0;     ///< of these, in the cache already
-  std::uint64_t batches_xxh3 =
-      0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
-  std::vector<StageTimes> stages;  ///< sample, fetch, assemble
-  double plan_seconds = 0;         ///< sampling ahead, and repacking; part of sample's busy time
-  std::vector<std::string> plans;  ///< what was chosen for the epoch, and why
 };
 
 /// Where an epoch begins: at its start, or in its middle after a resume.
@@ -172,6 +147,11 @@ class Loader {
 
   /// Samples the first `count` batches of epoch 0 and measures them. Throws Error.
   LoaderProbe probe(std::uint64_t count);
+
+  /// What an epoch would ask of the device, from some of its batches: as many as tell something, or
+  /// as can be sampled in so many seconds. Nothing is written, and no features are read. Throws
+  /// Error.
+  LoaderForecast forecast(double seconds);
 
   /// Stops what runs and begins to prepare batches.
   void start(const LoaderStart& where);

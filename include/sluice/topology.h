@@ -8,6 +8,7 @@
 #pragma once
 
 #include <sluice/error.h>
+#include <sluice/request_latency.h>
 
 #include <cstdint>
 #include <span>
@@ -39,6 +40,25 @@ struct TopologyStats {
   std::uint64_t page_hits = 0;  ///< pages that were in the cache, counted once a batch of positions
   std::uint64_t bytes_read = 0;  ///< from the device
   std::uint64_t requests = 0;    ///< reads issued to the device
+  RequestLatency latency;        ///< of each of them
+
+  TopologyStats& operator+=(const TopologyStats& more) {
+    positions += more.positions;
+    page_hits += more.page_hits;
+    bytes_read += more.bytes_read;
+    requests += more.requests;
+    latency += more.latency;
+    return *this;
+  }
+  TopologyStats operator-(const TopologyStats& before) const {
+    TopologyStats since = *this;
+    since.positions -= before.positions;
+    since.page_hits -= before.page_hits;
+    since.bytes_read -= before.bytes_read;
+    since.requests -= before.requests;
+    since.latency -= before.latency;
+    return since;
+  }
 };
 
 class Topology {

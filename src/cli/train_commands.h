@@ -19,6 +19,8 @@ class TrainSession {
   explicit TrainSession(const TrainRegistry& registry) : registry_(registry) {}
 
   void add_options(CLI::App& command);
+  /// `--trace FILE`, of commands that train or evaluate.
+  void add_trace(CLI::App& command);
   Output output() const { return json_ ? Output::kJson : Output::kText; }
   bool json() const { return json_; }
   const TrainRegistry& registry() const { return registry_; }
@@ -32,6 +34,7 @@ class TrainSession {
   bool json_ = false;
   bool quiet_ = false;
   bool verbose_ = false;
+  std::string trace_;
   std::shared_ptr<State> state_;
 };
 

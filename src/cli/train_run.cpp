@@ -22,18 +22,70 @@ std::string catalog_text(const OptionsCatalog& catalog) {
   return text;
 }
 
+bool reads(const DryRun& dry) {
+  return dry.plan.features == Placement::kDisk || dry.plan.topology == Placement::kDisk;
+}
+
+std::string plan_of(const LoaderForecast& epoch) {
+  return epoch.plans.empty() ? "none"
+                             : plan_name(epoch.windows, epoch.windows_swept, epoch.windows_packed);
+}
+
+std::string epoch_text(const DryRun& dry) {
+  const LoaderForecast& epoch = dry.forecast;
+  std::string text = fmt::format("{} mini-batches an epoch", format_count(epoch.batches));
+  if (!reads(dry)) return text + "; nothing is read from disk\n";
+  text += fmt::format(
+      ", in {} windows\n# the first epoch, ESTIMATED from {} of them:\n"
+      "#   reads {}, writes {}, {} requests: {:.2f} s of the device\n",
+      format_count(epoch.windows),
+      format_count(epoch.batches_sampled),
+      format_bytes(epoch.bytes_read),
+      format_bytes(epoch.bytes_written),
+      format_count(epoch.requests),
+      epoch.seconds);
+  if (dry.plan.features == Placement::kDisk) {
+    text += fmt::format(
+        "#   rows: {} distinct a window on average, {} of them not in the cache, which has room "
+        "for {}\n",
+        format_count(epoch.rows_wanted / epoch.windows),
+        format_count(epoch.rows_missed / epoch.windows),
+        format_count(epoch.cache_rows));
+  }
+  for (const std::string& plan : epoch.plans) text += fmt::format("#   plan of {}\n", plan);
+  return text;
+}
+
+nlohmann::ordered_json epoch_json(const LoaderForecast& epoch) {
+  return {
+      {"estimate", true},
+      {"batches", epoch.batches},
+      {"batches_sampled", epoch.batches_sampled},
+      {"windows", epoch.windows},
+      {"rows",
+       {{"wanted", epoch.rows_wanted}, {"missed", epoch.rows_missed}, {"cache", epoch.cache_rows}}},
+      {"plan", plan_of(epoch)},
+      {"why", epoch.plans},
+      {"bytes", {{"read", epoch.bytes_read}, {"written", epoch.bytes_written}}},
+      {"requests", epoch.requests},
+      {"seconds", epoch.seconds}};
+}
+
 void print_dry_run(const DryRun& dry, const TrainSession& session) {
   const char* features = dry.plan.features == Placement::kMemory ? "memory" : "disk";
   const bool device = dry.plan.device_budget != 0;
+  const char* topology = dry.plan.topology == Placement::kMemory ? "memory" : "disk";
   if (!session.json()) {
-    fmt::print("{}\n# memory\n{}\n\n# features in {}: {}; read by {}\n# {} mini-batches an epoch\n",
+    fmt::print("{}\n# memory\n{}\n\n# features in {}: {}; read by {}\n# edges in {}: {}\n# {}",
                dry.config,
                dry.plan.table(),
                features,
                dry.plan.why,
                dry.engine,
-               format_count(dry.batches));
-    if (device) fmt::print("\n# on the card\n{}\n", dry.plan.device_table());
+               topology,
+               dry.plan.topology_why,
+               epoch_text(dry));
+    if (device) fmt::print("# on the card\n{}\n", dry.plan.device_table());
     return;
   }
   nlohmann::ordered_json lines = nlohmann::ordered_json::object();
@@ -45,11 +97,12 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
        {"storage",
         {{"features", features},
          {"why", dry.plan.why},
-         {"topology", dry.plan.topology == Placement::kMemory ? "memory" : "disk"},
+         {"topology", topology},
          {"engine", dry.engine}}},
        {"memory", {{"budget", dry.plan.budget}, {"least", dry.plan.least}, {"split", lines}}},
        {"device", {{"budget", dry.plan.device_budget}, {"split", on_device}}},
-       {"batches", dry.batches}});
+       {"batches", dry.forecast.batches},
+       {"epoch", epoch_json(dry.forecast)}});
 }
 
 void run(const Request& request, TrainSession& session) {
@@ -74,9 +127,12 @@ void add_run(CLI::App& app, TrainSession& session, TrainAction& action) {
   add_set(*command, request->sets);
   command->add_flag(
       "--overwrite", request->overwrite, "replace the run that is in the run directory");
-  command->add_flag("--dry-run",
-                    request->dry,
-                    "print the resolved config and where the memory would go; train nothing");
+  command->add_flag(
+      "--dry-run",
+      request->dry,
+      "print the resolved config, where the memory would go, and an estimate of what an "
+      "epoch reads and how; train nothing");
+  session.add_trace(*command);
   session.add_options(*command);
   command->footer(fmt::format(
       "Models:\n{}Tasks:\n{}Optimizers:\n{}\nTheir keys: sluice-train config keys\n\nExample:\n"
@@ -97,6 +153,7 @@ void add_resume(CLI::App& app, TrainSession& session, TrainAction& action) {
       ->required()
       ->type_name("DIR");
   add_set(*command, request->sets);
+  session.add_trace(*command);
   session.add_options(*command);
   command->footer(
       "Keys that may change: storage, memory, train.epochs, train.data_threads, "

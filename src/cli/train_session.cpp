@@ -8,7 +8,7 @@ namespace sluice::cli {
 
 struct TrainSession::State {
   State(const TrainRegistry& registry, Verbosity verbosity, ProgressStyle progress)
-      : log(make_logger(verbosity)), context{registry, *log, peak, progress} {}
+      : log(make_logger(verbosity)), context{registry, *log, peak, progress, {}} {}
 
   PeakMemory peak;
   std::shared_ptr<Logger> log;
@@ -22,12 +22,22 @@ void TrainSession::add_options(CLI::App& command) {
   command.add_flag("--verbose,-v", verbose_, "say more");
 }
 
+void TrainSession::add_trace(CLI::App& command) {
+  command
+      .add_option("--trace",
+                  trace_,
+                  "write what each stage did and when to a file for Perfetto (ui.perfetto.dev); "
+                  "some 500 bytes a mini-batch")
+      ->type_name("FILE");
+}
+
 const TrainContext& TrainSession::start() {
   const Verbosity verbosity = quiet_     ? Verbosity::kQuiet
                               : verbose_ ? Verbosity::kVerbose
                                          : Verbosity::kNormal;
   state_ = std::make_shared<State>(
       registry_, verbosity, quiet_ ? ProgressStyle::kSilent : ProgressStyle::kAuto);
+  state_->context.trace = trace_;
   return state_->context;
 }
 

@@ -56,6 +56,7 @@ void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
       app.add_subcommand("evaluate", "measure a run's best weights on a part of its split");
   auto request = std::make_shared<Request>();
   add_common(*command, *request, session);
+  session.add_trace(*command);
   command->footer("Example:\n  sluice-train evaluate runs/papers --part valid --json");
   command->callback([request, &session, &action] {
     action.run = [request, &session] {

@@ -1,7 +1,5 @@
 #include "pipeline/device_feed.h"
 
-#include "pipeline/stage_state.h"
-
 #include <utility>
 #include <vector>
 
@@ -27,7 +25,7 @@ void DeviceFeed::begin(std::uint64_t slot_bytes) {
 std::optional<Ready> DeviceFeed::send(Batch batch,
                                       const Window& window,
                                       std::size_t index,
-                                      std::atomic<std::int64_t>& busy) {
+                                      StageClock& clock) {
   const Gather gather =
       !options_.hash && assembler_.card_may_gather() ? Gather::kCard : Gather::kHost;
   assembler_.add_labels(batch);
@@ -35,7 +33,9 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
   Ready ready;
   ready.lease = ring_->acquire({packing.slab_bytes(), packing.device_bytes()});
   if (!ready.lease) return std::nullopt;
-  const Busy timed(busy);
+  Busy busy(clock);
+  busy.note("epoch", static_cast<double>(batch.epoch));
+  busy.note("batch", static_cast<double>(batch.index));
   TransferRing::Slot& slot = *ready.lease;
   const std::span<std::byte> slab = slot.slab.bytes();
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {

@@ -6,6 +6,7 @@
 
 #include "pipeline/assembler.h"
 #include "pipeline/batch_packing.h"
+#include "pipeline/stage_clock.h"
 #include "pipeline/transfer_ring.h"
 #include "pipeline/window.h"
 
@@ -35,11 +36,11 @@ class DeviceFeed {
   void begin(std::uint64_t slot_bytes);
 
   /// Sends the window's `index`-th batch. Nothing once the ring is closed. Throws Error.
-  /// @param busy gets the time spent, without waiting for a slot
+  /// @param clock gets the time spent, without waiting for a slot
   std::optional<Ready> send(Batch batch,
                             const Window& window,
                             std::size_t index,
-                            std::atomic<std::int64_t>& busy);
+                            StageClock& clock);
 
   /// Waits until the card has read all rows of the windows so far: their slots may be filled anew.
   void finish_window();

@@ -1,6 +1,7 @@
 #include "pipeline/epoch_plan.h"
 
 #include "core/radix_sort.h"
+#include "pipeline/stage_clock.h"
 #include "storage/feature/disk_store.h"
 #include "storage/io/scratch_list.h"
 
@@ -25,6 +26,11 @@ std::size_t id_width(std::uint64_t nodes) {
 
 std::size_t window_width(std::uint64_t windows) {
   return windows < std::numeric_limits<std::uint16_t>::max() ? 2 : 4;
+}
+
+// Ids whose next uses are found in one pass over the lists.
+std::uint64_t noted_at_once(std::uint64_t nodes, std::uint64_t buffer_bytes) {
+  return std::clamp<std::uint64_t>(buffer_bytes / 2 / sizeof(std::uint32_t), 1, nodes);
 }
 
 // What is planned for one window and node type.
@@ -61,14 +67,16 @@ struct TypePlan {
 
 struct EpochPlan::State {
   State(GraphData::State& graph, const EpochPlanOptions& given, MemoryLedger& book)
-      : data(graph), options(given), ledger(book), types(graph.features.size()) {}
+      : data(graph),
+        options(given),
+        ledger(book),
+        planning("plan", given.trace),
+        packing("repack", given.trace),
+        types(graph.features.size()) {}
 
   void sample(WindowSource& windows);
   void find_next_uses(TypePlan& plan, std::uint64_t nodes);
-  void admit(std::size_t type, const DeviceProfile& device);
-  std::uint32_t slots_to_prefill(const TypePlan& plan,
-                                 const RowCache& cache,
-                                 const FeatureLayout& layout) const;
+  void admit(std::size_t type, const DeviceProfile& device, Busy& busy);
   void pack(TypePlan& plan, RowCache& cache, DiskFeatureStore& store, const NeededParts& needed);
   void check_stopped() const {
     if (options.stopped && options.stopped())
@@ -78,6 +86,8 @@ struct EpochPlan::State {
   GraphData::State& data;
   EpochPlanOptions options;
   MemoryLedger& ledger;
+  StageClock planning;
+  StageClock packing;
   std::vector<std::unique_ptr<TypePlan>> types;
   std::vector<std::uint64_t> batches;  // by window
   std::vector<std::string> reasons;
@@ -86,6 +96,7 @@ struct EpochPlan::State {
 };
 
 void EpochPlan::State::sample(WindowSource& windows) {
+  const TraceSpan span(options.trace, "sample ahead");
   while (const auto window = windows.sample()) {
     check_stopped();
     batches.push_back(window->batches.size());
@@ -105,11 +116,11 @@ void EpochPlan::State::sample(WindowSource& windows) {
 // Goes backwards through the windows and notes by id where it was met last; for one range of ids
 // after the other where notes of all would take too much memory.
 void EpochPlan::State::find_next_uses(TypePlan& plan, std::uint64_t nodes) {
+  const TraceSpan span(options.trace, "find next uses");
   plan.next.emplace(options.folder, window_width(plan.steps.size()));
   const std::uint64_t most = plan.most_rows();
   const Charge lists = ledger.charge("epoch plan", most * 12).or_throw();
-  const std::uint64_t range =
-      std::clamp<std::uint64_t>(options.buffer_bytes / 2 / sizeof(std::uint32_t), 1, nodes);
+  const std::uint64_t range = noted_at_once(nodes, options.buffer_bytes);
   const Charge notes = ledger.charge("epoch plan", range * sizeof(std::uint32_t)).or_throw();
   std::vector<std::uint32_t> met(range);
   std::vector<std::uint64_t> ids(most);
@@ -170,21 +181,23 @@ std::vector<std::uint32_t> read_next_uses(TypePlan& plan, const Step& step) {
 }  // namespace
 
 // Lets the cache go through the epoch without rows, prices every window, and chooses.
-void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
+void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy& busy) {
   TypePlan& plan = *types[type];
   RowCache& cache = *data.caches[type];
   auto& store = dynamic_cast<DiskFeatureStore&>(*data.features[type]);
   const FeatureLayout& layout = store.layout();
   const Charge lists = ledger.charge("epoch plan", plan.most_rows() * 44).or_throw();
-  NeededParts needed(layout, &ledger);
+  EpochCost cost(layout, device, options.plan, &ledger);
   const auto by_id = [](std::uint64_t id) { return id; };
   std::vector<std::uint64_t> ids, missed, run, sorting;
   std::vector<std::uint32_t> places, missing;
-  PlanEstimate windows;
-  RepackWork repack;
-  std::uint64_t missed_rows = 0;
   cache.clear();
-  const std::uint32_t prefilled_slots = slots_to_prefill(plan, cache, layout);
+  const std::uint32_t prefilled_slots =
+      slots_to_prefill(options.plan,
+                       plan.steps.size(),
+                       layout,
+                       options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes),
+                       cache.slots());
   const Charge prefill_charge =
       ledger.charge("epoch plan", prefilled_slots * 2 * sizeof(WantedRow)).or_throw();
   plan.prefill.reserve(prefilled_slots);
@@ -197,80 +210,29 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device) {
     const RowCache::Admission admission = cache.admit(ids, next, nullptr, places, missing);
     missed.clear();
     for (const std::uint32_t i : missing) missed.push_back(ids[i]);
-    const auto is_prefilled = [&](std::uint32_t i) { return places[i] < prefilled_slots; };
-    step.prefilled = static_cast<std::uint64_t>(
-        std::find_if_not(missing.begin(),
-                         missing.begin() + static_cast<std::ptrdiff_t>(admission.fresh),
-                         is_prefilled) -
-        missing.begin());
+    step.prefilled = count_prefilled(admission, missing, places, prefilled_slots);
     for (std::size_t m = 0; m < step.prefilled; ++m)
       plan.prefill.push_back({missed[m], places[missing[m]]});
     run.assign(missed.begin() + static_cast<std::ptrdiff_t>(step.prefilled), missed.end());
     radix_sort(run, sorting, by_id);
     radix_sort(missed, sorting, by_id);
-    for (const std::uint64_t row : missed) needed.add(row);
     step.first_missing = plan.missing.size();
     step.missing = run.size();
     plan.missing.append(std::span<const std::uint64_t>(run));
 
-    const ReadShape shape = read_shape(missed, layout);
-    const PlanEstimate direct = estimate_direct(device, shape);
-    const PlanEstimate sweep = estimate_sweep(device, shape);
-    const bool swept = options.plan == PlanChoice::kSweep ||
-                       (options.plan != PlanChoice::kDirect && sweep.seconds < direct.seconds);
-    const PlanEstimate& chosen = swept ? sweep : direct;
-    step.plan = swept ? WindowPlan::kSweep : WindowPlan::kDirect;
-    step.gap_bytes = swept ? sweep.gap_pages * static_cast<std::uint32_t>(kPageBytes) : 0;
-    windows.seconds += chosen.seconds;
-    windows.bytes_read += chosen.bytes_read;
-    windows.requests += chosen.requests;
-    repack.missed_rows += run.size();
-    missed_rows += missed.size();
+    const EpochCost::Choice choice = cost.add(missed, run.size());
+    step.plan = choice.plan;
+    step.gap_bytes = choice.gap_bytes;
   }
   cache.clear();
 
-  repack.runs = plan.steps.size();
-  repack.row_bytes = layout.row_bytes;
-  repack.table_bytes =
-      std::min(needed.needed() * needed.rows_a_part() * layout.row_bytes, layout.file_bytes());
-  const PlanEstimate packing = estimate_repack(device, repack);
-  const bool room =
-      PackedRows::least_buffer_bytes(plan.steps.size(), layout) <= options.buffer_bytes;
-  const bool pack =
-      options.plan == PlanChoice::kRepack ||
-      (options.plan == PlanChoice::kAuto && room && packing.seconds < windows.seconds);
-  const auto figures = [](const PlanEstimate& estimate) {
-    return fmt::format("{:.1f} s for {} in {} requests",
-                       estimate.seconds,
-                       format_bytes(estimate.bytes_read + estimate.bytes_written),
-                       format_count(estimate.requests));
-  };
-  reasons.push_back(
-      fmt::format("{}: {} rows missed in {} windows; window by window {}; repacked {}{}",
-                  pack                    ? "repack"
-                  : windows.requests == 0 ? "nothing to read"
-                                          : "window by window",
-                  format_count(missed_rows),
-                  format_count(plan.steps.size()),
-                  figures(windows),
-                  figures(packing),
-                  room ? "" : ", but the buffers have no room for so many runs"));
-  if (pack) this->pack(plan, cache, store, needed);
+  const EpochCost::Decision decision = cost.decide(options.buffer_bytes);
+  reasons.push_back(decision.why);
+  if (decision.pack) {
+    const Busy::Pause pause(busy);
+    pack(plan, cache, store, cost.needed());
+  }
   plan.prefill = {};
-}
-
-// The first windows' rows go from the pass over the table straight into the cache, as far as its
-// memory is not needed for packing: they are neither written nor read back.
-std::uint32_t EpochPlan::State::slots_to_prefill(const TypePlan& plan,
-                                                 const RowCache& cache,
-                                                 const FeatureLayout& layout) const {
-  const std::uint64_t bytes =
-      options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
-  const std::uint64_t packing = PackedRows::good_buffer_bytes(plan.steps.size(), layout);
-  if (options.plan == PlanChoice::kDirect || options.plan == PlanChoice::kSweep) return 0;
-  const std::uint64_t room = bytes - std::min(bytes, packing);
-  const std::uint64_t slots = room / (layout.row_bytes + 2 * sizeof(WantedRow));
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, cache.slots()));
 }
 
 void EpochPlan::State::pack(TypePlan& plan,
@@ -283,6 +245,9 @@ void EpochPlan::State::pack(TypePlan& plan,
   packed.engine = store.engine_options();
   packed.read_bytes = data.options.staging_bytes;
   try {
+    Busy repacking(packing);
+    repacking.note("windows", static_cast<double>(plan.steps.size()));
+    repacking.note("rows", static_cast<double>(plan.missing.size()));
     std::vector<WantedRow> sorting;
     radix_sort(plan.prefill, sorting, [](const WantedRow& row) { return row.row; });
     sorting = {};
@@ -328,11 +293,14 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
     if (cache) cache->release_rows();
   }
   windows.begin(where, limits);
-  state->sample(windows);
-  for (std::size_t type = 0; type < state->types.size(); ++type) {
-    if (!state->types[type]) continue;
-    state->find_next_uses(*state->types[type], data.graph.schema->nodes[type].count);
-    state->admit(type, device);
+  {
+    Busy busy(state->planning);
+    state->sample(windows);
+    for (std::size_t type = 0; type < state->types.size(); ++type) {
+      if (!state->types[type]) continue;
+      state->find_next_uses(*state->types[type], data.graph.schema->nodes[type].count);
+      state->admit(type, device, busy);
+    }
   }
   windows.begin(where, limits);
   state->seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -367,6 +335,9 @@ const std::vector<std::string>& EpochPlan::reasons() const {
 double EpochPlan::seconds() const {
   return state_->seconds;
 }
+std::vector<StageTimes> EpochPlan::stages() const {
+  return {state_->planning.times(), state_->packing.times()};
+}
 
 namespace {
 
@@ -394,6 +365,26 @@ std::uint64_t EpochPlan::bytes_written() const {
            (plan.next ? plan.next->bytes_written() : 0) +
            (plan.packed ? plan.packed->bytes_written() : 0);
   });
+}
+// Ids: written, read in each pass, and when the cache goes through. Next uses: written in each
+// pass, read in all but the first, when the cache goes through, and when the window is fetched.
+// Missed ids: written, and read by repacking, which counts them itself.
+EpochPlan::ListBytes EpochPlan::list_bytes(std::uint64_t nodes,
+                                           const ListSizes& sizes,
+                                           std::uint64_t buffer_bytes) {
+  const std::uint64_t at_once = noted_at_once(nodes, buffer_bytes);
+  const std::uint64_t passes = (nodes + at_once - 1) / at_once;
+  const std::uint64_t id = id_width(nodes);
+  const std::uint64_t use = window_width(sizes.windows);
+  return {sizes.wanted * (id * (passes + 1) + use * (passes + 1)),
+          sizes.wanted * (id + use * passes) + sizes.missed * id};
+}
+RequestLatency EpochPlan::latency() const {
+  RequestLatency total;
+  for (const auto& plan : state_->types) {
+    if (plan && plan->packed) total += plan->packed->io_stats().latency;
+  }
+  return total;
 }
 std::uint64_t EpochPlan::requests() const {
   return sum(state_->types,

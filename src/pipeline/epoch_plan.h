@@ -8,11 +8,10 @@
 // window's lists, and four bytes a node id in a range (ranges so wide that they fit).
 #pragma once
 
+#include "pipeline/epoch_cost.h"
 #include "pipeline/graph_data_state.h"
+#include "pipeline/trace.h"
 #include "pipeline/window_source.h"
-#include "storage/feature/packed_rows.h"
-#include "storage/feature/read_plan_cost.h"
-#include "storage/io/device_profile.h"
 
 #include <cstdint>
 #include <functional>
@@ -22,14 +21,12 @@
 
 namespace sluice {
 
-/// How a window's missing rows are read.
-enum class WindowPlan : std::uint8_t { kDirect, kSweep, kPacked };
-
 struct EpochPlanOptions {
   std::filesystem::path folder;  ///< for scratch files
   PlanChoice plan = PlanChoice::kAuto;
   std::uint64_t buffer_bytes = 0;  ///< for lists and packing, while no window lives
   std::function<bool()> stopped;   ///< asked now and then: throws kInterrupted when it says so
+  TraceWriter* trace = nullptr;    ///< borrowed; may be null
 };
 
 class EpochPlan {
@@ -61,10 +58,26 @@ class EpochPlan {
 
   /// What was chosen and why, with the figures, a line a node type.
   const std::vector<std::string>& reasons() const;
-  double seconds() const;            ///< that planning and packing took
-  std::uint64_t bytes_read() const;  ///< scratch and packed rows, so far
+  double seconds() const;                  ///< that planning and packing took
+  std::vector<StageTimes> stages() const;  ///< plan, repack: what they were busy for
+  std::uint64_t bytes_read() const;        ///< scratch and packed rows, so far
   std::uint64_t bytes_written() const;
   std::uint64_t requests() const;
+  RequestLatency latency() const;  ///< of packed rows that were read back
+
+  /// What a node type's lists of ids and next uses move in scratch files, all of an epoch.
+  struct ListBytes {
+    std::uint64_t read = 0;
+    std::uint64_t written = 0;
+  };
+  struct ListSizes {
+    std::uint64_t windows = 0;
+    std::uint64_t wanted = 0;  ///< rows, summed over windows
+    std::uint64_t missed = 0;  ///< of these, that are not repacked
+  };
+  static ListBytes list_bytes(std::uint64_t nodes,
+                              const ListSizes& sizes,
+                              std::uint64_t buffer_bytes);
 
  private:
   struct State;

@@ -36,6 +36,24 @@ Array count_neighbours(const SamplerGraph& graph, std::size_t type, MemoryLedger
 
 }  // namespace
 
+std::vector<std::uint64_t> GraphData::State::slots_for(
+    std::uint64_t bytes, const std::vector<std::uint64_t>& wanted_bytes) const {
+  std::vector<std::uint64_t> slots(features.size());
+  const std::uint64_t wanted =
+      std::accumulate(wanted_bytes.begin(), wanted_bytes.end(), std::uint64_t{0});
+  for (std::size_t type = 0; type < features.size(); ++type) {
+    if (!on_disk(type) || wanted == 0) continue;
+    const std::uint64_t rows = graph.schema->nodes[type].count;
+    const double share = static_cast<double>(wanted_bytes[type]) / static_cast<double>(wanted);
+    const auto own = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
+    const std::uint64_t bits = RowCache::bytes_of_table(rows);
+    const std::uint64_t room =
+        RowCache::slots_in(own - std::min(own, bits), features[type]->row_bytes());
+    slots[type] = std::min<std::uint64_t>({room, rows, RowCache::kMaxSlots});
+  }
+  return slots;
+}
+
 void GraphData::State::make_caches(std::uint64_t bytes,
                                    const std::vector<std::uint64_t>& wanted_bytes,
                                    const std::vector<std::uint64_t>& least_slots,
@@ -48,18 +66,13 @@ void GraphData::State::make_caches(std::uint64_t bytes,
   caches.clear();
   caches.resize(features.size());
   cache_bytes = bytes;
-  const std::uint64_t wanted =
-      std::accumulate(wanted_bytes.begin(), wanted_bytes.end(), std::uint64_t{0});
+  const std::vector<std::uint64_t> slots = slots_for(bytes, wanted_bytes);
   for (std::size_t type = 0; type < features.size(); ++type) {
-    if (!on_disk(type) || wanted == 0) continue;
-    const std::size_t row_bytes = features[type]->row_bytes();
-    const double share = static_cast<double>(wanted_bytes[type]) / static_cast<double>(wanted);
-    const auto own = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
-    const std::uint64_t room = RowCache::slots_in(own, row_bytes);
+    if (slots[type] == 0) continue;
     RowCache::Options cache;
-    cache.row_bytes = row_bytes;
-    cache.slots = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>({room, graph.schema->nodes[type].count, RowCache::kMaxSlots}));
+    cache.row_bytes = features[type]->row_bytes();
+    cache.slots = static_cast<std::uint32_t>(slots[type]);
+    cache.table_rows = graph.schema->nodes[type].count;
     cache.device = options.compute;
     HotnessOf hotness;
     if (options.cache == "degree") {

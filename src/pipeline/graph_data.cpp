@@ -67,6 +67,14 @@ const GraphDataOptions& GraphData::options() const {
   return state_->options;
 }
 
+bool GraphData::State::reads() const {
+  for (std::size_t type = 0; type < features.size(); ++type) {
+    if (on_disk(type)) return true;
+  }
+  return std::ranges::any_of(graph.relations,
+                             [](const auto& relation) { return relation->resident() == nullptr; });
+}
+
 void GraphData::plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device) {
   state_->options.scratch = std::move(scratch);
   if (device) state_->device = std::move(device);

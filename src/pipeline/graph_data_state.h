@@ -34,6 +34,13 @@ struct GraphData::State {
     return features[type] != nullptr && features[type]->placement() == "disk";
   }
 
+  /// Whether features or edges are on disk.
+  bool reads() const;
+
+  /// Slots of caches of `bytes` in all, by type, as make_caches shares them out.
+  std::vector<std::uint64_t> slots_for(std::uint64_t bytes,
+                                       const std::vector<std::uint64_t>& wanted_bytes) const;
+
   /// Makes the caches of `bytes` in all, split over the types by `wanted_bytes`, unless those that
   /// are there take about as much and have the slots. Throws kResource.
   /// @param wanted_bytes by type: what a mini-batch asks for

@@ -5,11 +5,14 @@
 #include "pipeline/assembler.h"
 #include "pipeline/byte_queue.h"
 #include "pipeline/device_feed.h"
+#include "pipeline/epoch_forecast.h"
 #include "pipeline/row_fetcher.h"
+#include "pipeline/stage_clock.h"
 #include "pipeline/stage_state.h"
 #include "pipeline/window_budget.h"
 #include "pipeline/window_sampler.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -20,6 +23,24 @@ namespace {
 
 // A window whose rows are in, on its way to the assembler.
 using WindowPtr = std::shared_ptr<Window>;
+
+// What the fetching thread has done since the start.
+struct FetchProgress {
+  std::uint64_t windows = 0;
+  FetchCounts counts;
+  FeatureStats device;  // all reads of feature rows
+  std::uint64_t bytes_written = 0;
+};
+
+// No window has more rows than its type's cache has slots, nor, of several mini-batches, than half.
+WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots) {
+  for (std::size_t type = 0; type < slots.size(); ++type) {
+    if (slots[type] == 0) continue;
+    limits.rows[type] = std::min(limits.rows[type], slots[type] / 2);
+    limits.most_rows[type] = slots[type];
+  }
+  return limits;
+}
 
 }  // namespace
 
@@ -51,29 +72,28 @@ struct Loader::State {
   // One epoch's threads and what joins them. A new one each start, so that nothing is left over
   // from a stopped one.
   struct Run {
-    explicit Run(std::uint64_t queue_bytes) : ready(queue_bytes) {}
+    Run(std::uint64_t queue_bytes, TraceWriter* trace)
+        : ready(queue_bytes),
+          sampling("sample", trace),
+          fetching("fetch", trace),
+          assembling("assemble", trace) {}
     ByteQueue<WindowPtr> sampled{
         0};  // windows are handed over, so that no more live than there are stages
     ByteQueue<WindowPtr> fetched{0};
     ByteQueue<Ready> ready;
-    std::atomic<std::int64_t> sampling{0};
-    std::atomic<std::int64_t> planning{0};
+    StageClock sampling;
+    StageClock fetching;
+    StageClock assembling;
     std::atomic<bool> stopping{false};
     mutable std::mutex plan_mutex;
     std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
-    std::atomic<std::uint64_t> bytes_written{0};
-    std::atomic<std::uint64_t> topology_bytes{0};  // and of sampled batches that were kept
-    std::atomic<std::uint64_t> spool_written{0};
-    std::atomic<std::uint64_t> topology_requests{0};
-    std::atomic<std::int64_t> fetching{0};
-    std::atomic<std::int64_t> assembling{0};
-    std::atomic<std::uint64_t> windows{0};
     WindowsInUse in_use;
-    FetchCounts counts_before;
-    SharedCounts counts;
+    Shared<TopologyStats> topology;
+    std::atomic<std::uint64_t> spool_read{
+        0};  // sampled batches that were kept, and edges as a whole
+    std::atomic<std::uint64_t> spool_written{0};
+    Shared<FetchProgress> fetch_progress;
     std::atomic<std::uint64_t> bytes_useful{0};
-    std::atomic<std::uint64_t> bytes_read{0};
-    std::atomic<std::uint64_t> requests{0};
     std::array<std::jthread, 3> threads;
   };
 
@@ -82,13 +102,25 @@ struct Loader::State {
   void assemble_loop(Run& run);
   std::optional<Ready> make_ready(Run& run, const Window& window, std::size_t index, Batch batch);
   bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
+  bool planned(std::uint64_t first_batch) const;
   void plan_epoch(Run& run);
+  void fetch(Run& run, Window& window, const Window* ahead);
   WindowLimits make_room();
+  // What is free while an epoch is planned: nothing is delivered then, and the caches have no rows,
+  // so what mini-batches, their features and the consumer's tensors will take is.
+  std::uint64_t planning_room() const {
+    return ledger.limit() == MemoryLedger::kUnlimited ? memory.window_bytes : ledger.available();
+  }
+  // A quarter stays for the caches' bookkeeping and the window being sampled.
+  std::uint64_t planning_bytes(std::uint64_t room) const {
+    return std::max(memory.window_bytes, room) / 4 * 3;
+  }
   void halt();
   // The stores are the fetching thread's own while it runs.
   FeatureStats device_stats() const;
   // The topologies are the sampling thread's own.
   TopologyStats topology_stats() const;
+  std::vector<StageTimes> stage_times() const;
 
   GraphData::State& data;
   LoaderOptions options;
@@ -103,37 +135,39 @@ struct Loader::State {
   std::unique_ptr<Run> run;
   LoaderStart where;  // of the run
   WindowLimits limits;
-  std::uint64_t planning_bytes = 0;  // for planning, while no window lives
-  std::uint64_t batch_bytes = 0;     // of a sampled mini-batch
+  std::uint64_t batch_bytes = 0;  // of a sampled mini-batch
   std::uint64_t delivered = 0;
   std::uint64_t chain = 0;     // batches_xxh3 so far
   FeatureStats device_before;  // counters of the stores when this run began
   TopologyStats topology_before;
+  FetchCounts counts_before;
 };
 
-// Samples the epoch ahead where that is of use: for the rows' next uses, or for repacking. Where
-// edges are on disk the mini-batches are kept on disk too, so that edges are read once.
-void Loader::State::plan_epoch(Run& now) {
+// Whether the epoch is sampled ahead, from a batch on: where that is of use, for the rows' next
+// uses or for repacking.
+bool Loader::State::planned(std::uint64_t first_batch) const {
   const GraphDataOptions& how = data.options;
   const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
   bool disk = false;
   for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
-  const bool possible = disk && !how.scratch.empty() && where.first_batch + 1 < order.num_batches();
-  if (!useful || !possible) return sampler.begin(where, limits);
+  return useful && disk && !how.scratch.empty() && first_batch + 1 < order.num_batches();
+}
+
+void Loader::State::plan_epoch(Run& now) {
+  if (!planned(where.first_batch)) return sampler.begin(where, limits);
+  const GraphDataOptions& how = data.options;
   EpochPlanOptions planning;
   planning.folder = how.scratch;
   planning.plan = how.plan;
   planning.stopped = [&now] { return now.stopping || interrupted(); };
-  // While an epoch is planned nothing is delivered: what mini-batches, their features and the
-  // consumer's tensors will take is free, and so are the caches' rows. A quarter stays.
+  planning.trace = options.trace;
   for (const auto& cache : data.caches) {
     if (cache) cache->release_rows();
   }
-  const bool bounded = ledger.limit() != MemoryLedger::kUnlimited;
-  const std::uint64_t room = bounded ? ledger.available() : memory.window_bytes;
-  planning.buffer_bytes = std::max(planning_bytes, room / 4 * 3);
+  const std::uint64_t room = planning_room();
+  planning.buffer_bytes = planning_bytes(room);
+  // Where edges are on disk the mini-batches are kept on disk too, so that edges are read once.
   if (sampler.paged()) sampler.keep_batches(how.scratch, room, batch_bytes);
-  const Busy busy(now.planning);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   const std::scoped_lock lock(now.plan_mutex);
   now.plan = std::move(plan);
@@ -141,21 +175,19 @@ void Loader::State::plan_epoch(Run& now) {
 
 void Loader::State::sample_loop(Run& now) {
   try {
-    {
-      const Busy busy(now.sampling);
-      plan_epoch(now);
-    }
+    if (options.trace != nullptr) options.trace->name_thread("sample");
+    plan_epoch(now);
     for (;;) {
       WindowPtr window;
       {
-        const Busy busy(now.sampling);
+        Busy busy(now.sampling);
         window = sampler.sample();
+        busy.note("epoch", static_cast<double>(where.epoch));
+        busy.note("batches", window ? static_cast<double>(window->batches.size()) : 0);
       }
-      const TopologyStats topology = topology_stats();
-      now.topology_bytes =
-          topology.bytes_read - topology_before.bytes_read + sampler.spool_bytes_read();
+      now.topology.set(topology_stats() - topology_before);
+      now.spool_read = sampler.spool_bytes_read();
       now.spool_written = sampler.spool_bytes_written();
-      now.topology_requests = topology.requests - topology_before.requests;
       if (!window || !now.sampled.hand_over(std::move(window))) break;
     }
     now.sampled.finish();
@@ -164,26 +196,37 @@ void Loader::State::sample_loop(Run& now) {
   }
 }
 
+void Loader::State::fetch(Run& now, Window& window, const Window* ahead) {
+  Busy busy(now.fetching);
+  busy.note("epoch", static_cast<double>(where.epoch));
+  busy.note("window", static_cast<double>(window.number));
+  fetcher.fetch(window, {now.plan.get(), ahead}, [&] {
+    const Busy::Pause waiting(busy);
+    now.in_use.wait_for_none();
+    now.fetching.count_blocked(waiting.begin(), StageClock::Clock::now());
+  });
+}
+
 void Loader::State::fetch_loop(Run& now) {
   try {
+    if (options.trace != nullptr) options.trace->name_thread("fetch");
+    FetchProgress progress;
     auto window = now.sampled.pop();
     while (window) {
       // The window after tells which rows are worth keeping.
       auto ahead = now.sampled.pop();
-      {
-        const Busy busy(now.fetching);
-        fetcher.fetch(**window, {now.plan.get(), ahead ? ahead->get() : nullptr}, [&] {
-          now.in_use.wait_for_none();
-        });
+      fetch(now, **window, ahead ? ahead->get() : nullptr);
+      ++progress.windows;
+      progress.counts = fetcher.counts() - counts_before;
+      progress.device = device_stats() - device_before;
+      if (now.plan) {
+        progress.device.bytes_read += now.plan->bytes_read();
+        const RequestLatency packed = now.plan->latency();
+        progress.device.requests += packed.requests();
+        progress.device.latency += packed;
+        progress.bytes_written = now.plan->bytes_written();
       }
-      const FeatureStats device = device_stats();
-      now.bytes_read =
-          device.bytes_read - device_before.bytes_read + (now.plan ? now.plan->bytes_read() : 0);
-      now.bytes_written = now.plan ? now.plan->bytes_written() : 0;
-      now.requests =
-          device.requests - device_before.requests + (now.plan ? now.plan->requests() : 0);
-      now.counts.set(fetcher.counts());
-      ++now.windows;
+      now.fetch_progress.set(progress);
       now.in_use.add();
       if (!now.fetched.hand_over(std::move(*window))) break;
       window = std::move(ahead);
@@ -209,7 +252,9 @@ std::optional<Ready> Loader::State::make_ready(Run& now,
                                                std::size_t index,
                                                Batch sampled) {
   if (feed) return feed->send(std::move(sampled), window, index, now.assembling);
-  const Busy busy(now.assembling);
+  Busy busy(now.assembling);
+  busy.note("epoch", static_cast<double>(where.epoch));
+  busy.note("batch", static_cast<double>(sampled.index));
   auto batch = std::make_shared<Batch>(std::move(sampled));
   assembler.assemble(*batch, window, index);
   Ready ready;
@@ -220,6 +265,7 @@ std::optional<Ready> Loader::State::make_ready(Run& now,
 
 void Loader::State::assemble_loop(Run& now) {
   try {
+    if (options.trace != nullptr) options.trace->name_thread("assemble");
     while (auto window = now.fetched.pop()) {
       for (std::size_t i = 0; i < (*window)->batches.size(); ++i) {
         Batch& sampled = (*window)->batches[i];
@@ -266,37 +312,43 @@ WindowLimits Loader::State::make_room() {
   batch_bytes = block_bytes(first);
   WindowBudget budget = split_window_bytes(data, first, memory.window_bytes, options.window);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
-  // No window lives while an epoch is planned, and caches are without rows; a quarter is for their
-  // bookkeeping and the window being sampled.
-  planning_bytes = memory.window_bytes / 4 * 3;
-  for (std::size_t type = 0; type < data.caches.size(); ++type) {
-    if (!data.caches[type]) continue;
-    const std::uint64_t slots = data.caches[type]->slots();
-    budget.limits.rows[type] = std::min(budget.limits.rows[type], slots / 2);
-    budget.limits.most_rows[type] = slots;
-  }
-  return std::move(budget.limits);
+  std::vector<std::uint64_t> slots(data.features.size());
+  for (std::size_t type = 0; type < data.caches.size(); ++type)
+    slots[type] = data.caches[type] ? data.caches[type]->slots() : 0;
+  return within(std::move(budget.limits), slots);
 }
 
 FeatureStats Loader::State::device_stats() const {
   FeatureStats sum;
   for (const auto& store : data.features) {
-    if (!store) continue;
-    const FeatureStats one = store->stats();
-    sum.bytes_read += one.bytes_read;
-    sum.requests += one.requests;
+    if (store) sum += store->stats();
   }
   return sum;
 }
 
 TopologyStats Loader::State::topology_stats() const {
   TopologyStats sum;
-  for (const auto& topology : data.graph.relations) {
-    const TopologyStats one = topology->stats();
-    sum.bytes_read += one.bytes_read;
-    sum.requests += one.requests;
-  }
+  for (const auto& topology : data.graph.relations) sum += topology->stats();
   return sum;
+}
+
+std::vector<StageTimes> Loader::State::stage_times() const {
+  StageTimes sample = run->sampling.times();
+  sample.blocked += run->sampled.blocked();
+  std::vector<StageTimes> stages{sample, {"plan"}, {"repack"}};
+  {
+    const std::scoped_lock lock(run->plan_mutex);
+    if (run->plan) std::ranges::copy(run->plan->stages(), stages.begin() + 1);
+  }
+  StageTimes fetch = run->fetching.times();
+  fetch.starved += run->sampled.starved();
+  fetch.blocked += run->fetched.blocked();
+  StageTimes assemble = run->assembling.times();
+  assemble.starved += run->fetched.starved();
+  assemble.blocked += run->ready.blocked() + (feed ? feed->blocked() : 0);
+  stages.push_back(std::move(fetch));
+  stages.push_back(std::move(assemble));
+  return stages;
 }
 
 Loader::Loader(GraphData& data,
@@ -338,6 +390,31 @@ LoaderProbe Loader::probe(std::uint64_t count) {
   return probe;
 }
 
+LoaderForecast Loader::forecast(double seconds) {
+  State& state = *state_;
+  LoaderForecast nothing_read;
+  nothing_read.batches = num_batches();
+  if (num_batches() == 0 || !state.data.reads()) return nothing_read;
+  WindowBudget budget = split_window_bytes(
+      state.data, state.sampler.sample_one(0), state.memory.window_bytes, state.options.window);
+  ForecastSetup setup;
+  setup.batches = num_batches();
+  setup.window = static_cast<std::uint64_t>(state.options.window);
+  setup.slots = state.data.slots_for(budget.cache_bytes, budget.cached_bytes);
+  setup.limits = within(std::move(budget.limits), setup.slots);
+  setup.planned = state.planned(0);
+  // As much as there will be once the caches are made.
+  std::uint64_t bookkeeping = 0;
+  for (std::size_t type = 0; type < setup.slots.size(); ++type) {
+    if (setup.slots[type] == 0) continue;
+    bookkeeping += RowCache::bytes_of(setup.slots[type], 0) +
+                   RowCache::bytes_of_table(state.data.graph.schema->nodes[type].count);
+  }
+  setup.planning_room = state.planning_room() - std::min(state.planning_room(), bookkeeping);
+  setup.planning_bytes = state.planning_bytes(setup.planning_room);
+  return forecast_epoch(state.data, state.sampler, setup, seconds, state.ledger);
+}
+
 void Loader::start(const LoaderStart& where) {
   stop();
   State& state = *state_;
@@ -345,10 +422,9 @@ void Loader::start(const LoaderStart& where) {
   state.chain = where.batches_xxh3;
   state.device_before = state.device_stats();
   state.topology_before = state.topology_stats();
-  state.run = std::make_unique<State::Run>(state.memory.queue_bytes);
+  state.counts_before = state.fetcher.counts();
+  state.run = std::make_unique<State::Run>(state.memory.queue_bytes, state.options.trace);
   State::Run& run = *state.run;
-  run.counts_before = state.fetcher.counts();
-  run.counts.set(run.counts_before);
   state.where = where;
   state.limits = state.make_room();
   if (state.feed) state.feed->begin(state.memory.transfer_bytes);
@@ -382,26 +458,22 @@ LoaderStats Loader::stats() const {
   stats.batches_xxh3 = state.chain;
   if (!state.run) return stats;
   const State::Run& run = *state.run;
-  stats.bytes_read = run.bytes_read + run.topology_bytes;
-  stats.requests = run.requests + run.topology_requests;
+  const FetchProgress fetched = run.fetch_progress.get();
+  const TopologyStats topology = run.topology.get();
+  stats.bytes_read = fetched.device.bytes_read + topology.bytes_read + run.spool_read;
+  stats.requests = fetched.device.requests + topology.requests;
+  stats.latency = fetched.device.latency;
+  stats.latency += topology.latency;
+  stats.bytes_written = fetched.bytes_written + run.spool_written;
   stats.bytes_useful = run.bytes_useful;
-  stats.windows = run.windows;
   if (state.feed) stats.bytes_to_device = state.feed->bytes();
-  const double blocked = run.ready.blocked() + (state.feed ? state.feed->blocked() : 0);
-  const FetchCounts counts = run.counts.get();
-  stats.bytes_written = run.bytes_written + run.spool_written;
-  stats.windows_swept = counts.windows_swept - run.counts_before.windows_swept;
-  stats.windows_packed = counts.windows_packed - run.counts_before.windows_packed;
-  stats.plan_seconds = seconds(run.planning);
-  {
-    const std::scoped_lock lock(run.plan_mutex);
-    if (run.plan) stats.plans = run.plan->reasons();
-  }
-  stats.rows_wanted = counts.rows_wanted - run.counts_before.rows_wanted;
-  stats.rows_reused = counts.rows_resident - run.counts_before.rows_resident;
-  stats.stages = {{"sample", seconds(run.sampling), 0, run.sampled.blocked()},
-                  {"fetch", seconds(run.fetching), run.sampled.starved(), run.fetched.blocked()},
-                  {"assemble", seconds(run.assembling), run.fetched.starved(), blocked}};
+  stats.windows = fetched.windows;
+  stats.windows_swept = fetched.counts.windows_swept;
+  stats.windows_packed = fetched.counts.windows_packed;
+  stats.cache = fetched.counts.cache;
+  stats.stages = state.stage_times();
+  const std::scoped_lock lock(run.plan_mutex);
+  if (run.plan) stats.plans = run.plan->reasons();
   return stats;
 }
 

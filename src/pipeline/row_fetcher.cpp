@@ -20,6 +20,15 @@ class NextWindow final : public LookAhead {
 
 }  // namespace
 
+FetchCounts FetchCounts::operator-(const FetchCounts& before) const {
+  FetchCounts since = *this;
+  since.cache -= before.cache;
+  since.rows_evicted -= before.rows_evicted;
+  since.windows_swept -= before.windows_swept;
+  since.windows_packed -= before.windows_packed;
+  return since;
+}
+
 void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlier& wait) {
   try {
     for (std::size_t type = 0; type < window.rows.size(); ++type) {
@@ -33,8 +42,12 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
       const RowCache::Admission admission =
           admit(type, window, future, rows.places.as<std::uint32_t>());
       if (admission.exclusive) wait();
-      counts_.rows_wanted += count;
-      counts_.rows_resident += admission.hits;
+      const std::uint64_t misses = count - admission.hits;
+      counts_.cache += {.wanted = count,
+                        .hits_window = admission.hits_window,
+                        .hits_kept = admission.hits - admission.hits_window,
+                        .misses_first = misses - admission.misses_again,
+                        .misses_again = admission.misses_again};
       counts_.rows_evicted += admission.evicted;
       read_missing(type, window, future.plan);
     }

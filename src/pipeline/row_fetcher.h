@@ -19,11 +19,12 @@ namespace sluice {
 
 /// What fetching did so far.
 struct FetchCounts {
-  std::uint64_t rows_wanted = 0;    ///< distinct rows, summed over windows
-  std::uint64_t rows_resident = 0;  ///< of these, in the cache already
+  CacheCounts cache;
   std::uint64_t rows_evicted = 0;
   std::uint64_t windows_swept = 0;
   std::uint64_t windows_packed = 0;
+
+  FetchCounts operator-(const FetchCounts& before) const;
 };
 
 class RowFetcher {

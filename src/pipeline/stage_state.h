@@ -1,38 +1,11 @@
-// What the loader's stages share while they run: their times, the windows that are still read from,
-// and the fetching stage's counts.
+// What the loader's stages share while they run: the windows that are still read from, and what
+// they have counted so far.
 #pragma once
 
-#include "pipeline/row_fetcher.h"
-
-#include <atomic>
-#include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <mutex>
 
 namespace sluice {
-
-// Adds the time from its making to its end to a counter of nanoseconds.
-class Busy {
- public:
-  explicit Busy(std::atomic<std::int64_t>& total)
-      : total_(total), begin_(std::chrono::steady_clock::now()) {}
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-  ~Busy() {
-    total_ += std::chrono::duration_cast<std::chrono::nanoseconds>(
-                  std::chrono::steady_clock::now() - begin_)
-                  .count();
-  }
-
- private:
-  std::atomic<std::int64_t>& total_;
-  std::chrono::steady_clock::time_point begin_;
-};
-
-inline double seconds(const std::atomic<std::int64_t>& nanoseconds) {
-  return 1e-9 * static_cast<double>(nanoseconds.load());
-}
 
 // Ends the fetching thread when the run is stopped while it waits.
 struct Stopped {};
@@ -68,21 +41,22 @@ class WindowsInUse {
   bool cancelled_ = false;
 };
 
-// What the fetching thread did, for others to look at.
-class SharedCounts {
+// What one thread counts, for others to look at.
+template <class Counts>
+class Shared {
  public:
-  void set(const FetchCounts& counts) {
+  void set(const Counts& counts) {
     const std::scoped_lock lock(mutex_);
     counts_ = counts;
   }
-  FetchCounts get() const {
+  Counts get() const {
     const std::scoped_lock lock(mutex_);
     return counts_;
   }
 
  private:
   mutable std::mutex mutex_;
-  FetchCounts counts_;
+  Counts counts_{};
 };
 
 }  // namespace sluice

@@ -13,8 +13,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSlackBytes = 4096;  // the event that fills the buffer may overhang
-
 void append_string(std::string& out, std::string_view text) {
   const bool plain = std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
@@ -46,9 +44,9 @@ TraceWriter::TraceWriter(std::filesystem::path target,
                          MemoryLedger* ledger,
                          std::string_view process)
     : origin_(Clock::now()), process_id_(::getpid()) {
-  if (ledger != nullptr) charge_ = ledger->charge("trace", kBufferBytes + kSlackBytes).or_throw();
+  if (ledger != nullptr) charge_ = ledger->charge("trace", kChargedBytes).or_throw();
   file_.emplace(std::move(target));
-  buffer_.reserve(kBufferBytes + kSlackBytes);
+  buffer_.reserve(kChargedBytes);
   buffer_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
   begin_event("process_name", 'M', 0);
   buffer_ += ",\"args\":{\"name\":";

@@ -43,6 +43,8 @@ class TraceWriter {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::uint64_t kBufferBytes = 256 << 10;
+  static constexpr std::uint64_t kSlackBytes = 4096;  ///< the event that fills it may overhang
+  static constexpr std::uint64_t kChargedBytes = kBufferBytes + kSlackBytes;
 
   /// Times count from now. The buffer is charged as "trace". Throws Error where the target's folder
   /// cannot be written to.

@@ -20,6 +20,11 @@ std::uint64_t rows_of(const Batch& batch, std::size_t type) {
   return static_cast<std::uint64_t>(batch.nodes[type].ids.numel());
 }
 
+std::uint64_t cache_bytes(const GraphData::State& data, std::size_t type, std::uint64_t slots) {
+  return RowCache::bytes_of(slots, data.features[type]->row_bytes()) +
+         RowCache::bytes_of_table(data.graph.schema->nodes[type].count);
+}
+
 // Blocks, and the numbers of the rows that they need.
 std::uint64_t sampled_bytes(const GraphData::State& data, const Batch& batch) {
   std::uint64_t bytes = block_bytes(batch);
@@ -36,7 +41,7 @@ std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batc
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     if (!data.on_disk(type)) continue;
     const std::uint64_t rows = rows_of(batch, type);
-    bytes += RowCache::bytes_of(rows + 1, data.features[type]->row_bytes()) + rows * kListBytes;
+    bytes += cache_bytes(data, type, rows + 1) + rows * kListBytes;
   }
   return bytes;
 }
@@ -80,7 +85,7 @@ bool holds(const GraphData::State& data, const WindowBudget& budget) {
   for (std::size_t type = 0; type < data.features.size(); ++type) {
     if (!data.on_disk(type)) continue;
     const std::uint64_t slots = std::max(budget.limits.rows[type], budget.least_slots[type]);
-    least += RowCache::bytes_of(slots, data.features[type]->row_bytes());
+    least += cache_bytes(data, type, slots);
   }
   return least <= budget.cache_bytes;
 }

@@ -8,10 +8,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kFirstWindow = 4;  // batches; each next window may be twice as large
 constexpr std::uint64_t kSpareBytes = 16 << 20;
-constexpr std::uint64_t kMostGroup = 32;    // batches that share reads, while an epoch is planned
-constexpr std::uint64_t kMaxWindow = 1024;  // batches, when the options leave it open
+constexpr std::uint64_t kMostGroup = 32;  // batches that share reads, while an epoch is planned
 
 // What a relation's edges and offsets take in RAM.
 std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& relation) {
@@ -81,6 +79,13 @@ void WindowSampler::begin_keeping(const LoaderStart& where) {
   spool_written_ = 0;
   edges_read_ = 0;
   keep_ = Keep::kNow;
+  const Keeping keeping = plan_keeping(keep_memory_, keep_bytes_, limits_);
+  if (keeping.edge_bytes == 0 || !load_edges(keeping.edge_bytes)) sampler_.set_group(keeping.group);
+}
+
+WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
+                                                   std::uint64_t block_bytes,
+                                                   const WindowLimits& limits) const {
   std::uint64_t workspace = 0;
   for (const MemoryLedger::Entry& entry : ledger_.entries()) {
     if (entry.name == "sampler workspace")
@@ -88,27 +93,28 @@ void WindowSampler::begin_keeping(const LoaderStart& where) {
   }
   // A window is being made meanwhile. Beside its workspace a batch takes its positions, its answers
   // and itself.
-  std::uint64_t window = limits_.block_bytes + kSpareBytes;
-  for (const std::uint64_t rows : limits_.rows)
+  std::uint64_t window = limits.block_bytes + kSpareBytes;
+  for (const std::uint64_t rows : limits.rows)
     window += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
-  keep_memory_ -= std::min(keep_memory_, window);
-  if (load_edges(static_cast<std::size_t>(arena_.threads()) * (workspace + 4 * keep_bytes_)))
-    return;
-  const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * keep_bytes_, 1);
-  sampler_.set_group(
-      std::clamp<std::uint64_t>(keep_memory_ / each, GroupSampler::kGroup, kMostGroup));
+  const std::uint64_t room = bytes - std::min(bytes, window);
+  const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * block_bytes, 1);
+  Keeping keeping;
+  keeping.group = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(room / each, GroupSampler::kGroup, kMostGroup));
+  std::uint64_t edges = 0;
+  for (std::size_t r = 0; r < data_.graph.relations.size(); ++r) {
+    if (data_.graph.relations[r]->resident() == nullptr)
+      edges += resident_bytes(*data_.graph.schema, data_.graph.schema->relations[r]);
+  }
+  if (edges + static_cast<std::uint64_t>(arena_.threads()) * each <= room)
+    keeping.edge_bytes = edges;
+  return keeping;
 }
 
 // Edges that do not fit beside training may fit while an epoch is planned: then they are read once,
 // in sequence.
-bool WindowSampler::load_edges(std::uint64_t beside) {
+bool WindowSampler::load_edges(std::uint64_t bytes) {
   SamplerGraph graph = data_.graph;
-  std::uint64_t bytes = 0;
-  for (std::size_t r = 0; r < graph.relations.size(); ++r) {
-    if (graph.relations[r]->resident() == nullptr)
-      bytes += resident_bytes(*graph.schema, graph.schema->relations[r]);
-  }
-  if (bytes + beside > keep_memory_) return false;
   try {
     for (std::size_t r = 0; r < graph.relations.size(); ++r) {
       if (graph.relations[r]->resident() == nullptr)

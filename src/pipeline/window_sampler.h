@@ -19,6 +19,9 @@
 
 namespace sluice {
 
+inline constexpr std::uint64_t kFirstWindow = 4;   ///< batches; each next one may be twice as large
+inline constexpr std::uint64_t kMaxWindow = 1024;  ///< batches, when the options leave it open
+
 class WindowSampler final : public WindowSource {
  public:
   WindowSampler(GraphData::State& data,
@@ -33,8 +36,17 @@ class WindowSampler final : public WindowSource {
   /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
   /// @param block_bytes of a mini-batch
   void keep_batches(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
+  /// How mini-batches are sampled while they are kept.
+  struct Keeping {
+    std::uint64_t edge_bytes = 0;  ///< of edges that are held meanwhile; 0: they are read by pages
+    std::size_t group = 1;         ///< batches that share reads
+  };
+  Keeping plan_keeping(std::uint64_t bytes,
+                       std::uint64_t block_bytes,
+                       const WindowLimits& limits) const;
   /// Whether some of the edges are on disk.
   bool paged() const { return !sampler_.resident(); }
+  void set_group(std::size_t batches) { sampler_.set_group(batches); }
   /// Traffic of the scratch file, and of edges read as a whole.
   std::uint64_t spool_bytes_read() const { return spool_read_ + edges_read_; }
   std::uint64_t spool_bytes_written() const { return spool_written_; }
@@ -45,15 +57,18 @@ class WindowSampler final : public WindowSource {
   /// Batches sampled at once, each in a workspace of its own.
   std::size_t group_size() const { return sampler_.group_size(); }
 
-  /// Samples one batch of epoch 0, for measuring.
+  /// Samples one batch of epoch 0, for measuring; or some that follow each other, together.
   Batch sample_one(std::uint64_t index);
+  std::vector<Batch> sample_some(std::uint64_t first, std::size_t count) {
+    return sample_batches(0, first, count);
+  }
 
  private:
   void sample_group();
   void keep(const std::vector<Batch>& group);
   void begin_keeping(const LoaderStart& where);
   void end_keeping();
-  bool load_edges(std::uint64_t beside);
+  bool load_edges(std::uint64_t bytes);
   BlockParts parts() const;
   std::unique_ptr<GroupSampler> make_sampler(SamplerGraph graph);
   std::vector<Batch> sample_batches(std::uint64_t epoch, std::uint64_t first, std::size_t count);

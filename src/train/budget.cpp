@@ -140,6 +140,7 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
            "transfer slabs",
            LoaderMemory::kInFlight * needs.transfer_bytes,
            "pinned, mini-batches on their way to the card");
+  add_line(needs, "trace", work.trace_bytes, "its buffer");
   add_line(needs, "other", kOtherBytes, "file buffers, predictions");
   return needs;
 }

@@ -28,6 +28,7 @@ struct Work {
   enum class Kind { kTrain, kEvaluate };
   Kind kind = Kind::kTrain;
   Part evaluated = Part::kValid;
+  std::uint64_t trace_bytes = 0;  ///< of the buffer of a trace, where one is written
 };
 
 /// What the parts of a run take.

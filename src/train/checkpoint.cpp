@@ -43,6 +43,7 @@ Json to_json(const RunState& state) {
                {"bytes_read", state.bytes_read},
                {"bytes_written", state.bytes_written},
                {"bytes_useful", state.bytes_useful},
+               {"counters", to_json(state.counters)},
                {"seconds", state.seconds},
                {"epoch_seconds", state.epoch_seconds},
                {"epochs", state.epochs}};
@@ -68,6 +69,8 @@ RunState state_of(const Json& json) {
   state.bytes_read = json.at("bytes_read");
   state.bytes_written = json.at("bytes_written");
   state.bytes_useful = json.at("bytes_useful");
+  // Checkpoints of before there were counters go on without.
+  if (json.contains("counters")) state.counters = counters_of(json.at("counters"));
   state.seconds = json.at("seconds");
   state.epoch_seconds = json.at("epoch_seconds");
   state.epochs = json.at("epochs").get<std::vector<double>>();

@@ -2,6 +2,7 @@
 // Restoring it goes on bit for bit.
 #pragma once
 
+#include "train/counters.h"
 #include "train/parts.h"
 
 #include <sluice/optimizer.h>
@@ -38,6 +39,7 @@ struct RunState {
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;
+  RunCounters counters;
   double seconds = 0;          ///< of training and validation
   double epoch_seconds = 0;    ///< of the epoch under way
   std::vector<double> epochs;  ///< seconds of each epoch that is done

@@ -1,6 +1,7 @@
 #include "train/commands.h"
 
 #include "nn/tensor_view.h"
+#include "pipeline/trace.h"
 #include "train/evaluation.h"
 #include "train/predictions.h"
 #include "train/trainer.h"
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -58,11 +60,47 @@ void say_plan(const PlannedRun& run, Logger& log) {
   if (run.plan.device_budget != 0) log.debug("on the card\n{}", run.plan.device_table());
 }
 
-Work training_work(const RunOptions& options) {
+std::uint64_t trace_bytes(const TrainContext& context) {
+  return context.trace.empty() ? 0 : TraceWriter::kChargedBytes;
+}
+
+Work training_work(const RunOptions& options, const TrainContext& context) {
   const Dataset dataset = Dataset::open(options.dataset.path);
   const SplitSchema* split = dataset.schema().split(options.dataset.split);
   const bool valid = split != nullptr && split->valid > 0;
-  return {Work::Kind::kTrain, valid ? Part::kValid : Part::kTest};
+  return {Work::Kind::kTrain, valid ? Part::kValid : Part::kTest, trace_bytes(context)};
+}
+
+// Does the work, and writes a trace of it where one is wanted: whole, also of work that failed or
+// was interrupted. Whatever records ends with the work.
+template <class Action>
+RunReport traced(PlannedRun& run, const TrainContext& context, Action work) {
+  if (context.trace.empty()) return work();
+  TraceWriter trace(context.trace, run.parts->ledger.get(), "sluice-train");
+  trace.name_thread("train");
+  run.parts->trace = &trace;
+  std::optional<RunReport> report;
+  try {
+    report = work();
+  } catch (const Error&) {
+    run.parts->trace = nullptr;
+    try {
+      trace.close();
+    } catch (const Error& error) {
+      context.log.warn("the trace is lost: {}", error.what());
+    }
+    throw;
+  }
+  run.parts->trace = nullptr;
+  try {
+    trace.close();
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                "the run is done, its trace is lost: " + error.message(),
+                error.hint(),
+                error.place());
+  }
+  return *std::move(report);
 }
 
 // The config text that a run directory keeps: paths that hold from any working directory.
@@ -130,7 +168,8 @@ std::unique_ptr<Opened> open_run(const std::string& directory,
   auto opened =
       std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
   const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
-  opened->run = plan_run(opened->options, {Work::Kind::kEvaluate, wanted.part}, context.log);
+  opened->run = plan_run(
+      opened->options, {Work::Kind::kEvaluate, wanted.part, trace_bytes(context)}, context.log);
   Parts& parts = *opened->run.parts;
   if (parts.count(wanted.part) == 0) {
     throw Error(ErrorCode::kUsage,
@@ -167,41 +206,45 @@ RunReport run_training(const RunOptions& options,
                        RunDirectory::Mode mode,
                        const TrainContext& context) {
   RunDirectory::check(options.run.dir, mode);
-  PlannedRun run = plan_run(options, training_work(options), context.log);
+  PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
-  RunDirectory directory(options.run.dir, mode);
-  const LogFile log_file(context.log, directory.log_path());
-  const std::string config = kept_config(options);
-  directory.write_config(config);
-  say_plan(run, context.log);
-  plan_epochs(run, directory.path(), context.log);
-  Trainer trainer(run, directory, config, context.log, context.progress);
-  return finish(run, trainer, directory, context);
+  return traced(run, context, [&] {
+    RunDirectory directory(options.run.dir, mode);
+    const LogFile log_file(context.log, directory.log_path());
+    const std::string config = kept_config(options);
+    directory.write_config(config);
+    say_plan(run, context.log);
+    plan_epochs(run, directory.path(), context.log);
+    Trainer trainer(run, directory, config, context.log, context.progress);
+    return finish(run, trainer, directory, context);
+  });
 }
 
 RunReport resume_training(const std::string& path,
                           const std::vector<std::string>& sets,
                           const TrainContext& context) {
   const RunOptions options = kept_options(path, sets, context.registry);
-  PlannedRun run = plan_run(options, training_work(options), context.log);
+  PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
-  RunDirectory directory(path, RunDirectory::Mode::kGoOn);
-  const LogFile log_file(context.log, directory.log_path());
-  const std::string config = kept_config(options);
-  plan_epochs(run, directory.path(), context.log);
-  Trainer trainer(run, directory, config, context.log, context.progress);
-  if (directory.has_checkpoint(CheckpointKind::kLast)) {
-    trainer.restore();
-    context.log.info("resumed in epoch {} after {} mini-batches",
-                     trainer.state().epoch + 1,
-                     trainer.state().next_batch);
-  } else {
-    (void)directory.keep_metrics(0);
-    context.log.info("no checkpoint yet: the run begins anew");
-  }
-  directory.write_config(config);
-  say_plan(run, context.log);
-  return finish(run, trainer, directory, context);
+  return traced(run, context, [&] {
+    RunDirectory directory(path, RunDirectory::Mode::kGoOn);
+    const LogFile log_file(context.log, directory.log_path());
+    const std::string config = kept_config(options);
+    plan_epochs(run, directory.path(), context.log);
+    Trainer trainer(run, directory, config, context.log, context.progress);
+    if (directory.has_checkpoint(CheckpointKind::kLast)) {
+      trainer.restore();
+      context.log.info("resumed in epoch {} after {} mini-batches",
+                       trainer.state().epoch + 1,
+                       trainer.state().next_batch);
+    } else {
+      (void)directory.keep_metrics(0);
+      context.log.info("no checkpoint yet: the run begins anew");
+    }
+    directory.write_config(config);
+    say_plan(run, context.log);
+    return finish(run, trainer, directory, context);
+  });
 }
 
 RunReport evaluate_run(const std::string& directory,
@@ -209,17 +252,21 @@ RunReport evaluate_run(const std::string& directory,
                        const EvaluateOptions& wanted,
                        const TrainContext& context) {
   const auto opened = open_run(directory, sets, wanted, context);
-  const Evaluation evaluation =
-      evaluate(*opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress);
-  RunReport report = begin_report(opened->run, context.peak);
-  report.epochs = opened->state.epoch;
-  report.metrics = evaluation.metrics;
-  report.seconds = evaluation.seconds;
-  report.bytes_read = evaluation.stats.bytes_read;
-  report.bytes_useful = evaluation.stats.bytes_useful;
-  report.plan = plan_name(evaluation.stats);
-  if (report.batches_xxh3) report.batches_xxh3 = evaluation.stats.batches_xxh3;
-  return report;
+  return traced(opened->run, context, [&] {
+    const Evaluation evaluation =
+        evaluate(*opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress);
+    RunReport report = begin_report(opened->run, context.peak);
+    report.epochs = opened->state.epoch;
+    report.metrics = evaluation.metrics;
+    report.seconds = evaluation.seconds;
+    report.bytes_read = evaluation.stats.bytes_read;
+    report.bytes_written = evaluation.stats.bytes_written;
+    report.bytes_useful = evaluation.stats.bytes_useful;
+    report.counters += evaluation.stats;
+    report.plan = plan_name(evaluation.stats);
+    if (report.batches_xxh3) report.batches_xxh3 = evaluation.stats.batches_xxh3;
+    return report;
+  });
 }
 
 PredictReport predict_run(const std::string& directory,
@@ -248,12 +295,15 @@ PredictReport predict_run(const std::string& directory,
 }
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context) {
-  const PlannedRun run = plan_run(options, training_work(options), context.log);
+  constexpr double kSeconds = 20;  // of sampling, at most
+  PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
+  // A forecast writes nothing: that epochs would be planned is all it is told.
+  plan_epochs(run, options.run.dir, context.log);
   return {kept_config(options),
           run.plan,
           run.parts->data.engine(),
-          run.parts->training_loader(run.plan.loader)->num_batches()};
+          run.parts->training_loader(run.plan.loader)->forecast(kSeconds)};
 }
 
 }  // namespace sluice

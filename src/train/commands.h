@@ -22,6 +22,8 @@ struct TrainContext {
   Logger& log;
   PeakMemory& peak;
   ProgressStyle progress = ProgressStyle::kAuto;
+  /// The file to write a trace of a run or an evaluation to, or empty.
+  std::filesystem::path trace = {};
 };
 
 /// Trains from the beginning. All throw Error; kInterrupted says how to go on.
@@ -58,12 +60,13 @@ PredictReport predict_run(const std::string& directory,
                           const std::filesystem::path& out,
                           const TrainContext& context);
 
-/// What a run would be: its resolved config and where its memory would go.
+/// What a run would be: its resolved config, where its memory would go, and what an epoch would
+/// read.
 struct DryRun {
   std::string config;
   BudgetPlan plan;
   std::string engine;
-  std::uint64_t batches = 0;  ///< of an epoch
+  LoaderForecast forecast;  ///< of the first epoch of training
 };
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context);

@@ -13,28 +13,33 @@ constexpr double kSeldom = 0.1;  // share of the time
 
 }  // namespace
 
-std::string bound_of(const std::vector<StageTimes>& stages, double seconds, double starved) {
-  if (starved <= kSeldom * seconds) return "compute";
+std::string bound_of(const std::vector<StageTimes>& stages, double seconds) {
   double disk = 0;
   double sample = 0;
-  for (const StageTimes& stage : stages) (stage.name == "fetch" ? disk : sample) += stage.busy;
+  for (const StageTimes& stage : stages) {
+    if (stage.name == "step") {
+      if (stage.starved <= kSeldom * seconds) return "compute";
+    } else {
+      (stage.name == "fetch" || stage.name == "repack" ? disk : sample) += stage.busy;
+    }
+  }
   return disk >= sample ? "disk" : "sample";
 }
 
 std::string to_json_line(const EpochLine& line) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const auto& [name, value] : line.metrics) metrics[name] = value;
-  nlohmann::ordered_json busy = nlohmann::ordered_json::object();
-  for (const StageTimes& stage : line.stages) busy[stage.name] = stage.busy;
   const nlohmann::ordered_json json = {
       {"epoch", line.epoch},
       {"metrics", metrics},
       {"best", line.best},
       {"seconds", line.seconds},
       {"seeds_per_second", line.seeds_per_second},
-      {"bytes", {{"read", line.bytes_read}, {"useful", line.bytes_useful}}},
-      {"requests", line.requests},
-      {"busy", busy},
+      {"bytes",
+       {{"read", line.bytes_read}, {"written", line.bytes_written}, {"useful", line.bytes_useful}}},
+      {"requests", requests_json(line.counters)},
+      {"cache", cache_json(line.counters)},
+      {"stages", stages_json(line.counters)},
       {"bound", line.bound}};
   return json.dump();
 }

@@ -3,8 +3,6 @@
 
 #include "train/checkpoint.h"
 
-#include <sluice/loader.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,16 +18,16 @@ struct EpochLine {
   double seconds = 0;
   double seeds_per_second = 0;
   std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;
-  std::uint64_t requests = 0;
-  std::vector<StageTimes> stages;
+  RunCounters counters;  ///< of the part of the epoch that this session did
   std::string bound;
 };
 
-/// What an epoch waited for: "compute" when the trainer seldom waited for a batch, else the stage
-/// that worked most: "disk" (reading rows) or "sample" (sampling and assembling). @param starved
-/// seconds that the trainer waited
-std::string bound_of(const std::vector<StageTimes>& stages, double seconds, double starved);
+/// What an epoch of so many seconds waited for: "compute" when the stage "step" was seldom starved,
+/// else what the others worked at most: "disk" (fetch, repack) or "sample" (sample, plan,
+/// assemble).
+std::string bound_of(const std::vector<StageTimes>& stages, double seconds);
 
 std::string to_json_line(const EpochLine& line);
 std::string to_text(const EpochLine& line);

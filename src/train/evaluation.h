@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/progress.h"
+#include "pipeline/stage_clock.h"
 #include "train/checkpoint.h"
 #include "train/parts.h"
 
@@ -20,6 +21,10 @@ struct Evaluation {
   double seconds = 0;
 };
 
+/// The loader's next mini-batch; what it took is time that the steps were starved for. Throws as
+/// the loader does.
+std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps);
+
 /// Runs the model over a part and sums up its metrics under the part's name. Throws kInterrupted
 /// once a signal came.
 /// @param batches_xxh3 the chain that the delivered batches go on from
@@ -30,7 +35,8 @@ Evaluation evaluate(Parts& parts,
                     ProgressStyle progress);
 
 /// Runs the model over a part and hands over each mini-batch with its outputs, in order, on the
-/// host; of a batch that went to a card, seeds and labels. Throws kInterrupted.
+/// host; of a batch that went to a card, seeds and labels. Of the stages, "step" is this. Throws
+/// kInterrupted.
 LoaderStats for_each_output(
     Parts& parts,
     Part part,

@@ -93,8 +93,9 @@ std::vector<std::int64_t> fanout_for(const Model& model,
       fmt::format("give {} one number a layer, the first next to the seeds", key));
 }
 
-LoaderOptions common_options(const RunOptions& options, const Model& model) {
+LoaderOptions common_options(const RunOptions& options, const Model& model, TraceWriter* trace) {
   LoaderOptions loader;
+  loader.trace = trace;
   loader.seed = options.seed;
   loader.hash = options.train.hash_batches;
   loader.degrees = model.needs().degrees;
@@ -154,14 +155,14 @@ Array Parts::seeds(Part part) const {
 }
 
 std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
-  LoaderOptions loader = common_options(options, *model);
+  LoaderOptions loader = common_options(options, *model, trace);
   loader.fanout = fanout_for(*model, options.model.type, "sampler.fanout", options.sampler.fanout);
   loader.batch_size = options.train.batch_size;
   return std::make_unique<Loader>(data, loader, split.train, memory, *ledger);
 }
 
 std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& memory) {
-  LoaderOptions loader = common_options(options, *model);
+  LoaderOptions loader = common_options(options, *model, trace);
   const std::vector<std::int64_t> whole(static_cast<std::size_t>(model->num_layers()), -1);
   loader.fanout = fanout_for(*model,
                              options.model.type,

@@ -52,6 +52,7 @@ struct Parts {
 
   const RunOptions& options;
   RunDevice device;
+  TraceWriter* trace = nullptr;  ///< of what loaders and steps do; borrowed; null: none is written
   LedgerPtr ledger;
   nn::LedgerAllocation tensors;
   Dataset dataset;

@@ -202,9 +202,10 @@ void check_granted(std::uint64_t budget, const std::filesystem::path& root) {
 void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log) {
   Parts& parts = *run.parts;
   if (run.plan.features == Placement::kMemory) return;
+  // Nothing runs yet: all that the run will take is free.
   DeviceProbeOptions probe;
   probe.buffer_bytes =
-      std::clamp<std::uint64_t>(run.plan.loader.window_bytes / 2 / kMiB, 1, 64) * kMiB;
+      std::clamp(parts.ledger->available() / kMiB * kMiB, kMiB, probe.buffer_bytes);
   auto found = find_device_profile(
       largest_file(parts.options.dataset.path), probe, parts.ledger.get(), default_device_cache());
   std::shared_ptr<const DeviceProfile> device;

@@ -53,15 +53,19 @@ DeviceReport device_report(const RunDevice& run) {
 
 }  // namespace
 
-std::string plan_name(const LoaderStats& stats) {
+std::string plan_name(std::uint64_t windows, std::uint64_t swept, std::uint64_t packed) {
   std::string name;
-  const auto add = [&](const char* part, std::uint64_t windows) {
-    if (windows != 0) name += fmt::format("{}{}", name.empty() ? "" : "+", part);
+  const auto add = [&](const char* part, std::uint64_t count) {
+    if (count != 0) name += fmt::format("{}{}", name.empty() ? "" : "+", part);
   };
-  add("direct", stats.windows - stats.windows_swept - stats.windows_packed);
-  add("sweep", stats.windows_swept);
-  add("repack", stats.windows_packed);
+  add("direct", windows - swept - packed);
+  add("sweep", swept);
+  add("repack", packed);
   return name.empty() ? "direct" : name;
+}
+
+std::string plan_name(const LoaderStats& stats) {
+  return plan_name(stats.windows, stats.windows_swept, stats.windows_packed);
 }
 
 RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
@@ -100,6 +104,7 @@ void add_state(RunReport& report, const RunState& state) {
   report.bytes_read = state.bytes_read;
   report.bytes_written = state.bytes_written;
   report.bytes_useful = state.bytes_useful;
+  report.counters = state.counters;
   if (report.batches_xxh3) report.batches_xxh3 = state.batches_xxh3;
   if (state.epoch > 0) report.metrics["train.loss"] = state.last_loss;
   if (report.plan != "none" && !state.plan.empty()) report.plan = state.plan;
@@ -126,6 +131,9 @@ Json to_json(const RunReport& report) {
   json["bytes"] = {{"read", report.bytes_read},
                    {"written", report.bytes_written},
                    {"useful", report.bytes_useful}};
+  json["requests"] = requests_json(report.counters);
+  json["cache"] = cache_json(report.counters);
+  json["stages"] = stages_json(report.counters);
   json["memory"] = memory_json(report);
   json["device"] = device_json(report.device);
   json["batches_xxh3"] = report.batches_xxh3 ? Json(hex64(*report.batches_xxh3)) : Json();
@@ -156,6 +164,7 @@ std::string to_text(const RunReport& report) {
                         format_bytes(device.tensors),
                         format_bytes(device.budget));
   }
+  text += to_text(report.counters);
   return text + fmt::format("  {:<16}  peak {} of {} budgeted, {} anonymous in the process\n",
                             "memory",
                             format_bytes(report.ledger_peak),

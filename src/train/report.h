@@ -43,6 +43,7 @@ struct RunReport {
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;
+  RunCounters counters;
   std::uint64_t budget = 0;
   std::uint64_t ledger_peak = 0;
   std::vector<MemoryLedger::Entry> memory;
@@ -54,7 +55,9 @@ struct RunReport {
   DeviceReport device;
 };
 
-/// How a loader's windows were read: "direct", "sweep", "repack", or several, joined by '+'.
+/// How windows were read, or will be: "direct", "sweep", "repack", or several, joined by '+'.
+/// @param swept, packed of the windows
+std::string plan_name(std::uint64_t windows, std::uint64_t swept, std::uint64_t packed);
 std::string plan_name(const LoaderStats& stats);
 
 /// Fills in what the parts, the plan and the process know: names, storage, memory, the weights'

@@ -128,23 +128,28 @@ Trainer::EpochFigures Trainer::train_epoch() {
                "seeds");
   bar.add(state_.loss_seeds);
   loader_->start({state_.epoch, state_.next_batch, state_.batches_xxh3});
+  StageClock steps("step", parts_.trace);
   std::uint64_t written = 0;  // by the loader, of state_.bytes_written
-  for (;;) {
-    const auto asked = Clock::now();
-    const std::shared_ptr<const Batch> batch = next_batch();
-    figures.starved += seconds_since(asked);
-    if (!batch) break;
+  while (const std::shared_ptr<const Batch> batch = next_of_epoch(steps)) {
     const auto seeds = static_cast<std::uint64_t>(batch->num_seeds());
-    losses_.push(parts_.device.guarded([&] { return step(*batch); }), static_cast<double>(seeds));
-    losses_.settle(1, state_.loss_sum);  // a card does this step while that of the last arrives
+    {
+      Busy busy(steps);
+      busy.note("epoch", static_cast<double>(batch->epoch));
+      busy.note("batch", static_cast<double>(batch->index));
+      losses_.push(parts_.device.guarded([&] { return step(*batch); }), static_cast<double>(seeds));
+      losses_.settle(1, state_.loss_sum);  // a card does this step while that of the last arrives
+    }
     state_.loss_seeds += seeds;
     state_.next_batch = batch->index + 1;
     figures.loader = loader_->stats();
+    figures.loader.stages.push_back(steps.times());
     figures.seconds = seconds_since(begin);
     figures.seeds += seeds;
     state_.batches_xxh3 = figures.loader.batches_xxh3;
     state_.bytes_read = before.bytes_read + figures.loader.bytes_read;
     state_.bytes_useful = before.bytes_useful + figures.loader.bytes_useful;
+    state_.counters = before.counters;
+    state_.counters += figures.loader;
     state_.bytes_written +=
         figures.loader.bytes_written - std::exchange(written, figures.loader.bytes_written);
     state_.epoch_seconds = before.epoch_seconds + figures.seconds;
@@ -165,9 +170,9 @@ Trainer::EpochFigures Trainer::train_epoch() {
 }
 
 // A signal may come while the loader plans the epoch, before there is a batch to stop after.
-std::shared_ptr<const Batch> Trainer::next_batch() {
+std::shared_ptr<const Batch> Trainer::next_of_epoch(StageClock& steps) {
   try {
-    return loader_->next();
+    return next_batch(*loader_, steps);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInterrupted) stop_if_interrupted();
     throw;
@@ -201,6 +206,7 @@ Metrics Trainer::evaluate_part(Part part) {
   state_.bytes_read += evaluation.stats.bytes_read;
   state_.bytes_useful += evaluation.stats.bytes_useful;
   state_.bytes_written += evaluation.stats.bytes_written;
+  state_.counters += evaluation.stats;
   state_.seconds += evaluation.seconds;
   return evaluation.metrics;
 }
@@ -232,10 +238,10 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.seeds_per_second =
       figures.seconds > 0 ? static_cast<double>(figures.seeds) / figures.seconds : 0;
   line.bytes_read = figures.loader.bytes_read;
+  line.bytes_written = figures.loader.bytes_written;
   line.bytes_useful = figures.loader.bytes_useful;
-  line.requests = figures.loader.requests;
-  line.stages = figures.loader.stages;
-  line.bound = bound_of(figures.loader.stages, figures.seconds, figures.starved);
+  line.counters += figures.loader;
+  line.bound = bound_of(figures.loader.stages, figures.seconds);
   directory_.append_metrics(to_json_line(line));
   log_.info("{}", to_text(line));
   if (!std::isfinite(line.metrics["train.loss"])) {
@@ -258,6 +264,7 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
 }
 
 void Trainer::checkpoint() {
+  const TraceSpan span(parts_.trace, "checkpoint");
   losses_.settle(0, state_.loss_sum);
   const auto save = [&](CheckpointKind kind) {
     state_.bytes_written +=

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/progress.h"
+#include "pipeline/stage_clock.h"
 #include "train/checkpoint.h"
 #include "train/loss_reader.h"
 #include "train/plan_run.h"
@@ -56,16 +57,15 @@ class Trainer {
 
   // What an epoch took in this session.
   struct EpochFigures {
-    LoaderStats loader;
+    LoaderStats loader;  // and the steps' times
     double seconds = 0;
-    double starved = 0;
     std::uint64_t seeds = 0;
   };
 
   bool finished() const;
   void run_epoch();
   EpochFigures train_epoch();
-  std::shared_ptr<const Batch> next_batch();
+  std::shared_ptr<const Batch> next_of_epoch(StageClock& steps);
   torch::Tensor step(const Batch& batch);
   bool validation_due() const;
   Metrics evaluate_part(Part part);

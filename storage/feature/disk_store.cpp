@@ -159,6 +159,18 @@ Result<std::unique_ptr<BlockReader>> DiskFeatureStore::make_reader() const {
   return reader;
 }
 
+FeatureStats DiskFeatureStore::stats() const {
+  FeatureStats stats = stats_;
+  stats.latency += reader_->stats().latency;
+  return stats;
+}
+
+void DiskFeatureStore::count_extra(const IoStats& pass) {
+  stats_.bytes_read += pass.bytes;
+  stats_.requests += pass.requests;
+  stats_.latency += pass.latency;
+}
+
 Result<void> DiskFeatureStore::gather(const GatherRequest& request) {
   if (auto sorted = sort_wanted(request); !sorted) return sorted;
   return gather_sorted(wanted_, request.shape, request.out);

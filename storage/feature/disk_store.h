@@ -45,7 +45,7 @@ class DiskFeatureStore final : public FeatureStore {
   Result<void> gather_sorted(std::span<const WantedRow> wanted,
                              const RequestShape& shape,
                              std::span<std::byte> out);
-  FeatureStats stats() const override { return stats_; }
+  FeatureStats stats() const override;
   const IoStats& io_stats() const { return reader_->stats(); }
   /// "io_uring" or "pread".
   std::string_view engine_name() const { return reader_->engine().name(); }
@@ -60,10 +60,7 @@ class DiskFeatureStore final : public FeatureStore {
   FileSlot file() const { return file_; }
   const IoEngineOptions& engine_options() const { return engine_options_; }
   /// Adds what such a pass read to stats().
-  void count_extra(std::uint64_t bytes, std::uint64_t requests) {
-    stats_.bytes_read += bytes;
-    stats_.requests += requests;
-  }
+  void count_extra(const IoStats& pass);
 
  private:
   Result<void> sort_wanted(const GatherRequest& request);
@@ -81,7 +78,7 @@ class DiskFeatureStore final : public FeatureStore {
   MemoryLedger* ledger_ = nullptr;
   Charge wanted_charge_;
   std::vector<WantedRow> wanted_;  // sorted; reused between calls
-  FeatureStats stats_;
+  FeatureStats stats_;             // its latencies: those of extra passes
 };
 
 }  // namespace sluice

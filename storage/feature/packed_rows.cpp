@@ -57,8 +57,6 @@ class ScanSource final : public ReadSource {
     const std::uint64_t last = std::min(end * needed_.rows_a_part(), layout_.rows);
     pieces_.push_back({first, last, false});
     part_ = end;
-    bytes_read += length;
-    ++requests;
     return BlockRead{store_.file(),
                      slot_,
                      static_cast<std::uint32_t>(length),
@@ -76,9 +74,6 @@ class ScanSource final : public ReadSource {
       pieces_.pop_front();
     }
   }
-
-  std::uint64_t bytes_read = 0;
-  std::uint64_t requests = 0;
 
  private:
   struct Piece {
@@ -298,7 +293,7 @@ void PackedRows::pack(DiskFeatureStore& store,
         }
       });
   auto read = reader->read(source);
-  store.count_extra(source.bytes_read, source.requests);
+  store.count_extra(reader->stats());
   if (problem) throw *std::move(problem);
   std::move(read).or_throw();
   writer.finish().or_throw();

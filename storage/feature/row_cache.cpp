@@ -49,8 +49,12 @@ RowCache::RowCache(const Options& options,
       policy_(std::move(policy)) {
   const std::uint64_t table = table_of(options.slots);
   if (ledger != nullptr)
-    charge_ = ledger->charge("feature cache", bookkeeping_of(options.slots)).or_throw();
+    charge_ = ledger
+                  ->charge("feature cache",
+                           bookkeeping_of(options.slots) + bytes_of_table(options.table_rows))
+                  .or_throw();
   rows_.resize(options.slots);
+  seen_.resize(options.table_rows);
   index_.assign(table, kNoSlot);
   shift_ = 64 - std::countr_zero(table);
   free_.reserve(options.slots);
@@ -83,6 +87,7 @@ void RowCache::release_rows() {
 
 void RowCache::clear() {
   std::fill(index_.begin(), index_.end(), kNoSlot);
+  std::fill(seen_.begin(), seen_.end(), false);
   used_ = 0;
   window_ = 1;
   policy_->reset();
@@ -117,6 +122,14 @@ void RowCache::erase(std::uint32_t slot) {
   index_[at] = kNoSlot;
 }
 
+// Whether the row was here before.
+bool RowCache::note_seen(std::uint64_t id) {
+  if (seen_.empty()) return false;
+  const bool before = seen_[id];
+  seen_[id] = true;
+  return before;
+}
+
 RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                                     std::span<const std::uint32_t> next_use,
                                     const LookAhead* ahead,
@@ -130,6 +143,7 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                 "raise [memory] host, or lower batch_size or fanout");
   }
   missing.clear();
+  std::uint64_t hits_window = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i + 2 * kAhead < ids.size()) prefetch(ids[i + 2 * kAhead]);
     if (i + kAhead < ids.size()) prefetch_row(ids[i + kAhead]);
@@ -140,18 +154,21 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
       continue;
     }
     CachedRow& row = rows_[slot];
+    hits_window += row.last_use + 1 == window_ ? 1u : 0u;
     row.last_use = window_;
     row.next_use = next_use.empty() ? kNeverUsed : next_use[i];
     ++row.uses;
   }
   Admission admission = make_room(missing.size(), ahead);
   admission.hits = ids.size() - missing.size();
+  admission.hits_window = hits_window;
   for (std::size_t m = 0; m < missing.size(); ++m) {
     if (m + kAhead < missing.size()) prefetch(ids[missing[m + kAhead]]);
     const std::uint32_t i = missing[m];
     const std::uint32_t slot = free_[m];
     rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};
     insert(ids[i], slot);
+    admission.misses_again += note_seen(ids[i]) ? 1u : 0u;
     places[i] = slot;
   }
   ++window_;

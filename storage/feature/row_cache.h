@@ -39,12 +39,17 @@ class RowCache {
   struct Options {
     std::size_t row_bytes = 0;  ///< 0: bookkeeping without rows, to simulate
     std::uint32_t slots = 0;
+    /// Of the table: a bit each tells rows that come for the first time from those that come again;
+    /// 0: all count as the first.
+    std::uint64_t table_rows = 0;
     std::shared_ptr<HostPinning> device = nullptr;  ///< that reads rows from the slots too, or null
   };
 
   /// What one window found.
   struct Admission {
     std::uint64_t hits = 0;
+    std::uint64_t hits_window = 0;   ///< of these, asked for by the window before too
+    std::uint64_t misses_again = 0;  ///< of the others, rows that were here and gave way
     std::uint64_t evicted = 0;
     /// Missing ones that got a slot which no row had before: the first of `missing`, in the order
     /// of the slots.
@@ -55,9 +60,13 @@ class RowCache {
 
   static constexpr std::uint64_t kMaxSlots = kNoSlot - 1;
 
-  /// All that so many slots take, and the slots that fit so many bytes.
+  /// All that so many slots take, and the slots that fit so many bytes; without
+  /// Options::table_rows, which take a bit each.
   static std::uint64_t bytes_of(std::uint64_t slots, std::size_t row_bytes);
   static std::uint64_t slots_in(std::uint64_t bytes, std::size_t row_bytes);
+  static std::uint64_t bytes_of_table(std::uint64_t table_rows) {
+    return (table_rows + 63) / 64 * 8;
+  }
 
   /// Throws kResource when the ledger has no room ("feature cache").
   RowCache(const Options& options, std::unique_ptr<CachePolicy> policy, MemoryLedger* ledger);
@@ -107,6 +116,7 @@ class RowCache {
   }
   std::uint64_t home(std::uint64_t id) const { return (id * 0x9e3779b97f4a7c15ull) >> shift_; }
   Admission make_room(std::size_t count, const LookAhead* ahead);
+  bool note_seen(std::uint64_t id);
 
   std::size_t row_bytes_;
   MemoryLedger* ledger_;
@@ -116,6 +126,7 @@ class RowCache {
   AlignedBuffer data_;           // mapped whole; slots that were never asked for take no memory
   Charge data_charge_;           // of the slots that were
   std::vector<CachedRow> rows_;  // by slot
+  std::vector<bool> seen_;       // by id, where the table's rows are told
   std::vector<std::uint32_t> index_;  // open addressing, linear probing: slots by id
   int shift_ = 0;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free

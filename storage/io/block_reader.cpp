@@ -29,19 +29,6 @@ class ListSource final : public ReadSource {
 
 }  // namespace
 
-std::chrono::microseconds IoStats::latency_quantile(double share) const {
-  std::uint64_t total = 0;
-  for (const std::uint64_t count : latency_log2_us) total += count;
-  std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < latency_log2_us.size(); ++i) {
-    seen += latency_log2_us[i];
-    if (seen > 0 && static_cast<double>(seen) >= share * static_cast<double>(total)) {
-      return std::chrono::microseconds(std::int64_t{2} << i);
-    }
-  }
-  return std::chrono::microseconds(0);
-}
-
 BlockReader::BlockReader(std::unique_ptr<IoEngine> engine, BlockReaderOptions options)
     : state_(std::make_unique<ReaderState>(std::move(engine), options)) {}
 

@@ -9,7 +9,8 @@
 
 #include "storage/io/io_engine.h"
 
-#include <array>
+#include <sluice/request_latency.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -36,17 +37,12 @@ struct BlockReaderOptions {
 };
 
 struct IoStats {
-  std::uint64_t requests = 0;        ///< completed BlockReads
-  std::uint64_t bytes = 0;           ///< bytes of completed BlockReads
-  std::uint64_t short_reads = 0;     ///< continuations after a short read
-  std::uint64_t retries = 0;         ///< repeats after an error or a bad checksum
-  std::uint64_t busy_ns = 0;         ///< wall time inside read()
-  std::uint64_t latency_sum_ns = 0;  ///< submit to completion, summed over requests
-  /// Latency histogram: bucket i counts requests with latency in [2^i, 2^(i+1)) microseconds.
-  std::array<std::uint64_t, 32> latency_log2_us{};
-
-  /// The latency below which `share` (0..1) of the requests lie, as the upper bound of its bucket.
-  std::chrono::microseconds latency_quantile(double share) const;
+  std::uint64_t requests = 0;     ///< completed BlockReads
+  std::uint64_t bytes = 0;        ///< bytes of completed BlockReads
+  std::uint64_t short_reads = 0;  ///< continuations after a short read
+  std::uint64_t retries = 0;      ///< repeats after an error or a bad checksum
+  std::uint64_t busy_ns = 0;      ///< wall time inside read()
+  RequestLatency latency;         ///< submit to completion, of each request
 };
 
 /// Where the reads of a call come from, one by one: for more reads than fit a list or a buffer.

@@ -62,6 +62,7 @@ Json to_json(const Entry& entry) {
           {"kernel", entry.key.kernel},
           {"measured_unix", origin.measured.time_since_epoch().count()},
           {"direct", origin.direct},
+          {"buffer_bytes", origin.buffer_bytes},
           {"request_bytes", DeviceRates::kRequestBytes},
           {"read_seconds", rates.read_seconds},
           {"sequential_read", rates.sequential_read},
@@ -87,6 +88,7 @@ std::optional<Entry> from_json(const Json& json) {
   origin.engine = key.engine;
   origin.depth = key.depth;
   json.at("direct").get_to(origin.direct);
+  json.at("buffer_bytes").get_to(origin.buffer_bytes);
   json.at("why_no_write").get_to(origin.why_no_write);
   origin.measured =
       std::chrono::sys_seconds(std::chrono::seconds(json.at("measured_unix").get<std::int64_t>()));
@@ -148,8 +150,10 @@ fs::path default_device_cache() {
 }
 
 std::optional<DeviceProfile> DeviceCache::find(const DeviceKey& key,
-                                               std::chrono::sys_seconds now) const {
+                                               std::chrono::sys_seconds now,
+                                               std::uint64_t buffer_bytes) const {
   for (Entry& entry : read_entries(file_)) {
+    if (entry.profile.origin().buffer_bytes < buffer_bytes) continue;
     const auto age = now - age_base(entry);
     // A time in the future is a clock that was set back.
     if (entry.key == key && age <= kMaxAge && age >= -std::chrono::days(1))
@@ -204,14 +208,22 @@ Result<FoundDevice> find_device_profile(const fs::path& place,
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   DeviceCache remembered(cache);
   if (!cache.empty()) {
-    if (auto profile = remembered.find(*key, now))
+    if (auto profile = remembered.find(*key, now, options.buffer_bytes))
       return FoundDevice{*std::move(profile), true, {}};
   }
   auto measured = DeviceProfile::measure(place, options, ledger);
+  if (measured && !measured.value().origin().doubt.empty())
+    measured = DeviceProfile::measure(place, options, ledger);
   if (!measured) return std::move(measured).error();
   FoundDevice found{std::move(measured).value(), false, {}};
   if (cache.empty()) return found;
-  if (auto stored = remembered.store(*key, found.profile); !stored) {
+  const DeviceOrigin& origin = found.profile.origin();
+  if (!origin.doubt.empty()) {
+    found.warning = "the device's figures are in doubt and not remembered: " + origin.doubt;
+  } else if (!origin.why_no_write.empty()) {
+    found.warning = "the device's figures are not remembered, as writing could not be measured: " +
+                    origin.why_no_write;
+  } else if (auto stored = remembered.store(*key, found.profile); !stored) {
     found.warning =
         fmt::format("the device's figures cannot be remembered: {}", stored.error().what());
   }

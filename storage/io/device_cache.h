@@ -2,7 +2,8 @@
 // takes a second or two; a device seldom changes.
 //
 // The file is replaced whole, by one process at a time. An entry that is older than 30 days, of
-// another version, damaged or of another kernel is as if it were not there.
+// another version, damaged or of another kernel is as if it were not there. Figures that look like
+// those of a bad moment, or lack the speed of writing, are not remembered at all.
 #pragma once
 
 #include "storage/io/device_profile.h"
@@ -34,14 +35,17 @@ std::filesystem::path default_device_cache();
 
 class DeviceCache {
  public:
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
   static constexpr std::chrono::days kMaxAge{30};
   static constexpr std::size_t kMaxEntries = 64;  ///< the oldest go first
 
   /// @param file need not exist, nor its folder
   explicit DeviceCache(std::filesystem::path file) : file_(std::move(file)) {}
 
-  std::optional<DeviceProfile> find(const DeviceKey& key, std::chrono::sys_seconds now) const;
+  /// @param buffer_bytes that the probe must have had at least
+  std::optional<DeviceProfile> find(const DeviceKey& key,
+                                    std::chrono::sys_seconds now,
+                                    std::uint64_t buffer_bytes = 0) const;
   /// Adds or replaces an entry, making the folder where needed. An error leaves the file as it was.
   Result<void> store(const DeviceKey& key, const DeviceProfile& profile);
 
@@ -52,11 +56,12 @@ class DeviceCache {
 struct FoundDevice {
   DeviceProfile profile;
   bool from_cache = false;
-  std::string warning;  ///< why the profile could not be remembered, for the log; else empty
+  std::string warning;  ///< why the profile is not remembered, for the log; else empty
 };
 
 /// The profile of the device under `place` (as DeviceProfile::measure takes it): remembered, or
-/// measured now and remembered. @param cache empty: measured and not remembered
+/// measured now (again, where the figures are in doubt) and remembered where they are not. @param
+/// cache empty: measured and not remembered
 Result<FoundDevice> find_device_profile(const std::filesystem::path& place,
                                         const DeviceProbeOptions& options,
                                         MemoryLedger* ledger,

@@ -82,6 +82,7 @@ Result<DeviceProfile> DeviceProfile::measure(const std::filesystem::path& place,
   DeviceOrigin origin;
   origin.engine = engine.value().engine->name();
   origin.depth = engine.value().engine->depth();
+  origin.buffer_bytes = buffer->size();
   origin.measured = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 
   ProbePlace& to_read = found.value();
@@ -105,6 +106,7 @@ Result<DeviceProfile> DeviceProfile::measure(const std::filesystem::path& place,
   auto rates = read_points(probe);
   if (!rates) return std::move(rates).error();
   if (written) rates.value().sequential_write = written.value().bytes_per_second;
+  origin.doubt = rates.value().doubt();
   return DeviceProfile(rates.value(), std::move(origin));
 }
 

@@ -24,6 +24,31 @@ bool DeviceRates::plausible() const {
          (sequential_write == 0 || positive(sequential_write));
 }
 
+std::string DeviceRates::doubt() const {
+  constexpr double kMostSeconds = 1;    // a read
+  constexpr double kMostRate = 200e9;   // bytes/s: more than memory gives
+  constexpr double kSlowerByNoise = 2;  // a small read than a larger one
+  const double random_rate = kSizes.back() / read_seconds.back();
+  for (std::size_t i = 0; i < kSizes.size(); ++i) {
+    const std::string read = "a random read of " + format_bytes(kSizes[i]);
+    if (read_seconds[i] > kMostSeconds)
+      return fmt::format("{} took {:.1f} s", read, read_seconds[i]);
+    if (kSizes[i] / read_seconds[i] > kMostRate) return read + " was faster than memory";
+    if (i > 0 && read_seconds[i - 1] > kSlowerByNoise * read_seconds[i])
+      return read + " was much faster than a smaller one";
+  }
+  const auto far = [](double rate, double other, double least, double most) {
+    return rate < least * other || rate > most * other;
+  };
+  if (std::max(sequential_read, sequential_write) > kMostRate)
+    return "sequential reads or writes were faster than memory";
+  if (far(sequential_read, random_rate, 0.25, 32))
+    return "sequential reads are out of proportion to random ones of the same size";
+  if (sequential_write > 0 && far(sequential_write, sequential_read, 1.0 / 256, 32))
+    return "writes are out of proportion to reads";
+  return {};
+}
+
 DeviceProfile::DeviceProfile(const DeviceRates& rates, DeviceOrigin origin)
     : rates_(rates), origin_(std::move(origin)) {
   if (!rates.plausible()) {

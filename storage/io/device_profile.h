@@ -27,6 +27,9 @@ struct DeviceRates {
 
   /// All figures finite and above 0 (sequential_write: not below).
   bool plausible() const;
+  /// Why they look like those of a bad moment (a stall, a burst from a cache) rather than of a
+  /// device, in a few words; empty where they do not. @pre plausible()
+  std::string doubt() const;
   friend bool operator==(const DeviceRates&, const DeviceRates&) = default;
 };
 
@@ -37,6 +40,8 @@ struct DeviceOrigin {
   bool direct = false;                  ///< reads passed the page cache by
   std::chrono::sys_seconds measured{};  ///< UTC
   std::string why_no_write;             ///< set where sequential_write is 0
+  std::uint64_t buffer_bytes = 0;       ///< that reads in flight lay in
+  std::string doubt;                    ///< DeviceRates::doubt of the figures as they were measured
   friend bool operator==(const DeviceOrigin&, const DeviceOrigin&) = default;
 };
 

@@ -3,7 +3,6 @@
 #include "core/hash.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <thread>
 #include <utility>
@@ -29,12 +28,6 @@ bool worth_retrying(int error_number) {
     default:
       return false;
   }
-}
-
-void count_latency(IoStats& stats, std::uint64_t latency_ns) {
-  const auto bucket = static_cast<std::size_t>(std::bit_width(latency_ns / 1000 | 1) - 1);
-  ++stats.latency_log2_us[std::min(bucket, stats.latency_log2_us.size() - 1)];
-  stats.latency_sum_ns += latency_ns;
 }
 
 }  // namespace
@@ -181,7 +174,7 @@ void ReadPass::finish(std::uint32_t tag) {
   }
   ++state_.stats.requests;
   state_.stats.bytes += read.length;
-  count_latency(state_.stats, to_ns(now_ - slot.start));
+  state_.stats.latency.add(to_ns(now_ - slot.start));
   const std::size_t index = slot.index;
   release(tag);
   source_.done(index);

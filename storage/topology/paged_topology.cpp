@@ -132,7 +132,9 @@ Result<void> PagedTopology::edge_ids(std::span<const std::uint64_t> positions,
 
 TopologyStats PagedTopology::stats() const {
   const std::scoped_lock lock(mutex_);
-  return stats_;
+  TopologyStats stats = stats_;
+  stats.latency = reader_->stats().latency;
+  return stats;
 }
 
 IoStats PagedTopology::io_stats() const {

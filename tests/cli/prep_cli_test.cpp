@@ -1,5 +1,6 @@
 // sluice-prep as its users meet it: exit codes, JSON, help, and what a kill at any moment leaves.
 #include "support/process.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
@@ -22,14 +23,6 @@ namespace {
 Outcome prep(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), test::tool("sluice-prep"));
   return test::run(arguments);
-}
-
-std::string sanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return "yes";
-#else
-  return "";
-#endif
 }
 
 }  // namespace
@@ -269,7 +262,7 @@ TEST_CASE(
   // The length of a run changes with what else the machine does, so the range of the moments
   // follows it, and only kills that met a run count.
   constexpr std::uint64_t kSeed = 3;
-  const int wanted = sanitized().empty() ? 50 : 5;
+  const int wanted = test::sanitized(50, 5);
   int killed = 0;
   int finished = 0;
   while (killed < wanted && finished < 10 * wanted) {

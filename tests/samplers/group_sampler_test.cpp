@@ -4,6 +4,7 @@
 #include "sampler_support.h"
 
 #include "support/graph_dataset.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 
 #include <sluice/dataset.h>
@@ -16,6 +17,7 @@ namespace sluice {
 namespace {
 
 using test::Held;
+using test::sanitized;
 using test::TempDir;
 using test::TestGraph;
 
@@ -86,7 +88,7 @@ const std::vector<std::vector<std::int64_t>> kFanouts = {
 TEST_CASE(
     "batches from disk are those from RAM, for any graph, engine, cache, buffer, group and number "
     "of threads") {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < sanitized(40u, 10u); ++seed) {
     CAPTURE(seed);
     const TempDir dir;
     const TestGraph graph = test::random_graph(seed);
@@ -121,7 +123,7 @@ TEST_CASE(
 }
 
 TEST_CASE("groups from RAM, and from a mixture of RAM and disk, are the same batches") {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < sanitized(40u, 20u); ++seed) {
     CAPTURE(seed);
     const TestGraph graph = test::random_graph(seed);
     const auto& fanout = kFanouts[seed % kFanouts.size()];

@@ -1,6 +1,8 @@
 // What a sample depends on, and how its neighbours are distributed.
 #include "sampler_support.h"
 
+#include "support/sanitized.h"
+
 #include <doctest/doctest.h>
 
 #include <map>
@@ -98,7 +100,7 @@ TEST_CASE("each neighbour is included equally often, over nodes and over rounds"
   std::vector<std::uint64_t> seeds(200);
   for (std::uint64_t i = 0; i < 200; ++i) seeds[i] = i;
   std::vector<double> by_place(kDegree), of_one_node(kDegree);
-  constexpr std::uint64_t kRounds = 2000;
+  constexpr std::uint64_t kRounds = test::sanitized(2000, 200);
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     for (const auto& [node, sources] : drawn(sample(sampler, seeds, 0, round), 0)) {
       for (const std::uint64_t source : sources) {

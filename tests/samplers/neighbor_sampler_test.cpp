@@ -2,6 +2,7 @@
 #include "sampler_support.h"
 
 #include "support/expect_error.h"
+#include "support/sanitized.h"
 
 #include <doctest/doctest.h>
 
@@ -131,7 +132,7 @@ TEST_CASE(
     "calls") {
   const std::vector<std::vector<std::int64_t>> fanouts = {
       {}, {-1}, {0}, {5}, {15, 10}, {-1, 3}, {2, 0, 4}, {100, 100}, {-1, -1, -1}, {3, 3, 3, 3}};
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::sanitized(120u, 30u); ++seed) {
     CAPTURE(seed);
     const TestGraph graph = test::random_graph(seed);
     const auto& fanout = fanouts[seed % fanouts.size()];

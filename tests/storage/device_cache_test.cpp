@@ -1,5 +1,6 @@
 // What is remembered of a device, and everything that must not be believed.
 #include "storage/io/device_cache.h"
+#include "support/file_size_limit.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +26,7 @@ DeviceProfile some_profile(double scale = 1, std::chrono::sys_seconds measured =
   rates.read_seconds = {6.1e-6 * scale, 10e-6 * scale, 26e-6 * scale, 110e-6 * scale, 1.0 / 3};
   rates.sequential_read = 2.4e9 / scale;
   rates.sequential_write = 1.9e9 / scale;
-  return DeviceProfile(rates, {"io_uring", 128, true, measured, ""});
+  return DeviceProfile(rates, {"io_uring", 128, true, measured, "", 64 << 20, ""});
 }
 
 void check_same(const std::optional<DeviceProfile>& found, const DeviceProfile& expected) {
@@ -68,7 +69,8 @@ TEST_CASE("a profile comes back as it was, and for its own key only") {
   {
     DeviceRates rates = without_write.rates();
     rates.sequential_write = 0;
-    without_write = DeviceProfile(rates, {"io_uring", 128, false, kNow, "read-only \"disk\""});
+    without_write =
+        DeviceProfile(rates, {"io_uring", 128, false, kNow, "read-only \"disk\"", 0, ""});
   }
   cache.store(some_key(), some_profile()).or_throw();
   cache.store(some_key("8:1"), without_write).or_throw();
@@ -134,7 +136,7 @@ TEST_CASE("another version, and an entry that is damaged, are as if they were no
   cache.store(some_key(), some_profile()).or_throw();
   const std::string whole = read_all(file);
 
-  replace(file, "\"version\": 1", "\"version\": 2");
+  replace(file, "\"version\": 2", "\"version\": 1");
   CHECK_FALSE(cache.find(some_key(), kNow));
   CHECK_FALSE(cache.find(some_key("8:1"), kNow));
 
@@ -144,6 +146,7 @@ TEST_CASE("another version, and an entry that is damaged, are as if they were no
            {"\"sequential_read\": ", "\"sequential_read\": -"},
            {"\"depth\": 128", "\"depth\": \"deep\""},
            {"\"direct\": true", "\"direct\": 3"},
+           {"\"buffer_bytes\": ", "\"buffer\": "},
            {"4096", "4095"}}) {
     CAPTURE(to);
     dir.write("devices.json", whole);
@@ -172,12 +175,22 @@ TEST_CASE("a device is measured once; where it cannot be remembered a warning sa
   options.scratch_bytes = 16 << 20;
   options.buffer_bytes = 2 << 20;
   const fs::path file = dir / "cache/devices.json";
-  const auto first = find_device_profile(dir.path(), options, nullptr, file).or_throw();
+  // Points so short may be in doubt; what is not is remembered.
+  auto first = find_device_profile(dir.path(), options, nullptr, file).or_throw();
+  for (int i = 0; i < 100 && !first.profile.origin().doubt.empty(); ++i) {
+    CHECK(first.warning.find("in doubt and not remembered: ") != std::string::npos);
+    CHECK_FALSE(fs::exists(file));
+    first = find_device_profile(dir.path(), options, nullptr, file).or_throw();
+  }
   CHECK_FALSE(first.from_cache);
   CHECK(first.warning.empty());
   const auto second = find_device_profile(dir.path(), options, nullptr, file).or_throw();
   CHECK(second.from_cache);
   check_same(second.profile, first.profile);
+  options.buffer_bytes = 1 << 20;  // less in flight is no better
+  CHECK(find_device_profile(dir.path(), options, nullptr, file).or_throw().from_cache);
+  options.buffer_bytes = 3 << 20;  // more is nearer to what the device does
+  CHECK_FALSE(find_device_profile(dir.path(), options, nullptr, file).or_throw().from_cache);
   options.engine.depth = 16;  // another queue, another speed
   CHECK_FALSE(find_device_profile(dir.path(), options, nullptr, file).or_throw().from_cache);
 
@@ -188,6 +201,59 @@ TEST_CASE("a device is measured once; where it cannot be remembered a warning sa
   CHECK(unremembered.warning.find("cannot be remembered") != std::string::npos);
   CHECK(unremembered.warning.find("a_file") != std::string::npos);
   CHECK_FALSE(find_device_profile(dir.path(), options, nullptr, {}).or_throw().from_cache);
+}
+
+TEST_CASE("figures of a bad moment are told from those of a device") {
+  DeviceRates good;
+  good.read_seconds = {6.1e-6, 10e-6, 26e-6, 110e-6, 430e-6};
+  good.sequential_read = 2.4e9;
+  good.sequential_write = 1.9e9;
+  CHECK(good.doubt().empty());
+  DeviceRates slow_disk;  // one that turns
+  slow_disk.read_seconds = {8e-3, 8e-3, 8.5e-3, 10e-3, 15e-3};
+  slow_disk.sequential_read = 180e6;
+  slow_disk.sequential_write = 150e6;
+  CHECK(slow_disk.doubt().empty());
+  DeviceRates memory;  // tmpfs
+  memory.read_seconds = {0.5e-6, 2e-6, 8e-6, 32e-6, 128e-6};
+  memory.sequential_read = 9e9;
+  memory.sequential_write = 3e9;
+  CHECK(memory.doubt().empty());
+
+  const auto doubt = [&](auto change) {
+    DeviceRates rates = good;
+    change(rates);
+    return rates.doubt();
+  };
+  CHECK(doubt([](DeviceRates& r) { r.read_seconds.back() = 1.5; }) ==
+        "a random read of 1 MiB took 1.5 s");
+  CHECK(doubt([](DeviceRates& r) { r.read_seconds.front() = 1e-8; }) ==
+        "a random read of 4 KiB was faster than memory");
+  CHECK(doubt([](DeviceRates& r) { r.read_seconds.front() = 0.1; }) ==
+        "a random read of 16 KiB was much faster than a smaller one");
+  CHECK(doubt([](DeviceRates& r) { r.sequential_read = 20e6; }).find("sequential reads are") == 0);
+  CHECK(doubt([](DeviceRates& r) { r.sequential_write = 1e6; }).find("writes are out") == 0);
+  CHECK(doubt([](DeviceRates& r) { r.sequential_write = 1e12; }).find("faster than memory") !=
+        std::string::npos);
+  CHECK(doubt([](DeviceRates& r) { r.sequential_write = 0; }).empty());  // not measured
+}
+
+TEST_CASE("figures without those of writing are measured again next time") {
+  const TempDir dir, cache;
+  const fs::path table = dir.write("large.bin", "");
+  fs::resize_file(table, 256 << 20);  // takes no space
+  DeviceProbeOptions options;
+  options.per_point = std::chrono::milliseconds(5);
+  options.buffer_bytes = 2 << 20;
+  for (int i = 0; i < 2; ++i) {
+    const test::FileSizeLimit limit(64 << 10);  // the cache's own file has room
+    const auto found =
+        find_device_profile(table, options, nullptr, cache / "devices.json").or_throw();
+    CHECK_FALSE(found.from_cache);
+    CHECK(found.warning.find("not remembered") != std::string::npos);
+    CHECK_FALSE(found.profile.origin().why_no_write.empty());
+  }
+  CHECK_FALSE(fs::exists(cache / "devices.json"));
 }
 
 TEST_CASE("the cache is in the user's cache folder") {

@@ -4,13 +4,12 @@
 #include "storage/io/read_probe.h"
 #include "storage/io/write_probe.h"
 #include "support/expect_error.h"
+#include "support/file_size_limit.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <deque>
 #include <set>
@@ -76,28 +75,6 @@ class MeteredEngine final : public IoEngine {
   std::vector<IoRequest>& asked_;
   std::deque<Waiting> waiting_;
   Clock::time_point last_due_;
-};
-
-/// No file of this process grows beyond so many bytes while it lives.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(std::uint64_t bytes) {
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    rlimit limit = before_;
-    limit.rlim_cur = bytes;
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
 };
 
 std::size_t entries_in(const fs::path& folder) {
@@ -280,7 +257,7 @@ TEST_CASE("a large file is read itself and left as it is, even where nothing can
   fs::resize_file(path, 256 << 20);  // takes no space
   const auto changed = fs::last_write_time(path);
   {
-    const FileSizeLimit limit(1 << 20);
+    const test::FileSizeLimit limit(1 << 20);
     auto measured = DeviceProfile::measure(path, brief(), nullptr);
     REQUIRE(measured.ok());
     CHECK(measured.value().rates().sequential_write == 0);

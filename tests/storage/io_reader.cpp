@@ -59,8 +59,9 @@ TEST_CASE_FIXTURE(Fixture, "a reader fills the queue, verifies and counts") {
     CHECK(stats.bytes == kPages * kPageBytes);
     CHECK(stats.retries == 0);
     CHECK(stats.busy_ns > 0);
-    CHECK(stats.latency_quantile(0.5) <= stats.latency_quantile(0.99));
-    CHECK(stats.latency_quantile(0.5).count() > 0);
+    CHECK(stats.latency.quantile(0.5) <= stats.latency.quantile(0.99));
+    CHECK(stats.latency.quantile(0.5).count() > 0);
+    CHECK(stats.latency.requests() == stats.requests);
   }
 }
 

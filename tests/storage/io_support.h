@@ -6,6 +6,7 @@
 #include "storage/io/block_reader.h"
 #include "storage/io/engines.h"
 #include "storage/io/fault_engine.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 
 #include <sluice/random.h>
@@ -20,17 +21,7 @@
 
 namespace sluice::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitized =
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
-/// Sanitizers slow a read down some twenty times, so their builds run one random set in twenty.
-inline constexpr std::uint64_t kRandomReadSets = kSanitized ? 500 : 10'000;
+inline constexpr std::uint64_t kRandomReadSets = sanitized(10'000, 500);
 
 /// A file of random bytes, a copy of them in memory, and its page checksums.
 struct KnownFile {

@@ -3,6 +3,7 @@
 
 #include "support/expect_error.h"
 #include "support/graph_dataset.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 
 #include <sluice/dataset.h>
@@ -70,10 +71,14 @@ void check_ranges(Topology& topology, const CscArrays& csc) {
   std::iota(targets.rbegin(), targets.rend(), 0);
   std::vector<EdgeRange> ranges(targets.size());
   topology.ranges(targets, ranges).or_throw();
+  std::size_t wrong = 0;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    REQUIRE(ranges[i].begin == csc.offsets[targets[i]]);
-    REQUIRE(ranges[i].end == csc.offsets[targets[i] + 1]);
+    wrong +=
+        ranges[i].begin == csc.offsets[targets[i]] && ranges[i].end == csc.offsets[targets[i] + 1]
+            ? 0u
+            : 1u;
   }
+  REQUIRE(wrong == 0);
 }
 
 TopologyOptions on_disk(IoChoice io = IoChoice::kAuto,
@@ -90,6 +95,8 @@ std::uint64_t num_pages(std::uint64_t bytes) {
 
 TEST_CASE("disk says what was written, for any engine, cache, staging buffer and id width") {
   constexpr std::uint64_t kWide = std::uint64_t{1} << 40;
+  const auto caches =
+      test::sanitized<std::vector<std::uint64_t>>({0, 12'500, 100'000, 4 << 20}, {0, 100'000});
   int width = 0;
   for (const std::uint64_t sources : {std::uint64_t{4000}, kWide}) {
     CscArrays csc = random_csc(1, sources, 3000, 60'001);
@@ -100,7 +107,7 @@ TEST_CASE("disk says what was written, for any engine, cache, staging buffer and
       const Dataset dataset = Dataset::open((dir / "x").string());
       for (const IoChoice io : {IoChoice::kAuto, IoChoice::kPread}) {
         for (const std::uint64_t staging : {std::uint64_t{1}, std::uint64_t{1} << 20}) {
-          for (const std::uint64_t cache : {0u, 12'500u, 100'000u, 4u << 20}) {
+          for (const std::uint64_t cache : caches) {
             CAPTURE(sources);
             CAPTURE(staging);
             CAPTURE(cache);
@@ -183,7 +190,7 @@ TEST_CASE("what the cache has is not read again") {
   auto& paged = dynamic_cast<PagedTopology&>(*topology);
   CHECK(paged.io_stats().bytes == first.bytes_read);
   CHECK(paged.io_stats().requests == first.requests);
-  CHECK(paged.io_stats().latency_quantile(0.5).count() > 0);
+  CHECK(topology->stats().latency.quantile(0.5).count() > 0);
   CHECK(!paged.engine_reason().empty());
 }
 

@@ -1,5 +1,7 @@
 #include "storage/topology/position_sort.h"
 
+#include "support/sanitized.h"
+
 #include <sluice/random.h>
 
 #include <doctest/doctest.h>
@@ -18,6 +20,7 @@ std::map<std::uint64_t, int> take_all(PositionSort& sort,
                                       std::size_t most) {
   std::vector<int> seen(positions.size());
   std::map<std::uint64_t, int> pieces_of;
+  std::size_t wrong = 0;
   sort.start(positions, page_log2).or_throw();
   for (PositionPiece piece = sort.next(); !piece.wanted.empty(); piece = sort.next()) {
     REQUIRE(piece.wanted.size() <= most);
@@ -25,14 +28,14 @@ std::map<std::uint64_t, int> take_all(PositionSort& sort,
     std::uint64_t last_page = 0;
     for (std::size_t i = 0; i < piece.wanted.size(); ++i) {
       const auto [offset, index] = piece.wanted[i];
-      REQUIRE(positions.at(index) == piece.first + offset);
-      ++seen[index];
       const std::uint64_t page = (piece.first + offset) >> page_log2;
-      REQUIRE(page >= last_page);
+      wrong += positions.at(index) == piece.first + offset && page >= last_page ? 0u : 1u;
+      ++seen[index];
       if (i == 0 || page != last_page) ++pieces_of[page];
       last_page = page;
     }
   }
+  REQUIRE(wrong == 0);
   CHECK(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
   return pieces_of;
 }
@@ -40,7 +43,7 @@ std::map<std::uint64_t, int> take_all(PositionSort& sort,
 }  // namespace
 
 TEST_CASE("each position comes once, by page, in pieces of bounded size") {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::sanitized(60u, 15u); ++seed) {
     CAPTURE(seed);
     const RandomKey key = RandomKey(seed).with("positions");
     const std::uint64_t edges = 1 + key.below(std::uint64_t{1} << (4 + seed % 45), 0);

@@ -257,13 +257,13 @@ TEST_CASE("repack beats direct where M > T / (amp - 2), on a device bound by its
     // The ids are the formula's only lack: 8 bytes written and 8 read for each row missed.
     const double crossover = table_bytes / (amp - 2 - 2.0 * kRepackIdBytes / row_bytes);
     CHECK(crossover >= table_bytes / (amp - 2));
+    // Windows of a row on every fourth page each, until so much was missed.
+    std::vector<std::uint64_t> window;
+    for (std::uint64_t row = 0; row < layout.rows; row += 4 * layout.rows_per_page)
+      window.push_back(row);
+    const PlanEstimate direct = estimate_direct(device, read_shape(window, layout));
     for (const double share : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0}) {
       CAPTURE(share);
-      // Windows of a row on every fourth page each, until so much was missed.
-      std::vector<std::uint64_t> window;
-      for (std::uint64_t row = 0; row < layout.rows; row += 4 * layout.rows_per_page)
-        window.push_back(row);
-      const PlanEstimate direct = estimate_direct(device, read_shape(window, layout));
       const double windows = share * crossover / (static_cast<double>(window.size()) * row_bytes);
       RepackWork work;
       work.row_bytes = layout.row_bytes;

@@ -16,6 +16,8 @@ namespace {
 
 using Windows = std::vector<std::vector<std::uint64_t>>;
 
+constexpr std::uint64_t kIds = 100;  // all ids are below
+
 // By window and id: the number of the next window with the id, counted from 1.
 std::vector<std::vector<std::uint32_t>> next_uses(const Windows& windows) {
   std::vector<std::vector<std::uint32_t>> all(windows.size());
@@ -51,6 +53,29 @@ std::unique_ptr<CachePolicy> policy_of(const std::string& name) {
   return make_cache_policy(name, [](std::uint64_t id) { return 1000 - id; });
 }
 
+// Counts by cause are those of a list of what was asked for when.
+void check_causes(const RowCache::Admission& admission,
+                  const std::vector<std::uint64_t>& ids,
+                  const std::vector<std::uint32_t>& missing,
+                  std::map<std::uint64_t, std::size_t>& last_window,
+                  std::size_t w) {
+  const std::set<std::uint32_t> missed(missing.begin(), missing.end());
+  std::uint64_t from_window = 0;
+  std::uint64_t again = 0;
+  for (std::uint32_t i = 0; i < ids.size(); ++i) {
+    const auto known = last_window.find(ids[i]);
+    if (missed.count(i) != 0) {
+      again += known != last_window.end() ? 1u : 0u;
+    } else {
+      REQUIRE(known != last_window.end());
+      from_window += known->second + 1 == w ? 1u : 0u;
+    }
+    last_window[ids[i]] = w;
+  }
+  CHECK(admission.hits_window == from_window);
+  CHECK(admission.misses_again == again);
+}
+
 // Goes through the windows as a run does and checks that every row is where it is said to be.
 // Returns the rows missed.
 std::uint64_t run(const Windows& windows,
@@ -58,8 +83,9 @@ std::uint64_t run(const Windows& windows,
                   const std::string& policy,
                   bool known) {
   constexpr std::size_t kRowBytes = 8;
-  RowCache cache({kRowBytes, slots}, policy_of(policy), nullptr);
+  RowCache cache({kRowBytes, slots, kIds}, policy_of(policy), nullptr);
   const auto next = next_uses(windows);
+  std::map<std::uint64_t, std::size_t> last_window;  // of each id that was asked for
   std::uint64_t missed = 0;
   std::vector<std::uint32_t> places, before, missing;
   for (std::size_t w = 0; w < windows.size(); ++w) {
@@ -69,6 +95,7 @@ std::uint64_t run(const Windows& windows,
         known ? std::span<const std::uint32_t>(next[w]) : std::span<const std::uint32_t>();
     const auto admission = cache.admit(ids, given, nullptr, places, missing);
     CHECK(admission.hits + missing.size() == ids.size());
+    check_causes(admission, ids, missing, last_window, w);
     for (const std::uint32_t i : missing)
       std::memcpy(cache.table().data() + places[i] * kRowBytes, &ids[i], kRowBytes);
     CHECK(std::set(places.begin(), places.end()).size() == places.size());
@@ -180,6 +207,23 @@ TEST_CASE("a cache takes what it says it takes, and no more than it was given") 
       CHECK(ledger.used() == RowCache::bytes_of(slots, row_bytes));
     }
   }
+}
+
+TEST_CASE(
+    "rows count as new again once a cache was emptied, and all do where none are told apart") {
+  std::vector<std::uint32_t> places(2), missing;
+  const std::vector<std::uint64_t> first{1, 2}, second{3, 4};
+  MemoryLedger ledger;
+  RowCache cache({8, 2, 100}, make_cache_policy("lru"), &ledger);
+  CHECK(ledger.used() == RowCache::bytes_of(2, 8) + RowCache::bytes_of_table(100));
+  CHECK(cache.admit(first, {}, nullptr, places, missing).misses_again == 0);
+  CHECK(cache.admit(second, {}, nullptr, places, missing).misses_again == 0);
+  CHECK(cache.admit(first, {}, nullptr, places, missing).misses_again == 2);
+  cache.clear();
+  CHECK(cache.admit(first, {}, nullptr, places, missing).misses_again == 0);
+  RowCache plain({8, 2}, make_cache_policy("lru"), nullptr);
+  for (const auto& ids : {first, second, first})
+    CHECK(plain.admit(ids, {}, nullptr, places, missing).misses_again == 0);
 }
 
 TEST_CASE("an unknown policy is told with the nearest") {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -43,6 +44,13 @@ TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weig
   state.last_loss = std::numeric_limits<double>::quiet_NaN();
   state.epochs = {1.5, 2.5};
   state.metrics_lines = 3;
+  LoaderStats counted;
+  counted.requests = 2;
+  counted.latency.add(70'000);
+  counted.latency.add(3'000'000'000);
+  counted.cache = {15, 1, 2, 4, 8};
+  counted.stages = {{"fetch", 1.0 / 3, 2, 3}, {"step", 4, 5, 6}};
+  state.counters += counted;
   std::uint64_t weights = 0;
   std::uint64_t best = 0;
   NamedTensors optimizer;
@@ -69,6 +77,10 @@ TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weig
   CHECK(back.batches_xxh3 == state.batches_xxh3);
   CHECK(std::isnan(back.last_loss));
   CHECK(back.epochs == state.epochs);
+  CHECK(back.counters.requests == 2);
+  CHECK(back.counters.latency == counted.latency);
+  CHECK(back.counters.cache == counted.cache);
+  CHECK(stages_json(back.counters) == stages_json(state.counters));
   REQUIRE(back.best);
   CHECK(back.best->epoch == 2);
   CHECK(std::signbit(back.best->value));

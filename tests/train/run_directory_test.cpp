@@ -46,9 +46,16 @@ TEST_CASE("metrics are cut back to the checkpoint's lines, a torn last line incl
 }
 
 TEST_CASE("the bound is compute when the trainer seldom waits, else the busiest stage") {
-  const std::vector<StageTimes> stages{
-      {"sample", 2, 0, 0}, {"fetch", 5, 0, 0}, {"assemble", 2, 0, 0}};
-  CHECK(bound_of(stages, 10, 0.5) == "compute");
-  CHECK(bound_of(stages, 10, 4) == "disk");
-  CHECK(bound_of({{"sample", 9, 0, 0}, {"fetch", 5, 0, 0}}, 10, 4) == "sample");
+  const auto stages = [](double plan, double repack, double starved) {
+    return std::vector<StageTimes>{{"sample", 2, 0, 0},
+                                   {"plan", plan, 0, 0},
+                                   {"repack", repack, 0, 0},
+                                   {"fetch", 5, 0, 0},
+                                   {"assemble", 2, 0, 0},
+                                   {"step", 6, starved, 0}};
+  };
+  CHECK(bound_of(stages(0, 0, 0.5), 10) == "compute");
+  CHECK(bound_of(stages(0, 0, 4), 10) == "disk");
+  CHECK(bound_of(stages(2, 0, 4), 10) == "sample");
+  CHECK(bound_of(stages(2, 2, 4), 10) == "disk");
 }

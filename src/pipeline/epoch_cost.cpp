@@ -1,0 +1,117 @@
+#include "pipeline/epoch_cost.h"
+
+#include <fmt/format.h>
+#include <sluice/units.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+std::string figures(const PlanEstimate& estimate) {
+  return fmt::format("{:.1f} s for {} in {} requests",
+                     estimate.seconds,
+                     format_bytes(estimate.bytes_read + estimate.bytes_written),
+                     format_count(estimate.requests));
+}
+
+}  // namespace
+
+EpochCost::EpochCost(const FeatureLayout& layout,
+                     const DeviceProfile& device,
+                     PlanChoice plan,
+                     MemoryLedger* ledger,
+                     double scale)
+    : layout_(layout), device_(device), plan_(plan), scale_(scale), needed_(layout, ledger) {}
+
+EpochCost::Choice EpochCost::add(std::span<const std::uint64_t> missed, std::uint64_t packed) {
+  ++num_windows_;
+  missed_rows_ += missed.size();
+  packed_rows_ += packed;
+  for (const std::uint64_t row : missed) needed_.add(row);
+  const ReadShape shape = read_shape(missed, layout_);
+  const PlanEstimate direct = estimate_direct(device_, shape);
+  const PlanEstimate sweep = estimate_sweep(device_, shape);
+  const bool swept = plan_ == PlanChoice::kSweep ||
+                     (plan_ != PlanChoice::kDirect && sweep.seconds < direct.seconds);
+  const PlanEstimate& chosen = swept ? sweep : direct;
+  windows_.seconds += chosen.seconds;
+  windows_.bytes_read += chosen.bytes_read;
+  windows_.requests += chosen.requests;
+  if (!swept) return {};
+  return {WindowPlan::kSweep, sweep.gap_pages * static_cast<std::uint32_t>(kPageBytes)};
+}
+
+std::uint64_t EpochCost::scaled(std::uint64_t count) const {
+  return static_cast<std::uint64_t>(scale_ * static_cast<double>(count));
+}
+
+std::uint64_t EpochCost::missed_rows() const {
+  return scaled(missed_rows_);
+}
+
+PlanEstimate EpochCost::windows() const {
+  PlanEstimate all = windows_;
+  all.seconds *= scale_;
+  all.bytes_read = scaled(all.bytes_read);
+  all.requests = scaled(all.requests);
+  return all;
+}
+
+EpochCost::Decision EpochCost::decide(std::uint64_t buffer_bytes) const {
+  RepackWork work;
+  work.missed_rows = scaled(packed_rows_);
+  work.runs = num_windows_;
+  work.row_bytes = layout_.row_bytes;
+  work.table_bytes = std::min(scaled(needed_.needed() * needed_.rows_a_part() * layout_.row_bytes),
+                              layout_.file_bytes());
+  Decision decision;
+  decision.packing = estimate_repack(device_, work);
+  const PlanEstimate windows = this->windows();
+  const bool room = PackedRows::least_buffer_bytes(num_windows_, layout_) <= buffer_bytes;
+  decision.pack = plan_ == PlanChoice::kRepack || (plan_ == PlanChoice::kAuto && room &&
+                                                   decision.packing.seconds < windows.seconds);
+  decision.why = fmt::format("{}: {} rows missed in {} windows; window by window {}; repacked {}{}",
+                             decision.pack           ? "repack"
+                             : windows.requests == 0 ? "nothing to read"
+                                                     : "window by window",
+                             format_count(missed_rows()),
+                             format_count(num_windows_),
+                             figures(windows),
+                             figures(decision.packing),
+                             room ? "" : ", but the buffers have no room for so many runs");
+  return decision;
+}
+
+EpochCost::Decision EpochCost::decide_by_window() const {
+  Decision decision;
+  decision.why = fmt::format("window by window: {} rows missed in {} windows; {}",
+                             format_count(missed_rows()),
+                             format_count(num_windows_),
+                             figures(windows()));
+  return decision;
+}
+
+std::uint32_t slots_to_prefill(PlanChoice plan,
+                               std::size_t windows,
+                               const FeatureLayout& layout,
+                               std::uint64_t bytes,
+                               std::uint32_t cache_slots) {
+  if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return 0;
+  const std::uint64_t packing = PackedRows::good_buffer_bytes(windows, layout);
+  const std::uint64_t room = bytes - std::min(bytes, packing);
+  const std::uint64_t slots = room / (layout.row_bytes + 2 * sizeof(WantedRow));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, cache_slots));
+}
+
+std::uint64_t count_prefilled(const RowCache::Admission& admission,
+                              std::span<const std::uint32_t> missing,
+                              std::span<const std::uint32_t> places,
+                              std::uint32_t slots) {
+  const auto fresh = missing.first(admission.fresh);
+  const auto end =
+      std::ranges::find_if_not(fresh, [&](std::uint32_t i) { return places[i] < slots; });
+  return static_cast<std::uint64_t>(end - fresh.begin());
+}
+
+}  // namespace sluice
