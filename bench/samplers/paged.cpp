@@ -29,7 +29,8 @@ TopologyStats difference(const TopologyStats& after, const TopologyStats& before
   return {after.positions - before.positions,
           after.page_hits - before.page_hits,
           after.bytes_read - before.bytes_read,
-          after.requests - before.requests};
+          after.requests - before.requests,
+          {}};
 }
 
 // Samples batches [0, count) in groups; returns their edges.

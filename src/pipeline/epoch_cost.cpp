@@ -61,6 +61,7 @@ PlanEstimate EpochCost::windows() const {
 EpochCost::Decision EpochCost::decide(std::uint64_t buffer_bytes) const {
   RepackWork work;
   work.missed_rows = scaled(packed_rows_);
+  work.prefilled_rows = missed_rows() - std::min(missed_rows(), work.missed_rows);
   work.runs = num_windows_;
   work.row_bytes = layout_.row_bytes;
   work.table_bytes = std::min(scaled(needed_.needed() * needed_.rows_a_part() * layout_.row_bytes),

@@ -118,7 +118,7 @@ PlanEstimate estimate_sweep(const DeviceProfile& device, const ReadShape& window
 }
 
 PlanEstimate estimate_repack(const DeviceProfile& device, const RepackWork& work) {
-  const std::uint64_t scanned = work.missed_rows == 0 ? 0 : work.table_bytes;
+  const std::uint64_t scanned = work.missed_rows + work.prefilled_rows == 0 ? 0 : work.table_bytes;
   return repack_after(device, work, whole_table(device, scanned));
 }
 

@@ -35,8 +35,9 @@ PlanEstimate estimate_sweep(const DeviceProfile& device, const ReadShape& window
 
 /// What an epoch asks of repacking.
 struct RepackWork {
-  std::uint64_t missed_rows = 0;  ///< summed over windows: a row missed in two is written twice
-  std::uint64_t runs = 0;         ///< mini-batches or windows, each with a run of whole pages
+  std::uint64_t missed_rows = 0;     ///< summed over windows: a row missed in two is written twice
+  std::uint64_t prefilled_rows = 0;  ///< missed too, but brought by the pass over the table alone
+  std::uint64_t runs = 0;            ///< mini-batches or windows, each with a run of whole pages
   std::uint64_t row_bytes = 0;
   std::uint64_t table_bytes = 0;
 };

@@ -98,7 +98,7 @@ TEST_CASE("more memory than there is is refused, by the ledger and by the device
     const auto over = DeviceBuffer::make(device, 2 << 20, &ledger, "too much");
     REQUIRE_FALSE(over.ok());
     CHECK(over.error().code() == ErrorCode::kResource);
-    CHECK(over.error().message().find("[memory] gpu") != std::string::npos);
+    CHECK(over.error().hint().find("[memory] gpu") != std::string::npos);
     const auto beyond =
         DeviceBuffer::make(device, 2 * device->info().total_bytes, nullptr, "too much");
     REQUIRE_FALSE(beyond.ok());

@@ -1,6 +1,7 @@
 // Mini-batches on their way to a card: the same bits as on the host, in the right order, through a
 // fake device that runs everything late; and bugs planted in that order are found.
 #include "device/fake_device.h"
+#include "pipeline/transfer_ring.h"
 #include "support/sample_dataset.h"
 #include "support/temp_dir.h"
 
@@ -196,8 +197,21 @@ TEST_CASE("device feed: slots are made once, and grow for a batch that is larger
   setup.device = fake(1);
   setup.transfer_bytes = 0;
   CHECK(deliver(dir / "x", setup).batches == reference.batches);
-  CHECK(setup.device->pinnings() > LoaderMemory::kInFlight + 1);
   CHECK(setup.device->violations() == std::vector<std::string>{});
+
+  const auto device = fake(1);
+  {
+    const auto ring = std::make_shared<TransferRing>(device, nullptr, nullptr);
+    for (const std::uint64_t bytes : {4096u, 4096u, 1u << 20, 1u << 20, 4096u}) {
+      for (std::uint64_t slot = 0; slot < LoaderMemory::kInFlight; ++slot) {
+        const TransferRing::Lease lease = ring->acquire({bytes, bytes});
+        CHECK(lease->slab.size() >= bytes);
+        CHECK(lease->memory.size() >= bytes);
+      }
+    }
+    CHECK(device->pinnings() == 2 * LoaderMemory::kInFlight);
+  }
+  CHECK(device->violations() == std::vector<std::string>{});
 }
 
 TEST_CASE("device feed: where pinning is refused the host gathers, and the batches are the same") {

@@ -181,11 +181,13 @@ TEST_CASE("a node with a million neighbours costs at most a page a draw") {
     const auto batches = sampler.sample({&request, 1}, nullptr).or_throw();
     REQUIRE(batches[0].layers[0][0].num_edges() == 15);
     const TopologyStats stats = opened.relations[0]->stats();
-    CHECK(stats.bytes_read <= 15 * kPageBytes);
+    // A page each, and at most four between two that are read through.
+    CHECK(stats.bytes_read <= (15 + 4 * 14) * kPageBytes);
+    CHECK(stats.requests <= 15);
     CHECK(stats.positions == 15);
-    most = std::max(most, stats.bytes_read / kPageBytes);
+    most = std::max(most, stats.requests);
   }
-  CHECK(most > 10);  // of 977 pages, rarely two draws on one
+  CHECK(most > 10);  // of 977 pages, rarely two draws near each other
 }
 
 TEST_CASE("batches of a group share the pages they read") {
