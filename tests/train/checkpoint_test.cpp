@@ -15,8 +15,11 @@ namespace {
 
 // Parts over a dataset, alive one at a time: LibTorch's allocator is the process's own.
 std::unique_ptr<Parts> parts_of(const RunOptions& options) {
-  return std::make_unique<Parts>(
-      options, std::make_shared<MemoryLedger>(), Placement::kMemory, Placement::kMemory);
+  return std::make_unique<Parts>(options,
+                                 RunDevice{},
+                                 std::make_shared<MemoryLedger>(),
+                                 Placement::kMemory,
+                                 Placement::kMemory);
 }
 
 void one_step(Parts& parts) {
