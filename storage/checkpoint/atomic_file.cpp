@@ -10,6 +10,11 @@ namespace sluice {
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
   partial_ = target_.parent_path() / fmt::format(".{}.partial", target_.filename().string());
+  // The caller knows the file by its own name, not by that of its beginnings.
+  std::error_code problem;
+  const std::filesystem::path folder = target_.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, problem))
+    throw system_error(problem ? problem.value() : ENOENT, "cannot create", target_);
   file_ = File::create(partial_).or_throw();
 }
 
