@@ -8,6 +8,7 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(doctest REQUIRED)
 pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 find_path(SLUICE_TOMLPP_INCLUDE toml++/toml.h REQUIRED)
 
 file(GLOB SLUICE_SITE_PACKAGES ${PROJECT_SOURCE_DIR}/.deps/venv/lib/python3.*/site-packages)
