@@ -18,6 +18,7 @@ struct Program::Case {
   std::string name;
   std::string help;
   std::function<void()> run;
+  bool hidden = false;
 };
 
 struct Program::Parser {
@@ -78,6 +79,10 @@ void Program::add_case(std::string name, std::string help, std::function<void()>
   cases_.push_back({std::move(name), std::move(help), std::move(run)});
 }
 
+void Program::add_hidden_case(std::string name, std::function<void()> run) {
+  cases_.push_back({std::move(name), "", std::move(run), true});
+}
+
 bool Program::wanted(const std::string& name) const {
   return filter_.empty() || std::find(filter_.begin(), filter_.end(), name) != filter_.end();
 }
@@ -91,7 +96,7 @@ int Program::run_cases() {
         ErrorCode::kUsage, fmt::format("there is no case '{}'", name), "--list prints the cases");
   }
   for (const Case& each : cases_) {
-    if (wanted(each.name)) each.run();
+    if (wanted(each.name) && !(each.hidden && filter_.empty())) each.run();
   }
   return 0;
 }
@@ -100,7 +105,8 @@ int Program::run(int argc, char** argv) {
   try {
     parser_->app.parse(argc, argv);
     if (!parser_->list) return run_cases();
-    for (const Case& each : cases_) fmt::print("{:<24} {}\n", each.name, each.help);
+    for (const Case& each : cases_)
+      if (!each.hidden) fmt::print("{:<24} {}\n", each.name, each.help);
     return 0;
   } catch (const CLI::ParseError& error) {
     return parser_->app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);

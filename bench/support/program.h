@@ -47,6 +47,9 @@ class Program {
   /// A case is run when --filter names it or is not given; cases run in the order they were added.
   void add_case(std::string name, std::string help, std::function<void()> run);
 
+  /// A case that only --filter runs: a part of another case, in a process of its own.
+  void add_hidden_case(std::string name, std::function<void()> run);
+
   /// Parses and runs. Errors go to stderr; the return value is the exit code of DESIGN.md.
   int run(int argc, char** argv);
 

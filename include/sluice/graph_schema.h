@@ -83,6 +83,11 @@ struct RelationSchema {
   std::uint64_t edge_id_bound =
       0;  ///< every edge id is below it; u32 on disk when it is at most 2^32
   bool has_times = false;
+  bool has_out_edges = false;  ///< the CSR files are there as well
+  /// Edges that came after those of the CSC files and stand in a log of their own until `compact`;
+  /// not counted in `edges`.
+  std::uint64_t appended = 0;
+  std::uint64_t appended_id_bound = 0;  ///< every edge id, of both, is below it
   std::vector<FeatureSchema> features{};
   std::optional<LabelSchema> labels{};
 
@@ -102,10 +107,18 @@ struct SplitSchema {
   std::uint64_t test = 0;
 };
 
+/// Node ranges of a type and P x P buckets of the edges between them.
+struct PartitionSchema {
+  std::string node_type;
+  std::uint64_t parts = 0;
+  std::uint64_t frames = 0;  ///< that the buckets are stored in
+};
+
 struct GraphSchema {
   std::vector<NodeTypeSchema> nodes;
   std::vector<RelationSchema> relations;
   std::vector<SplitSchema> splits;
+  std::optional<PartitionSchema> partitions;
 
   /// Null when there is none of that name.
   const NodeTypeSchema* node_type(std::string_view name) const;

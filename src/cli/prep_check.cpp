@@ -94,10 +94,23 @@ std::string tables_text(const GraphSchema& schema) {
   return text;
 }
 
-void run_inspect(const std::string& dataset, PrepSession& session) {
-  const InspectReport report = inspect_dataset(dataset, session.start());
+Json hotness_json(const Hotness& hotness) {
+  Json hottest = Json::array();
+  for (const HotNode& hot : hotness.hottest)
+    hottest.push_back({{"node", hot.node}, {"out_degree", hot.out_degree}});
+  Json caches = Json::array();
+  for (const CacheShare& cache : hotness.caches)
+    caches.push_back(
+        {{"share", cache.share}, {"bytes", cache.bytes}, {"answered", cache.answered}});
+  return {
+      {"type", hotness.node_type}, {"hottest", std::move(hottest)}, {"caches", std::move(caches)}};
+}
+
+void run_inspect(const std::string& dataset, Hot hot, PrepSession& session) {
+  const InspectReport report = inspect_dataset(dataset, session.start(), hot);
   if (!session.json()) return fmt::print("{}", to_text(report));
   Json object = inspect_json(report);
+  for (const Hotness& hotness : report.hotness) object["hotness"].push_back(hotness_json(hotness));
   session.add_figures(object);
   print_json(object);
 }
@@ -143,37 +156,34 @@ void run_verify(const std::string& dataset, PrepSession& session) {
   }
 }
 
-using Run = void (*)(const std::string&, PrepSession&);
-
-void add_reader(CLI::App& app,
-                PrepSession& session,
-                PrepAction& action,
-                const char* name,
-                const char* help,
-                Run run) {
-  CLI::App* command = app.add_subcommand(name, help);
-  auto dataset = std::make_shared<std::string>();
-  command->add_option("dataset", *dataset, "the dataset directory")->required()->type_name("DIR");
-  session.add_options(*command);
-  command->callback([dataset, run, &session, &action] {
-    action.run = [dataset, run, &session] { run(*dataset, session); };
-  });
-}
-
 }  // namespace
 
 void add_inspect(CLI::App& app, PrepSession& session, PrepAction& action) {
-  add_reader(app,
-             session,
-             action,
-             "inspect",
-             "show what a dataset holds: counts, widths, sizes, degrees",
-             run_inspect);
+  CLI::App* command =
+      app.add_subcommand("inspect", "show what a dataset holds: counts, widths, sizes, degrees");
+  auto dataset = std::make_shared<std::string>();
+  auto hot = std::make_shared<bool>(false);
+  command->add_option("dataset", *dataset, "the dataset directory")->required()->type_name("DIR");
+  command->add_flag(
+      "--hot",
+      *hot,
+      "also the hottest nodes, and what caches of them answer (reads all neighbours)");
+  session.add_options(*command);
+  command->callback([dataset, hot, &session, &action] {
+    action.run = [dataset, hot, &session] {
+      run_inspect(*dataset, *hot ? Hot::kMeasure : Hot::kSkip, session);
+    };
+  });
 }
 
 void add_verify(CLI::App& app, PrepSession& session, PrepAction& action) {
-  add_reader(
-      app, session, action, "verify", "read every byte of a dataset and check it", run_verify);
+  CLI::App* command = app.add_subcommand("verify", "read every byte of a dataset and check it");
+  auto dataset = std::make_shared<std::string>();
+  command->add_option("dataset", *dataset, "the dataset directory")->required()->type_name("DIR");
+  session.add_options(*command);
+  command->callback([dataset, &session, &action] {
+    action.run = [dataset, &session] { run_verify(*dataset, session); };
+  });
 }
 
 }  // namespace sluice::cli

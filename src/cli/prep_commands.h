@@ -45,6 +45,11 @@ struct PrepAction {
 
 void add_import(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_generate(CLI::App& app, PrepSession& session, PrepAction& action);
+void add_reorder(CLI::App& app, PrepSession& session, PrepAction& action);
+void add_append(CLI::App& app, PrepSession& session, PrepAction& action);
+void add_compact(CLI::App& app, PrepSession& session, PrepAction& action);
+void add_export(CLI::App& app, PrepSession& session, PrepAction& action);
+void add_partition(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_inspect(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_verify(CLI::App& app, PrepSession& session, PrepAction& action);
 

@@ -1,6 +1,7 @@
 #include "cli/prep_commands.h"
 #include "prep/import/import.h"
 #include "registry/core.h"
+#include "storage/io/file.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@ struct Request {
   std::string dtype, rounding;
   std::vector<std::string> sets;
   bool overwrite = false;
+  bool resume = false;
   bool keys = false;
 };
 
@@ -74,6 +76,36 @@ std::string command_line(const Request& request) {
   return line;
 }
 
+// What must be the same for stages of an earlier run to be good for this one: the command, its
+// configuration, and the files as they are.
+std::string fingerprint(const Request& request,
+                        const GraphSpec& spec,
+                        const std::filesystem::path& root) {
+  constexpr std::uint64_t kMaxBytes = 1 << 20;
+  std::string text = command_line(request) + "\n";
+  for (const std::string& assignment : request.sets) text += assignment + "\n";
+  text += read_text_file(request.config, kMaxBytes).or_throw();
+  const auto add = [&](const std::string& file) {
+    std::error_code problem;
+    const auto size = std::filesystem::file_size(root / file, problem);
+    if (file.empty() || problem) return;  // a missing file is named when it is opened
+    const auto time = std::filesystem::last_write_time(root / file, problem);
+    text += fmt::format("\n{} {} {}", file, size, time.time_since_epoch().count());
+  };
+  for (const NodeSpec& node : spec.nodes) {
+    add(node.id_list.file);
+    add(node.features.file);
+    add(node.labels.file);
+  }
+  for (const EdgeSpec& edge : spec.edges) add(edge.file);
+  for (const SplitSpec& split : spec.splits) {
+    add(split.train);
+    add(split.valid);
+    add(split.test);
+  }
+  return text;
+}
+
 void run(const Request& request, PrepSession& session) {
   if (request.keys) return print_keys();
   if (request.config.empty() || request.out.empty()) {
@@ -94,6 +126,7 @@ void run(const Request& request, PrepSession& session) {
   options.out = request.out;
   options.overwrite = request.overwrite ? Overwrite::kReplace : Overwrite::kRefuse;
   options.created_by = command_line(request);
+  options.resume = {fingerprint(request, spec, options.root), request.resume};
   const ImportReport report = import_dataset(std::move(spec), formats, options, context);
   if (!session.json()) {
     fmt::print("{}{}: {} {}\n", to_text(report), request.out, "done", session.figures_text());
@@ -136,6 +169,9 @@ void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
   command->add_option("--set", request->sets, "override a key of the graph.toml")
       ->type_name("KEY=VALUE");
   command->add_flag("--overwrite", request->overwrite, "replace a dataset that is there");
+  command->add_flag("--resume",
+                    request->resume,
+                    "go on where the same command was killed: relations that were finished stay");
   command->add_flag(
       "--keys", request->keys, "print every key of graph.toml with its default and meaning");
   session.add_options(*command);

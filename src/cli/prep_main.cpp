@@ -18,6 +18,11 @@ int main(int argc, char** argv) {
   sluice::cli::PrepAction action;
   sluice::cli::add_import(app, session, action);
   sluice::cli::add_generate(app, session, action);
+  sluice::cli::add_reorder(app, session, action);
+  sluice::cli::add_append(app, session, action);
+  sluice::cli::add_compact(app, session, action);
+  sluice::cli::add_partition(app, session, action);
+  sluice::cli::add_export(app, session, action);
   sluice::cli::add_inspect(app, session, action);
   sluice::cli::add_verify(app, session, action);
   if (const int code = sluice::cli::parse(app, argc, argv); code >= 0) return code;

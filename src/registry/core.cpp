@@ -1,7 +1,15 @@
 #include "registry/core.h"
 
+#include "prep/generate/hetero.h"
+#include "prep/generate/kg.h"
 #include "prep/generate/rmat.h"
 #include "prep/generate/sbm.h"
+#include "prep/generate/temporal.h"
+#include "prep/order/bfs_order.h"
+#include "prep/order/cluster_order.h"
+#include "prep/order/degree_order.h"
+#include "prep/order/metis_order.h"
+#include "prep/order/none_order.h"
 #include "prep/table/csv_reader.h"
 #include "prep/table/npy_reader.h"
 
@@ -18,7 +26,21 @@ Catalog<Generator> builtin_generators() {
   Catalog<Generator> generators("generator");
   generators.add<RmatGenerator>("rmat", "R-MAT: a power-law graph of 2^scale nodes");
   generators.add<SbmGenerator>("sbm", "stochastic block model: nodes of a class prefer each other");
+  generators.add<TemporalGenerator>("temporal", "events in time order, many of them repeated");
+  generators.add<HeteroGenerator>("hetero",
+                                  "papers, authors and institutions with their relations");
+  generators.add<KgGenerator>("kg", "a knowledge graph: entities, relations, triples");
   return generators;
+}
+
+Catalog<NodeOrder> node_orders() {
+  Catalog<NodeOrder> orders("node order");
+  orders.add<NoneOrder>("none", "as the nodes came");
+  orders.add<DegreeOrder>("degree", "hot nodes first: those that are most often a source");
+  orders.add<BfsOrder>("bfs", "breadth-first from hot nodes");
+  orders.add<MetisOrder>("metis", "by part of a METIS partition; the graph is in memory");
+  orders.add<ClusterOrder>("cluster", "by cluster of a label propagation that streams the edges");
+  return orders;
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "prep/generate/generator.h"
+#include "prep/order/node_order.h"
 #include "prep/table/table_formats.h"
 
 #include <sluice/catalog.h>
@@ -14,5 +15,8 @@ TableFormats table_formats();
 
 /// The graphs that `sluice-prep generate` makes.
 Catalog<Generator> builtin_generators();
+
+/// The orders that `sluice-prep reorder` gives nodes.
+Catalog<NodeOrder> node_orders();
 
 }  // namespace sluice

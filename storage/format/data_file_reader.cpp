@@ -68,33 +68,56 @@ Result<ChecksumFile> load_checksums(const std::filesystem::path& root,
   return sums;
 }
 
+Result<FileCursor> FileCursor::open(const std::filesystem::path& root,
+                                    const FileEntry& entry,
+                                    Verify verify,
+                                    MemoryLedger* ledger) {
+  FileCursor cursor;
+  cursor.path_ = root / entry.path;
+  cursor.bytes_ = entry.bytes;
+  cursor.verify_ = verify;
+  if (verify == Verify::kRead) {
+    auto loaded = load_checksums(root, entry, ledger);
+    if (!loaded) return std::move(loaded).error();
+    cursor.sums_ = std::move(loaded).value();
+  }
+  auto file = File::open_read(cursor.path_, Direct::kAuto);
+  if (!file) return std::move(file).error();
+  cursor.file_ = std::move(file).value();
+  auto buffer = AlignedBuffer::make(kSumBlockBytes, ledger, "read buffers");
+  if (!buffer) return std::move(buffer).error();
+  cursor.buffer_ = std::move(buffer).value();
+  return cursor;
+}
+
+Result<std::span<const std::byte>> FileCursor::next() {
+  if (offset_ >= bytes_) return std::span<const std::byte>();
+  const auto bytes =
+      buffer_.bytes().first(std::min<std::uint64_t>(kSumBlockBytes, bytes_ - offset_));
+  if (auto read = file_.read_at(offset_, bytes); !read) return std::move(read).error();
+  if (verify_ == Verify::kRead) {
+    if (auto checked = verify_pages(path_, sums_, offset_, bytes); !checked)
+      return std::move(checked).error();
+  }
+  offset_ += bytes.size();
+  return std::span<const std::byte>(bytes);
+}
+
 Result<void> scan_file(
     const std::filesystem::path& root,
     const FileEntry& entry,
     Verify verify,
     MemoryLedger* ledger,
     const std::function<Result<void>(std::uint64_t, std::span<const std::byte>)>& take) {
-  const std::filesystem::path path = root / entry.path;
-  ChecksumFile sums;
-  if (verify == Verify::kRead) {
-    auto loaded = load_checksums(root, entry, ledger);
-    if (!loaded) return std::move(loaded).error();
-    sums = std::move(loaded).value();
+  auto cursor = FileCursor::open(root, entry, verify, ledger);
+  if (!cursor) return std::move(cursor).error();
+  for (;;) {
+    const std::uint64_t offset = cursor.value().offset();
+    auto bytes = cursor.value().next();
+    if (!bytes) return std::move(bytes).error();
+    if (bytes.value().empty()) return {};
+    if (auto taken = take(offset, bytes.value()); !taken) return taken;
   }
-  auto file = File::open_read(path, Direct::kAuto);
-  if (!file) return std::move(file).error();
-  auto buffer = AlignedBuffer::make(kSumBlockBytes, ledger, "read buffers");
-  if (!buffer) return std::move(buffer).error();
-  for (std::uint64_t offset = 0; offset < entry.bytes; offset += kSumBlockBytes) {
-    const auto bytes =
-        buffer.value().bytes().first(std::min<std::uint64_t>(kSumBlockBytes, entry.bytes - offset));
-    if (auto read = file.value().read_at(offset, bytes); !read) return read;
-    if (verify == Verify::kRead) {
-      if (auto checked = verify_pages(path, sums, offset, bytes); !checked) return checked;
-    }
-    if (auto taken = take(offset, bytes); !taken) return taken;
-  }
-  return {};
 }
 
 Result<Array> load_array(const std::filesystem::path& root,

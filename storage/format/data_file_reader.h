@@ -25,6 +25,32 @@ Result<ChecksumFile> load_checksums(const std::filesystem::path& root,
                                     const FileEntry& entry,
                                     MemoryLedger* ledger);
 
+/// Reads a data file from front to back in pieces of a MiB, each verified before it is shown
+/// (unless off). One thread.
+class FileCursor {
+ public:
+  static Result<FileCursor> open(const std::filesystem::path& root,
+                                 const FileEntry& entry,
+                                 Verify verify,
+                                 MemoryLedger* ledger);
+
+  /// The next piece, valid until the next call; empty at the end.
+  Result<std::span<const std::byte>> next();
+  /// Byte of the file at which the next piece begins.
+  std::uint64_t offset() const noexcept { return offset_; }
+  /// Goes on at `offset`, a multiple of kSumBlockBytes.
+  void seek(std::uint64_t offset) { offset_ = offset; }
+
+ private:
+  std::filesystem::path path_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t offset_ = 0;
+  Verify verify_ = Verify::kRead;
+  ChecksumFile sums_;
+  File file_;
+  AlignedBuffer buffer_;
+};
+
 /// Passes the file through `take` in order, in pieces of a MiB, each verified before it is passed
 /// (unless off).
 Result<void> scan_file(const std::filesystem::path& root,

@@ -63,6 +63,12 @@ Json schema_json(const GraphSchema& schema) {
                      {"times", relation.has_times},
                      {"features", features_json(relation.features)},
                      {"labels", labels_json(relation.labels)}});
+    // A key that older readers may ignore: in-edges are whole without it.
+    if (relation.has_out_edges) edges.back()["out_edges"] = true;
+    if (relation.appended != 0) {
+      edges.back()["appended"] = relation.appended;
+      edges.back()["appended_id_bound"] = relation.appended_id_bound;
+    }
   }
   Json splits = Json::array();
   for (const SplitSchema& split : schema.splits) {
@@ -72,7 +78,14 @@ Json schema_json(const GraphSchema& schema) {
                       {"valid", split.valid},
                       {"test", split.test}});
   }
-  return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}, {"splits", std::move(splits)}};
+  Json graph = {
+      {"nodes", std::move(nodes)}, {"edges", std::move(edges)}, {"splits", std::move(splits)}};
+  if (schema.partitions) {
+    graph["partitions"] = {{"node_type", schema.partitions->node_type},
+                           {"parts", schema.partitions->parts},
+                           {"frames", schema.partitions->frames}};
+  }
+  return graph;
 }
 
 // Thrown while walking the JSON, turned into an Error at the top: which key is wrong and how.
@@ -159,6 +172,11 @@ GraphSchema read_schema(const Json& object) {
     relation.has_edge_ids = get<bool>(entry, "edge_ids");
     relation.edge_id_bound = get<std::uint64_t>(entry, "edge_id_bound");
     relation.has_times = get<bool>(entry, "times");
+    if (entry.contains("appended")) {
+      relation.appended = get<std::uint64_t>(entry, "appended");
+      relation.appended_id_bound = get<std::uint64_t>(entry, "appended_id_bound");
+    }
+    relation.has_out_edges = entry.contains("out_edges") && get<bool>(entry, "out_edges");
     relation.features = read_features(entry);
     relation.labels = read_labels(entry);
     for (const std::string& end : {relation.source, relation.target}) {
@@ -177,6 +195,12 @@ GraphSchema read_schema(const Json& object) {
     split.valid = get<std::uint64_t>(entry, "valid");
     split.test = get<std::uint64_t>(entry, "test");
     schema.splits.push_back(std::move(split));
+  }
+  if (object.contains("partitions")) {
+    const auto entry = get<Json>(object, "partitions");
+    schema.partitions = PartitionSchema{get<std::string>(entry, "node_type"),
+                                        get<std::uint64_t>(entry, "parts"),
+                                        get<std::uint64_t>(entry, "frames")};
   }
   return schema;
 }
@@ -216,6 +240,10 @@ int Manifest::version_of(const GraphSchema& schema) {
   };
   const bool any = std::any_of(schema.nodes.begin(), schema.nodes.end(), has_new) ||
                    std::any_of(schema.relations.begin(), schema.relations.end(), has_new);
+  const auto is_newest = [](const RelationSchema& relation) {
+    return relation.has_times || relation.appended != 0;
+  };
+  if (std::any_of(schema.relations.begin(), schema.relations.end(), is_newest)) return 3;
   return any ? 2 : 1;
 }
 

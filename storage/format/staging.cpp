@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <cerrno>
 #include <cstdio>
+#include <span>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -40,6 +42,8 @@ void check_target(const fs::path& target, Overwrite overwrite) {
   }
 }
 
+constexpr const char* kFingerprintName = "fingerprint";
+
 void sync_tree(const fs::path& root) {
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     if (entry.is_directory()) sync_directory(entry.path()).or_throw();
@@ -49,8 +53,8 @@ void sync_tree(const fs::path& root) {
 
 }  // namespace
 
-StagingDirectory::StagingDirectory(const fs::path& target, Overwrite overwrite)
-    : overwrite_(overwrite) {
+StagingDirectory::StagingDirectory(const fs::path& target, Overwrite overwrite, Resume resume)
+    : overwrite_(overwrite), resume_(std::move(resume)) {
   target_ = fs::absolute(target).lexically_normal();
   if (!target_.has_filename()) target_ = target_.parent_path();  // "data/x/" names data/x
   std::error_code problem;
@@ -59,7 +63,30 @@ StagingDirectory::StagingDirectory(const fs::path& target, Overwrite overwrite)
     throw system_error(problem.value(), "cannot create the folder", target_.parent_path());
   check_target(target_, overwrite_);
   sweep_leftovers();
+  if (resumed_) return;
   create();
+  if (!resume_.fingerprint.empty()) begin_notes();
+}
+
+void StagingDirectory::begin_notes() {
+  std::error_code problem;
+  fs::create_directory(notes(), problem);
+  if (problem) throw system_error(problem.value(), "cannot create the folder", notes());
+  File file = File::create(notes() / kFingerprintName).or_throw();
+  file.write_at(0, std::as_bytes(std::span(resume_.fingerprint))).or_throw();
+  file.sync().or_throw();
+}
+
+// A leftover of the same work becomes this run's own directory.
+bool StagingDirectory::take_over(const fs::path& leftover, DirectoryLock& lock) {
+  if (!resume_.wanted || resumed_) return false;
+  constexpr std::uint64_t kMaxBytes = 1 << 20;
+  const auto text = read_text_file(leftover / ".stages" / kFingerprintName, kMaxBytes);
+  if (!text || text.value() != resume_.fingerprint) return false;
+  path_ = leftover;
+  lock_ = std::move(lock);
+  resumed_ = true;
+  return true;
 }
 
 // The lock is on the directory itself, so that there is no file to forget. Another run's sweep may
@@ -99,8 +126,8 @@ void StagingDirectory::sweep_leftovers() {
     const std::string name = entry.path().filename().string();
     if (name.compare(0, prefix.size(), prefix) != 0 || !entry.is_directory(problem)) continue;
     // Held until it is gone, so that nobody takes it for their own meanwhile.
-    const auto lock = DirectoryLock::try_lock(entry.path());
-    if (!lock) continue;
+    auto lock = DirectoryLock::try_lock(entry.path());
+    if (!lock || take_over(entry.path(), *lock)) continue;
     remove_quietly(entry.path());
     swept_.push_back(entry.path().string());
   }
@@ -112,6 +139,9 @@ void StagingDirectory::remove_quietly(const fs::path& path) noexcept {
 }
 
 void StagingDirectory::commit() {
+  std::error_code problem;
+  fs::remove_all(notes(), problem);
+  if (problem) throw system_error(problem.value(), "cannot remove the notes of stages", notes());
   sync_tree(path_);
   const bool replace = overwrite_ == Overwrite::kReplace && fs::exists(target_);
   const unsigned flags = replace ? RENAME_EXCHANGE : RENAME_NOREPLACE;

@@ -5,6 +5,8 @@
 #include "storage/io/staging_ring.h"
 #include "storage/topology/topology_errors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -43,6 +45,13 @@ std::unique_ptr<PagedTopology> PagedTopology::open(const std::filesystem::path& 
                                                    const RelationSchema& relation,
                                                    const DatasetOptions& options,
                                                    const TopologyOptions& topology_options) {
+  if (relation.appended != 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("relation '{}' has appended edges, which are read in memory only",
+                            relation.key()),
+                "run sluice-prep compact, or set storage.topology = \"memory\"",
+                Place{root.string(), -1, -1, -1});
+  }
   const std::uint64_t staging =
       std::max<std::uint64_t>(topology_options.staging_bytes, kLeastStaging);
   // A piece's scratch is at most as large as the staging buffer.

@@ -32,6 +32,9 @@ class ResidentTopology final : public Topology {
   const CscView* resident() const override { return &view_; }
 
  private:
+  /// Puts the edges of the log behind those of the files, target by target.
+  void merge(const Array& log, const RelationSchema& relation, const DatasetOptions& options);
+
   std::uint64_t num_sources_ = 0;
   Array offsets_, neighbours_, edge_ids_;
   CscView view_;

@@ -206,9 +206,9 @@ TEST_CASE("a damaged dataset exits 3 and names the file; one too large for --mem
         std::string::npos);
   CHECK(prep({"inspect", dir / "nothing"}).code == 3);
   const Outcome poor =
-      prep({"generate", "sbm", "--edges", "9000000", "--out", dir / "y", "--memory", "32MiB"});
+      prep({"generate", "sbm", "--edges", "9000000", "--out", dir / "y", "--memory", "4MiB"});
   CHECK(poor.code == 4);
-  CHECK(poor.err.find("more for 'edges' do not fit") != std::string::npos);
+  CHECK(poor.err.find("more for 'generator' do not fit") != std::string::npos);
   CHECK(poor.err.find("raise --memory to at least") != std::string::npos);
   CHECK_FALSE(fs::exists(dir / "y"));
 }

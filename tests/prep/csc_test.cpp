@@ -143,6 +143,30 @@ TEST_CASE("the bytes do not depend on threads or chunks, across many ranges") {
         Manifest::load(dir / "four").or_throw().to_text());
 }
 
+TEST_CASE("the bytes do not depend on the budget, in both directions") {
+  const TempDir dir;
+  const std::uint64_t nodes = 30'000;
+  const Edges edges = random_edges(nodes, nodes, 2'000'000, RandomKey(3));
+  const CscOptions options{.edge_ids = true, .out_edges = true};
+  build(dir / "large", edges, nodes, nodes, options, 2, 500'000);
+  MemoryLedger ledger(24 << 20);
+  const CscStats stats = build(dir / "small", edges, nodes, nodes, options, 3, 7'000, &ledger);
+  CHECK(stats.spilled_bytes > 0);
+  CHECK(ledger.used() == 0);
+  CHECK(Manifest::load(dir / "large").or_throw().to_text() ==
+        Manifest::load(dir / "small").or_throw().to_text());
+
+  // Out-edges are the in-edges of the graph turned round.
+  Edges turned;
+  for (const auto& [source, target] : edges) turned.emplace_back(target, source);
+  build(dir / "turned", turned, nodes, nodes, {.edge_ids = true}, 2, 500'000);
+  for (const char* file : {"offsets.bin", "neighbours.bin", "edge_ids.bin"}) {
+    const std::string folder = "edges/a__r__a/";
+    CHECK(sluice::test::read_all(dir / "large" / (folder + "out_" + file)) ==
+          sluice::test::read_all(dir / "turned" / (folder + file)));
+  }
+}
+
 TEST_CASE("an empty relation is a relation") {
   const TempDir dir;
   build(dir / "x", {}, 5, 5, {}, 1, 10);

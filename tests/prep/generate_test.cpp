@@ -1,7 +1,10 @@
 #include "prep/check/inspect.h"
 #include "prep/check/verify.h"
+#include "prep/generate/hetero.h"
+#include "prep/generate/kg.h"
 #include "prep/generate/rmat.h"
 #include "prep/generate/sbm.h"
+#include "prep/generate/temporal.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
@@ -193,9 +196,8 @@ TEST_CASE("impossible generator options are refused") {
   sbm.node_options.test = 0.2;
   SbmGenerator generator(sbm);
   CHECK(expect_error([&] { make(dir / "x", generator, session); }).code() == ErrorCode::kUsage);
-  Session poor(2, 16 << 20);
+  Session poor(2, 4 << 20);
   sbm = small_sbm();
-  sbm.edges = 10'000'000;
   SbmGenerator large(sbm);
   CHECK(expect_error([&] { make(dir / "x", large, poor); }).code() == ErrorCode::kResource);
   CHECK(std::filesystem::is_empty(dir.path()));
@@ -285,4 +287,95 @@ TEST_CASE("verify finds a graph that is wrong under right checksums, and names s
   CHECK(report.strangers == std::vector<std::string>{"notes.txt"});
   const Dataset dataset = Dataset::open((dir / "x").string());
   CHECK(expect_error([&] { dataset.topology("node__edge__node"); }).code() == ErrorCode::kData);
+}
+
+namespace {
+
+// The same bytes with one thread and much memory as with four and little.
+template <class G>
+void check_same_bytes(const TempDir& dir, const typename G::Options& options) {
+  Session roomy(1);
+  Session narrow(4, 26 << 20);
+  G generator(options);
+  make(dir / "roomy", generator, roomy);
+  make(dir / "narrow", generator, narrow);
+  CHECK(Manifest::load(dir / "roomy").or_throw().to_text() ==
+        Manifest::load(dir / "narrow").or_throw().to_text());
+  CHECK(narrow.ledger.used() == 0);
+  const VerifyReport report = verify_dataset((dir / "narrow").string(), narrow.context);
+  CHECK(report.problems == std::vector<std::string>());
+}
+
+}  // namespace
+
+TEST_CASE("temporal: in-edges ascend in time, ties by event, and events repeat") {
+  const TempDir dir;
+  TemporalGenerator::Options options;
+  options.nodes = 2'000;
+  options.events = 400'000;
+  options.seconds = 50'000;
+  options.node_options.features = 4;
+  check_same_bytes<TemporalGenerator>(dir, options);
+  const std::string text = sluice::test::read_all(dir / "narrow/edges/node__event__node/times.bin");
+  const auto* const times = reinterpret_cast<const std::int64_t*>(text.data());
+  const Dataset dataset = Dataset::open((dir / "narrow").string());
+  const auto topology = dataset.topology("node__event__node");
+  const CscView& view = *topology->resident();
+  std::uint64_t ties = 0;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> pairs;
+  for (std::uint64_t node = 0; node < topology->num_targets(); ++node) {
+    std::uint64_t last_id = 0;
+    for (std::uint64_t at = view.offsets[node]; at < view.offsets[node + 1]; ++at) {
+      std::uint64_t id = 0;
+      topology->edge_ids({&at, 1}, {&id, 1}).or_throw();
+      pairs.emplace(view.neighbour(at), node);
+      const bool first = at == view.offsets[node];
+      REQUIRE(times[at] == TemporalDraw(options).time(id));
+      REQUIRE((first || (times[at - 1] <= times[at] && last_id < id)));
+      ties += !first && times[at - 1] == times[at] ? 1 : 0;
+      last_id = id;
+    }
+  }
+  CHECK(ties > 0);
+  CHECK(times[0] >= options.start);
+  CHECK(pairs.size() < 250'000);  // half of the 400,000 repeat another
+}
+
+TEST_CASE("hetero and kg: the same bytes for any budget, with the types and relations they say") {
+  const TempDir hetero_dir;
+  HeteroGenerator::Options hetero;
+  hetero.papers = 5'000;
+  hetero.authors = 3'000;
+  hetero.institutions = 50;
+  hetero.cites = 600'000;
+  hetero.writes = 300'000;
+  hetero.works_at = 4'000;
+  hetero.node_options.features = 8;
+  check_same_bytes<HeteroGenerator>(hetero_dir, hetero);
+  const GraphSchema schema = Manifest::load(hetero_dir / "narrow").or_throw().schema;
+  CHECK(schema.nodes.size() == 3);
+  CHECK(schema.relation("author__works_at__institution")->edges == 4'000);
+  CHECK(schema.node_type("institution")->features.empty());
+  CHECK(schema.node_type("author")->features[0].dim == 32);
+  CHECK(schema.splits.size() == 1);
+
+  const TempDir kg_dir;
+  KgGenerator::Options kg;
+  kg.entities = 3'000;
+  kg.edges = 500'003;
+  kg.relations = 7;
+  kg.noise = 0;
+  check_same_bytes<KgGenerator>(kg_dir, kg);
+  const Dataset dataset = Dataset::open((kg_dir / "narrow").string());
+  CHECK(dataset.schema().relations.size() == 7);
+  CHECK(dataset.schema().total_edges() == 500'003);
+  // Without noise every triple of a relation leads the same number of clusters further.
+  const auto topology = dataset.topology("entity__r3__entity");
+  const CscView& view = *topology->resident();
+  std::set<std::uint64_t> steps;
+  for (std::uint64_t node = 0; node < topology->num_targets(); ++node) {
+    for (std::uint64_t at = view.offsets[node]; at < view.offsets[node + 1]; ++at)
+      steps.insert((node % 64 + 64 - view.neighbour(at) % 64) % 64);
+  }
+  CHECK(steps.size() == 1);
 }

@@ -65,8 +65,10 @@ TEST_CASE("no space: the error names the file, nothing is left, and a smaller gr
   const std::uint64_t before = disk.used_bytes();
   const Error error = expect_error([&] { folder.run(kToml); });
   CHECK(error.code() == ErrorCode::kResource);
-  CHECK(error.message().find("No space left on device") != std::string::npos);
-  CHECK(error.place().file.find("nodes/node/features.bin") != std::string::npos);
+  // The rows of an .npy file are known: what they need is asked for before the first is written.
+  CHECK(error.message().find("the features of 'node' need ") == 0);
+  CHECK(error.message().find(" of disk, and ") != std::string::npos);
+  CHECK(error.place().file.find("/out/.graph.partial-") != std::string::npos);
   CHECK(error.hint() == "free space on this file system, or choose another place");
   CHECK(folder.leftovers().empty());
   CHECK(disk.used_bytes() == before);

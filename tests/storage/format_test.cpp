@@ -192,8 +192,8 @@ TEST_CASE("what is wrong with a manifest is named") {
   };
   for (const Row& row :
        {Row{"\"version\": 1",
-            "\"version\": 3",
-            "m: the dataset has format version 3; this build reads up to 2"},
+            "\"version\": 4",
+            "m: the dataset has format version 4; this build reads up to 3"},
         Row{"\"count\": 10",
             "\"count\": \"x\"",
             "m: malformed manifest: key 'count' has the wrong type"},

@@ -22,19 +22,21 @@ class VectorEdges final : public EdgeStream {
   explicit VectorEdges(std::vector<std::pair<std::uint64_t, std::uint64_t>> edges,
                        std::size_t chunk = 1000)
       : edges_(std::move(edges)), chunk_(chunk) {}
-  bool next(EdgeChunk& chunk) override {
-    chunk.clear();
-    for (; at_ < edges_.size() && chunk.size() < chunk_; ++at_) {
-      chunk.source.push_back(edges_[at_].first);
-      chunk.target.push_back(edges_[at_].second);
+  std::optional<EdgeView> next() override {
+    held_.resize(0);
+    for (; at_ < edges_.size() && held_.size() < chunk_; ++at_) {
+      held_.source.push_back(edges_[at_].first);
+      held_.target.push_back(edges_[at_].second);
     }
-    return chunk.size() != 0;
+    if (held_.size() == 0) return std::nullopt;
+    return held_.view();
   }
 
  private:
   std::vector<std::pair<std::uint64_t, std::uint64_t>> edges_;
   std::size_t chunk_;
   std::size_t at_ = 0;
+  EdgeChunk<std::uint64_t> held_;
 };
 
 struct SampleOptions {

@@ -105,13 +105,17 @@ std::string histogram_text(const RelationFigures& figures) {
 
 }  // namespace
 
-InspectReport inspect_dataset(const std::string& path, PrepContext& context) {
+InspectReport inspect_dataset(const std::string& path, PrepContext& context, Hot hot) {
   InspectReport report;
   report.manifest = Manifest::load(path).or_throw();
   for (const auto& [name, entry] : report.manifest.files) report.bytes += entry.bytes;
   for (const RelationSchema& relation : report.manifest.schema.relations) {
     report.relations.push_back(measure(path, report.manifest, relation, context.ledger));
   }
+  if (hot == Hot::kSkip) return report;
+  const std::filesystem::path root(path);
+  for (const NodeTypeSchema& node : report.manifest.schema.nodes)
+    report.hotness.push_back(measure_hotness({root, report.manifest, node, context}));
   return report;
 }
 
@@ -144,6 +148,7 @@ std::string to_text(const InspectReport& report) {
     if (!relation.degree_histogram.empty())
       text += "    in-degrees of targets:\n" + histogram_text(relation);
   }
+  for (const Hotness& hotness : report.hotness) text += to_text(hotness);
   for (const SplitSchema& split : manifest.schema.splits) {
     text += fmt::format("\nsplit '{}' of '{}': {} train, {} valid, {} test\n",
                         split.name,

@@ -1,6 +1,7 @@
 // inspect: what a dataset holds and how large it is, for people and as JSON-ready figures.
 #pragma once
 
+#include "prep/check/hotness.h"
 #include "prep/prep_context.h"
 #include "storage/format/manifest.h"
 
@@ -25,10 +26,14 @@ struct InspectReport {
   Manifest manifest;
   std::uint64_t bytes = 0;  ///< data files, checksum files not counted
   std::vector<RelationFigures> relations;
+  std::vector<Hotness> hotness;  ///< a node type each, when asked for
 };
 
+enum class Hot { kSkip, kMeasure };
+
 /// Throws Error(kData) for a directory that is no dataset or whose offsets do not ascend.
-InspectReport inspect_dataset(const std::string& path, PrepContext& context);
+/// kMeasure streams all neighbours besides.
+InspectReport inspect_dataset(const std::string& path, PrepContext& context, Hot hot = Hot::kSkip);
 
 /// The report as aligned text.
 std::string to_text(const InspectReport& report);

@@ -1,5 +1,6 @@
 #include "prep/check/invariants.h"
 
+#include "storage/format/appended_edges.h"
 #include "storage/format/data_file_reader.h"
 
 #include <fmt/format.h>
@@ -121,28 +122,42 @@ class Checker {
   void check_relation(const RelationSchema& relation) {
     const std::uint64_t sources = manifest_.schema.node_type(relation.source)->count;
     const std::uint64_t targets = manifest_.schema.node_type(relation.target)->count;
-    const std::string offsets = relation_path(relation, "offsets.bin");
-    const std::uint64_t end = check_ascending(offsets, targets);
+    check_direction(relation, "", sources, targets);
+    if (relation.has_out_edges) check_direction(relation, "out_", targets, sources);
+    if (relation.has_times) {
+      stream<std::int64_t>(relation_path(relation, "times.bin"),
+                           relation.edges,
+                           [](std::uint64_t, std::int64_t) { return std::string(); });
+    }
+    if (relation.appended == 0) return;
+    auto log = load_appended(root_, manifest_, relation, {&ledger_, Verify::kOff});
+    if (!log) report(relation_path(relation, kAppendedName), log.error().message());
+  }
+
+  // Lists of `nodes` nodes, of neighbours below `neighbours`.
+  void check_direction(const RelationSchema& relation,
+                       const std::string& prefix,
+                       std::uint64_t neighbours,
+                       std::uint64_t nodes) {
+    const std::string offsets = relation_path(relation, prefix + "offsets.bin");
+    const std::uint64_t end = check_ascending(offsets, nodes);
     if (end != relation.edges)
       report(offsets, fmt::format("they end at {}, not at {} edges", end, relation.edges));
-    stream_ids(relation_path(relation, "neighbours.bin"),
-               node_id_dtype(sources),
+    const auto below = [](const char* what, std::uint64_t bound, const char* of) {
+      return [=](std::uint64_t i, std::uint64_t id) {
+        return id < bound ? std::string()
+                          : fmt::format("{} {} is {}, not below {}{}", what, i, id, bound, of);
+      };
+    };
+    stream_ids(relation_path(relation, prefix + "neighbours.bin"),
+               node_id_dtype(neighbours),
                relation.edges,
-               [&](std::uint64_t i, std::uint64_t id) {
-                 return id < sources
-                            ? std::string()
-                            : fmt::format("neighbour {} is {}, not below {} nodes", i, id, sources);
-               });
+               below("neighbour", neighbours, " nodes"));
     if (!relation.has_edge_ids) return;
-    stream_ids(relation_path(relation, "edge_ids.bin"),
+    stream_ids(relation_path(relation, prefix + "edge_ids.bin"),
                relation.edge_id_dtype(),
                relation.edges,
-               [&](std::uint64_t i, std::uint64_t id) {
-                 return id < relation.edge_id_bound
-                            ? std::string()
-                            : fmt::format(
-                                  "edge id {} is {}, not below {}", i, id, relation.edge_id_bound);
-               });
+               below("edge id", relation.edge_id_bound, ""));
   }
 
   void check_split(const SplitSchema& split) {

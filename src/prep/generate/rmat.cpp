@@ -62,6 +62,20 @@ RmatGenerator::RmatGenerator(const Options& options) : options_(options) {
   }
 }
 
+RmatDraw::RmatDraw(const RmatGenerator::Options& options)
+    : scale_(static_cast<int>(options.scale)),
+      edges_(static_cast<std::uint64_t>(
+          std::llround(options.edge_factor * std::ldexp(1.0, static_cast<int>(options.scale))))),
+      scramble_(scale_),
+      key_(RandomKey(static_cast<std::uint64_t>(options.seed)).with("rmat").with("edges")) {
+  const auto threshold = [](double chance) {
+    return static_cast<std::uint64_t>(std::llround(chance * 0x1.0p32));
+  };
+  below_a_ = threshold(options.a);
+  below_b_ = threshold(options.a + options.b);
+  below_c_ = threshold(options.a + options.b + options.c);
+}
+
 void RmatGenerator::generate(DatasetWriter& writer, PrepContext& context) {
   const RandomKey key = RandomKey(static_cast<std::uint64_t>(options_.seed)).with("rmat");
   const auto scale = static_cast<int>(options_.scale);
@@ -82,35 +96,11 @@ void RmatGenerator::generate(DatasetWriter& writer, PrepContext& context) {
       key,
       context);
 
-  // Two levels a draw: 32 bits each.
-  const auto threshold = [](double chance) {
-    return static_cast<std::uint64_t>(std::llround(chance * 0x1.0p32));
-  };
-  const std::uint64_t below_a = threshold(options_.a);
-  const std::uint64_t below_b = threshold(options_.a + options_.b);
-  const std::uint64_t below_c = threshold(options_.a + options_.b + options_.c);
-  const RandomKey edge_key = key.with("edges");
-  const auto draw = [=](std::uint64_t edge) -> std::pair<std::uint64_t, std::uint64_t> {
-    const RandomKey one = edge_key.with(edge);
-    std::uint64_t source = 0;
-    std::uint64_t target = 0;
-    std::uint64_t bits = 0;
-    for (int level = 0; level < scale; ++level) {
-      bits = level % 2 == 0 ? one.draw(static_cast<std::uint64_t>(level) / 2) : bits >> 32;
-      const std::uint64_t u = bits & 0xffffffffu;
-      source = source << 1 | (u >= below_b ? 1u : 0u);
-      target = target << 1 | ((u >= below_a && u < below_b) || u >= below_c ? 1u : 0u);
-    }
-    return {scramble.forward(source), scramble.forward(target)};
-  };
-  const auto count =
-      static_cast<std::uint64_t>(std::llround(options_.edge_factor * static_cast<double>(nodes)));
-  DrawnEdges edges(count, draw, context);
+  const RmatDraw draw(options_);
   RelationSchema relation{.source = "node", .name = "edge", .target = "node"};
   CscOptions csc;
   csc.undirected = options_.undirected;
-  build_csc(writer, relation, nodes, nodes, edges, csc, context.arena);
-  writer.schema().relations.push_back(relation);
+  write_drawn_edges(writer, relation, draw.edges(), draw, csc, context);
 }
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #include "prep/generate/sbm.h"
 
+#include "prep/generate/class_links.h"
 #include "prep/generate/drawn_edges.h"
 
 namespace sluice {
@@ -29,22 +30,12 @@ void SbmGenerator::generate(DatasetWriter& writer, PrepContext& context) {
       key,
       context);
 
-  const double homophily = options_.homophily;
-  const RandomKey edge_key = key.with("edges");
-  const auto draw = [=](std::uint64_t edge) -> std::pair<std::uint64_t, std::uint64_t> {
-    const RandomKey one = edge_key.with(edge);
-    const std::uint64_t target = one.below(nodes, 0);
-    if (one.uniform(1) >= homophily) return {one.below(nodes, 2), target};
-    const std::uint64_t own_class = target % classes;
-    const std::uint64_t members = (nodes - own_class + classes - 1) / classes;
-    return {own_class + classes * one.below(members, 2), target};
-  };
-  DrawnEdges edges(static_cast<std::uint64_t>(options_.edges), draw, context);
+  const ClassLinks draw{nodes, nodes, classes, options_.homophily, key.with("edges")};
   RelationSchema relation{.source = "node", .name = "edge", .target = "node"};
   CscOptions csc;
   csc.undirected = options_.undirected;
-  build_csc(writer, relation, nodes, nodes, edges, csc, context.arena);
-  writer.schema().relations.push_back(relation);
+  write_drawn_edges(
+      writer, relation, static_cast<std::uint64_t>(options_.edges), draw, csc, context);
 }
 
 }  // namespace sluice

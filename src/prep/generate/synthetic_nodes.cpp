@@ -2,8 +2,11 @@
 
 #include "core/interrupt.h"
 #include "prep/features/feature_encoder.h"
+#include "storage/io/disk_space.h"
 
 #include <sluice/array.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -81,6 +84,9 @@ class NodeWriter {
     if (schema.dtype == DType::kI8 && options_.storage.stochastic())
       encoding.draws = key_.with("rounding");
     FeatureEncoder encoder(encoding, context_);
+    require_space(writer_.staging().path(),
+                  Manifest::layout_of(schema).file_bytes(),
+                  fmt::format("the features of '{}'", node_.name));
     const std::vector<float> centres = make_centres(schema.dim);
     auto file = writer_.create(node_path(node_.name, schema.name + ".bin"));
     FeatureWriter rows(*file, Manifest::layout_of(schema));
@@ -245,7 +251,8 @@ void write_synthetic_nodes(DatasetWriter& writer,
         ErrorCode::kUsage, "train, valid and test shares sum to more than 1", "lower one of them");
   }
   options.storage.check("generate");
-  NodeWriter(writer, type, count, options, class_of, key, context).write();
+  writer.stage("nodes-" + type,
+               [&] { NodeWriter(writer, type, count, options, class_of, key, context).write(); });
 }
 
 }  // namespace sluice

@@ -114,6 +114,8 @@ void EdgeSpec::describe(Schema& schema) {
       .help("edges of the same source and target");
   schema.field("edge_ids", csc.edge_ids)
       .help("store each edge's position in the file (8 or 4 bytes an edge)");
+  schema.field("out_edges", csc.out_edges)
+      .help("store each node's out-edges too; an undirected relation's are its in-edges");
 }
 
 void SplitSpec::describe(Schema& schema) {

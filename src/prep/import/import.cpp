@@ -87,7 +87,7 @@ ImportReport import_dataset(GraphSpec spec,
   const auto start = std::chrono::steady_clock::now();
   complete_spec(spec);
   check_files(spec, formats, options.root);
-  DatasetWriter writer(options.out, options.overwrite, &prep.ledger);
+  DatasetWriter writer(options.out, options.overwrite, &prep.ledger, options.resume);
   for (const std::string& leftover : writer.staging().swept()) {
     prep.log.warn("removed {}, which an import that was killed had left", leftover);
   }
@@ -95,8 +95,12 @@ ImportReport import_dataset(GraphSpec spec,
   ImportReport report;
   import_nodes(context);
   for (const EdgeSpec& edge : spec.edges) {
-    const CscStats stats = import_edges(context, edge);
-    report.relations.push_back({writer.schema().relations.back().key(), stats});
+    CscStats stats;
+    writer.stage(fmt::format("edges-{}", report.relations.size()),
+                 [&] { stats = import_edges(context, edge); });
+    const RelationSchema& relation = writer.schema().relations.back();
+    stats.edges_written = relation.edges;  // of a stage taken over no more is known
+    report.relations.push_back({relation.key(), stats});
   }
   for (const SplitSpec& split : spec.splits) import_split(context, split);
   report.schema = writer.schema();

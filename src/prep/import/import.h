@@ -21,6 +21,7 @@ struct ImportOptions {
   std::filesystem::path out;   ///< the dataset to make
   Overwrite overwrite = Overwrite::kRefuse;
   std::string created_by = "sluice-prep import";  ///< recorded in the manifest
+  Resume resume = {};  ///< edges of a relation are a stage; nodes are read anew
 };
 
 struct RelationImport {

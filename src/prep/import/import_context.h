@@ -1,6 +1,7 @@
 // What the parts of an import share. Private to src/prep/import.
 #pragma once
 
+#include "prep/edge_stream.h"
 #include "prep/import/graph_spec.h"
 #include "prep/import/node_ids.h"
 #include "prep/prep_context.h"
@@ -74,6 +75,8 @@ void import_labels_by_id(ImportContext& context, NodeState& node);
 
 /// Collects from the edges the ids, or the largest one, of the types that are not yet counted.
 void collect_ids_from_edges(ImportContext& context);
+/// An edge table as a stream of u64 ids. @pre the types' nodes are counted
+std::unique_ptr<EdgeStream> open_edges(ImportContext& context, const EdgeSpec& edge);
 CscStats import_edges(ImportContext& context, const EdgeSpec& edge);
 
 void import_split(ImportContext& context, const SplitSpec& split);

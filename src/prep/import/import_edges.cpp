@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace sluice {
 namespace {
@@ -20,6 +21,9 @@ class EdgeTable {
     std::uint64_t first_row = 0;
   };
   bool next(Rows& rows);
+
+  /// Where the file says it beforehand.
+  std::optional<std::uint64_t> num_rows() const { return table_->num_rows(); }
 
   IdPlace source_place(const Rows& rows) const { return {*table_, rows.first_row, source_column_}; }
   IdPlace target_place(const Rows& rows) const { return {*table_, rows.first_row, target_column_}; }
@@ -100,19 +104,22 @@ class DenseEdges final : public EdgeStream {
         target_(context.node(spec.target).ids),
         arena_(context.prep.arena) {}
 
-  bool next(EdgeChunk& chunk) override {
+  std::optional<EdgeView> next() override {
     EdgeTable::Rows rows;
-    if (!table_.next(rows)) return false;
-    source_.find(rows.source, table_.source_place(rows), chunk.source, arena_);
-    target_.find(rows.target, table_.target_place(rows), chunk.target, arena_);
-    return true;
+    if (!table_.next(rows)) return std::nullopt;
+    source_.find(rows.source, table_.source_place(rows), chunk_.source, arena_);
+    target_.find(rows.target, table_.target_place(rows), chunk_.target, arena_);
+    return chunk_.view();
   }
+
+  std::optional<std::uint64_t> expected() const override { return table_.num_rows(); }
 
  private:
   EdgeTable table_;
   const NodeIds& source_;
   const NodeIds& target_;
   ThreadArena& arena_;
+  EdgeChunk<std::uint64_t> chunk_;
 };
 
 /// Row by row, source before target, so that the order of first appearance is that of the file.
@@ -144,6 +151,10 @@ void collect_ids_from_edges(ImportContext& context) {
   }
 }
 
+std::unique_ptr<EdgeStream> open_edges(ImportContext& context, const EdgeSpec& edge) {
+  return std::make_unique<DenseEdges>(context, edge);
+}
+
 CscStats import_edges(ImportContext& context, const EdgeSpec& edge) {
   RelationSchema relation;
   relation.source = edge.source;
@@ -156,7 +167,8 @@ CscStats import_edges(ImportContext& context, const EdgeSpec& edge) {
                                    *context.node(edge.target).ids.count(),
                                    edges,
                                    edge.csc,
-                                   context.prep.arena);
+                                   context.prep.arena,
+                                   context.prep.progress);
   context.writer.schema().relations.push_back(std::move(relation));
   return stats;
 }

@@ -4,6 +4,7 @@
 #include "prep/features/elements.h"
 #include "prep/features/feature_encoder.h"
 #include "prep/import/import_context.h"
+#include "storage/io/disk_space.h"
 
 #include <fmt/format.h>
 
@@ -106,6 +107,11 @@ void import_features(ImportContext& context, NodeState& node) {
 
   FeatureSchema schema{"features", spec.choice.stored(from), 0, dim};
   FeatureEncoder encoder(encoding_of(node.spec, schema.dtype, dim), context.prep);
+  if (const auto rows = table->num_rows()) {
+    require_space(context.writer.staging().path(),
+                  FeatureLayout::make(schema.dtype, dim, *rows).file_bytes(),
+                  fmt::format("the features of '{}'", node.spec.type));
+  }
   auto file = context.writer.create(node_path(node.spec.type, "features.bin"));
   FeatureWriter writer(*file, FeatureLayout::make(schema.dtype, dim, 0));
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");

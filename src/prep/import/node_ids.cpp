@@ -76,6 +76,14 @@ void NodeIds::list(const IdValues& ids, const IdPlace& place) {
   }
 }
 
+void NodeIds::load(const ExternalIds& ids, std::uint64_t count) {
+  for (std::uint64_t node = 0; node < count; ++node) {
+    if (auto* integers = std::get_if<IntegerIdMap>(&map_)) integers->add(ids.integer(node));
+    if (auto* strings = std::get_if<StringIdMap>(&map_)) strings->add(ids.text(node));
+  }
+  set_count(count, "the dataset", {});
+}
+
 void NodeIds::close(const std::string& from) {
   std::uint64_t count = static_cast<std::uint64_t>(largest_ + 1);
   if (const auto* integers = std::get_if<IntegerIdMap>(&map_)) count = integers->size();

@@ -9,6 +9,7 @@
 #include "prep/table/table_reader.h"
 #include "storage/format/dataset_writer.h"
 
+#include <sluice/dataset.h>
 #include <sluice/graph_schema.h>
 
 #include <optional>
@@ -53,6 +54,8 @@ class NodeIds {
   void collect(const IdValues& ids, std::size_t index, const IdPlace& place);
   /// Takes in ids that must be new. @pre kind is not dense
   void list(const IdValues& ids, const IdPlace& place);
+  /// Takes over the ids of a type that is stored already. @pre nothing was taken in
+  void load(const ExternalIds& ids, std::uint64_t count);
   /// Ends collecting or listing: what is there now is all there is.
   void close(const std::string& from);
 

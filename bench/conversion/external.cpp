@@ -1,0 +1,140 @@
+#include "bench/conversion/external.h"
+
+#include "bench/conversion/pair_file.h"
+#include "bench/support/child.h"
+#include "bench/support/device_rate.h"
+#include "bench/support/folder.h"
+#include "bench/support/program.h"
+#include "bench/support/write_rate.h"
+#include "core/peak_memory.h"
+#include "prep/csc_builder.h"
+#include "storage/format/manifest.h"
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kPairs = "pairs.u32";
+constexpr std::uint64_t kFixedBytes = std::uint64_t{100} << 20;  // beside the budget
+
+Json run_once(const ExternalOptions& options,
+              const fs::path& folder,
+              const std::string& memory,
+              const std::string& name) {
+  std::vector<std::string> command;
+  if (!options.in_cgroup.empty() && ::geteuid() == 0) {
+    const std::uint64_t limit = parse_bytes(memory).or_throw().bytes + kFixedBytes;
+    command = {options.in_cgroup, "--cold", std::to_string(limit)};
+  }
+  for (const std::string& word : {fs::read_symlink("/proc/self/exe").string(),
+                                  std::string("--filter"),
+                                  std::string("external_once"),
+                                  std::string("--dir"),
+                                  folder.string(),
+                                  std::string("--edges"),
+                                  std::to_string(options.edges),
+                                  std::string("--external-scale"),
+                                  std::to_string(options.scale),
+                                  std::string("--threads"),
+                                  std::to_string(options.threads),
+                                  std::string("--memory"),
+                                  memory,
+                                  std::string("--name"),
+                                  name})
+    command.push_back(word);
+  return Json::parse(run_child(command));
+}
+
+struct Device {
+  double read_rate;
+  double write_rate;
+};
+
+Device measure_device(const fs::path& folder) {
+  const double write = write_rate(folder, {});
+  DeviceMix mix;
+  mix.request_bytes = 1 << 20;
+  mix.depth = 16;
+  mix.round_bytes = 1 << 30;
+  return {device_rate(folder / kPairs, mix), write};
+}
+
+void print_run(const ExternalOptions& options, const Json& run, const Device& device) {
+  const double input = static_cast<double>(options.edges) * 8;
+  const auto read = run.at("bytes_read").get<double>();
+  const auto written = run.at("bytes_written").get<double>();
+  Line line;
+  line.name = "external";
+  line.work = read + written;
+  line.seconds = run.at("seconds").get<double>();
+  // What the device takes for the same reads and writes, one after the other.
+  line.device_rate = line.work / (read / device.read_rate + written / device.write_rate);
+  line.more = run;
+  line.more["moved_of_input"] = line.work / input;
+  line.more["edges_a_second"] = static_cast<double>(options.edges) / line.seconds;
+  line.more["device_read_rate"] = device.read_rate;
+  line.more["device_write_rate"] = device.write_rate;
+  print(line);
+}
+
+}  // namespace
+
+void convert_once(const ExternalOptions& options, const std::string& name) {
+  PeakMemory peak;
+  MemoryLedger ledger(parse_bytes(options.memory).or_throw().bytes, "--memory");
+  ThreadArena arena(static_cast<int>(options.threads));
+  const fs::path folder(options.dir);
+  const auto begin = std::chrono::steady_clock::now();
+  DatasetWriter writer(folder / name, Overwrite::kReplace, &ledger);
+  const std::uint64_t nodes = std::uint64_t{1} << options.scale;
+  NodeTypeSchema node;
+  node.name = "node";
+  node.count = nodes;
+  writer.schema().nodes.push_back(node);
+  RelationSchema relation{.source = "node", .name = "edge", .target = "node"};
+  PairFile pairs(folder / kPairs, options.edges, &ledger);
+  const CscStats stats = build_csc(writer, relation, nodes, nodes, pairs, {}, arena);
+  writer.schema().relations.push_back(relation);
+  const std::uint64_t output = writer.bytes();
+  writer.commit("bench");
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const Json line = {{"memory", ledger.limit()},
+                     {"seconds", seconds},
+                     {"bytes_read", options.edges * 8 + stats.spilled_bytes},
+                     {"bytes_written", output + stats.spilled_bytes},
+                     {"spilled_bytes", stats.spilled_bytes},
+                     {"output_bytes", output},
+                     {"ledger_peak", ledger.peak()},
+                     {"peak_anonymous", peak.peak_anonymous()}};
+  fmt::print("{}\n", line.dump());
+}
+
+void measure_external(const ExternalOptions& options) {
+  const Folder folder(fs::path(options.dir) / fmt::format("bench-external-{}", ::getpid()));
+  write_pairs(folder.path() / kPairs, options.scale, options.edges, options.threads);
+  const Device device = measure_device(folder.path());
+  print_run(options, run_once(options, folder.path(), options.memory, "small"), device);
+  if (options.larger.empty()) return;
+  print_run(options, run_once(options, folder.path(), options.larger, "large"), device);
+  const auto text = [&](const char* name) {
+    return Manifest::load(folder.path() / name).or_throw().to_text();
+  };
+  if (text("small") != text("large"))
+    throw Error(ErrorCode::kInternal, "the output depends on the budget");
+  fmt::print("{}\n", Json({{"case", "external_same_bytes"}, {"same", true}}).dump());
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,116 @@
+// LineWriter: one thread's write-combining buffers, a cache line a range. Whole lines go to memory
+// past the cache, so that a store to a far place does not first load what is there. Private to the
+// scatter.
+#pragma once
+
+#include "prep/convert/range_store.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace sluice {
+
+inline constexpr std::size_t kLineBytes = 64;
+/// A line, room for a record that runs over its end, and the range's places.
+inline constexpr std::uint64_t kLineWriterBytesARange = kLineBytes + 16 + 4 * sizeof(std::uint64_t);
+
+inline void stream_line(std::byte* to, const std::byte* from) {
+#if defined(__SSE2__)
+  for (std::size_t at = 0; at < kLineBytes; at += sizeof(__m128i)) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(from + at)));
+  }
+#else
+  std::memcpy(to, from, kLineBytes);
+#endif
+}
+
+template <int kBytes>
+class LineWriter {
+ public:
+  /// @param offsets where this piece begins in each range, counted from the end of what the store
+  /// has
+  LineWriter(const RangeStore& store, const std::uint32_t* offsets)
+      : store_(store),
+        ranges_(store.num_ranges()),
+        memory_(AlignedBuffer::make(
+                    ranges_ * (kStride + sizeof(std::byte*) + sizeof(Place)), nullptr, "edges")
+                    .or_throw()),
+        lines_(memory_.data()),
+        next_(reinterpret_cast<std::byte**>(lines_ + ranges_ * kStride)),
+        places_(reinterpret_cast<Place*>(next_ + ranges_)) {
+    for (std::uint64_t range = 0; range < ranges_; ++range)
+      open(range, store_.count(range) + offsets[range]);
+  }
+
+  void put(std::uint64_t range, RecordWord<kBytes> word) {
+    std::byte*& next = next_[range];
+    std::byte* const line = lines_ + range * kStride;
+    const std::size_t at = reinterpret_cast<std::uintptr_t>(next) % kLineBytes;
+    store_record<kBytes>(line + at, word);
+    next += kBytes;
+    if (at + kBytes >= kLineBytes) flush(range, line);
+  }
+
+  /// Stores what is left in the lines.
+  void finish() {
+    for (std::uint64_t range = 0; range < ranges_; ++range) {
+      std::byte* const next = next_[range];
+      const std::size_t filled = reinterpret_cast<std::uintptr_t>(next) % kLineBytes;
+      if (filled == 0 || next == places_[range].begin) continue;
+      std::byte* const line_at = next - filled;
+      std::byte* const from = std::max(line_at, places_[range].begin);
+      std::memcpy(
+          from, lines_ + range * kStride + (from - line_at), static_cast<std::size_t>(next - from));
+    }
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+  }
+
+ private:
+  // A line, and after it what a record may run over its end.
+  static constexpr std::size_t kStride = kLineBytes % kBytes == 0 ? kLineBytes : kLineBytes + 16;
+  struct Place {
+    std::byte* begin;          // what lies before is somebody else's
+    std::byte* end;            // of the segment: always the end of a line
+    std::uint64_t next_index;  // of the record at `end`
+  };
+
+  void open(std::uint64_t range, std::uint64_t index) {
+    std::uint64_t follow = 0;
+    std::byte* const at = store_.place(range, index, follow);
+    next_[range] = at;
+    if (at == nullptr) return;  // this piece has no record there
+    places_[range] = {at, at + follow * kBytes, index + follow};
+  }
+
+  void flush(std::uint64_t range, std::byte* line) {
+    const Place& place = places_[range];
+    std::byte* const next = next_[range];
+    const std::size_t over = reinterpret_cast<std::uintptr_t>(next) % kLineBytes;
+    std::byte* const line_at = next - over - kLineBytes;
+    if (line_at < place.begin) {
+      const auto skipped = static_cast<std::size_t>(place.begin - line_at);
+      std::memcpy(place.begin, line + skipped, kLineBytes - skipped);
+    } else {
+      stream_line(line_at, line);
+    }
+    if constexpr (kStride > kLineBytes) std::memcpy(line, line + kLineBytes, 8);
+    if (next == place.end) open(range, place.next_index);
+  }
+
+  const RangeStore& store_;
+  std::uint64_t ranges_;
+  AlignedBuffer memory_;
+  std::byte* lines_;
+  std::byte** next_;
+  Place* places_;
+};
+
+}  // namespace sluice

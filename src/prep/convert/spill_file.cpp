@@ -1,0 +1,144 @@
+#include "prep/convert/spill_file.h"
+
+#include <sys/uio.h>
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kWriteBytes = std::size_t{4} << 20;  // one write
+constexpr std::size_t kReadDepth = 64;
+
+// All of `pieces` at `offset`, continuing short writes.
+void write_all(const File& file, std::uint64_t offset, std::vector<iovec> pieces) {
+  std::size_t first = 0;
+  while (first < pieces.size()) {
+    const ssize_t put = ::pwritev(file.fd(),
+                                  pieces.data() + first,
+                                  static_cast<int>(pieces.size() - first),
+                                  static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) {
+      throw system_error(
+          put < 0 ? errno : ENOSPC, "cannot write edges that memory has no room for", file.path());
+    }
+    offset += static_cast<std::uint64_t>(put);
+    auto left = static_cast<std::size_t>(put);
+    while (first < pieces.size() && left >= pieces[first].iov_len) left -= pieces[first++].iov_len;
+    if (left != 0) {
+      pieces[first].iov_base = static_cast<std::byte*>(pieces[first].iov_base) + left;
+      pieces[first].iov_len -= left;
+    }
+  }
+}
+
+}  // namespace
+
+SpillFile::SpillFile(const std::filesystem::path& folder,
+                     std::uint64_t segment_bytes,
+                     Release release)
+    : file_(std::make_shared<File>(File::scratch(folder, Direct::kAuto).or_throw())),
+      segment_bytes_(segment_bytes),
+      release_(std::move(release)),
+      writer_([this] { write_loop(); }) {}
+
+SpillFile::~SpillFile() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  writer_.join();
+}
+
+void SpillFile::rethrow_locked() {
+  if (problem_) std::rethrow_exception(problem_);
+}
+
+std::uint64_t SpillFile::write(std::byte* segment) {
+  {
+    const std::scoped_lock lock(mutex_);
+    rethrow_locked();
+    waiting_.push_back({segment, slots_});
+    ++left_;
+  }
+  changed_.notify_all();
+  return slots_++;
+}
+
+bool SpillFile::wait_for_one() {
+  std::unique_lock lock(mutex_);
+  rethrow_locked();
+  const std::uint64_t before = left_;
+  if (before == 0) return false;
+  changed_.wait(lock, [&] { return left_ < before || problem_; });
+  rethrow_locked();
+  return true;
+}
+
+void SpillFile::wait_for_all() {
+  while (wait_for_one()) {
+  }
+}
+
+void SpillFile::write_loop() {
+  const std::size_t most = std::max<std::size_t>(1, kWriteBytes / segment_bytes_);
+  std::vector<Waiting> batch;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !waiting_.empty() || stop_; });
+      if (stop_) return;  // what is still waiting is of no use to anybody
+      const auto end =
+          waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
+      batch.assign(waiting_.begin(), end);
+      waiting_.erase(waiting_.begin(), end);
+    }
+    try {
+      std::vector<iovec> pieces;
+      for (const Waiting& each : batch) pieces.push_back({each.segment, segment_bytes_});
+      write_all(*file_, batch.front().slot * segment_bytes_, std::move(pieces));
+      for (const Waiting& each : batch) release_(each.segment);
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      problem_ = std::current_exception();
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      left_ -= batch.size();
+    }
+    changed_.notify_all();
+  }
+}
+
+void SpillFile::read(std::span<const std::uint64_t> slots,
+                     const std::shared_ptr<AlignedBuffer>& to) {
+  if (slots.empty()) return;
+  IoEngineOptions options;
+  options.depth = kReadDepth;
+  // A reader a call: engines stay with the thread that submits, and calls come from several.
+  BlockReader reader(make_io_engine(options).or_throw().engine);
+  const FileSlot file = reader.attach(file_).or_throw();
+  const BufferSlot buffer = reader.attach(to).or_throw();
+  std::vector<BlockRead> reads;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    // Slots that follow each other are one read.
+    BlockRead* const last = reads.empty() ? nullptr : &reads.back();
+    if (last != nullptr && last->file_offset + last->length == slots[i] * segment_bytes_ &&
+        last->length < (1u << 20)) {
+      last->length += static_cast<std::uint32_t>(segment_bytes_);
+      continue;
+    }
+    reads.push_back({file,
+                     buffer,
+                     static_cast<std::uint32_t>(segment_bytes_),
+                     slots[i] * segment_bytes_,
+                     i * segment_bytes_});
+  }
+  reader.read(reads).or_throw();
+}
+
+}  // namespace sluice

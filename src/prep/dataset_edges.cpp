@@ -1,0 +1,94 @@
+#include "prep/dataset_edges.h"
+
+#include "core/interrupt.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kChunkEdges = std::uint64_t{1} << 17;
+
+FileEntry entry_of(const std::filesystem::path& root,
+                   const Manifest& manifest,
+                   const RelationSchema& relation,
+                   const char* file) {
+  return find_file(root, manifest, relation_path(relation, file)).or_throw();
+}
+
+}  // namespace
+
+ValueCursor::ValueCursor(const std::filesystem::path& root,
+                         const FileEntry& entry,
+                         DType dtype,
+                         std::uint64_t count,
+                         MemoryLedger* ledger)
+    : cursor_(FileCursor::open(root, entry, Verify::kRead, ledger).or_throw()),
+      width_(size_of(dtype)),
+      left_(count) {
+  if (entry.bytes >= count * width_) return;
+  throw Error(ErrorCode::kData,
+              "the file is shorter than the manifest's counts need",
+              "the dataset is damaged: restore it from a copy or prepare it again",
+              Place{(root / entry.path).string(), -1, -1, -1});
+}
+
+void ValueCursor::refill() {
+  piece_ = cursor_.next().or_throw();
+  at_ = 0;
+}
+
+DatasetEdges::DatasetEdges(const std::filesystem::path& root,
+                           const Manifest& manifest,
+                           const RelationSchema& relation,
+                           Renumbering renumbering,
+                           MemoryLedger* ledger)
+    : edges_(relation.edges),
+      offsets_(root,
+               entry_of(root, manifest, relation, "offsets.bin"),
+               DType::kU64,
+               manifest.schema.node_type(relation.target)->count + 1,
+               ledger),
+      neighbours_(root,
+                  entry_of(root, manifest, relation, "neighbours.bin"),
+                  node_id_dtype(manifest.schema.node_type(relation.source)->count),
+                  relation.edges,
+                  ledger),
+      renumbering_(std::move(renumbering)) {
+  if (relation.has_edge_ids) {
+    id_bound_ = relation.edge_id_bound;
+    ids_.emplace(root,
+                 entry_of(root, manifest, relation, "edge_ids.bin"),
+                 relation.edge_id_dtype(),
+                 relation.edges,
+                 ledger);
+  }
+  if (ledger != nullptr)
+    charge_ = ledger->charge("edges", 3 * kChunkEdges * sizeof(std::uint64_t)).or_throw();
+  (void)offsets_.next();
+  end_ = offsets_.next().value_or(0);
+}
+
+std::optional<EdgeView> DatasetEdges::next() {
+  throw_if_interrupted();
+  const std::uint64_t count = std::min(kChunkEdges, edges_ - at_);
+  if (count == 0) return std::nullopt;
+  chunk_.resize(count);
+  if (ids_) chunk_ids_.resize(count);
+  for (std::uint64_t i = 0; i < count; ++i, ++at_) {
+    while (at_ == end_) {
+      ++target_;
+      end_ = offsets_.next().value_or(edges_);
+    }
+    const std::uint64_t source = *neighbours_.next();
+    chunk_.source[i] = renumbering_.source ? renumbering_.source(source) : source;
+    chunk_.target[i] = renumbering_.target ? renumbering_.target(target_) : target_;
+    if (ids_) chunk_ids_[i] = *ids_->next();
+  }
+  EdgeSpan<std::uint64_t> span{chunk_.source.data(), chunk_.target.data(), count};
+  if (ids_) span.ids = chunk_ids_.data();
+  return span;
+}
+
+}  // namespace sluice

@@ -1,0 +1,33 @@
+// export: a dataset's content under its external ids, as files that other tools read: edges, ids,
+// labels, and features of a dataset, as CSV or .npy, in bounded memory.
+#pragma once
+
+#include "prep/prep_context.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+enum class ExportFormat { kCsv, kNpy };
+
+struct ExportOptions {
+  std::filesystem::path dataset;
+  std::filesystem::path out;  ///< a folder, which must not be there yet
+  ExportFormat format = ExportFormat::kCsv;
+};
+
+struct ExportReport {
+  std::vector<std::string> files;  ///< below `out`
+  std::uint64_t bytes = 0;
+};
+
+/// Writes one file an edge relation and, a node type, one of its ids and labels and one of each
+/// feature table. CSV: `<relation>.csv` (source, target), `<type>.csv` (id, label), features in
+/// `<type>.<table>.csv`. npy: the same as arrays; string ids have no array, so types with them are
+/// refused (kUsage). The folder appears whole or not at all. Throws Error.
+ExportReport export_dataset(const ExportOptions& options, PrepContext& context);
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#include "prep/update/generation.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+NextGeneration::NextGeneration(const std::filesystem::path& dataset, PrepContext& context)
+    : dataset_(dataset),
+      context_(context),
+      old_(Manifest::load(dataset).or_throw()),
+      writer_(dataset, Overwrite::kReplace, &context.ledger) {
+  for (const std::string& leftover : writer_.staging().swept())
+    context.log.warn("removed what an interrupted run had left: {}", leftover);
+  writer_.set_generation(old_.generation + 1);
+}
+
+Dataset NextGeneration::open_old() const {
+  return Dataset::open(dataset_.string(), {.ledger = &context_.ledger});
+}
+
+void NextGeneration::keep_below(const std::string& folder, const std::string& left_out) {
+  for (const auto& [path, entry] : old_.files) {
+    if (path.compare(0, folder.size(), folder) == 0 && path != left_out)
+      writer_.adopt(dataset_, entry);
+  }
+}
+
+void NextGeneration::keep_nodes_and_splits() {
+  keep_below("nodes/", "");
+  keep_below("splits/", "");
+  writer_.schema().nodes = old_.schema.nodes;
+  writer_.schema().splits = old_.schema.splits;
+}
+
+void NextGeneration::keep_relation(const RelationSchema& relation) {
+  keep_below(relation_path(relation, ""), "");
+}
+
+void NextGeneration::keep_relation_but(const RelationSchema& relation,
+                                       const std::string& left_out) {
+  keep_below(relation_path(relation, ""), left_out);
+}
+
+void NextGeneration::copy_values(const std::string& path, std::uint64_t count, DataFileWriter& to) {
+  const FileEntry entry = find_file(dataset_, old_, path).or_throw();
+  std::uint64_t left = count * sizeof(std::uint64_t);
+  scan_file(dataset_,
+            entry,
+            Verify::kRead,
+            &context_.ledger,
+            [&](std::uint64_t, std::span<const std::byte> bytes) -> Result<void> {
+              const auto part = bytes.first(std::min<std::uint64_t>(left, bytes.size()));
+              to.append(part);
+              left -= part.size();
+              return {};
+            })
+      .or_throw();
+}
+
+void NextGeneration::commit(const std::string& created_by, UpdateReport& report) {
+  report.bytes = writer_.bytes();
+  report.generation = old_.generation + 1;
+  writer_.commit(created_by);
+}
+
+}  // namespace sluice

@@ -1,0 +1,45 @@
+// NextGeneration: a dataset that becomes another one under the same name. What does not change is
+// linked, not copied; the exchange is one step. Private to src/prep/update.
+#pragma once
+
+#include "prep/prep_context.h"
+#include "prep/update/append.h"
+#include "storage/format/data_file_reader.h"
+#include "storage/format/dataset_writer.h"
+
+#include <sluice/dataset.h>
+
+#include <filesystem>
+#include <string>
+
+namespace sluice {
+
+class NextGeneration {
+ public:
+  NextGeneration(const std::filesystem::path& dataset, PrepContext& context);
+
+  const Manifest& old_manifest() const noexcept { return old_; }
+  Dataset open_old() const;
+  DatasetWriter& writer() noexcept { return writer_; }
+
+  void keep_nodes_and_splits();
+  /// Takes over the relation's files; its schema is the caller's to add.
+  void keep_relation(const RelationSchema& relation);
+  /// All but one of them.
+  void keep_relation_but(const RelationSchema& relation, const std::string& left_out);
+  /// Copies the first `count` u64 of an old file to the end of a new one.
+  void copy_values(const std::string& path, std::uint64_t count, DataFileWriter& to);
+
+  /// Publishes, and completes the report.
+  void commit(const std::string& created_by, UpdateReport& report);
+
+ private:
+  void keep_below(const std::string& folder, const std::string& left_out);
+
+  std::filesystem::path dataset_;
+  PrepContext& context_;
+  Manifest old_;
+  DatasetWriter writer_;
+};
+
+}  // namespace sluice

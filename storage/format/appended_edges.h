@@ -1,0 +1,33 @@
+// The log of edges that were appended to a relation: `appended.bin`, three u64 an edge (source,
+// target, edge id), in the order in which they came.
+#pragma once
+
+#include "storage/format/data_file_reader.h"
+
+#include <sluice/graph_schema.h>
+
+#include <cstdint>
+
+namespace sluice {
+
+inline constexpr const char* kAppendedName = "appended.bin";
+
+struct AppendedEdge {
+  std::uint64_t source = 0;
+  std::uint64_t target = 0;
+  std::uint64_t id = 0;
+};
+static_assert(sizeof(AppendedEdge) == 24);
+
+/// The whole log, u64 [appended, 3], charged as "topology". kData where an id is not below its
+/// count.
+Result<Array> load_appended(const std::filesystem::path& root,
+                            const Manifest& manifest,
+                            const RelationSchema& relation,
+                            const DatasetOptions& options);
+
+inline AppendedEdge appended_edge(std::span<const std::uint64_t> log, std::uint64_t index) {
+  return {log[3 * index], log[3 * index + 1], log[3 * index + 2]};
+}
+
+}  // namespace sluice

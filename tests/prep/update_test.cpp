@@ -1,0 +1,282 @@
+// What turns a dataset into another one: append, compact, partition, reorder, export.
+#include "import_support.h"
+#include "prep/check/verify.h"
+#include "prep/export/export.h"
+#include "prep/order/reorder.h"
+#include "prep/update/append.h"
+#include "prep/update/partition.h"
+#include "storage/format/partitions.h"
+#include "support/expect_error.h"
+
+#include <doctest/doctest.h>
+#include <sluice/random.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct Session {
+  explicit Session(int threads = 2, std::uint64_t limit = 1 << 30)
+      : ledger(limit, "--memory"), arena(threads) {}
+  MemoryLedger ledger;
+  ThreadArena arena;
+  std::shared_ptr<Logger> log = make_silent_logger();
+  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
+};
+
+constexpr std::uint64_t kNodes = 200;
+
+std::string csv(const Pairs& edges, std::size_t first, std::size_t last) {
+  std::string text = "src,dst\n";
+  for (std::size_t i = first; i < last; ++i)
+    text += fmt::format("n{},n{}\n", edges[i].first, edges[i].second);
+  return text;
+}
+
+Pairs draw_edges(std::uint64_t count, RandomKey key) {
+  Pairs edges;
+  for (std::uint64_t i = 0; i < count; ++i)
+    edges.emplace_back(key.below(kNodes, 2 * i), key.below(kNodes, 2 * i + 1));
+  return edges;
+}
+
+// String ids, features, labels, a split, edge ids.
+std::string graph_toml(const std::string& edges, bool undirected) {
+  return fmt::format(
+      "[[nodes]]\nids = \"string\"\nid_list.file = \"ids.csv\"\nfeatures.file = \"x.npy\"\n"
+      "labels.file = \"y.npy\"\n[[edges]]\nfile = \"{}\"\nedge_ids = true\nundirected = {}\n"
+      "[[splits]]\nratio = [0.5, 0.2, 0.3]\n",
+      edges,
+      undirected);
+}
+
+void write_nodes(const ImportFolder& folder) {
+  std::string ids = "id\n";
+  std::vector<float> features;
+  std::vector<std::int64_t> labels;
+  for (std::uint64_t i = 0; i < kNodes; ++i) {
+    ids += fmt::format("n{}\n", i);
+    labels.push_back(static_cast<std::int64_t>(i % 7));
+    for (int c = 0; c < 5; ++c)
+      features.push_back(static_cast<float>(i) + 0.125f * static_cast<float>(c));
+  }
+  folder.write("ids.csv", ids);
+  folder.write("x.npy", npy_rows(kNodes, 5, features));
+  folder.write("y.npy", npy_ids(labels));
+}
+
+UpdateReport append(const ImportFolder& folder, const std::string& toml, Session& session) {
+  const TableFormats formats = table_formats();
+  GraphSpec spec(formats);
+  Config::parse(toml, "append.toml").bind_to(spec);
+  return append_edges(
+      folder.out(), std::move(spec), formats, folder.dir / "raw", "test", session.context);
+}
+
+using Lists = std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>>;
+
+Lists lists_of(const std::filesystem::path& path) {
+  const Dataset dataset = Dataset::open(path.string());
+  const auto topology = dataset.topology(dataset.schema().relations[0].key());
+  Lists lists(topology->num_targets());
+  const CscView& view = *topology->resident();
+  for (std::uint64_t node = 0; node < lists.size(); ++node) {
+    for (std::uint64_t at = view.offsets[node]; at < view.offsets[node + 1]; ++at) {
+      std::uint64_t id = 0;
+      topology->edge_ids({&at, 1}, {&id, 1}).or_throw();
+      lists[node].emplace_back(view.neighbour(at), id);
+    }
+  }
+  return lists;
+}
+
+void check_sound(const std::filesystem::path& path, Session& session) {
+  const VerifyReport report = verify_dataset(path.string(), session.context);
+  CHECK(report.problems == std::vector<std::string>());
+  CHECK(report.strangers == std::vector<std::string>());
+}
+
+}  // namespace
+
+TEST_CASE("appended edges read as if they had been imported, and compact makes it so") {
+  constexpr std::uint64_t kSeed = 5;
+  MESSAGE("seed " << kSeed);
+  for (const bool undirected : {false, true}) {
+    ImportFolder folder;
+    Session session;
+    write_nodes(folder);
+    const Pairs edges = draw_edges(3000, RandomKey(kSeed).with(undirected ? 1 : 0));
+    folder.write("base.csv", csv(edges, 0, 1500));
+    folder.write("more.csv", csv(edges, 1500, 2000));
+    folder.write("last.csv", csv(edges, 2000, 3000));
+    folder.write("all.csv", csv(edges, 0, 3000));
+    folder.run(graph_toml("base.csv", undirected));
+    folder.run_into(graph_toml("all.csv", undirected), folder.dir / "out/all");
+    const Lists expected = lists_of(folder.dir / "out/all");
+
+    const auto spec = [&](const char* file) {
+      return fmt::format("[[edges]]\nfile = \"{}\"\nundirected = {}\n", file, undirected);
+    };
+    CHECK(append(folder, spec("more.csv"), session).generation == 2);
+    check_sound(folder.out(), session);
+    CHECK(append(folder, spec("last.csv"), session).generation == 3);
+    check_sound(folder.out(), session);
+    CHECK(lists_of(folder.out()) == expected);
+    const Dataset appended = Dataset::open(folder.out().string());
+    const Error paged = expect_error(
+        [&] { (void)appended.topology("node__edge__node", {.placement = Placement::kDisk}); });
+    CHECK(std::string(paged.hint()).find("compact") != std::string::npos);
+
+    const UpdateReport report = compact_dataset(folder.out(), "test", session.context);
+    CHECK(report.generation == 4);
+    check_sound(folder.out(), session);
+    CHECK(lists_of(folder.out()) == expected);
+    for (const char* file : {"offsets.bin", "neighbours.bin", "edge_ids.bin"}) {
+      const std::string name = std::string("edges/node__edge__node/") + file;
+      CHECK(read_all(folder.out() / name) == read_all(folder.dir / "out/all" / name));
+    }
+    CHECK(session.ledger.used() == 0);
+  }
+}
+
+TEST_CASE("append refuses what it cannot do, and leaves the dataset as it is") {
+  ImportFolder folder;
+  Session session;
+  write_nodes(folder);
+  folder.write("base.csv", csv(draw_edges(10, RandomKey(1)), 0, 10));
+  folder.write("bad.csv", "src,dst\nn1,n2\nn1,nobody\n");
+  folder.run(graph_toml("base.csv", false));
+  const std::string before = read_all(folder.out() / "manifest.json");
+  const auto message = [&](const std::string& toml) {
+    return std::string(expect_error([&] { append(folder, toml, session); }).message());
+  };
+  CHECK(message("[[edges]]\nfile = \"bad.csv\"\n")
+            .find("no node of type 'node' has the id 'nobody'") != std::string::npos);
+  CHECK(message("[[edges]]\nfile = \"base.csv\"\nrelation = \"likes\"\n") ==
+        "the dataset has no relation 'node__likes__node'");
+  CHECK(message("[[edges]]\nfile = \"base.csv\"\nduplicates = \"drop\"\n") ==
+        "append keeps all edges: self_loops and duplicates do not apply");
+  CHECK(read_all(folder.out() / "manifest.json") == before);
+  CHECK(folder.leftovers() == std::vector<std::string>{"graph"});
+}
+
+TEST_CASE("every edge is in its bucket once, whatever the number of parts") {
+  ImportFolder folder;
+  Session session;
+  write_nodes(folder);
+  const Pairs edges = draw_edges(4000, RandomKey(8));
+  folder.write("base.csv", csv(edges, 0, 4000));
+  folder.run(graph_toml("base.csv", false));
+  for (const std::uint64_t parts : {1u, 3u, 16u, 200u}) {
+    CAPTURE(parts);
+    partition_dataset(folder.out(), {.parts = parts}, "test", session.context);
+    check_sound(folder.out(), session);
+    const Manifest manifest = Manifest::load(folder.out()).or_throw();
+    const Partitions partitions = Partitions::open(folder.out(), manifest, &session.ledger);
+    Pairs found;
+    for (std::uint64_t from = 0; from < parts; ++from) {
+      for (std::uint64_t to = 0; to < parts; ++to) {
+        for (const BucketEdge& edge : partitions.bucket(from, to).or_throw()) {
+          found.emplace_back(part_begin(kNodes, parts, from) + edge.source,
+                             part_begin(kNodes, parts, to) + edge.target);
+          REQUIRE(part_of(kNodes, parts, found.back().first) == from);
+          REQUIRE(part_of(kNodes, parts, found.back().second) == to);
+        }
+      }
+    }
+    Pairs sorted = edges;
+    std::sort(sorted.begin(), sorted.end());
+    std::sort(found.begin(), found.end());
+    CHECK(found == sorted);
+  }
+}
+
+TEST_CASE("a reordered dataset is the same graph under the same external ids") {
+  ImportFolder folder;
+  Session session;
+  write_nodes(folder);
+  const Pairs edges = draw_edges(3000, RandomKey(4));
+  folder.write("base.csv", csv(edges, 0, 3000));
+  folder.run(graph_toml("base.csv", false));
+  const Catalog<NodeOrder> orders = node_orders();
+  for (const auto& entry : orders.list()) {
+    CAPTURE(entry.name);
+    const auto order = orders.create({entry.name, orders.make_options(entry.name)});
+    const std::filesystem::path out = folder.dir / "out" / entry.name;
+    ReorderOptions options{folder.out(), out, Overwrite::kRefuse, "", "test"};
+    const ReorderReport report = reorder_dataset(options, *order, session.context);
+    REQUIRE(report.types.size() == 1);
+    CHECK(report.types[0].touches.batches > 0);
+    check_sound(out, session);
+
+    const Dataset dataset = Dataset::open(out.string());
+    const ExternalIds ids = dataset.ids("node");
+    std::set<std::string> seen;
+    for (std::uint64_t i = 0; i < kNodes; ++i) seen.insert(ids.text(i));
+    CHECK(seen.size() == kNodes);
+    const auto old = [&](std::uint64_t node) {
+      return static_cast<std::uint64_t>(std::stoul(ids.text(node).substr(1)));
+    };
+    Lists lists(kNodes);
+    const Lists now = lists_of(out);
+    for (std::uint64_t node = 0; node < kNodes; ++node) {
+      for (const auto& [source, id] : now[node]) lists[old(node)].emplace_back(old(source), id);
+    }
+    CHECK(lists == lists_of(folder.out()));
+    const auto labels = dataset.labels("node");
+    const std::vector<float> rows = stored_f32_rows(out, "node", kNodes, 5);
+    for (std::uint64_t node = 0; node < kNodes; ++node) {
+      CHECK(labels.as<std::int32_t>()[node] == static_cast<std::int32_t>(old(node) % 7));
+      CHECK(rows[node * 5 + 2] == static_cast<float>(old(node)) + 0.25f);
+    }
+    std::set<std::uint64_t> train, train_before;
+    const Split after = dataset.split("default");
+    for (const std::uint64_t id : after.train.as<std::uint64_t>()) train.insert(old(id));
+    const Split before = Dataset::open(folder.out().string()).split("default");
+    for (const std::uint64_t id : before.train.as<std::uint64_t>()) train_before.insert(id);
+    CHECK(train == train_before);
+  }
+}
+
+TEST_CASE("what is exported imports as the same graph") {
+  ImportFolder folder;
+  Session session;
+  write_nodes(folder);
+  const Pairs edges = draw_edges(500, RandomKey(6));
+  folder.write("base.csv", csv(edges, 0, 500));
+  folder.run(graph_toml("base.csv", false));
+  const ExportReport report = export_dataset(
+      {folder.out(), folder.dir / "raw/exported", ExportFormat::kCsv}, session.context);
+  CHECK(report.files ==
+        std::vector<std::string>{"node.csv", "node.features.csv", "node__edge__node.csv"});
+  folder.run_into(
+      "[[nodes]]\nids = \"string\"\nid_list.file = \"exported/node.csv\"\n"
+      "features.file = \"exported/node.features.csv\"\n"
+      "labels.file = \"exported/node.csv\"\nlabels.columns = [\"label\"]\n"
+      "[[edges]]\nfile = \"exported/node__edge__node.csv\"\n",
+      folder.dir / "out/again");
+  const Dataset again = Dataset::open((folder.dir / "out/again").string());
+  const auto sources = [](const Lists& lists) {
+    std::vector<std::vector<std::uint64_t>> all;
+    for (const auto& list : lists) {
+      all.emplace_back();
+      for (const auto& edge : list) all.back().push_back(edge.first);
+    }
+    return all;
+  };
+  CHECK(sources(lists_of(folder.dir / "out/again")) == sources(lists_of(folder.out())));
+  CHECK(stored_f32_rows(folder.dir / "out/again", "node", kNodes, 5) ==
+        stored_f32_rows(folder.out(), "node", kNodes, 5));
+  const auto labels = again.labels("node");
+  for (std::uint64_t node = 0; node < kNodes; ++node)
+    CHECK(labels.as<std::int32_t>()[node] == static_cast<std::int32_t>(node % 7));
+  CHECK(std::string(
+            expect_error([&] {
+              export_dataset({folder.out(), folder.dir / "x", ExportFormat::kNpy}, session.context);
+            }).message()) == "ids of type 'node' are strings, and .npy has no array of those");
+  CHECK_FALSE(std::filesystem::exists(folder.dir / "x"));
+}
