@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -30,23 +33,51 @@ inline void stream_line(std::byte* to, const std::byte* from) {
 #endif
 }
 
+/// Memory of line writers, kept from one to the next: mapping it anew for every piece would cost
+/// more than a small piece itself.
+class LineMemory {
+ public:
+  AlignedBuffer take(std::uint64_t ranges) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!free_.empty()) {
+        AlignedBuffer last = std::move(free_.back());
+        free_.pop_back();
+        return last;
+      }
+    }
+    return AlignedBuffer::make(ranges * kLineWriterBytesARange, nullptr, "edges").or_throw();
+  }
+  void give(AlignedBuffer buffer) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(std::move(buffer));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<AlignedBuffer> free_;  // one a thread, at most
+};
+
 template <int kBytes>
 class LineWriter {
  public:
   /// @param offsets where this piece begins in each range, counted from the end of what the store
   /// has
-  LineWriter(const RangeStore& store, const std::uint32_t* offsets)
+  LineWriter(const RangeStore& store, const std::uint32_t* offsets, LineMemory& memory)
       : store_(store),
         ranges_(store.num_ranges()),
-        memory_(AlignedBuffer::make(
-                    ranges_ * (kStride + sizeof(std::byte*) + sizeof(Place)), nullptr, "edges")
-                    .or_throw()),
+        home_(memory),
+        memory_(memory.take(ranges_)),
         lines_(memory_.data()),
         next_(reinterpret_cast<std::byte**>(lines_ + ranges_ * kStride)),
         places_(reinterpret_cast<Place*>(next_ + ranges_)) {
     for (std::uint64_t range = 0; range < ranges_; ++range)
       open(range, store_.count(range) + offsets[range]);
   }
+
+  LineWriter(const LineWriter&) = delete;
+  LineWriter& operator=(const LineWriter&) = delete;
+  ~LineWriter() { home_.give(std::move(memory_)); }
 
   void put(std::uint64_t range, RecordWord<kBytes> word) {
     std::byte*& next = next_[range];
@@ -81,6 +112,7 @@ class LineWriter {
     std::byte* end;            // of the segment: always the end of a line
     std::uint64_t next_index;  // of the record at `end`
   };
+  static_assert(kStride + sizeof(std::byte*) + sizeof(Place) <= kLineWriterBytesARange);
 
   void open(std::uint64_t range, std::uint64_t index) {
     std::uint64_t follow = 0;
@@ -107,6 +139,7 @@ class LineWriter {
 
   const RangeStore& store_;
   std::uint64_t ranges_;
+  LineMemory& home_;
   AlignedBuffer memory_;
   std::byte* lines_;
   std::byte** next_;

@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "prep/convert/range_sort.h"
+#include "prep/convert/seen_sources.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +10,26 @@
 
 namespace sluice {
 namespace {
+
+// Calls f(source) for the records of `target`, which counts within the range, in order.
+template <class F>
+void for_each_source(std::span<const RecordRun> runs,
+                     const EdgeRecord& record,
+                     std::uint64_t target,
+                     const F& f) {
+  const std::uint64_t local = record.local_mask();
+  const std::uint64_t sources = record.source_mask();
+  with_record_bytes(record.bytes, [&]<int kBytes>() {
+    for (const RecordRun& run : runs) {
+      const std::byte* at = run.data;
+      for (std::uint64_t i = 0; i < run.count; ++i, at += kBytes) {
+        const RecordWord<kBytes> word = load_record<kBytes>(at);
+        if ((static_cast<std::uint64_t>(word) & local) != target) continue;
+        f(static_cast<std::uint64_t>(word >> record.local_bits) & sources);
+      }
+    }
+  });
+}
 
 class LoneConversion {
  public:
@@ -119,26 +140,47 @@ class LoneConversion {
     finish({room.ends, last - first}, edges - dropped, dropped);
   }
 
-  // One target with more in-edges than fit: block by block, repeated sources by a bit each.
+  // One target with more in-edges than fit, block by block.
   void convert_hub(std::uint64_t target, std::uint64_t most) {
-    const bool once = range_.options.duplicates != Duplicates::kKeep;
-    Charge seen_charge;
-    if (once && ledger_ != nullptr) {
-      seen_charge = ledger_->charge("edges", range_.options.rules.num_sources / 8 + 8).or_throw();
+    std::vector<bool> repeated;
+    Charge charge;
+    if (range_.options.duplicates != Duplicates::kKeep) {
+      const std::uint64_t edges = degrees_[target] - loops_;
+      if (ledger_ != nullptr) charge = ledger_->charge("edges", edges / 8 + 8).or_throw();
+      repeated.assign(edges, false);
+      find_repeated(target, repeated);
     }
-    std::vector<bool> seen(once ? range_.options.rules.num_sources : 0, false);
+    std::uint64_t at = 0;
     for_each_block([&](std::span<const RecordRun> runs) {
       for (const RecordRun& run : runs) {
-        for (std::uint64_t at = 0; at < run.count; at += most)
-          hub_part(target, part_of(run, at, most), seen);
+        for (std::uint64_t i = 0; i < run.count; i += most)
+          at += hub_part(target, part_of(run, i, most), repeated, at);
       }
     });
     const CscRoom room = sink_.room(1, 1);
-    if (loops_ != 0) {
-      add_loop(room, 0, target);
-    }
+    // An added loop repeats none: loops that came with the stream are dropped before.
+    if (loops_ != 0) add_loop(room, 0, target);
     room.ends[0] = edges_out() + loops_;
     finish({room.ends, 1}, loops_, 0);
+  }
+
+  // Marks in-edges of a hub whose source came before. Sources are looked at in slices, a pass over
+  // the hub for each: as many as it takes for the sources of one to be told apart in memory.
+  void find_repeated(std::uint64_t target, std::vector<bool>& repeated) {
+    SeenSources seen(range_.options.rules.num_sources, repeated.size(), memory_bytes_, ledger_);
+    for (std::uint64_t slice = 0; slice < seen.slices(); ++slice) {
+      seen.begin(slice);
+      std::uint64_t at = 0;
+      for_each_block([&](std::span<const RecordRun> runs) {
+        for_each_source(runs, range_.store.record(), target, [&](std::uint64_t source) {
+          if (!seen.first_time(source)) {
+            on_duplicate_(source, target);
+            repeated[at] = true;
+          }
+          ++at;
+        });
+      });
+    }
   }
 
   RecordRun part_of(const RecordRun& run, std::uint64_t at, std::uint64_t most) const {
@@ -146,23 +188,21 @@ class LoneConversion {
     return {run.data + at * bytes, std::min(most, run.count - at)};
   }
 
-  void hub_part(std::uint64_t target, const RecordRun& run, std::vector<bool>& seen) {
+  // `run`'s in-edges of the hub, the first of which is its in-edge `at`. @return how many
+  std::uint64_t hub_part(std::uint64_t target,
+                         const RecordRun& run,
+                         const std::vector<bool>& repeated,
+                         std::uint64_t at) {
     const CscRoom room = sink_.room(0, run.count);
     std::uint64_t next = 0;
     place_some({&run, 1}, range_.store.record(), target, target + 1, {&next, 1}, sink_, room);
-    std::uint64_t kept = seen.empty() ? next : 0;
-    for (std::uint64_t i = 0; i < next && !seen.empty(); ++i) {
-      const std::uint64_t source = source_of_edge(sink_, room, i);
-      if (seen[source]) {
-        on_duplicate_(source, target);
-        continue;
-      }
-      seen[source] = true;
-      move_edges(sink_, room, i, kept++, 1);
-    }
+    std::uint64_t kept = repeated.empty() ? next : 0;
+    for (std::uint64_t i = 0; i < next && !repeated.empty(); ++i)
+      if (!repeated[at + i]) move_edges(sink_, room, i, kept++, 1);
     sink_.commit(0, kept);
     out_.edges += kept;
     out_.duplicates_dropped += next - kept;
+    return next;
   }
 
   void finish(std::span<const std::uint64_t> ends, std::uint64_t edges, std::uint64_t dropped) {

@@ -1,7 +1,6 @@
 #include "prep/convert/scatter.h"
 
 #include "core/interrupt.h"
-#include "prep/convert/line_writer.h"
 
 #include <algorithm>
 #include <numeric>
@@ -139,7 +138,7 @@ std::optional<BadEdge> Scatter::add_round(const EdgeSpan<Id>& span, std::uint64_
       using Word = RecordWord<kBytes>;
       const EdgeRecord record = store_.record();
       const std::uint64_t mask = record.local_mask();
-      LineWriter<kBytes> lines(store_, offsets_.data() + piece * ranges);
+      LineWriter<kBytes> lines(store_, offsets_.data() + piece * ranges, lines_);
       const std::size_t begin = piece * piece_edges;
       const std::size_t end = std::min(span.count, begin + piece_edges);
       PieceNotes ignored;

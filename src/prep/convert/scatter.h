@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/threads.h"
-#include "prep/convert/range_store.h"
+#include "prep/convert/line_writer.h"
 #include "prep/edge_stream.h"
 
 #include <cstdint>
@@ -59,6 +59,7 @@ class Scatter {
   std::uint64_t round_edges_;
   ThreadArena& arena_;
   Charge charge_;
+  LineMemory lines_;
   std::vector<std::uint32_t> offsets_;  // [piece][range]: counts, then where the piece begins
   std::vector<std::uint64_t> more_;     // [range]
   std::uint64_t loops_dropped_ = 0;
