@@ -44,7 +44,7 @@ class KnownWindows final : public WindowSource {
               .or_throw();
       const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
       const std::vector<std::uint64_t> wide(ids.begin(), ids.end());
-      (void)rows.index.insert_all(wide, limits_.rows[0], out);
+      (void)rows.index->insert_all(wide, limits_.rows[0], out);
       rows.numbers.push_back(std::move(numbers));
       window->batches.emplace_back();
     } while (next_ < known_.batches && limits_.rows[0] > 2 * known_.batch_rows);

@@ -18,8 +18,8 @@ std::uint64_t padded(std::uint64_t bytes) {
 // Goes over everything that a sampler fills in, in a fixed order: `number` takes counts and other
 // single numbers, `array` arrays. For a Batch that is read back, counts come before what they
 // count.
-template <class Visitor, class BatchRef>
-void visit(BatchRef& batch, Visitor& visitor) {
+template <class Visitor, class BatchRef, class Numbers>
+void visit(BatchRef& batch, Numbers& numbers, Visitor& visitor) {
   visitor.number(batch.epoch);
   visitor.number(batch.index);
   visitor.number(batch.seed_type);
@@ -31,6 +31,8 @@ void visit(BatchRef& batch, Visitor& visitor) {
     visitor.count(nodes.size_at);
     for (auto& size : nodes.size_at) visitor.number(size);
   }
+  visitor.count(numbers);
+  for (auto& each : numbers) visitor.array(each);
   visitor.count(batch.layers);
   for (auto& layer : batch.layers) {
     visitor.count(layer);
@@ -138,45 +140,95 @@ BatchSpool::BatchSpool(const std::filesystem::path& folder,
       first_(first),
       ledger_(ledger) {}
 
-void BatchSpool::ensure(std::uint64_t bytes) {
-  if (buffer_.size() >= bytes) return;
-  buffer_ = {};
+BatchSpool::~BatchSpool() {
+  // A future's destructor does not say what went wrong: nobody asks for it any more.
+  for (Side& side : sides_) {
+    if (side.writing.valid()) side.writing.wait();
+    if (side.reading.valid()) side.reading.wait();
+  }
+}
+
+void BatchSpool::ensure(AlignedBuffer& buffer, std::uint64_t bytes) {
+  if (buffer.size() >= bytes) return;
+  buffer = {};
   // An eighth more, so that it seldom grows again.
-  buffer_ = AlignedBuffer::make(bytes + bytes / 8, &ledger_, "sampled batches").or_throw();
+  buffer = AlignedBuffer::make(bytes + bytes / 8, &ledger_, "sampled batches").or_throw();
 }
 
-void BatchSpool::append(const Batch& batch) {
+void BatchSpool::reserve(std::uint64_t bytes) {
+  for (Side& side : sides_) ensure(side.buffer, round_up_to_page(bytes) + kPageBytes);
+}
+
+// Waits for what is being written from a side, which is there from then on.
+void BatchSpool::settle(Side& side) {
+  if (!side.writing.valid()) return;
+  records_.push_back(side.writing.get());
+  bytes_written_ += records_.back().pages * kPageBytes;
+}
+
+void BatchSpool::append(const Batch& batch, std::span<const Array> numbers) {
+  Side& side = sides_[turn_];
   Measure measure;
-  visit(batch, measure);
+  visit(batch, numbers, measure);
   const std::uint64_t bytes = round_up_to_page(measure.bytes);
-  ensure(bytes);
-  Write write(buffer_.data());
-  visit(batch, write);
-  std::memset(buffer_.data() + measure.bytes, 0, bytes - measure.bytes);
-  const std::span<const std::byte> pages(buffer_.data(), bytes);
-  file_.write_at(end_, pages).or_throw();
-  records_.push_back({end_, static_cast<std::uint32_t>(bytes / kPageBytes), xxh3_32(pages)});
+  if (side.buffer.size() < bytes) {
+    // Both: batches are read back by either, when memory has other uses.
+    settle(sides_[1 - turn_]);
+    reserve(bytes);
+  }
+  Write write(side.buffer.data());
+  visit(batch, numbers, write);
+  std::memset(side.buffer.data() + measure.bytes, 0, bytes - measure.bytes);
+  settle(sides_[1 - turn_]);  // the batch before: the other side is free for the next one
+  const std::span<const std::byte> pages(side.buffer.data(), bytes);
+  side.writing = std::async(std::launch::async, [this, pages, at = end_] {
+    file_.write_at(at, pages).or_throw();
+    return Record{at, static_cast<std::uint32_t>(pages.size() / kPageBytes), xxh3_32(pages)};
+  });
   end_ += bytes;
-  bytes_written_ += bytes;
+  turn_ = 1 - turn_;
 }
 
-Batch BatchSpool::read(std::uint64_t index) {
-  const Record& record = records_.at(index - first_);
-  const std::span<std::byte> pages(buffer_.data(), record.pages * kPageBytes);
-  file_.read_at(record.offset, pages).or_throw();
-  bytes_read_ += pages.size();
-  if (xxh3_32(pages) != record.sum) {
+void BatchSpool::finish() {
+  settle(sides_[1 - turn_]);
+}
+
+void BatchSpool::start_reading(Side& side, std::uint64_t index) {
+  const Record& record = records_[index - first_];
+  ensure(side.buffer, record.pages * kPageBytes);
+  side.batch = index;
+  side.reading = std::async(std::launch::async, [this, &side, record] {
+    const std::span<std::byte> pages(side.buffer.data(), record.pages * kPageBytes);
+    file_.read_at(record.offset, pages).or_throw();
+    if (xxh3_32(pages) == record.sum) return;
     throw Error(ErrorCode::kIo,
                 fmt::format("sampled mini-batch {} was read back from a scratch file in {} with "
                             "other bytes than were written",
-                            index,
+                            side.batch,
                             file_.path().string()),
                 "look at `dmesg` and check the disk, then start again");
+  });
+  bytes_read_ += record.pages * kPageBytes;
+}
+
+BatchSpool::Kept BatchSpool::read(std::uint64_t index) {
+  Side& side = sides_[turn_];
+  if (side.reading.valid() && side.batch != index) {
+    side.reading.wait();
+    side.reading = {};
   }
-  Batch batch;
-  Read read(pages.data(), ledger_);
-  visit(batch, read);
-  return batch;
+  if (!side.reading.valid()) start_reading(side, index);
+  side.reading.get();
+  turn_ = 1 - turn_;
+  Side& other = sides_[turn_];
+  if (has(epoch_, index + 1) && !(other.reading.valid() && other.batch == index + 1)) {
+    if (other.reading.valid()) other.reading.wait();
+    start_reading(other, index + 1);
+  }
+  Kept kept;
+  Read read(side.buffer.data(), ledger_);
+  visit(kept.batch, kept.numbers, read);
+  return kept;
 }
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 // BatchSpool: sampled mini-batches kept in a scratch file without a name from one pass over an
-// epoch to the next, so that edges on disk need not be read twice. Used by one thread.
+// epoch to the next, so that they need not be sampled twice. Used by one thread; writes and reads
+// one batch ahead on another.
 #pragma once
 
 #include "storage/io/aligned_buffer.h"
@@ -8,8 +9,11 @@
 #include <sluice/batch.h>
 #include <sluice/memory.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <future>
+#include <span>
 #include <vector>
 
 namespace sluice {
@@ -22,20 +26,34 @@ class BatchSpool {
              std::uint64_t first,
              MemoryLedger& ledger);
 
-  /// Room for a batch of so many bytes from the start: before others take the memory.
-  void reserve(std::uint64_t bytes) { ensure(round_up_to_page(bytes) + kPageBytes); }
+  BatchSpool(const BatchSpool&) = delete;
+  BatchSpool& operator=(const BatchSpool&) = delete;
+  ~BatchSpool();
 
-  /// Appends a batch as a sampler made it: without features and labels. Memory: a buffer of the
-  /// largest batch's size, charged as "sampled batches", and 16 bytes a batch. Throws Error.
+  /// Room for batches of so many bytes from the start: before others take the memory.
+  void reserve(std::uint64_t bytes);
+
+  /// Appends a batch as a sampler made it, without features and labels, and by node type the
+  /// numbers of its rows in its window. Memory: two buffers of the largest batch's size, charged as
+  /// "sampled batches", and 16 bytes a batch. Throws Error, perhaps for the batch before: no more
+  /// can be appended then, and those before that one are there.
   /// @pre batches come in the order of their numbers
-  void append(const Batch& batch);
+  void append(const Batch& batch, std::span<const Array> numbers);
 
+  /// All is on disk from now on. Throws Error as append() does.
+  void finish();
+
+  /// @pre finished, or given up after an error
   bool has(std::uint64_t epoch, std::uint64_t index) const {
     return epoch == epoch_ && index >= first_ && index - first_ < records_.size();
   }
-  /// The batch of that number, its arrays charged as "batches". Throws Error: kIo when what is read
-  /// is not what was written. @pre has(epoch, index)
-  Batch read(std::uint64_t index);
+  struct Kept {
+    Batch batch;
+    std::vector<Array> numbers;  ///< by node type
+  };
+  /// The batch of that number, its arrays charged as "batches". Quickest in order. Throws Error:
+  /// kIo when what is read is not what was written. @pre has(epoch, index)
+  Kept read(std::uint64_t index);
 
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t bytes_read() const { return bytes_read_; }
@@ -47,13 +65,24 @@ class BatchSpool {
     std::uint32_t sum;  // XXH3-32 of the pages
   };
 
-  void ensure(std::uint64_t bytes);
+  // A buffer, and what is being done with it on a thread of its own.
+  struct Side {
+    AlignedBuffer buffer;
+    std::future<Record> writing;
+    std::future<void> reading;
+    std::uint64_t batch = 0;  // being read
+  };
+
+  void ensure(AlignedBuffer& buffer, std::uint64_t bytes);
+  void settle(Side& side);
+  void start_reading(Side& side, std::uint64_t index);
 
   File file_;
   std::uint64_t epoch_;
   std::uint64_t first_;
   MemoryLedger& ledger_;
-  AlignedBuffer buffer_;
+  std::array<Side, 2> sides_;
+  std::size_t turn_ = 0;  // the side that the next batch goes through
   std::vector<Record> records_;
   std::uint64_t end_ = 0;
   std::uint64_t bytes_written_ = 0;

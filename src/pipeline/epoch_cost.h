@@ -37,6 +37,7 @@ class EpochCost {
   Choice add(std::span<const std::uint64_t> missed, std::uint64_t packed);
 
   std::uint64_t missed_rows() const;
+  std::uint64_t packed_rows() const { return scaled(packed_rows_); }
   /// All windows, each by its own choice.
   PlanEstimate windows() const;
   /// The parts of the table that hold missed rows.

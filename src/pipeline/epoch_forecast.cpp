@@ -160,7 +160,8 @@ void EpochForecast::simulate(std::size_t type,
       data_.graph.schema->nodes[type].count,
       {.windows = ends.size(),
        .wanted = static_cast<std::uint64_t>(static_cast<double>(wanted) * sample.scale()),
-       .missed = decision.pack ? 0 : cost.missed_rows()},
+       .missed = cost.missed_rows(),
+       .packed = decision.pack ? cost.packed_rows() : 0},
       setup.planning_bytes);
   forecast.bytes_read += lists.read;
   forecast.bytes_written += lists.written;
@@ -226,7 +227,7 @@ LoaderForecast forecast_epoch(GraphData::State& data,
       data, std::clamp<std::uint64_t>(ledger.available() / 2 / kBytesARow, 1, kMostRows), ledger);
   // Groups as they will be sampled, from all over the epoch.
   WindowSampler::Keeping keeping;
-  if (setup.planned && sampler.paged()) {
+  if (setup.planned && sampler.worth_keeping()) {
     keeping =
         sampler.plan_keeping(setup.planning_room, block_bytes(sampler.sample_one(0)), setup.limits);
     sampler.set_group(keeping.group);
@@ -252,7 +253,7 @@ LoaderForecast forecast_epoch(GraphData::State& data,
   const TopologyStats read = topology_stats(data);
   LoaderForecast estimate = forecast.estimate(setup);
   if (keeping.edge_bytes == 0) add_paged_edges(later, read, setup, *data.device, estimate);
-  if (setup.planned && sampler.paged())
+  if (setup.planned && sampler.worth_keeping())
     add_kept_batches(keeping.edge_bytes, forecast.batch_bytes(), setup, *data.device, estimate);
   return estimate;
 }

@@ -1,68 +1,37 @@
 #include "pipeline/epoch_plan.h"
 
 #include "core/radix_sort.h"
+#include "pipeline/epoch_lists.h"
 #include "pipeline/stage_clock.h"
 #include "storage/feature/disk_store.h"
-#include "storage/io/scratch_list.h"
 
 #include <fmt/format.h>
 #include <sluice/units.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <limits>
-#include <optional>
+#include <future>
 
 namespace sluice {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kUnwritten = 0;  // no window is numbered 0: "never" on disk
-
-std::size_t id_width(std::uint64_t nodes) {
-  return nodes <= std::numeric_limits<std::uint32_t>::max() ? 4 : 8;
-}
-
-std::size_t window_width(std::uint64_t windows) {
-  return windows < std::numeric_limits<std::uint16_t>::max() ? 2 : 4;
-}
-
-// Ids whose next uses are found in one pass over the lists.
-std::uint64_t noted_at_once(std::uint64_t nodes, std::uint64_t buffer_bytes) {
-  return std::clamp<std::uint64_t>(buffer_bytes / 2 / sizeof(std::uint32_t), 1, nodes);
-}
-
-// What is planned for one window and node type.
-struct Step {
-  std::uint64_t first_id = 0;  // into the lists
-  std::uint64_t rows = 0;
-  std::uint64_t first_missing = 0;  // of those that are not prefilled
-  std::uint64_t missing = 0;        // likewise
-  std::uint64_t prefilled = 0;
-  WindowPlan plan = WindowPlan::kDirect;
-  std::uint32_t gap_bytes = 0;
-};
+// A row's part in the lists of a window while the cache goes through it: id, next use, place; and
+// where it is missing its number, and twice (two windows are listed at a time) itself and its id,
+// with room to sort them, and what goes to the files.
+constexpr std::uint64_t kAdmitBytes = 8 + 4 + 4 + 4 + 2 * (2 * sizeof(WantedRow) + 2 * 8) + 12;
 
 }  // namespace
 
 // The plan of one node type.
 struct TypePlan {
-  TypePlan(const std::filesystem::path& folder, std::uint64_t nodes)
-      : ids(folder, id_width(nodes)), missing(folder, id_width(nodes)) {}
+  TypePlan(const std::filesystem::path& folder, std::uint64_t nodes) : lists(folder, nodes) {}
 
-  std::vector<Step> steps;  // by window
-  ScratchList ids;
-  ScratchList missing;             // those of a window's run, ascending
+  EpochLists lists;
   std::vector<WantedRow> prefill;  // ascending, when all windows were admitted
-  std::optional<ScratchList> next;
   std::unique_ptr<PackedRows> packed;
-
-  std::uint64_t most_rows() const {
-    std::uint64_t most = 0;
-    for (const Step& step : steps) most = std::max(most, step.rows);
-    return most;
-  }
 };
 
 struct EpochPlan::State {
@@ -75,7 +44,6 @@ struct EpochPlan::State {
         types(graph.features.size()) {}
 
   void sample(WindowSource& windows);
-  void find_next_uses(TypePlan& plan, std::uint64_t nodes);
   void admit(std::size_t type, const DeviceProfile& device, Busy& busy);
   void pack(TypePlan& plan, RowCache& cache, DiskFeatureStore& store, const NeededParts& needed);
   void check_stopped() const {
@@ -102,128 +70,92 @@ void EpochPlan::State::sample(WindowSource& windows) {
     batches.push_back(window->batches.size());
     for (std::size_t type = 0; type < types.size(); ++type) {
       if (!types[type]) continue;
-      TypePlan& plan = *types[type];
-      const std::span<const std::uint64_t> ids = window->rows[type]->index.ids();
-      Step step;
-      step.first_id = plan.ids.size();
-      step.rows = ids.size();
-      plan.ids.append(ids);
-      plan.steps.push_back(step);
-    }
-  }
-}
-
-// Goes backwards through the windows and notes by id where it was met last; for one range of ids
-// after the other where notes of all would take too much memory.
-void EpochPlan::State::find_next_uses(TypePlan& plan, std::uint64_t nodes) {
-  const TraceSpan span(options.trace, "find next uses");
-  plan.next.emplace(options.folder, window_width(plan.steps.size()));
-  const std::uint64_t most = plan.most_rows();
-  const Charge lists = ledger.charge("epoch plan", most * 12).or_throw();
-  const std::uint64_t range = noted_at_once(nodes, options.buffer_bytes);
-  const Charge notes = ledger.charge("epoch plan", range * sizeof(std::uint32_t)).or_throw();
-  std::vector<std::uint32_t> met(range);
-  std::vector<std::uint64_t> ids(most);
-  std::vector<std::uint32_t> next(most);
-  for (std::uint64_t begin = 0; begin < nodes; begin += range) {
-    std::fill(met.begin(), met.end(), kUnwritten);
-    for (std::size_t w = plan.steps.size(); w-- > 0;) {
-      check_stopped();
-      const Step& step = plan.steps[w];
-      const std::span<std::uint64_t> of_window = std::span(ids).first(step.rows);
-      const std::span<std::uint32_t> uses = std::span(next).first(step.rows);
-      plan.ids.read(step.first_id, of_window);
-      if (begin != 0) plan.next->read(step.first_id, uses);
-      constexpr std::size_t kAhead = 16;
-      for (std::size_t i = 0; i < step.rows; ++i) {
-        if (i + kAhead < step.rows && of_window[i + kAhead] - begin < range)
-          __builtin_prefetch(&met[of_window[i + kAhead] - begin], 1);
-        if (of_window[i] < begin || of_window[i] - begin >= range) continue;
-        std::uint32_t& note = met[of_window[i] - begin];
-        uses[i] = note;
-        note = static_cast<std::uint32_t>(w + 1);
-      }
-      plan.next->write(step.first_id, uses);
+      types[type]->lists.add_window(window->rows[type]->index->ids());
     }
   }
 }
 
 namespace {
 
-// The missed ids of each window, as PackedRows takes them.
-class MissedIds final : public RunIds {
- public:
-  explicit MissedIds(TypePlan& plan) : plan_(plan), taken_(plan.steps.size(), 0) {}
-  std::size_t runs() const override { return plan_.steps.size(); }
-  std::uint64_t size(std::size_t run) const override { return plan_.steps[run].missing; }
-  std::size_t take(std::size_t run, std::span<std::uint64_t> out) override {
-    const Step& step = plan_.steps[run];
-    const std::size_t count = std::min<std::uint64_t>(out.size(), step.missing - taken_[run]);
-    plan_.missing.read(step.first_missing + taken_[run], out.first(count));
-    taken_[run] += count;
-    return count;
-  }
+// The rows with those numbers, and where they belong.
+void list_rows(std::span<const std::uint32_t> numbers,
+               std::span<const std::uint64_t> ids,
+               std::span<const std::uint32_t> places,
+               std::vector<WantedRow>& out) {
+  out.clear();
+  for (const std::uint32_t i : numbers) out.push_back({ids[i], places[i]});
+}
 
- private:
-  TypePlan& plan_;
-  std::vector<std::uint64_t> taken_;
+// What a window misses.
+struct MissedRows {
+  std::vector<WantedRow> prefilled;
+  std::vector<WantedRow> run;  // the others
+  std::vector<WantedRow> sorting;
+  std::vector<std::uint64_t> ids, sorting_ids;
 };
 
-std::vector<std::uint32_t> read_next_uses(TypePlan& plan, const Step& step) {
-  std::vector<std::uint32_t> uses(step.rows);
-  plan.next->read(step.first_id, std::span<std::uint32_t>(uses));
-  for (std::uint32_t& use : uses) {
-    if (use == kUnwritten) use = kNeverUsed;
-  }
-  return uses;
+// Lists what a window misses, and chooses how it would best be read without repacking.
+void note_missed(EpochLists& lists, EpochLists::Step& step, MissedRows& rows, EpochCost& cost) {
+  step.first_missing = lists.missing_rows();
+  radix_sort(rows.run, rows.sorting, [](const WantedRow& row) { return row.row; });
+  lists.append_missing(rows.run);
+  lists.append_missing(rows.prefilled);
+  rows.ids.clear();
+  for (const WantedRow& row : rows.run) rows.ids.push_back(row.row);
+  for (const WantedRow& row : rows.prefilled) rows.ids.push_back(row.row);
+  if (!rows.prefilled.empty())
+    radix_sort(rows.ids, rows.sorting_ids, [](std::uint64_t id) { return id; });
+  const EpochCost::Choice choice = cost.add(rows.ids, step.missing);
+  step.plan = choice.plan;
+  step.gap_bytes = choice.gap_bytes;
 }
 
 }  // namespace
 
-// Lets the cache go through the epoch without rows, prices every window, and chooses.
+// Lets the cache go through the epoch without rows, prices every window, and chooses. A window is
+// priced and listed on another thread while the cache goes on to the next.
 void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy& busy) {
   TypePlan& plan = *types[type];
+  EpochLists& lists = plan.lists;
   RowCache& cache = *data.caches[type];
   auto& store = dynamic_cast<DiskFeatureStore&>(*data.features[type]);
   const FeatureLayout& layout = store.layout();
-  const Charge lists = ledger.charge("epoch plan", plan.most_rows() * 44).or_throw();
+  const Charge charge = ledger.charge("epoch plan", lists.most_rows() * kAdmitBytes).or_throw();
   EpochCost cost(layout, device, options.plan, &ledger);
-  const auto by_id = [](std::uint64_t id) { return id; };
-  std::vector<std::uint64_t> ids, missed, run, sorting;
+  std::vector<std::uint64_t> ids;
   std::vector<std::uint32_t> places, missing;
   cache.clear();
   const std::uint32_t prefilled_slots =
       slots_to_prefill(options.plan,
-                       plan.steps.size(),
+                       lists.steps.size(),
                        layout,
                        options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes),
                        cache.slots());
   const Charge prefill_charge =
       ledger.charge("epoch plan", prefilled_slots * 2 * sizeof(WantedRow)).or_throw();
   plan.prefill.reserve(prefilled_slots);
-  for (Step& step : plan.steps) {
+  std::array<MissedRows, 2> missed;
+  std::future<void> pricing;
+  for (std::size_t w = 0; w < lists.steps.size(); ++w) {
     check_stopped();
-    ids.resize(step.rows);
+    EpochLists::Step& step = lists.steps[w];
+    lists.read_ids(step, ids);
     places.resize(step.rows);
-    plan.ids.read(step.first_id, std::span<std::uint64_t>(ids));
-    const std::vector<std::uint32_t> next = read_next_uses(plan, step);
-    const RowCache::Admission admission = cache.admit(ids, next, nullptr, places, missing);
-    missed.clear();
-    for (const std::uint32_t i : missing) missed.push_back(ids[i]);
-    step.prefilled = count_prefilled(admission, missing, places, prefilled_slots);
-    for (std::size_t m = 0; m < step.prefilled; ++m)
-      plan.prefill.push_back({missed[m], places[missing[m]]});
-    run.assign(missed.begin() + static_cast<std::ptrdiff_t>(step.prefilled), missed.end());
-    radix_sort(run, sorting, by_id);
-    radix_sort(missed, sorting, by_id);
-    step.first_missing = plan.missing.size();
-    step.missing = run.size();
-    plan.missing.append(std::span<const std::uint64_t>(run));
-
-    const EpochCost::Choice choice = cost.add(missed, run.size());
-    step.plan = choice.plan;
-    step.gap_bytes = choice.gap_bytes;
+    const std::vector<std::uint32_t> next = lists.read_next_uses(step);
+    step.admission = cache.admit(ids, next, nullptr, places, missing);
+    lists.append_places(places);
+    step.prefilled = count_prefilled(step.admission, missing, places, prefilled_slots);
+    step.missing = missing.size() - step.prefilled;
+    const std::span<const std::uint32_t> all(missing);
+    MissedRows& rows = missed[w % 2];
+    list_rows(all.first(step.prefilled), ids, places, rows.prefilled);
+    list_rows(all.subspan(step.prefilled), ids, places, rows.run);
+    plan.prefill.insert(plan.prefill.end(), rows.prefilled.begin(), rows.prefilled.end());
+    if (pricing.valid()) pricing.get();
+    pricing = std::async(std::launch::async,
+                         [&lists, &step, &rows, &cost] { note_missed(lists, step, rows, cost); });
   }
+  if (pricing.valid()) pricing.get();
   cache.clear();
 
   const EpochCost::Decision decision = cost.decide(options.buffer_bytes);
@@ -239,15 +171,16 @@ void EpochPlan::State::pack(TypePlan& plan,
                             RowCache& cache,
                             DiskFeatureStore& store,
                             const NeededParts& needed) {
-  MissedIds runs(plan);
+  EpochLists& lists = plan.lists;
+  const std::unique_ptr<RunIds> runs = lists.runs();
   PackedRowsOptions packed;
   packed.folder = options.folder;
   packed.engine = store.engine_options();
   packed.read_bytes = data.options.staging_bytes;
   try {
     Busy repacking(packing);
-    repacking.note("windows", static_cast<double>(plan.steps.size()));
-    repacking.note("rows", static_cast<double>(plan.missing.size()));
+    repacking.note("windows", static_cast<double>(lists.steps.size()));
+    repacking.note("rows", static_cast<double>(lists.missing_rows()));
     std::vector<WantedRow> sorting;
     radix_sort(plan.prefill, sorting, [](const WantedRow& row) { return row.row; });
     sorting = {};
@@ -258,7 +191,7 @@ void EpochPlan::State::pack(TypePlan& plan,
     prefilled_bytes += prefill.table.size();
     packed.buffer_bytes = options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
     plan.packed = std::make_unique<PackedRows>(
-        store, runs, needed, packed, &ledger, options.stopped, prefill);
+        store, *runs, needed, packed, &ledger, options.stopped, prefill);
   } catch (const Error& error) {
     cache.release_rows();
     // No room on the disk, say: what was only the cheapest plan may be left.
@@ -266,7 +199,7 @@ void EpochPlan::State::pack(TypePlan& plan,
     reasons.back() += "; not repacked after all: " + error.message();
     return;
   }
-  for (Step& step : plan.steps) step.plan = WindowPlan::kPacked;
+  for (EpochLists::Step& step : lists.steps) step.plan = WindowPlan::kPacked;
 }
 
 EpochPlan::EpochPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -298,7 +231,11 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
     state->sample(windows);
     for (std::size_t type = 0; type < state->types.size(); ++type) {
       if (!state->types[type]) continue;
-      state->find_next_uses(*state->types[type], data.graph.schema->nodes[type].count);
+      {
+        const TraceSpan span(options.trace, "find next uses");
+        state->types[type]->lists.find_next_uses(
+            options.buffer_bytes, ledger, [&] { state->check_stopped(); });
+      }
       state->admit(type, device, busy);
     }
   }
@@ -314,17 +251,22 @@ std::uint64_t EpochPlan::batches(std::size_t window) const {
   return state_->batches.at(window);
 }
 WindowPlan EpochPlan::plan(std::size_t window, std::size_t type) const {
-  return state_->types[type]->steps.at(window).plan;
+  return state_->types[type]->lists.steps.at(window).plan;
 }
 std::uint32_t EpochPlan::gap(std::size_t window, std::size_t type) const {
-  return state_->types[type]->steps.at(window).gap_bytes;
+  return state_->types[type]->lists.steps.at(window).gap_bytes;
 }
-std::vector<std::uint32_t> EpochPlan::next_uses(std::size_t window, std::size_t type) {
-  TypePlan& plan = *state_->types[type];
-  return read_next_uses(plan, plan.steps.at(window));
-}
-std::size_t EpochPlan::prefilled(std::size_t window, std::size_t type) const {
-  return state_->types[type]->steps.at(window).prefilled;
+RowCache::Admission EpochPlan::rows(std::size_t window,
+                                    std::size_t type,
+                                    std::span<std::uint32_t> places,
+                                    std::vector<WantedRow>& wanted) {
+  EpochLists& lists = state_->types[type]->lists;
+  const EpochLists::Step& step = lists.steps.at(window);
+  if (step.rows != places.size())
+    throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
+  lists.read_places(step, places);
+  lists.read_missing(step, wanted);
+  return step.admission;
 }
 PackedRows* EpochPlan::packed(std::size_t type) {
   return state_->types[type]->packed.get();
@@ -354,30 +296,18 @@ std::uint64_t sum(const std::vector<std::unique_ptr<TypePlan>>& types, Count cou
 
 std::uint64_t EpochPlan::bytes_read() const {
   return sum(state_->types, [](const TypePlan& plan) {
-    return plan.ids.bytes_read() + plan.missing.bytes_read() +
-           (plan.next ? plan.next->bytes_read() : 0) +
-           (plan.packed ? plan.packed->bytes_read() : 0);
+    return plan.lists.bytes_read() + (plan.packed ? plan.packed->bytes_read() : 0);
   });
 }
 std::uint64_t EpochPlan::bytes_written() const {
   return sum(state_->types, [](const TypePlan& plan) {
-    return plan.ids.bytes_written() + plan.missing.bytes_written() +
-           (plan.next ? plan.next->bytes_written() : 0) +
-           (plan.packed ? plan.packed->bytes_written() : 0);
+    return plan.lists.bytes_written() + (plan.packed ? plan.packed->bytes_written() : 0);
   });
 }
-// Ids: written, read in each pass, and when the cache goes through. Next uses: written in each
-// pass, read in all but the first, when the cache goes through, and when the window is fetched.
-// Missed ids: written, and read by repacking, which counts them itself.
 EpochPlan::ListBytes EpochPlan::list_bytes(std::uint64_t nodes,
                                            const ListSizes& sizes,
                                            std::uint64_t buffer_bytes) {
-  const std::uint64_t at_once = noted_at_once(nodes, buffer_bytes);
-  const std::uint64_t passes = (nodes + at_once - 1) / at_once;
-  const std::uint64_t id = id_width(nodes);
-  const std::uint64_t use = window_width(sizes.windows);
-  return {sizes.wanted * (id * (passes + 1) + use * (passes + 1)),
-          sizes.wanted * (id + use * passes) + sizes.missed * id};
+  return EpochLists::bytes(nodes, sizes, buffer_bytes);
 }
 RequestLatency EpochPlan::latency() const {
   RequestLatency total;

@@ -2,9 +2,9 @@
 // the future is known: which rows each window will miss under the cache's policy when every next
 // use is known (Belady), and by which plan it costs the device least to bring them.
 //
-// Sampling is a pure function of (seed, epoch, batch), so the batches themselves are sampled again
-// when their time comes; what is kept in between, in scratch files without a name, is a few bytes a
-// row: the ids while the plan is made, the next uses until the window is fetched. Memory: a
+// What is kept until a window is fetched, in scratch files without a name, is a few bytes a row:
+// its place in the cache, and the ids of those that are missing. The batches themselves are kept by
+// the sampler, or sampled again: that is a pure function of (seed, epoch, batch). Memory: a
 // window's lists, and four bytes a node id in a range (ranges so wide that they fit).
 #pragma once
 
@@ -48,14 +48,14 @@ class EpochPlan {
   WindowPlan plan(std::size_t window, std::size_t type) const;
   /// For a sweep: the gap to read through, bytes.
   std::uint32_t gap(std::size_t window, std::size_t type) const;
-  /// By number of the window's rows: the window that asks for each next.
-  std::vector<std::uint32_t> next_uses(std::size_t window, std::size_t type);
+  /// Where the window's rows belong in the cache: `places` [rows], by number; `wanted`: those that
+  /// are to be read, ascending. Returns what the cache found. Each window once, in order.
+  RowCache::Admission rows(std::size_t window,
+                           std::size_t type,
+                           std::span<std::uint32_t> places,
+                           std::vector<WantedRow>& wanted);
   /// The packed rows of a type, or null. Run = window.
   PackedRows* packed(std::size_t type);
-  /// For a packed window: of the rows that RowCache::admit lists as missing, how many, its first,
-  /// are in the cache's table already.
-  std::size_t prefilled(std::size_t window, std::size_t type) const;
-
   /// What was chosen and why, with the figures, a line a node type.
   const std::vector<std::string>& reasons() const;
   double seconds() const;                  ///< that planning and packing took
@@ -73,7 +73,8 @@ class EpochPlan {
   struct ListSizes {
     std::uint64_t windows = 0;
     std::uint64_t wanted = 0;  ///< rows, summed over windows
-    std::uint64_t missed = 0;  ///< of these, that are not repacked
+    std::uint64_t missed = 0;  ///< of these, that the cache does not have
+    std::uint64_t packed = 0;  ///< of the missed ones, that are repacked
   };
   static ListBytes list_bytes(std::uint64_t nodes,
                               const ListSizes& sizes,

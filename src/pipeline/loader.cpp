@@ -1,36 +1,15 @@
 #include <sluice/loader.h>
 
 #include "core/hash.h"
-#include "core/interrupt.h"
-#include "pipeline/assembler.h"
-#include "pipeline/byte_queue.h"
-#include "pipeline/device_feed.h"
 #include "pipeline/epoch_forecast.h"
-#include "pipeline/row_fetcher.h"
-#include "pipeline/stage_clock.h"
-#include "pipeline/stage_state.h"
-#include "pipeline/window_budget.h"
-#include "pipeline/window_sampler.h"
+#include "pipeline/loader_state.h"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <mutex>
-#include <thread>
+#include <utility>
 
 namespace sluice {
 namespace {
-
-// A window whose rows are in, on its way to the assembler.
-using WindowPtr = std::shared_ptr<Window>;
-
-// What the fetching thread has done since the start.
-struct FetchProgress {
-  std::uint64_t windows = 0;
-  FetchCounts counts;
-  FeatureStats device;  // all reads of feature rows
-  std::uint64_t bytes_written = 0;
-};
 
 // No window has more rows than its type's cache has slots, nor, of several mini-batches, than half.
 WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots) {
@@ -44,265 +23,28 @@ WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots
 
 }  // namespace
 
-struct Loader::State {
-  State(GraphData& graph,
-        const LoaderOptions& given,
-        Array seed_ids,
-        const LoaderMemory& share,
-        MemoryLedger& book)
-      : data(graph.state()),
-        options(given),
-        memory(share),
-        ledger(book),
-        seeds(std::move(seed_ids)),
-        order(std::as_const(seeds).as<std::uint64_t>(),
-              static_cast<std::uint64_t>(given.batch_size),
-              given.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
-              RandomKey(given.seed)),
-        sampler(data, options, order, book),
-        fetcher(data, book),
-        assembler(data, options, book) {
-    const GraphDataOptions& how = data.options;
-    if (!how.compute) return;
-    if (!data.ring)
-      data.ring = std::make_shared<TransferRing>(how.compute, &book, how.compute_ledger);
-    feed.emplace(assembler, options, data.ring);
-  }
-
-  // One epoch's threads and what joins them. A new one each start, so that nothing is left over
-  // from a stopped one.
-  struct Run {
-    Run(std::uint64_t queue_bytes, TraceWriter* trace)
-        : ready(queue_bytes),
-          sampling("sample", trace),
-          fetching("fetch", trace),
-          assembling("assemble", trace) {}
-    ByteQueue<WindowPtr> sampled{
-        0};  // windows are handed over, so that no more live than there are stages
-    ByteQueue<WindowPtr> fetched{0};
-    ByteQueue<Ready> ready;
-    StageClock sampling;
-    StageClock fetching;
-    StageClock assembling;
-    std::atomic<bool> stopping{false};
-    mutable std::mutex plan_mutex;
-    std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
-    WindowsInUse in_use;
-    Shared<TopologyStats> topology;
-    std::atomic<std::uint64_t> spool_read{
-        0};  // sampled batches that were kept, and edges as a whole
-    std::atomic<std::uint64_t> spool_written{0};
-    Shared<FetchProgress> fetch_progress;
-    std::atomic<std::uint64_t> bytes_useful{0};
-    std::array<std::jthread, 3> threads;
-  };
-
-  void sample_loop(Run& run);
-  void fetch_loop(Run& run);
-  void assemble_loop(Run& run);
-  std::optional<Ready> make_ready(Run& run, const Window& window, std::size_t index, Batch batch);
-  bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
-  bool planned(std::uint64_t first_batch) const;
-  void plan_epoch(Run& run);
-  void fetch(Run& run, Window& window, const Window* ahead);
-  WindowLimits make_room();
-  // What is free while an epoch is planned: nothing is delivered then, and the caches have no rows,
-  // so what mini-batches, their features and the consumer's tensors will take is.
-  std::uint64_t planning_room() const {
-    return ledger.limit() == MemoryLedger::kUnlimited ? memory.window_bytes : ledger.available();
-  }
-  // A quarter stays for the caches' bookkeeping and the window being sampled.
-  std::uint64_t planning_bytes(std::uint64_t room) const {
-    return std::max(memory.window_bytes, room) / 4 * 3;
-  }
-  void halt();
-  // The stores are the fetching thread's own while it runs.
-  FeatureStats device_stats() const;
-  // The topologies are the sampling thread's own.
-  TopologyStats topology_stats() const;
-  std::vector<StageTimes> stage_times() const;
-
-  GraphData::State& data;
-  LoaderOptions options;
-  LoaderMemory memory;
-  MemoryLedger& ledger;
-  Array seeds;
-  SeedOrder order;
-  WindowSampler sampler;
-  RowFetcher fetcher;
-  Assembler assembler;
-  std::optional<DeviceFeed> feed;  // where batches go to a card
-  std::unique_ptr<Run> run;
-  LoaderStart where;  // of the run
-  WindowLimits limits;
-  std::uint64_t batch_bytes = 0;  // of a sampled mini-batch
-  std::uint64_t delivered = 0;
-  std::uint64_t chain = 0;     // batches_xxh3 so far
-  FeatureStats device_before;  // counters of the stores when this run began
-  TopologyStats topology_before;
-  FetchCounts counts_before;
-};
-
-// Whether the epoch is sampled ahead, from a batch on: where that is of use, for the rows' next
-// uses or for repacking.
-bool Loader::State::planned(std::uint64_t first_batch) const {
+Loader::State::State(GraphData& graph,
+                     const LoaderOptions& given,
+                     Array seed_ids,
+                     const LoaderMemory& share,
+                     MemoryLedger& book)
+    : data(graph.state()),
+      options(given),
+      memory(share),
+      ledger(book),
+      seeds(std::move(seed_ids)),
+      order(std::as_const(seeds).as<std::uint64_t>(),
+            static_cast<std::uint64_t>(given.batch_size),
+            given.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
+            RandomKey(given.seed)),
+      sampler(data, options, order, book),
+      fetcher(data, book),
+      assembler(data, options, book) {
   const GraphDataOptions& how = data.options;
-  const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
-  bool disk = false;
-  for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
-  return useful && disk && !how.scratch.empty() && first_batch + 1 < order.num_batches();
-}
-
-void Loader::State::plan_epoch(Run& now) {
-  if (!planned(where.first_batch)) return sampler.begin(where, limits);
-  const GraphDataOptions& how = data.options;
-  EpochPlanOptions planning;
-  planning.folder = how.scratch;
-  planning.plan = how.plan;
-  planning.stopped = [&now] { return now.stopping || interrupted(); };
-  planning.trace = options.trace;
-  for (const auto& cache : data.caches) {
-    if (cache) cache->release_rows();
-  }
-  const std::uint64_t room = planning_room();
-  planning.buffer_bytes = planning_bytes(room);
-  // Where edges are on disk the mini-batches are kept on disk too, so that edges are read once.
-  if (sampler.paged()) sampler.keep_batches(how.scratch, room, batch_bytes);
-  auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
-  const std::scoped_lock lock(now.plan_mutex);
-  now.plan = std::move(plan);
-}
-
-void Loader::State::sample_loop(Run& now) {
-  try {
-    if (options.trace != nullptr) options.trace->name_thread("sample");
-    plan_epoch(now);
-    for (;;) {
-      WindowPtr window;
-      {
-        Busy busy(now.sampling);
-        window = sampler.sample();
-        busy.note("epoch", static_cast<double>(where.epoch));
-        busy.note("batches", window ? static_cast<double>(window->batches.size()) : 0);
-      }
-      now.topology.set(topology_stats() - topology_before);
-      now.spool_read = sampler.spool_bytes_read();
-      now.spool_written = sampler.spool_bytes_written();
-      if (!window || !now.sampled.hand_over(std::move(window))) break;
-    }
-    now.sampled.finish();
-  } catch (...) {
-    now.sampled.finish(std::current_exception());
-  }
-}
-
-void Loader::State::fetch(Run& now, Window& window, const Window* ahead) {
-  Busy busy(now.fetching);
-  busy.note("epoch", static_cast<double>(where.epoch));
-  busy.note("window", static_cast<double>(window.number));
-  fetcher.fetch(window, {now.plan.get(), ahead}, [&] {
-    const Busy::Pause waiting(busy);
-    now.in_use.wait_for_none();
-    now.fetching.count_blocked(waiting.begin(), StageClock::Clock::now());
-  });
-}
-
-void Loader::State::fetch_loop(Run& now) {
-  try {
-    if (options.trace != nullptr) options.trace->name_thread("fetch");
-    FetchProgress progress;
-    auto window = now.sampled.pop();
-    while (window) {
-      // The window after tells which rows are worth keeping.
-      auto ahead = now.sampled.pop();
-      fetch(now, **window, ahead ? ahead->get() : nullptr);
-      ++progress.windows;
-      progress.counts = fetcher.counts() - counts_before;
-      progress.device = device_stats() - device_before;
-      if (now.plan) {
-        progress.device.bytes_read += now.plan->bytes_read();
-        const RequestLatency packed = now.plan->latency();
-        progress.device.requests += packed.requests();
-        progress.device.latency += packed;
-        progress.bytes_written = now.plan->bytes_written();
-      }
-      now.fetch_progress.set(progress);
-      now.in_use.add();
-      if (!now.fetched.hand_over(std::move(*window))) break;
-      window = std::move(ahead);
-    }
-    now.fetched.finish();
-  } catch (const Stopped&) {
-    now.fetched.finish();
-  } catch (...) {
-    now.fetched.finish(std::current_exception());
-  }
-}
-
-// False once the run is stopped.
-bool Loader::State::deliver(Run& now, Ready item, std::uint64_t bytes) const {
-  if (feed) return now.ready.push(std::move(item), 0);  // its ring is what bounds it
-  return memory.queue_bytes == 0 ? now.ready.hand_over(std::move(item))
-                                 : now.ready.push(std::move(item), bytes);
-}
-
-// Nothing once the run is stopped.
-std::optional<Ready> Loader::State::make_ready(Run& now,
-                                               const Window& window,
-                                               std::size_t index,
-                                               Batch sampled) {
-  if (feed) return feed->send(std::move(sampled), window, index, now.assembling);
-  Busy busy(now.assembling);
-  busy.note("epoch", static_cast<double>(where.epoch));
-  busy.note("batch", static_cast<double>(sampled.index));
-  auto batch = std::make_shared<Batch>(std::move(sampled));
-  assembler.assemble(*batch, window, index);
-  Ready ready;
-  if (options.hash) ready.hash = hash_batch(*batch);
-  ready.batch = std::move(batch);
-  return ready;
-}
-
-void Loader::State::assemble_loop(Run& now) {
-  try {
-    if (options.trace != nullptr) options.trace->name_thread("assemble");
-    while (auto window = now.fetched.pop()) {
-      for (std::size_t i = 0; i < (*window)->batches.size(); ++i) {
-        Batch& sampled = (*window)->batches[i];
-        const std::uint64_t bytes = assembler.assembled_bytes(sampled);
-        std::optional<Ready> item = make_ready(now, **window, i, std::move(sampled));
-        if (!item) return now.ready.finish();
-        now.bytes_useful += bytes;
-        if (i + 1 == (*window)->batches.size()) {
-          if (feed) feed->finish_window();
-          window->reset();
-          now.in_use.remove();
-          if (!deliver(now, *std::move(item), bytes)) return now.ready.finish();
-          break;
-        }
-        if (!deliver(now, *std::move(item), bytes)) return now.ready.finish();
-      }
-    }
-    now.ready.finish();
-  } catch (...) {
-    now.ready.finish(std::current_exception());
-  }
-}
-
-void Loader::State::halt() {
-  if (!run) return;
-  run->stopping = true;
-  run->sampled.cancel();
-  run->fetched.cancel();
-  run->ready.cancel();
-  run->in_use.cancel();
-  if (feed) feed->ring().close();
-  for (std::jthread& thread : run->threads) {
-    if (thread.joinable()) thread.join();
-  }
-  if (!feed) return;
-  feed->finish_window();  // a stopped run leaves one in the middle
-  feed->ring().open();
+  if (!how.compute) return;
+  if (!data.ring)
+    data.ring = std::make_shared<TransferRing>(how.compute, &book, how.compute_ledger);
+  feed.emplace(assembler, options, data.ring);
 }
 
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.

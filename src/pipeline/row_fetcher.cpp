@@ -2,6 +2,8 @@
 
 #include "core/radix_sort.h"
 
+#include <optional>
+
 namespace sluice {
 namespace {
 
@@ -34,13 +36,15 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
     for (std::size_t type = 0; type < window.rows.size(); ++type) {
       if (!window.rows[type]) continue;
       WindowRows& rows = *window.rows[type];
-      const std::size_t count = rows.index.size();
+      const std::size_t count = rows.size();
       const Charge lists = ledger_.charge("fetch lists", count * kBytesARow).or_throw();
       rows.places =
           Array::make(DType::kU32, {static_cast<std::int64_t>(count)}, &ledger_, "window index")
               .or_throw();
+      const std::span<std::uint32_t> places = rows.places.as<std::uint32_t>();
       const RowCache::Admission admission =
-          admit(type, window, future, rows.places.as<std::uint32_t>());
+          future.plan != nullptr ? future.plan->rows(window.number, type, places, wanted_)
+                                 : admit(type, window, future.ahead, places);
       if (admission.exclusive) wait();
       const std::uint64_t misses = count - admission.hits;
       counts_.cache += {.wanted = count,
@@ -60,37 +64,26 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
   }
 }
 
+// Asks the cache, which knows nothing of the future but the next window, if that.
 RowCache::Admission RowFetcher::admit(std::size_t type,
                                       const Window& window,
-                                      const Future& future,
+                                      const Window* ahead,
                                       std::span<std::uint32_t> places) {
   RowCache& cache = *data_.caches[type];
-  const std::span<const std::uint64_t> ids = window.rows[type]->index.ids();
-  if (future.plan != nullptr) {
-    const std::vector<std::uint32_t> next = future.plan->next_uses(window.number, type);
-    if (next.size() != ids.size())
-      throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
-    return cache.admit(ids, next, nullptr, places, missing_);
-  }
-  if (future.ahead != nullptr) {
-    const NextWindow next(future.ahead->rows[type]->index, cache.next_window() + 1);
-    return cache.admit(ids, {}, &next, places, missing_);
-  }
-  return cache.admit(ids, {}, nullptr, places, missing_);
+  const std::span<const std::uint64_t> ids = window.rows[type]->index->ids();
+  std::optional<NextWindow> next;
+  if (ahead != nullptr) next.emplace(*ahead->rows[type]->index, cache.next_window() + 1);
+  const RowCache::Admission admission =
+      cache.admit(ids, {}, next ? &*next : nullptr, places, missing_);
+  wanted_.clear();
+  for (const std::uint32_t i : missing_) wanted_.push_back({ids[i], places[i]});
+  radix_sort(wanted_, sorting_, [](const WantedRow& wanted) { return wanted.row; });
+  return admission;
 }
 
 void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan* plan) {
-  const WindowRows& window_rows = *window.rows[type];
-  const std::span<const std::uint64_t> ids = window_rows.index.ids();
-  const std::span<const std::uint32_t> places = window_rows.places.as<std::uint32_t>();
-  wanted_.clear();
-  const bool packed = plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked;
-  const std::size_t there = packed ? plan->prefilled(window.number, type) : 0;
-  for (const std::uint32_t i : std::span(missing_).subspan(there))
-    wanted_.push_back({ids[i], places[i]});
-  radix_sort(wanted_, sorting_, [](const WantedRow& wanted) { return wanted.row; });
   const std::span<std::byte> table = data_.caches[type]->table();
-  if (packed) {
+  if (plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked) {
     ++counts_.windows_packed;
     plan->packed(type)->read(window.number, wanted_, table).or_throw();
     return;

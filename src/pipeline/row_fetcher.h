@@ -51,7 +51,7 @@ class RowFetcher {
  private:
   RowCache::Admission admit(std::size_t type,
                             const Window& window,
-                            const Future& future,
+                            const Window* ahead,
                             std::span<std::uint32_t> places);
   void read_missing(std::size_t type, const Window& window, EpochPlan* plan);
 

@@ -8,15 +8,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace sluice {
 
 /// The distinct rows of one node type that a window needs, each once.
 struct WindowRows {
-  WindowRows(std::uint64_t max_rows, MemoryLedger& ledger) : index(max_rows, ledger) {}
+  /// Of a window being made: numbers the rows as they come, at most so many.
+  WindowRows(std::uint64_t max_rows, MemoryLedger& ledger) { index.emplace(max_rows, ledger); }
+  /// Of a window whose rows were numbered before, and whose ids an EpochPlan knows.
+  explicit WindowRows(std::uint64_t count) : known(count) {}
 
-  RowIndex index;              ///< row ids by number
+  std::uint64_t size() const { return index ? index->size() : known; }
+
+  std::optional<RowIndex> index;  ///< row ids by number
+  std::uint64_t known = 0;
   std::vector<Array> numbers;  ///< by batch: u32 [n], the number of each of its nodes
   Array places;                ///< u32 [rows]: the slot of each number in the type's RowCache
 };

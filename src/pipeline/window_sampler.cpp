@@ -9,6 +9,8 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kSpareBytes = 16 << 20;
+// Of sampled blocks, by two cores, of a graph in memory.
+constexpr double kSampledBytesASecond = 500e6;
 constexpr std::uint64_t kMostGroup = 32;  // batches that share reads, while an epoch is planned
 
 // What a relation's edges and offsets take in RAM.
@@ -63,7 +65,7 @@ std::unique_ptr<GroupSampler> WindowSampler::make_sampler(SamplerGraph graph) {
                                         arena_);
 }
 
-void WindowSampler::keep_batches(const std::string& folder,
+void WindowSampler::keep_windows(const std::string& folder,
                                  std::uint64_t bytes,
                                  std::uint64_t block_bytes) {
   keep_folder_ = folder;
@@ -72,13 +74,21 @@ void WindowSampler::keep_batches(const std::string& folder,
   keep_ = Keep::kFromNextBegin;
 }
 
+bool WindowSampler::worth_keeping() const {
+  if (paged()) return true;
+  const DeviceRates& rates = data_.device->rates();
+  if (rates.sequential_write == 0) return false;
+  return 1 / rates.sequential_read + 1 / rates.sequential_write < 1 / kSampledBytesASecond;
+}
+
 void WindowSampler::begin_keeping(const LoaderStart& where) {
   spool_ = std::make_unique<BatchSpool>(keep_folder_, where.epoch, where.first_batch, ledger_);
   spool_->reserve(keep_bytes_);
+  kept_.clear();
+  spool_full_ = false;
   spool_read_ = 0;
   spool_written_ = 0;
   edges_read_ = 0;
-  keep_ = Keep::kNow;
   const Keeping keeping = plan_keeping(keep_memory_, keep_bytes_, limits_);
   if (keeping.edge_bytes == 0 || !load_edges(keeping.edge_bytes)) sampler_.set_group(keeping.group);
 }
@@ -136,13 +146,18 @@ void WindowSampler::end_keeping() {
 }
 
 void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
+  forget_ahead();
   sampled_.clear();
   end_keeping();
   limits_ = std::move(limits);
   if (keep_ == Keep::kFromNextBegin) {
+    keep_ = Keep::kNow;
     begin_keeping(where);
+  } else if (keep_ == Keep::kNow) {
+    keep_ = Keep::kUse;
   } else {
     keep_ = Keep::kNo;
+    spool_.reset();
   }
   epoch_ = where.epoch;
   next_batch_ = where.first_batch;
@@ -150,30 +165,77 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
   next_window_ = 0;
 }
 
-void WindowSampler::sample_group() {
-  if (keep_ == Keep::kNo && spool_ && spool_->has(epoch_, next_batch_)) {
-    sampled_.push_back(spool_->read(next_batch_++));
-    spool_read_ = spool_->bytes_read();
-    return;
-  }
+// Samples the batches from the next one on that make a group.
+std::vector<Batch> WindowSampler::next_group() {
   const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
   const std::size_t most = (resident_sampler_ ? *resident_sampler_ : sampler_).group_size();
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(most, left));
   std::vector<Batch> group = sample_batches(epoch_, next_batch_, count);
   next_batch_ += count;
-  if (keep_ == Keep::kNow) keep(group);
-  for (Batch& batch : group) sampled_.push_back(std::move(batch));
+  return group;
 }
 
-void WindowSampler::keep(const std::vector<Batch>& group) {
+// While windows are kept nothing else goes on: the next group is sampled while this one's rows are
+// numbered. Not where edges are on disk: their reads stay with one thread.
+void WindowSampler::sample_group() {
+  std::vector<Batch> group = ahead_.valid() ? ahead_.get() : next_group();
+  for (Batch& batch : group) sampled_.push_back(std::move(batch));
+  if (keep_ == Keep::kNow && (resident_sampler_ || !paged()))
+    ahead_ = std::async(std::launch::async, [this] { return next_group(); });
+}
+
+void WindowSampler::forget_ahead() {
+  if (!ahead_.valid()) return;
+  ahead_.wait();
+  ahead_ = {};
+}
+
+void WindowSampler::keep(const Window& window) {
+  if (spool_full_) return;
+  KeptWindow kept{window.batches.front().index, window.batches.size(), {}};
+  for (const auto& rows : window.rows)
+    kept.rows.push_back(rows ? std::optional(rows->size()) : std::nullopt);
   try {
-    for (const Batch& batch : group) spool_->append(batch);
+    std::vector<Array> numbers(window.rows.size());
+    for (std::size_t i = 0; i < window.batches.size(); ++i) {
+      for (std::size_t type = 0; type < numbers.size(); ++type)
+        numbers[type] = window.rows[type] ? window.rows[type]->numbers[i] : Array();
+      spool_->append(window.batches[i], numbers);
+    }
+    kept_.push_back(std::move(kept));
     spool_written_ = spool_->bytes_written();
   } catch (const Error& error) {
-    // No room on the disk: what was kept so far is of use, the rest is sampled again.
-    if (error.code() != ErrorCode::kResource) throw;
-    keep_ = Keep::kNo;
+    give_up_keeping(error);
   }
+}
+
+// No room on the disk: what was kept so far is of use, the rest is sampled again.
+void WindowSampler::give_up_keeping(const Error& error) {
+  if (error.code() != ErrorCode::kResource) throw error;
+  spool_full_ = true;
+}
+
+// The next window as it was kept, or null where it was not.
+std::shared_ptr<Window> WindowSampler::take_kept() {
+  if (keep_ != Keep::kUse || next_window_ >= kept_.size()) return nullptr;
+  const KeptWindow& kept = kept_[next_window_];
+  // A window may have been kept in part when the disk had no room for the rest.
+  if (!spool_->has(epoch_, kept.first_batch + kept.batches - 1)) return nullptr;
+  auto window = std::make_shared<Window>();
+  window->number = next_window_++;
+  for (const auto& rows : kept.rows)
+    window->rows.push_back(rows ? std::make_unique<WindowRows>(*rows) : nullptr);
+  for (std::uint64_t i = 0; i < kept.batches; ++i) {
+    BatchSpool::Kept each = spool_->read(kept.first_batch + i);
+    for (std::size_t type = 0; type < window->rows.size(); ++type) {
+      if (window->rows[type]) window->rows[type]->numbers.push_back(std::move(each.numbers[type]));
+    }
+    window->batches.push_back(std::move(each.batch));
+  }
+  spool_read_ = spool_->bytes_read();
+  next_batch_ = kept.first_batch + kept.batches;
+  ramp_ = std::min(2 * ramp_, kMaxWindow);
+  return window;
 }
 
 std::vector<Batch> WindowSampler::sample_batches(std::uint64_t epoch,
@@ -200,6 +262,7 @@ std::uint64_t WindowSampler::room_for(std::size_t type) {
 }
 
 std::shared_ptr<Window> WindowSampler::sample() {
+  if (auto kept = take_kept()) return kept;
   auto window = std::make_shared<Window>();
   window->number = next_window_++;
   window->rows.resize(data_.features.size());
@@ -219,9 +282,21 @@ std::shared_ptr<Window> WindowSampler::sample() {
     sampled_.pop_front();
   }
   ramp_ = std::min(2 * ramp_, kMaxWindow);
-  if (!window->batches.empty()) return window;
+  if (!window->batches.empty()) {
+    if (keep_ == Keep::kNow) keep(*window);
+    return window;
+  }
+  forget_ahead();
   if (next_batch_ < order_.num_batches())
     throw Error(ErrorCode::kInternal, "an epoch would have ended before its last mini-batch");
+  if (keep_ == Keep::kNow && !spool_full_) {
+    try {
+      spool_->finish();
+      spool_written_ = spool_->bytes_written();
+    } catch (const Error& error) {
+      give_up_keeping(error);
+    }
+  }
   end_keeping();
   return nullptr;
 }
@@ -239,7 +314,7 @@ bool WindowSampler::add(Window& window, Batch& batch) {
   bool fits = true;
   for (std::size_t type = 0; fits && type < window.rows.size(); ++type) {
     if (!window.rows[type]) continue;
-    RowIndex& index = window.rows[type]->index;
+    RowIndex& index = *window.rows[type]->index;
     before[type] = index.size();
     const Array& ids = batch.nodes[type].ids;
     Array numbers = Array::make(DType::kU32, {ids.numel()}, &ledger_, "batches").or_throw();
@@ -253,7 +328,7 @@ bool WindowSampler::add(Window& window, Batch& batch) {
     for (std::size_t type = 0; type < window.rows.size(); ++type) {
       if (!window.rows[type] || window.rows[type]->numbers.size() == window.batches.size())
         continue;
-      window.rows[type]->index.truncate(before[type]);
+      window.rows[type]->index->truncate(before[type]);
       window.rows[type]->numbers.pop_back();
     }
     return false;

@@ -13,7 +13,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,14 +30,19 @@ class WindowSampler final : public WindowSource {
                 const LoaderOptions& options,
                 const SeedOrder& order,
                 MemoryLedger& ledger);
+  WindowSampler(const WindowSampler&) = delete;
+  WindowSampler& operator=(const WindowSampler&) = delete;
+  ~WindowSampler() { forget_ahead(); }
 
-  /// From the next begin() on the sampled mini-batches are kept in a scratch file in `folder`;
-  /// after a later begin() at the same place they come from there. For edges on disk, which are
-  /// then read once: as a whole into memory where that has room for a while, else by pages. Where
-  /// the disk has no room mini-batches are sampled again.
+  /// From the next begin() on the windows are kept in a scratch file in `folder`; after the begin()
+  /// after that, at the same place, they come from there: they are not sampled twice, and edges on
+  /// disk are read once: as a whole into memory where that has room for a while, else by pages.
+  /// Where the disk has no room the rest is sampled again.
   /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
   /// @param block_bytes of a mini-batch
-  void keep_batches(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
+  void keep_windows(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
+  /// Whether that pays: edges are on disk, or a mini-batch comes back sooner than it is sampled.
+  bool worth_keeping() const;
   /// How mini-batches are sampled while they are kept.
   struct Keeping {
     std::uint64_t edge_bytes = 0;  ///< of edges that are held meanwhile; 0: they are read by pages
@@ -65,7 +72,11 @@ class WindowSampler final : public WindowSource {
 
  private:
   void sample_group();
-  void keep(const std::vector<Batch>& group);
+  std::vector<Batch> next_group();
+  void forget_ahead();
+  void keep(const Window& window);
+  void give_up_keeping(const Error& error);
+  std::shared_ptr<Window> take_kept();
   void begin_keeping(const LoaderStart& where);
   void end_keeping();
   bool load_edges(std::uint64_t bytes);
@@ -90,8 +101,18 @@ class WindowSampler final : public WindowSource {
   // The most batches of the next window: windows grow, so that the first is soon there.
   std::uint64_t ramp_ = 0;
   std::deque<Batch> sampled_;  // waiting for a window
-  enum class Keep { kNo, kFromNextBegin, kNow };
+  // While windows are kept and edges are in memory: the group after the last one.
+  std::future<std::vector<Batch>> ahead_;
+  enum class Keep { kNo, kFromNextBegin, kNow, kUse };
   Keep keep_ = Keep::kNo;
+  // A window in the spool: what it takes to make it again.
+  struct KeptWindow {
+    std::uint64_t first_batch = 0;
+    std::uint64_t batches = 0;
+    std::vector<std::optional<std::uint64_t>> rows;  // by node type, where they are on disk
+  };
+  std::vector<KeptWindow> kept_;
+  bool spool_full_ = false;
   std::string keep_folder_;
   std::uint64_t keep_memory_ = 0;
   std::unique_ptr<GroupSampler> resident_sampler_;  // while batches are kept, if edges fit

@@ -59,17 +59,26 @@ TEST_CASE("mini-batches come back from a spool as they went in, in any order, ch
   {
     BatchSpool spool(dir.path(), 3, 10, ledger);
     std::vector<Batch> kept;
+    std::vector<std::vector<Array>> numbers;
     for (std::uint64_t i = 0; i < 12; ++i) {
       kept.push_back(random_batch(10 + i, RandomKey(7).with(i)));
-      spool.append(kept.back());
+      numbers.push_back(
+          {random_array(DType::kU32, 1 + static_cast<std::int64_t>(i * 700), RandomKey(i)),
+           Array()});
+      spool.append(kept.back(), numbers.back());
     }
+    spool.finish();
     CHECK(spool.has(3, 10));
     CHECK(spool.has(3, 21));
     CHECK_FALSE(spool.has(3, 22));
     CHECK_FALSE(spool.has(3, 9));
     CHECK_FALSE(spool.has(4, 10));
-    for (const std::uint64_t i : {11u, 0u, 5u, 5u}) {
-      const Batch back = spool.read(10 + i);
+    for (const std::uint64_t i : {0u, 1u, 2u, 3u, 11u, 0u, 5u, 5u, 6u, 7u, 6u}) {
+      const BatchSpool::Kept read = spool.read(10 + i);
+      const Batch& back = read.batch;
+      REQUIRE(read.numbers.size() == 2);
+      CHECK(same(read.numbers[0], numbers[i][0]));
+      CHECK(read.numbers[1].shape().empty());
       const Batch& wanted = kept[i];
       CHECK(back.epoch == 3);
       CHECK(back.index == 10 + i);

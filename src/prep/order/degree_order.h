@@ -1,5 +1,5 @@
-// Nodes by how often they are a source, hot ones first: what is sampled most shares few pages, and
-// a static cache is a prefix of the table.
+// Nodes by how often they are a source, hot ones first, training seeds first among equals: what is
+// sampled most shares few pages, and a static cache is a prefix of the table.
 #pragma once
 
 #include "prep/order/node_order.h"

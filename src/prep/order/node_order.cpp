@@ -3,6 +3,8 @@
 #include "core/interrupt.h"
 #include "prep/dataset_edges.h"
 
+#include <sluice/dataset.h>
+
 #include <algorithm>
 
 namespace sluice {
@@ -23,6 +25,17 @@ void OrderInput::for_each_edge(const std::function<void(std::uint64_t, std::uint
       for (std::size_t i = 0; i < span.count; ++i) f(span.source[i], span.target[i]);
     }
   }
+}
+
+std::vector<std::uint64_t> OrderInput::training_seeds() const {
+  for (const SplitSchema& split : manifest.schema.splits) {
+    if (split.node_type != node.name) continue;
+    const Dataset dataset = Dataset::open(root.string(), {.ledger = &context.ledger});
+    const Split ids = dataset.split(split.name);
+    const auto train = ids.train.as<std::uint64_t>();
+    return {train.begin(), train.end()};
+  }
+  return {};
 }
 
 IdArray out_degrees(const OrderInput& input) {

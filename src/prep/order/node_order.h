@@ -28,6 +28,8 @@ struct OrderInput {
   std::vector<const RelationSchema*> own_relations() const;
   /// Calls f(source, target) for each of their edges, target by target.
   void for_each_edge(const std::function<void(std::uint64_t, std::uint64_t)>& f) const;
+  /// The training nodes of the type's first split, in its order; none where it has no split.
+  std::vector<std::uint64_t> training_seeds() const;
 };
 
 class NodeOrder {

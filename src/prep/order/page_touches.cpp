@@ -60,13 +60,7 @@ class Epoch {
 
  private:
   Nodes choose_seeds() const {
-    Nodes seeds;
-    for (const SplitSchema& split : input_.manifest.schema.splits) {
-      if (split.node_type != input_.node.name || !seeds.empty()) continue;
-      const Split ids = dataset_.split(split.name);
-      const auto train = ids.train.as<std::uint64_t>();
-      seeds.assign(train.begin(), train.end());
-    }
+    Nodes seeds = input_.training_seeds();
     if (seeds.empty()) {
       for (std::uint64_t i = 0; i < input_.node.count / 20 + 1; ++i)
         seeds.push_back(key_.with("seeds").below(input_.node.count, i));

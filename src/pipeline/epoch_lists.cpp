@@ -1,0 +1,184 @@
+#include "pipeline/epoch_lists.h"
+
+#include "core/radix_sort.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t kUnwritten = 0;  // no window is numbered 0: "never" on disk
+
+std::size_t id_width(std::uint64_t nodes) {
+  return nodes <= std::numeric_limits<std::uint32_t>::max() ? 4 : 8;
+}
+
+std::size_t window_width(std::uint64_t windows) {
+  return windows < std::numeric_limits<std::uint16_t>::max() ? 2 : 4;
+}
+
+// Ids whose next uses are found in one pass over the lists.
+std::uint64_t noted_at_once(std::uint64_t nodes, std::uint64_t buffer_bytes) {
+  return std::clamp<std::uint64_t>(buffer_bytes / 2 / sizeof(std::uint32_t), 1, nodes);
+}
+
+}  // namespace
+
+EpochLists::EpochLists(const std::filesystem::path& folder, std::uint64_t nodes)
+    : nodes_(nodes),
+      folder_(folder),
+      ids_(folder, id_width(nodes)),
+      places_(folder, sizeof(std::uint32_t)),
+      missing_(folder, id_width(nodes)),
+      missing_places_(folder, sizeof(std::uint32_t)) {}
+
+void EpochLists::add_window(std::span<const std::uint64_t> ids) {
+  Step step;
+  step.first_id = ids_.size();
+  step.rows = ids.size();
+  ids_.append(ids);
+  steps.push_back(step);
+}
+
+std::uint64_t EpochLists::most_rows() const {
+  std::uint64_t most = 0;
+  for (const Step& step : steps) most = std::max(most, step.rows);
+  return most;
+}
+
+// Goes backwards through the windows and notes by id where it was met last.
+void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
+                                MemoryLedger& ledger,
+                                const std::function<void()>& check) {
+  next_.emplace(folder_, window_width(steps.size()));
+  const std::uint64_t most = most_rows();
+  const Charge lists = ledger.charge("epoch plan", most * 12).or_throw();
+  const std::uint64_t range = noted_at_once(nodes_, buffer_bytes);
+  const Charge notes = ledger.charge("epoch plan", range * sizeof(std::uint32_t)).or_throw();
+  std::vector<std::uint32_t> met(range);
+  std::vector<std::uint64_t> ids(most);
+  std::vector<std::uint32_t> next(most);
+  for (std::uint64_t begin = 0; begin < nodes_; begin += range) {
+    std::fill(met.begin(), met.end(), kUnwritten);
+    for (std::size_t w = steps.size(); w-- > 0;) {
+      check();
+      const Step& step = steps[w];
+      const std::span<std::uint64_t> of_window = std::span(ids).first(step.rows);
+      const std::span<std::uint32_t> uses = std::span(next).first(step.rows);
+      ids_.read(step.first_id, of_window);
+      if (begin != 0) next_->read(step.first_id, uses);
+      constexpr std::size_t kAhead = 16;
+      for (std::size_t i = 0; i < step.rows; ++i) {
+        if (i + kAhead < step.rows && of_window[i + kAhead] - begin < range)
+          __builtin_prefetch(&met[of_window[i + kAhead] - begin], 1);
+        if (of_window[i] < begin || of_window[i] - begin >= range) continue;
+        std::uint32_t& note = met[of_window[i] - begin];
+        uses[i] = note;
+        note = static_cast<std::uint32_t>(w + 1);
+      }
+      next_->write(step.first_id, uses);
+    }
+  }
+}
+
+void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {
+  out.resize(step.rows);
+  ids_.read(step.first_id, std::span<std::uint64_t>(out));
+}
+
+std::vector<std::uint32_t> EpochLists::read_next_uses(const Step& step) {
+  std::vector<std::uint32_t> uses(step.rows);
+  next_->read(step.first_id, std::span<std::uint32_t>(uses));
+  for (std::uint32_t& use : uses) {
+    if (use == kUnwritten) use = kNeverUsed;
+  }
+  return uses;
+}
+
+void EpochLists::append_places(std::span<const std::uint32_t> places) {
+  places_.append(places);
+}
+
+void EpochLists::append_missing(std::span<const WantedRow> rows) {
+  std::vector<std::uint64_t> ids;
+  std::vector<std::uint32_t> places;
+  ids.reserve(rows.size());
+  places.reserve(rows.size());
+  for (const WantedRow& row : rows) {
+    ids.push_back(row.row);
+    places.push_back(static_cast<std::uint32_t>(row.place));
+  }
+  missing_.append(std::span<const std::uint64_t>(ids));
+  missing_places_.append(std::span<const std::uint32_t>(places));
+}
+
+void EpochLists::read_places(const Step& step, std::span<std::uint32_t> places) {
+  places_.read(step.first_id, places);
+}
+
+void EpochLists::read_missing(const Step& step, std::vector<WantedRow>& wanted) {
+  const bool packed = step.plan == WindowPlan::kPacked;
+  const std::uint64_t count = step.missing + (packed ? 0 : step.prefilled);
+  std::vector<std::uint64_t> ids(count);
+  std::vector<std::uint32_t> places(count);
+  missing_.read(step.first_missing, std::span<std::uint64_t>(ids));
+  missing_places_.read(step.first_missing, std::span<std::uint32_t>(places));
+  wanted.clear();
+  for (std::uint64_t i = 0; i < count; ++i) wanted.push_back({ids[i], places[i]});
+  if (count == step.missing) return;
+  std::vector<WantedRow> sorting;
+  radix_sort(wanted, sorting, [](const WantedRow& row) { return row.row; });
+}
+
+class EpochLists::MissedIds final : public RunIds {
+ public:
+  explicit MissedIds(EpochLists& lists) : lists_(lists), taken_(lists.steps.size(), 0) {}
+  std::size_t runs() const override { return lists_.steps.size(); }
+  std::uint64_t size(std::size_t run) const override { return lists_.steps[run].missing; }
+  std::size_t take(std::size_t run, std::span<std::uint64_t> out) override {
+    const Step& step = lists_.steps[run];
+    const std::size_t count = std::min<std::uint64_t>(out.size(), step.missing - taken_[run]);
+    lists_.missing_.read(step.first_missing + taken_[run], out.first(count));
+    taken_[run] += count;
+    return count;
+  }
+
+ private:
+  EpochLists& lists_;
+  std::vector<std::uint64_t> taken_;
+};
+
+std::unique_ptr<RunIds> EpochLists::runs() {
+  return std::make_unique<MissedIds>(*this);
+}
+
+std::uint64_t EpochLists::bytes_read() const {
+  return ids_.bytes_read() + places_.bytes_read() + missing_.bytes_read() +
+         missing_places_.bytes_read() + (next_ ? next_->bytes_read() : 0);
+}
+
+std::uint64_t EpochLists::bytes_written() const {
+  return ids_.bytes_written() + places_.bytes_written() + missing_.bytes_written() +
+         missing_places_.bytes_written() + (next_ ? next_->bytes_written() : 0);
+}
+
+// Ids: written, read in each pass, and when the cache goes through. Next uses: written in each
+// pass, read in all but the first and when the cache goes through. Places: written then, read when
+// the window is fetched. Missed ids and their places likewise, but for those that were prefilled;
+// ids that are repacked are written and read once more, which repacking counts itself.
+EpochPlan::ListBytes EpochLists::bytes(std::uint64_t nodes,
+                                       const EpochPlan::ListSizes& sizes,
+                                       std::uint64_t buffer_bytes) {
+  const std::uint64_t at_once = noted_at_once(nodes, buffer_bytes);
+  const std::uint64_t passes = (nodes + at_once - 1) / at_once;
+  const std::uint64_t id = id_width(nodes);
+  const std::uint64_t use = window_width(sizes.windows);
+  constexpr std::uint64_t kPlace = sizeof(std::uint32_t);
+  const std::uint64_t fetched = sizes.packed != 0 ? sizes.packed : sizes.missed;
+  return {sizes.wanted * (id * (passes + 1) + use * passes + kPlace) + fetched * (id + kPlace),
+          sizes.wanted * (id + use * passes + kPlace) + sizes.missed * (id + kPlace) -
+              sizes.packed * id};
+}
+
+}  // namespace sluice

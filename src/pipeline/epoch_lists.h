@@ -1,0 +1,85 @@
+// EpochLists: what an EpochPlan notes of each window of one node type, in scratch files without a
+// name: its rows' ids, the windows that ask for each next, the slots they belong in, and those that
+// are missing there. Memory: a few numbers a window. Private to the plan.
+#pragma once
+
+#include "pipeline/epoch_plan.h"
+#include "storage/feature/disk_store.h"
+#include "storage/feature/packed_rows.h"
+#include "storage/io/scratch_list.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+class EpochLists {
+ public:
+  /// What is planned for one window.
+  struct Step {
+    std::uint64_t first_id = 0;  ///< into the lists
+    std::uint64_t rows = 0;
+    std::uint64_t first_missing = 0;  ///< of those that are not prefilled
+    std::uint64_t missing = 0;        ///< likewise
+    std::uint64_t prefilled = 0;      ///< behind those in the lists
+    RowCache::Admission admission;
+    WindowPlan plan = WindowPlan::kDirect;
+    std::uint32_t gap_bytes = 0;
+  };
+
+  /// @param nodes of the type. Throws Error.
+  EpochLists(const std::filesystem::path& folder, std::uint64_t nodes);
+
+  std::vector<Step> steps;  ///< by window
+
+  void add_window(std::span<const std::uint64_t> ids);
+  /// Of the largest window.
+  std::uint64_t most_rows() const;
+
+  /// @param buffer_bytes for notes: where those of all ids take more, ranges of ids come one after
+  /// the other
+  /// @param check called now and then
+  void find_next_uses(std::uint64_t buffer_bytes,
+                      MemoryLedger& ledger,
+                      const std::function<void()>& check);
+  void read_ids(const Step& step, std::vector<std::uint64_t>& out);
+  /// kNeverUsed where no later window asks for a row.
+  std::vector<std::uint32_t> read_next_uses(const Step& step);
+
+  void append_places(std::span<const std::uint32_t> places);
+  /// Rows that the last step misses: first those of its run, ascending, then prefilled ones.
+  void append_missing(std::span<const WantedRow> rows);
+  std::uint64_t missing_rows() const { return missing_.size(); }
+
+  void read_places(const Step& step, std::span<std::uint32_t> places);
+  /// The rows to be read, ascending. Where they are packed, prefilled ones are there already.
+  void read_missing(const Step& step, std::vector<WantedRow>& wanted);
+
+  /// The missed ids of each window, as PackedRows takes them: once, in order.
+  std::unique_ptr<RunIds> runs();
+
+  std::uint64_t bytes_read() const;
+  std::uint64_t bytes_written() const;
+
+  /// What the lists of an epoch move, foreseen.
+  static EpochPlan::ListBytes bytes(std::uint64_t nodes,
+                                    const EpochPlan::ListSizes& sizes,
+                                    std::uint64_t buffer_bytes);
+
+ private:
+  class MissedIds;
+
+  std::uint64_t nodes_;
+  std::filesystem::path folder_;
+  ScratchList ids_;
+  ScratchList places_;  // by ids
+  ScratchList missing_;
+  ScratchList missing_places_;
+  std::optional<ScratchList> next_;  // by ids
+};
+
+}  // namespace sluice

@@ -1,0 +1,119 @@
+// Loader::State: the stages of a loader, each on its own thread, and what joins them. Private to
+// the loader.
+#pragma once
+
+#include "pipeline/assembler.h"
+#include "pipeline/byte_queue.h"
+#include "pipeline/device_feed.h"
+#include "pipeline/row_fetcher.h"
+#include "pipeline/stage_clock.h"
+#include "pipeline/stage_state.h"
+#include "pipeline/window_budget.h"
+#include "pipeline/window_sampler.h"
+
+#include <sluice/loader.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace sluice {
+
+// A window whose rows are in, on its way to the assembler.
+using WindowPtr = std::shared_ptr<Window>;
+
+// What the fetching thread has done since the start.
+struct FetchProgress {
+  std::uint64_t windows = 0;
+  FetchCounts counts;
+  FeatureStats device;  // all reads of feature rows
+  std::uint64_t bytes_written = 0;
+};
+
+struct Loader::State {
+  State(GraphData& graph,
+        const LoaderOptions& given,
+        Array seed_ids,
+        const LoaderMemory& share,
+        MemoryLedger& book);
+
+  // One epoch's threads and what joins them. A new one each start, so that nothing is left over
+  // from a stopped one.
+  struct Run {
+    Run(std::uint64_t queue_bytes, TraceWriter* trace)
+        : ready(queue_bytes),
+          sampling("sample", trace),
+          fetching("fetch", trace),
+          assembling("assemble", trace) {}
+    ByteQueue<WindowPtr> sampled{
+        0};  // windows are handed over, so that no more live than there are stages
+    ByteQueue<WindowPtr> fetched{0};
+    ByteQueue<Ready> ready;
+    StageClock sampling;
+    StageClock fetching;
+    StageClock assembling;
+    std::atomic<bool> stopping{false};
+    mutable std::mutex plan_mutex;
+    std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
+    WindowsInUse in_use;
+    Shared<TopologyStats> topology;
+    std::atomic<std::uint64_t> spool_read{
+        0};  // sampled batches that were kept, and edges as a whole
+    std::atomic<std::uint64_t> spool_written{0};
+    Shared<FetchProgress> fetch_progress;
+    std::atomic<std::uint64_t> bytes_useful{0};
+    std::array<std::jthread, 3> threads;
+  };
+
+  void sample_loop(Run& run);
+  void fetch_loop(Run& run);
+  void assemble_loop(Run& run);
+  std::optional<Ready> make_ready(Run& run, const Window& window, std::size_t index, Batch batch);
+  bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
+  bool planned(std::uint64_t first_batch) const;
+  void plan_epoch(Run& run);
+  void fetch(Run& run, Window& window, const Window* ahead);
+  WindowLimits make_room();
+  // What is free while an epoch is planned: nothing is delivered then, and the caches have no rows,
+  // so what mini-batches, their features and the consumer's tensors will take is.
+  std::uint64_t planning_room() const {
+    return ledger.limit() == MemoryLedger::kUnlimited ? memory.window_bytes : ledger.available();
+  }
+  // A quarter stays for the caches' bookkeeping and the window being sampled.
+  std::uint64_t planning_bytes(std::uint64_t room) const {
+    return std::max(memory.window_bytes, room) / 4 * 3;
+  }
+  void halt();
+  // The stores are the fetching thread's own while it runs.
+  FeatureStats device_stats() const;
+  // The topologies are the sampling thread's own.
+  TopologyStats topology_stats() const;
+  std::vector<StageTimes> stage_times() const;
+
+  GraphData::State& data;
+  LoaderOptions options;
+  LoaderMemory memory;
+  MemoryLedger& ledger;
+  Array seeds;
+  SeedOrder order;
+  WindowSampler sampler;
+  RowFetcher fetcher;
+  Assembler assembler;
+  std::optional<DeviceFeed> feed;  // where batches go to a card
+  std::unique_ptr<Run> run;
+  LoaderStart where;  // of the run
+  WindowLimits limits;
+  std::uint64_t batch_bytes = 0;  // of a sampled mini-batch
+  std::uint64_t delivered = 0;
+  std::uint64_t chain = 0;     // batches_xxh3 so far
+  FeatureStats device_before;  // counters of the stores when this run began
+  TopologyStats topology_before;
+  FetchCounts counts_before;
+};
+
+}  // namespace sluice
