@@ -83,8 +83,9 @@ EpochResult run_epoch(const fs::path& folder,
       static_cast<std::uint64_t>(line.at("seeds_per_second").get<double>() * result.seconds + 0.5);
   result.bytes_read = line.at("bytes").at("read");
   result.bytes_useful = line.at("bytes").at("useful");
-  result.requests = line.at("requests");
-  result.fetching = line.at("busy").at("fetch");
+  result.requests = line.at("requests").at("count");
+  result.fetching = line.at("stages").at("fetch").at("busy");
+  result.stages = line.at("stages");
   result.bound = line.at("bound");
   result.memory = report.at("memory");
   result.storage = report.at("storage");

@@ -29,6 +29,7 @@ struct EpochResult {
   std::string bound;
   nlohmann::json memory;  ///< the report's
   nlohmann::json storage;
+  nlohmann::json stages;  ///< of the epoch line
 };
 
 /// The memory that a cgroup grants beside the budget, for code and libraries.

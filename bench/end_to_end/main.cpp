@@ -108,6 +108,7 @@ class Bench {
       line.more["times_in_memory"] = result.seconds / memory_.seconds;
     }
     line.more["bound"] = result.bound;
+    line.more["stages"] = result.stages;
     line.more["data"] = graph.data_bytes;
     line.more["table"] = graph.table_bytes;
     add_memory(line, run, result);

@@ -4,6 +4,7 @@
 #include "bench/support/child.h"
 #include "bench/support/device_rate.h"
 #include "bench/support/program.h"
+#include "bench/support/write_rate.h"
 #include "core/peak_memory.h"
 
 #include <sluice/error.h>
@@ -110,17 +111,22 @@ void gather_case(const std::string& name,
   line.more["budget"] = budget;
   print(line);
 
-  // What was moved, beside bare reads of the mean request's size.
-  const std::uint64_t moved =
-      ours.at("read").get<std::uint64_t>() + ours.at("written").get<std::uint64_t>();
+  // What was moved, beside bare reads of the mean request's size and bare writes: what the device
+  // takes for them one after the other.
+  const auto read = ours.at("read").get<double>();
+  const auto written = ours.at("written").get<double>();
   const std::uint64_t mean =
       ours.at("read").get<std::uint64_t>() / ours.at("requests").get<std::uint64_t>();
   const std::uint64_t request =
       std::clamp<std::uint64_t>((mean + 2048) / 4096 * 4096, 4096, 1 << 20);
-  Line device{.name = name, .work = static_cast<double>(moved), .seconds = ours.at("seconds")};
-  device.device_rate = device_rate(table_of(options), {.request_bytes = request});
+  const double reads = device_rate(table_of(options), {.request_bytes = request});
+  const double writes = written == 0 ? reads : write_rate(options.dir, {.request_bytes = 1 << 20});
+  Line device{.name = name, .work = read + written, .seconds = ours.at("seconds")};
+  device.device_rate = device.work / (read / reads + written / writes);
   device.more["part"] = "moved";
   device.more["request_bytes"] = request;
+  device.more["device_read_rate"] = reads;
+  device.more["device_write_rate"] = writes;
   print(device);
 }
 

@@ -153,13 +153,14 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   const std::uint64_t lists =
       RowIndex::kBytesAnId + 2 * sizeof(std::uint32_t) + RowFetcher::kBytesARow;
   WindowLimits limits;
-  const std::uint64_t whole = RowCache::bytes_of(distinct, row_bytes) + distinct * lists +
-                              known.batches * known.batch_rows * sizeof(std::uint32_t);
+  const std::uint64_t whole_cache =
+      RowCache::bytes_of(distinct, row_bytes) + RowCache::bytes_of_table(known.rows);
+  const std::uint64_t whole =
+      whole_cache + distinct * lists + known.batches * known.batch_rows * sizeof(std::uint32_t);
   const bool one_window = whole <= room;
   limits.rows = {one_window ? distinct : known.batch_rows};
   const std::uint64_t cache_bytes =
-      one_window ? RowCache::bytes_of(distinct, row_bytes)
-                 : room - known.batch_rows * (4 * lists + 2 * sizeof(std::uint32_t));
+      one_window ? whole_cache : room - known.batch_rows * (4 * lists + 2 * sizeof(std::uint32_t));
   state.make_caches(cache_bytes, {1}, {0}, ledger);
   KnownWindows windows(known, ledger);
   EpochPlanOptions planning;

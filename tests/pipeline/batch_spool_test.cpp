@@ -1,5 +1,7 @@
 #include "pipeline/batch_spool.h"
 
+#include "support/expect_error.h"
+#include "support/file_size_limit.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
@@ -107,6 +109,33 @@ TEST_CASE("mini-batches come back from a spool as they went in, in any order, ch
     }
     CHECK(spool.bytes_written() % 4096 == 0);
     CHECK(ledger.used() > 0);
+  }
+  CHECK(ledger.used() == 0);
+}
+
+TEST_CASE("where the disk has no room for a batch those before it are there") {
+  test::TempDir dir;
+  MemoryLedger ledger;
+  {
+    BatchSpool spool(dir.path(), 3, 10, ledger);
+    std::uint64_t appended = 0;
+    {
+      const test::FileSizeLimit limit(100 * 4096);
+      const auto fill = [&] {
+        for (; appended < 100; ++appended)
+          spool.append(random_batch(10 + appended, RandomKey(8).with(appended)), {});
+      };
+      const Error error = test::expect_error(fill);
+      CHECK(error.code() == ErrorCode::kResource);
+      CHECK(error.place().file.find(dir.path().string()) == 0);
+    }
+    REQUIRE(appended > 3);
+    // The last one but one did not arrive; the last was not begun.
+    CHECK(spool.has(3, 10 + appended - 2));
+    CHECK_FALSE(spool.has(3, 10 + appended - 1));
+    for (std::uint64_t i = 0; i + 1 < appended; ++i)
+      CHECK(hash_batch(spool.read(10 + i).batch) ==
+            hash_batch(random_batch(10 + i, RandomKey(8).with(i))));
   }
   CHECK(ledger.used() == 0);
 }
