@@ -29,13 +29,17 @@ void print_report(const char* verb,
   if (session.json()) {
     nlohmann::ordered_json object = {{"dataset", dataset},
                                      {"generation", report.generation},
+                                     {"nodes", report.nodes},
                                      {verb, report.edges},
                                      {"bytes", {{"data", report.bytes}}}};
     session.add_figures(object);
     return print_json(object);
   }
-  fmt::print("{}: {} edges {}, generation {}, {} {}\n",
+  const std::string nodes =
+      report.nodes == 0 ? std::string() : fmt::format("{} nodes and ", format_count(report.nodes));
+  fmt::print("{}: {}{} edges {}, generation {}, {} {}\n",
              dataset,
+             nodes,
              format_count(report.edges),
              verb,
              report.generation,
@@ -52,12 +56,12 @@ void run_append(const Request& request, PrepSession& session) {
   config.bind_to(spec);
   const auto root = resolve_root(spec, request.config, request.root);
   const UpdateReport report =
-      append_edges(request.dataset,
-                   std::move(spec),
-                   formats,
-                   root,
-                   "sluice-prep " SLUICE_VERSION " append --config " + request.config,
-                   context);
+      append_to_dataset(request.dataset,
+                        std::move(spec),
+                        formats,
+                        root,
+                        "sluice-prep " SLUICE_VERSION " append --config " + request.config,
+                        context);
   print_report("appended", request.dataset, report, session);
 }
 
@@ -102,12 +106,17 @@ void add_partition(CLI::App& app, PrepSession& session, PrepAction& action) {
 }
 
 void add_append(CLI::App& app, PrepSession& session, PrepAction& action) {
-  CLI::App* command = app.add_subcommand("append", "add edges to a dataset, as a new generation");
+  CLI::App* command =
+      app.add_subcommand("append", "add nodes and edges to a dataset, as a new generation");
   auto request = std::make_shared<Request>();
   command->add_option("dataset", request->dataset, "the dataset directory")
       ->required()
       ->type_name("DIR");
-  command->add_option("--config", request->config, "what to add: [[edges]], as in a graph.toml")
+  command
+      ->add_option(
+          "--config",
+          request->config,
+          "what to add, as in a graph.toml: [[nodes]] with files of the new nodes alone, [[edges]]")
       ->required()
       ->type_name("FILE");
   command->add_option("--root", request->root, "folder of the files")->type_name("DIR");

@@ -120,7 +120,7 @@ TEST_CASE("where the disk has no room for a batch those before it are there") {
     BatchSpool spool(dir.path(), 3, 10, ledger);
     std::uint64_t appended = 0;
     {
-      const test::FileSizeLimit limit(100 * 4096);
+      const test::FileSizeLimit limit(500 * 4096);
       const auto fill = [&] {
         for (; appended < 100; ++appended)
           spool.append(random_batch(10 + appended, RandomKey(8).with(appended)), {});

@@ -106,6 +106,7 @@ std::filesystem::path resolve_root(const GraphSpec& spec,
 
 /// Fills what may be left out (the only node type, splits' and edges' types) and checks everything
 /// that can be checked without opening a file. Throws Error(kUsage) naming table and key.
-void complete_spec(GraphSpec& spec);
+enum class NoEdges { kRefuse, kAllow };
+void complete_spec(GraphSpec& spec, NoEdges no_edges = NoEdges::kRefuse);
 
 }  // namespace sluice

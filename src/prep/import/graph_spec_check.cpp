@@ -134,8 +134,8 @@ void check_distinct(const std::vector<std::string>& names, const std::string& wh
 
 }  // namespace
 
-void complete_spec(GraphSpec& spec) {
-  if (spec.edges.empty())
+void complete_spec(GraphSpec& spec, NoEdges no_edges) {
+  if (spec.edges.empty() && no_edges == NoEdges::kRefuse)
     refuse("there are no [[edges]]", "a graph needs at least one relation with a file");
   if (spec.nodes.empty()) spec.nodes.emplace_back();
   for (const NodeSpec& node : spec.nodes) check_nodes(node);

@@ -32,12 +32,26 @@ class NodeBits {
   GrowingArray<std::uint64_t> words_;
 };
 
+/// The nodes that a type has already, where more come behind them: their rows are copied as they
+/// are stored. Private to append.
+class EarlierNodes {
+ public:
+  virtual ~EarlierNodes() = default;
+  virtual const NodeTypeSchema& schema() const = 0;
+  virtual void copy_features(FeatureWriter& to) const = 0;
+  virtual void copy_labels(DataFileWriter& to) const = 0;
+};
+
 /// A node type on its way into the dataset.
 struct NodeState {
   const NodeSpec& spec;
   NodeIds ids;
   NodeTypeSchema schema;
   std::unique_ptr<NodeBits> labelled;  ///< null: the type has no labels
+  /// Null: all of the type's nodes are new. Else the files hold only those behind them.
+  const EarlierNodes* earlier = nullptr;
+
+  std::uint64_t first_new() const { return earlier == nullptr ? 0 : earlier->schema().count; }
 };
 
 struct ImportContext {

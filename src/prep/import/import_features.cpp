@@ -81,6 +81,24 @@ FeatureEncoding encoding_of(const NodeSpec& node, DType stored, std::uint32_t di
   return encoding;
 }
 
+// Rows behind those that are there are stored as they are.
+DType dtype_of_earlier(const NodeState& node, std::uint32_t dim, const Place& place) {
+  const std::vector<FeatureSchema>& tables = node.earlier->schema().features;
+  if (tables.empty()) {
+    throw Error(ErrorCode::kData,
+                fmt::format("nodes of type '{}' have no features", node.spec.type),
+                "leave features out, or import the dataset again",
+                place);
+  }
+  if (tables.front().dim == dim) return tables.front().dtype;
+  throw Error(
+      ErrorCode::kData,
+      fmt::format(
+          "{} features a row; nodes of type '{}' have {}", dim, node.spec.type, tables.front().dim),
+      "is this the file of another type?",
+      place);
+}
+
 }  // namespace
 
 void import_features(ImportContext& context, NodeState& node) {
@@ -103,24 +121,27 @@ void import_features(ImportContext& context, NodeState& node) {
                 "is the array transposed?",
                 place);
   }
-  if (const auto rows = table->num_rows()) node.ids.set_count(*rows, spec.file, place);
+  const std::uint64_t first_new = node.first_new();
+  if (const auto rows = table->num_rows()) node.ids.set_count(first_new + *rows, spec.file, place);
 
   FeatureSchema schema{"features", spec.choice.stored(from), 0, dim};
+  if (node.earlier != nullptr) schema.dtype = dtype_of_earlier(node, dim, place);
   FeatureEncoder encoder(encoding_of(node.spec, schema.dtype, dim), context.prep);
   if (const auto rows = table->num_rows()) {
     require_space(context.writer.staging().path(),
-                  FeatureLayout::make(schema.dtype, dim, *rows).file_bytes(),
+                  FeatureLayout::make(schema.dtype, dim, first_new + *rows).file_bytes(),
                   fmt::format("the features of '{}'", node.spec.type));
   }
   auto file = context.writer.create(node_path(node.spec.type, "features.bin"));
   FeatureWriter writer(*file, FeatureLayout::make(schema.dtype, dim, 0));
+  if (node.earlier != nullptr) node.earlier->copy_features(writer);
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
   table->select(requests);
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
     const auto raw =
         matrix ? chunk.columns[0].raw : interleave(chunk, encoder.scratch(chunk.rows * dim));
-    const FeatureEncoder::Rows rows = encoder.encode(chunk.first_row, from, raw);
+    const FeatureEncoder::Rows rows = encoder.encode(first_new + chunk.first_row, from, raw);
     if (rows.refused < chunk.rows * dim) {
       const double value = element_as_double(from, raw, rows.refused);
       fail_refused(*table, chunk, requests, dim, rows.refused, value, schema.dtype);

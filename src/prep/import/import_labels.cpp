@@ -5,18 +5,48 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace sluice {
+namespace {
+
+// Labels behind those that are there must be of their kind.
+void check_kind(const NodeState& node, const LabelCoder& coder, const Place& place) {
+  if (node.earlier == nullptr) return;
+  const std::optional<LabelSchema>& there = node.earlier->schema().labels;
+  if (there && there->kind == coder.kind() && label_row_bytes(*there) == coder.row_bytes()) return;
+  throw Error(ErrorCode::kData,
+              there ? fmt::format("the labels are of another kind or width than those that nodes "
+                                  "of type '{}' have",
+                                  node.spec.type)
+                    : fmt::format("nodes of type '{}' have no labels", node.spec.type),
+              there ? "give labels as they were imported" : "leave labels out",
+              place);
+}
+
+// Classes may become more.
+LabelSchema schema_of(const NodeState& node, const LabelCoder& coder) {
+  if (node.earlier == nullptr) return coder.schema();
+  LabelSchema schema = *node.earlier->schema().labels;
+  if (coder.any()) schema.width = std::max(schema.width, coder.schema().width);
+  return schema;
+}
+
+}  // namespace
 
 void import_labels_by_position(ImportContext& context, NodeState& node) {
   const LabelSpec& spec = node.spec.labels;
   const auto table = context.open(spec.file, spec.format);
   const Place place{table->path().string(), -1, -1, -1};
   LabelCoder coder(*table, spec);
-  if (const auto rows = table->num_rows()) node.ids.set_count(*rows, spec.file, place);
+  const std::uint64_t first_new = node.first_new();
+  check_kind(node, coder, place);
+  if (const auto rows = table->num_rows()) node.ids.set_count(first_new + *rows, spec.file, place);
   node.labelled = std::make_unique<NodeBits>(context.prep.ledger);
   auto file = context.writer.create(node_path(node.spec.type, "labels.bin"));
+  if (node.earlier != nullptr) node.earlier->copy_labels(*file);
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
   table->select(coder.requests());
   std::vector<std::byte> row_bytes(coder.row_bytes());
@@ -24,14 +54,15 @@ void import_labels_by_position(ImportContext& context, NodeState& node) {
   for (TableChunk chunk; table->next(chunk); rows += chunk.rows) {
     throw_if_interrupted();
     for (std::size_t row = 0; row < chunk.rows; ++row) {
-      if (coder.encode(chunk, 0, row, row_bytes)) node.labelled->set(chunk.first_row + row);
+      if (coder.encode(chunk, 0, row, row_bytes))
+        node.labelled->set(first_new + chunk.first_row + row);
       file->append(row_bytes);
     }
     progress.add(chunk.rows);
   }
-  node.ids.set_count(rows, spec.file, place);
+  node.ids.set_count(first_new + rows, spec.file, place);
   context.writer.add(std::move(file));
-  node.schema.labels = coder.schema();
+  node.schema.labels = schema_of(node, coder);
 }
 
 void import_labels_by_id(ImportContext& context, NodeState& node) {
@@ -43,14 +74,16 @@ void import_labels_by_id(ImportContext& context, NodeState& node) {
   requests.insert(requests.end(), coder.requests().begin(), coder.requests().end());
   table->select(requests);
 
-  const std::uint64_t count = *node.ids.count();
+  check_kind(node, coder, Place{table->path().string(), -1, -1, -1});
+  const std::uint64_t first_new = node.first_new();
+  const std::uint64_t count = *node.ids.count() - first_new;
   const std::size_t row_bytes = coder.row_bytes();
   AlignedBuffer buffer =
       AlignedBuffer::make(count * row_bytes, &context.prep.ledger, "labels").or_throw();
   const auto row_of = [&](std::uint64_t id) {
-    return buffer.bytes().subspan(id * row_bytes, row_bytes);
+    return buffer.bytes().subspan((id - first_new) * row_bytes, row_bytes);
   };
-  for (std::uint64_t id = 0; id < count; ++id) coder.write_missing(row_of(id));
+  for (std::uint64_t id = 0; id < count; ++id) coder.write_missing(row_of(first_new + id));
   node.labelled = std::make_unique<NodeBits>(context.prep.ledger);
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
   std::vector<std::uint64_t> nodes;
@@ -59,6 +92,13 @@ void import_labels_by_id(ImportContext& context, NodeState& node) {
     const IdValues ids = id_values(chunk, 0);
     node.ids.find(ids, {*table, chunk.first_row, id_column}, nodes, context.prep.arena);
     for (std::size_t row = 0; row < chunk.rows; ++row) {
+      if (nodes[row] < first_new) {
+        throw table->value_error(
+            chunk.first_row + row,
+            id_column,
+            fmt::format("the id {} is of a node that was there before", ids.shown(row)),
+            "append labels new nodes alone");
+      }
       if (node.labelled->get(nodes[row])) {
         throw table->value_error(chunk.first_row + row,
                                  id_column,
@@ -70,9 +110,10 @@ void import_labels_by_id(ImportContext& context, NodeState& node) {
     progress.add(chunk.rows);
   }
   auto file = context.writer.create(node_path(node.spec.type, "labels.bin"));
+  if (node.earlier != nullptr) node.earlier->copy_labels(*file);
   file->append(buffer.bytes().first(count * row_bytes));
   context.writer.add(std::move(file));
-  node.schema.labels = coder.schema();
+  node.schema.labels = schema_of(node, coder);
 }
 
 }  // namespace sluice

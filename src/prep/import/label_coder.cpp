@@ -63,17 +63,33 @@ LabelCoder::LabelCoder(const TableReader& table, const LabelSpec& spec)
   for (const ColumnInfo& column : columns) requests_.push_back({column.name, type, empty});
 }
 
+std::size_t label_row_bytes(const LabelSchema& schema) {
+  switch (schema.kind) {
+    case LabelKind::kClass:
+      return sizeof(std::int32_t);
+    case LabelKind::kMultiLabel:
+      return (schema.width + 7) / 8;
+    case LabelKind::kRegression:
+      break;
+  }
+  return schema.width * sizeof(float);
+}
+
 std::size_t LabelCoder::row_bytes() const {
-  return kind_ == LabelKind::kMultiLabel ? (width_ + 7) / 8 : width_ * sizeof(float);
+  return label_row_bytes({kind_, width_});
+}
+
+void write_missing_label(const LabelSchema& schema, std::span<std::byte> row) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  if (schema.kind == LabelKind::kClass) std::memset(row.data(), 0xff, row.size());
+  if (schema.kind == LabelKind::kMultiLabel) std::memset(row.data(), 0, row.size());
+  if (schema.kind != LabelKind::kRegression) return;
+  for (std::size_t i = 0; i < schema.width; ++i)
+    std::memcpy(row.data() + i * sizeof(float), &kNaN, sizeof(float));
 }
 
 void LabelCoder::write_missing(std::span<std::byte> row) const {
-  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-  if (kind_ == LabelKind::kClass) std::memset(row.data(), 0xff, row.size());
-  if (kind_ == LabelKind::kMultiLabel) std::memset(row.data(), 0, row.size());
-  if (kind_ != LabelKind::kRegression) return;
-  for (std::size_t i = 0; i < width_; ++i)
-    std::memcpy(row.data() + i * sizeof(float), &kNaN, sizeof(float));
+  write_missing_label({kind_, width_}, row);
 }
 
 bool LabelCoder::encode(const TableChunk& chunk,

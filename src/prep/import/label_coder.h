@@ -12,6 +12,11 @@
 
 namespace sluice {
 
+/// Bytes of a node's labels as stored.
+std::size_t label_row_bytes(const LabelSchema& schema);
+/// A node without a label.
+void write_missing_label(const LabelSchema& schema, std::span<std::byte> row);
+
 class LabelCoder {
  public:
   /// Decides kind and width from the spec and the file's columns. Throws Error(kData) where they do
@@ -21,6 +26,9 @@ class LabelCoder {
   /// The label's columns to ask of the table.
   const std::vector<ColumnRequest>& requests() const { return requests_; }
   std::size_t row_bytes() const;
+  LabelKind kind() const { return kind_; }
+  /// Whether what was encoded, or the spec, says how many classes there are.
+  bool any() const { return kind_ != LabelKind::kClass || classes_ != 0 || largest_ >= 0; }
   /// Bytes of a row without a label.
   void write_missing(std::span<std::byte> row) const;
   /// Encodes a row of the chunk, whose label columns begin at `first_column`; false when the row

@@ -81,7 +81,6 @@ void NodeIds::load(const ExternalIds& ids, std::uint64_t count) {
     if (auto* integers = std::get_if<IntegerIdMap>(&map_)) integers->add(ids.integer(node));
     if (auto* strings = std::get_if<StringIdMap>(&map_)) strings->add(ids.text(node));
   }
-  set_count(count, "the dataset", {});
 }
 
 void NodeIds::close(const std::string& from) {

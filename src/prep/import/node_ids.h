@@ -54,7 +54,8 @@ class NodeIds {
   void collect(const IdValues& ids, std::size_t index, const IdPlace& place);
   /// Takes in ids that must be new. @pre kind is not dense
   void list(const IdValues& ids, const IdPlace& place);
-  /// Takes over the ids of a type that is stored already. @pre nothing was taken in
+  /// Takes over the ids of a type that is stored already; its count is not known by that, as more
+  /// may be listed. @pre nothing was taken in
   void load(const ExternalIds& ids, std::uint64_t count);
   /// Ends collecting or listing: what is there now is all there is.
   void close(const std::string& from);

@@ -2,12 +2,16 @@
 
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
+#include "prep/update/append_nodes.h"
 #include "prep/update/generation.h"
 #include "storage/format/appended_edges.h"
+
+#include <sluice/catalog.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace sluice {
@@ -22,13 +26,6 @@ const RelationSchema& relation_of(const Manifest& manifest, const EdgeSpec& edge
 }
 
 void check_spec(const GraphSpec& spec) {
-  for (const NodeSpec& node : spec.nodes) {
-    if (node.features.file.empty() && node.labels.file.empty() && node.id_list.file.empty())
-      continue;
-    throw Error(ErrorCode::kUsage,
-                "append takes edges between nodes that are there",
-                "leave the files of [[nodes]] out, or import the dataset again");
-  }
   for (const EdgeSpec& edge : spec.edges) {
     if (edge.csc.self_loops == SelfLoops::kKeep && edge.csc.duplicates == Duplicates::kKeep)
       continue;
@@ -38,18 +35,23 @@ void check_spec(const GraphSpec& spec) {
   }
 }
 
-// Node types and their ids are the dataset's own, whatever the spec leaves out.
+// Node types and kinds of ids are the dataset's own, whatever the spec leaves out.
 void take_types(GraphSpec& spec, const Manifest& manifest) {
-  spec.nodes.clear();
+  std::vector<NodeSpec> nodes;
+  std::vector<std::string> known;
   for (const NodeTypeSchema& node : manifest.schema.nodes) {
-    NodeSpec own;
-    own.type = node.name;
-    own.ids = node.ids;
-    own.count = node.ids == IdKind::kDense ? static_cast<std::int64_t>(node.count) : 0;
-    spec.nodes.push_back(std::move(own));
+    const auto given = std::ranges::find(spec.nodes, node.name, &NodeSpec::type);
+    nodes.push_back(given == spec.nodes.end() ? NodeSpec() : *given);
+    nodes.back().type = node.name;
+    nodes.back().ids = node.ids;
+    known.push_back(node.name);
   }
+  for (const NodeSpec& node : spec.nodes)
+    if (std::ranges::count(known, node.type) == 0)
+      throw unknown_name("node type", node.type, known);
+  spec.nodes = std::move(nodes);
   spec.splits.clear();
-  complete_spec(spec);
+  complete_spec(spec, NoEdges::kAllow);
 }
 
 class Append {
@@ -59,13 +61,37 @@ class Append {
          GraphSpec& spec,
          PrepContext& context,
          const std::filesystem::path& root)
-      : next_(next), imports_{spec, formats, root, next.writer(), context, {}} {
-    const Dataset dataset = next.open_old();
+      : next_(next),
+        dataset_(next.open_old()),
+        imports_{spec, formats, root, next.writer(), context, {}} {
+    const GraphSchema& schema = next.old_manifest().schema;
     for (const NodeSpec& node : spec.nodes) {
-      NodeState state{node, NodeIds(node.type, node.ids, context.ledger), {}, nullptr};
-      state.ids.load(dataset.ids(node.type), dataset.schema().node_type(node.type)->count);
+      const NodeTypeSchema& there = *schema.node_type(node.type);
+      NodeState state{node, NodeIds(node.type, node.ids, context.ledger), there, nullptr};
+      state.ids.load(dataset_.ids(node.type), there.count);
+      if (brings_nodes(node, there)) {
+        earlier_.push_back(std::make_unique<DatasetNodes>(dataset_, there));
+        state.earlier = earlier_.back().get();
+      } else {
+        state.ids.set_count(there.count, "the dataset", {});
+      }
       imports_.nodes.emplace(node.type, std::move(state));
     }
+  }
+
+  /// The new nodes of all types. Returns how many came.
+  std::uint64_t nodes() {
+    std::uint64_t more = 0;
+    for (const NodeTypeSchema& there : next_.old_manifest().schema.nodes) {
+      NodeState& node = imports_.node(there.name);
+      if (node.earlier == nullptr) {
+        next_.keep_nodes(there);
+      } else {
+        more += append_nodes(imports_, node);
+      }
+      next_.writer().schema().nodes.push_back(node.schema);
+    }
+    return more;
   }
 
   /// All [[edges]] of the relation behind what its log has. Returns how many came.
@@ -76,12 +102,13 @@ class Append {
           next_.old_manifest().schema.relation(relation.key()))
         specs.push_back(&edge);
     }
-    if (specs.empty()) {
-      next_.keep_relation(relation);
-      return 0;
-    }
     const std::string log_path = relation_path(relation, kAppendedName);
-    next_.keep_relation_but(relation, log_path);
+    std::vector<std::string> anew;
+    extend_offsets(relation, relation.target, "offsets.bin", anew);
+    if (relation.has_out_edges) extend_offsets(relation, relation.source, "out_offsets.bin", anew);
+    if (!specs.empty()) anew.push_back(log_path);
+    next_.keep_relation(relation, anew);
+    if (specs.empty()) return 0;
     auto log = next_.writer().create(log_path);
     if (relation.appended != 0) next_.copy_values(log_path, relation.appended * 3, *log);
     std::uint64_t id = relation.appended != 0  ? relation.appended_id_bound
@@ -95,6 +122,26 @@ class Append {
   }
 
  private:
+  // New nodes have no edges in the files that are there.
+  void extend_offsets(const RelationSchema& relation,
+                      const std::string& type,
+                      const std::string& name,
+                      std::vector<std::string>& anew) {
+    const std::uint64_t before = next_.old_manifest().schema.node_type(type)->count;
+    const std::uint64_t more = imports_.node(type).schema.count - before;
+    if (more == 0) return;
+    anew.push_back(relation_path(relation, name));
+    auto file = next_.writer().create(anew.back());
+    next_.copy_values(anew.back(), before + 1, *file);
+    const std::vector<std::uint64_t> ends(std::min<std::uint64_t>(more, 1 << 16), relation.edges);
+    for (std::uint64_t left = more; left != 0;) {
+      const std::uint64_t some = std::min<std::uint64_t>(left, ends.size());
+      file->append_values(std::span(ends).first(some));
+      left -= some;
+    }
+    next_.writer().add(std::move(file));
+  }
+
   void append_file(const EdgeSpec& spec,
                    RelationSchema& relation,
                    DataFileWriter& log,
@@ -123,24 +170,29 @@ class Append {
   }
 
   NextGeneration& next_;
+  Dataset dataset_;
+  std::vector<std::unique_ptr<DatasetNodes>> earlier_;
   ImportContext imports_;
 };
 
 }  // namespace
 
-UpdateReport append_edges(const std::filesystem::path& dataset,
-                          GraphSpec spec,
-                          const TableFormats& formats,
-                          const std::filesystem::path& root,
-                          const std::string& created_by,
-                          PrepContext& context) {
+UpdateReport append_to_dataset(const std::filesystem::path& dataset,
+                               GraphSpec spec,
+                               const TableFormats& formats,
+                               const std::filesystem::path& root,
+                               const std::string& created_by,
+                               PrepContext& context) {
   check_spec(spec);
   NextGeneration next(dataset, context);
   take_types(spec, next.old_manifest());
   for (const EdgeSpec& edge : spec.edges) (void)relation_of(next.old_manifest(), edge);
-  next.keep_nodes_and_splits();
+  next.keep_splits();
   UpdateReport report;
   Append append(next, formats, spec, context, root);
+  report.nodes = append.nodes();
+  if (report.nodes == 0 && spec.edges.empty())
+    throw Error(ErrorCode::kUsage, "there is nothing to append", "give [[nodes]] or [[edges]]");
   for (RelationSchema relation : next.old_manifest().schema.relations) {
     report.edges += append.relation(relation);
     next.writer().schema().relations.push_back(std::move(relation));

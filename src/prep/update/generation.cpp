@@ -18,26 +18,31 @@ Dataset NextGeneration::open_old() const {
   return Dataset::open(dataset_.string(), {.ledger = &context_.ledger});
 }
 
-void NextGeneration::keep_below(const std::string& folder, const std::string& left_out) {
+void NextGeneration::keep_below(const std::string& folder,
+                                const std::vector<std::string>& left_out) {
   for (const auto& [path, entry] : old_.files) {
-    if (path.compare(0, folder.size(), folder) == 0 && path != left_out)
+    if (path.compare(0, folder.size(), folder) == 0 && std::ranges::count(left_out, path) == 0)
       writer_.adopt(dataset_, entry);
   }
 }
 
-void NextGeneration::keep_nodes_and_splits() {
-  keep_below("nodes/", "");
-  keep_below("splits/", "");
-  writer_.schema().nodes = old_.schema.nodes;
+void NextGeneration::keep_splits() {
+  keep_below("splits/");
   writer_.schema().splits = old_.schema.splits;
 }
 
-void NextGeneration::keep_relation(const RelationSchema& relation) {
-  keep_below(relation_path(relation, ""), "");
+void NextGeneration::keep_nodes(const NodeTypeSchema& node) {
+  keep_below(node_path(node.name, ""));
 }
 
-void NextGeneration::keep_relation_but(const RelationSchema& relation,
-                                       const std::string& left_out) {
+void NextGeneration::keep_nodes_and_splits() {
+  for (const NodeTypeSchema& node : old_.schema.nodes) keep_nodes(node);
+  writer_.schema().nodes = old_.schema.nodes;
+  keep_splits();
+}
+
+void NextGeneration::keep_relation(const RelationSchema& relation,
+                                   const std::vector<std::string>& left_out) {
   keep_below(relation_path(relation, ""), left_out);
 }
 

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -22,11 +23,12 @@ class NextGeneration {
   Dataset open_old() const;
   DatasetWriter& writer() noexcept { return writer_; }
 
+  /// Take over files; schemas of types and relations are the caller's to add, splits' are added.
+  void keep_splits();
+  void keep_nodes(const NodeTypeSchema& node);
   void keep_nodes_and_splits();
-  /// Takes over the relation's files; its schema is the caller's to add.
-  void keep_relation(const RelationSchema& relation);
-  /// All but one of them.
-  void keep_relation_but(const RelationSchema& relation, const std::string& left_out);
+  /// @param left_out paths that are written anew
+  void keep_relation(const RelationSchema& relation, const std::vector<std::string>& left_out = {});
   /// Copies the first `count` u64 of an old file to the end of a new one.
   void copy_values(const std::string& path, std::uint64_t count, DataFileWriter& to);
 
@@ -34,7 +36,7 @@ class NextGeneration {
   void commit(const std::string& created_by, UpdateReport& report);
 
  private:
-  void keep_below(const std::string& folder, const std::string& left_out);
+  void keep_below(const std::string& folder, const std::vector<std::string>& left_out = {});
 
   std::filesystem::path dataset_;
   PrepContext& context_;

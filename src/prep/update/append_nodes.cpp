@@ -1,0 +1,106 @@
+#include "prep/update/append_nodes.h"
+
+#include "core/interrupt.h"
+#include "prep/import/label_coder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kChunkRows = 4096;
+
+[[noreturn]] void refuse(const NodeState& node, const std::string& what, const std::string& hint) {
+  throw Error(ErrorCode::kUsage, fmt::format("[[nodes]] '{}': {}", node.spec.type, what), hint);
+}
+
+void check(const NodeState& node) {
+  const NodeTypeSchema& there = node.earlier->schema();
+  if (there.has_times || there.features.size() > 1)
+    refuse(node,
+           there.has_times ? "nodes with times cannot be appended"
+                           : "nodes with several feature tables cannot be appended",
+           "import the dataset again");
+  if (there.ids != IdKind::kDense && node.spec.id_list.file.empty())
+    refuse(node,
+           "new nodes need their ids",
+           "name the list of the new ones: id_list = { file = ... }");
+  if (!there.features.empty() && node.spec.features.file.empty())
+    refuse(node,
+           fmt::format("new nodes need features, {} a row", there.features.front().dim),
+           "name a file with those of the new nodes: features = { file = ... }");
+  if (there.ids == IdKind::kDense && node.spec.count != 0 &&
+      static_cast<std::uint64_t>(node.spec.count) < there.count)
+    refuse(node,
+           fmt::format("count = {}, and there are {} nodes already", node.spec.count, there.count),
+           "count is that of all nodes, old and new");
+}
+
+// Nobody said what the new nodes' labels are: they have none.
+void append_missing_labels(ImportContext& context, NodeState& node) {
+  const LabelSchema& schema = *node.earlier->schema().labels;
+  auto file = context.writer.create(node_path(node.spec.type, "labels.bin"));
+  node.earlier->copy_labels(*file);
+  std::vector<std::byte> row(label_row_bytes(schema));
+  write_missing_label(schema, row);
+  for (std::uint64_t i = node.first_new(); i < *node.ids.count(); ++i) file->append(row);
+  context.writer.add(std::move(file));
+  node.schema.labels = schema;
+}
+
+}  // namespace
+
+void DatasetNodes::copy_features(FeatureWriter& to) const {
+  const auto store = dataset_.features(schema_.name, {}, schema_.features.front().name);
+  std::vector<std::uint64_t> wanted;
+  std::vector<std::byte> rows;
+  for (std::uint64_t first = 0; first < schema_.count; first += kChunkRows) {
+    throw_if_interrupted();
+    wanted.resize(std::min(kChunkRows, schema_.count - first));
+    for (std::uint64_t i = 0; i < wanted.size(); ++i) wanted[i] = first + i;
+    rows.resize(wanted.size() * store->row_bytes());
+    store->gather(wanted, rows).or_throw();
+    to.append_rows(rows);
+  }
+}
+
+void DatasetNodes::copy_labels(DataFileWriter& to) const {
+  const Array labels = dataset_.labels(schema_.name);
+  to.append(labels.raw());
+}
+
+bool brings_nodes(const NodeSpec& spec, const NodeTypeSchema& schema) {
+  return !spec.features.file.empty() || !spec.labels.file.empty() || !spec.id_list.file.empty() ||
+         (spec.count != 0 && static_cast<std::uint64_t>(spec.count) != schema.count);
+}
+
+std::uint64_t append_nodes(ImportContext& context, NodeState& node) {
+  check(node);
+  const NodeSpec& spec = node.spec;
+  const NodeTypeSchema& there = node.earlier->schema();
+  node.schema = there;
+  node.schema.features.clear();
+  node.schema.labels.reset();
+  if (spec.count != 0) node.ids.set_count(static_cast<std::uint64_t>(spec.count), "count", {});
+  if (!spec.id_list.file.empty()) import_id_list(context, node);
+  if (!spec.features.file.empty()) {
+    import_features(context, node);
+    node.schema.features.front().name = there.features.front().name;
+  }
+  if (!spec.labels.file.empty() && spec.labels.id_column.empty())
+    import_labels_by_position(context, node);
+  if (!node.ids.count())
+    refuse(node, "how many new nodes there are is not known", "say count, of all nodes");
+  if (!spec.labels.id_column.empty()) import_labels_by_id(context, node);
+  if (spec.labels.file.empty() && there.labels) append_missing_labels(context, node);
+  node.schema.count = *node.ids.count();
+  if (node_id_dtype(node.schema.count) != node_id_dtype(there.count))
+    refuse(node, "beyond 2^32 nodes ids take more bytes in every file", "import the dataset again");
+  node.ids.write(context.writer);
+  return node.schema.count - there.count;
+}
+
+}  // namespace sluice
