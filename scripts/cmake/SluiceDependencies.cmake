@@ -40,7 +40,7 @@ endfunction()
 sluice_wheel_dir(SLUICE_ARROW_DIR pyarrow include/arrow/api.h)
 add_library(sluice_arrow_wheel INTERFACE)
 target_include_directories(sluice_arrow_wheel SYSTEM INTERFACE ${SLUICE_ARROW_DIR}/include)
-target_link_libraries(sluice_arrow_wheel INTERFACE ${SLUICE_ARROW_DIR}/libarrow.so.2600)
+target_link_libraries(sluice_arrow_wheel INTERFACE ${SLUICE_ARROW_DIR}/libparquet.so.2600 ${SLUICE_ARROW_DIR}/libarrow.so.2600)
 target_link_options(sluice_arrow_wheel INTERFACE -Wl,-rpath,${SLUICE_ARROW_DIR})
 
 if(SLUICE_TORCH)

@@ -26,16 +26,17 @@ void run(const ExportOptions& options, PrepSession& session) {
 }  // namespace
 
 void add_export(CLI::App& app, PrepSession& session, PrepAction& action) {
-  CLI::App* command =
-      app.add_subcommand("export", "write a dataset as CSV or .npy files, under its external ids");
+  CLI::App* command = app.add_subcommand(
+      "export", "write a dataset as CSV, Parquet or .npy files, under its external ids");
   auto options = std::make_shared<ExportOptions>();
   command->add_option("dataset", options->dataset, "the dataset directory")
       ->required()
       ->type_name("DIR");
   command->add_option("--out", options->out, "the folder to make")->required()->type_name("DIR");
   const std::map<std::string, ExportFormat> formats{{"csv", ExportFormat::kCsv},
-                                                    {"npy", ExportFormat::kNpy}};
-  command->add_option("--format", options->format, "csv (default) or npy")
+                                                    {"npy", ExportFormat::kNpy},
+                                                    {"parquet", ExportFormat::kParquet}};
+  command->add_option("--format", options->format, "csv (default), parquet or npy")
       ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case));
   session.add_options(*command);
   command->callback([options, &session, &action] {

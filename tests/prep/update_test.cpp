@@ -12,6 +12,7 @@
 #include <sluice/random.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 using namespace sluice;
@@ -334,6 +335,40 @@ TEST_CASE("a reordered dataset is the same graph under the same external ids") {
     for (const std::uint64_t id : before.train.as<std::uint64_t>()) train_before.insert(id);
     CHECK(train == train_before);
   }
+}
+
+TEST_CASE("Parquet holds what CSV holds, read by a reader of somebody else's") {
+  const std::string python = std::string(SLUICE_PYTHON);
+  if (!std::filesystem::exists(python)) {
+    MESSAGE("skipped: there is no " << python);
+    return;
+  }
+  ImportFolder folder;
+  Session session;
+  write_nodes(folder);
+  folder.write("base.csv", csv(draw_edges(500, RandomKey(6)), 0, 500));
+  folder.run(graph_toml("base.csv", false));
+  const auto parquet = folder.dir / "parquet";
+  const auto text = folder.dir / "csv";
+  const ExportReport report =
+      export_dataset({folder.out(), parquet, ExportFormat::kParquet}, session.context);
+  CHECK(report.files == std::vector<std::string>{
+                            "node.parquet", "node.features.parquet", "node__edge__node.parquet"});
+  export_dataset({folder.out(), text, ExportFormat::kCsv}, session.context);
+  CHECK(session.ledger.used() == 0);
+  folder.dir.write("compare.py",
+                   "import sys, pyarrow.parquet as p, pyarrow.csv as c\n"
+                   "for name in ('node', 'node.features', 'node__edge__node'):\n"
+                   "    a = p.read_table(f'{sys.argv[1]}/{name}.parquet')\n"
+                   "    b = c.read_csv(f'{sys.argv[2]}/{name}.csv')\n"
+                   "    assert a.num_rows > 0 and a.column_names == b.column_names, name\n"
+                   "    assert a.cast(b.schema).equals(b), name\n");
+  const std::string command = fmt::format("'{}' '{}' '{}' '{}'",
+                                          python,
+                                          (folder.dir / "compare.py").string(),
+                                          parquet.string(),
+                                          text.string());
+  CHECK(std::system(command.c_str()) == 0);
 }
 
 TEST_CASE("what is exported imports as the same graph") {

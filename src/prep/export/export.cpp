@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -22,14 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kChunkRows = 4096;
-
-// A CSV field: quoted where it holds what would end it.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 /// The element as stored, by value.
 double element_of_row(DType dtype, std::span<const std::byte> row, std::size_t index) {
@@ -48,15 +41,15 @@ class Export {
         folder_(folder),
         manifest_(Manifest::load(options.dataset).or_throw()),
         dataset_(Dataset::open(options.dataset.string(), {.ledger = &context.ledger})),
-        csv_(options.format == ExportFormat::kCsv) {}
+        arrays_(options.format == ExportFormat::kNpy) {}
 
   ExportReport run() {
     for (const NodeTypeSchema& node : manifest_.schema.nodes) {
-      if (!csv_ && node.ids == IdKind::kString) {
+      if (arrays_ && node.ids == IdKind::kString) {
         throw Error(
             ErrorCode::kUsage,
             fmt::format("ids of type '{}' are strings, and .npy has no array of those", node.name),
-            "export as csv");
+            "export as csv or parquet");
       }
       write_nodes(node);
       for (const FeatureSchema& table : node.features) write_features(node, table);
@@ -66,79 +59,104 @@ class Export {
   }
 
  private:
-  ByteFile create(const std::string& name) {
-    report_.files.push_back(name);
-    return ByteFile(folder_ / name);
+  using Column = SinkColumn;
+  using Columns = std::vector<Column>;
+
+  std::unique_ptr<TableSink> create(const std::string& name,
+                                    const Columns& columns,
+                                    std::uint64_t rows) {
+    report_.files.push_back(name + std::string(extension_of(options_.format)));
+    return make_table(
+        options_.format, folder_ / report_.files.back(), columns, rows, context_.ledger);
   }
-  void finish(ByteFile& file) { report_.bytes += file.finish(); }
+
+  Column id_column(const std::string& type, const char* name) const {
+    const bool text = manifest_.schema.node_type(type)->ids == IdKind::kString;
+    return {name, text ? Column::Type::kText : Column::Type::kInt64};
+  }
+  static void put_id(TableSink& table,
+                     const Column& column,
+                     const ExternalIds& ids,
+                     std::uint64_t node) {
+    if (column.type == Column::Type::kText) return table.text(ids.text(node));
+    table.integer(ids.integer(node));
+  }
+
+  static Columns label_columns(const LabelSchema& schema) {
+    switch (schema.kind) {
+      case LabelKind::kClass:
+        return {{"label", Column::Type::kInt32}};
+      case LabelKind::kMultiLabel:
+        return {{"label", Column::Type::kInt32List}};
+      case LabelKind::kRegression:
+        break;
+    }
+    if (schema.width == 1) return {{"label", Column::Type::kFloat32}};
+    Columns columns;
+    for (std::uint32_t i = 0; i < schema.width; ++i)
+      columns.push_back({fmt::format("label{}", i), Column::Type::kFloat32});
+    return columns;
+  }
+
+  static void put_label(TableSink& table,
+                        const Array& labels,
+                        const LabelSchema& schema,
+                        std::uint64_t node) {
+    switch (schema.kind) {
+      case LabelKind::kClass: {
+        const std::int32_t label = labels.as<std::int32_t>()[node];
+        return label < 0 ? table.null() : table.integer(label);
+      }
+      case LabelKind::kMultiLabel: {
+        const std::size_t bytes = (schema.width + 7) / 8;
+        const auto bits = labels.as<std::uint8_t>().subspan(node * bytes, bytes);
+        std::vector<std::int32_t> set;
+        for (std::uint32_t i = 0; i < schema.width; ++i)
+          if ((bits[i / 8] >> i % 8 & 1) != 0) set.push_back(static_cast<std::int32_t>(i));
+        return table.list(set);
+      }
+      case LabelKind::kRegression:
+        for (const float value : labels.as<float>().subspan(node * schema.width, schema.width))
+          std::isnan(value) ? table.null() : table.real(value);
+    }
+  }
 
   void write_nodes(const NodeTypeSchema& node) {
     const ExternalIds ids = dataset_.ids(node.name);
     std::optional<Array> labels;
     if (node.labels) labels = dataset_.labels(node.name);
-    if (csv_) {
-      ByteFile file = create(node.name + ".csv");
-      file.append(labels ? "id,label\n" : "id\n");
-      for (std::uint64_t i = 0; i < node.count; ++i) {
-        file.append(field(ids.text(i)));
-        if (labels) file.append("," + label_text(*labels, *node.labels, i));
-        file.append("\n");
-      }
-      return finish(file);
+    const Column id = id_column(node.name, "id");
+    Columns columns{id};
+    const bool beside = labels && !arrays_;
+    if (beside) {
+      for (Column& column : label_columns(*node.labels)) columns.push_back(std::move(column));
     }
-    ByteFile file = create(node.name + ".ids.npy");
-    file.append(npy_head(DType::kI64, node.count, 1));
+    const auto table = create(arrays_ ? node.name + ".ids" : node.name, columns, node.count);
     for (std::uint64_t i = 0; i < node.count; ++i) {
-      const std::int64_t id = ids.integer(i);
-      file.append(std::as_bytes(std::span(&id, 1)));
+      put_id(*table, id, ids, i);
+      if (beside) put_label(*table, *labels, *node.labels, i);
+      table->end_row();
     }
-    finish(file);
-    if (!labels) return;
-    ByteFile label_file = create(node.name + ".labels.npy");
-    const auto width = labels->shape().size() == 1 ? std::uint64_t{1}
-                                                   : static_cast<std::uint64_t>(labels->size(1));
-    label_file.append(npy_head(labels->dtype(), node.count, width));
-    label_file.append(std::as_const(*labels).raw());
-    finish(label_file);
+    report_.bytes += table->finish();
+    if (labels && arrays_) write_label_array(node, *labels);
   }
 
-  // A class; "0 3 7" for several labels; numbers for targets.
-  static std::string label_text(const Array& labels,
-                                const LabelSchema& schema,
-                                std::uint64_t node) {
-    std::string text;
-    const auto add = [&](const std::string& more) { text += (text.empty() ? "" : " ") + more; };
-    switch (schema.kind) {
-      case LabelKind::kClass: {
-        const std::int32_t label = labels.as<std::int32_t>()[node];
-        return label < 0 ? std::string() : std::to_string(label);
-      }
-      case LabelKind::kMultiLabel: {
-        const std::size_t bytes = (schema.width + 7) / 8;
-        const auto bits = labels.as<std::uint8_t>().subspan(node * bytes, bytes);
-        for (std::uint32_t i = 0; i < schema.width; ++i)
-          if ((bits[i / 8] >> i % 8 & 1) != 0) add(std::to_string(i));
-        return text;
-      }
-      case LabelKind::kRegression:
-        for (const float value : labels.as<float>().subspan(node * schema.width, schema.width))
-          add(fmt::format("{}", value));
-        return text;
-    }
-    return text;
+  void write_label_array(const NodeTypeSchema& node, const Array& labels) {
+    report_.files.push_back(node.name + ".labels.npy");
+    ByteFile file(folder_ / report_.files.back());
+    const auto width =
+        labels.shape().size() == 1 ? std::uint64_t{1} : static_cast<std::uint64_t>(labels.size(1));
+    file.append(npy_head(labels.dtype(), node.count, width));
+    file.append(labels.raw());
+    report_.bytes += file.finish();
   }
 
   void write_features(const NodeTypeSchema& node, const FeatureSchema& table) {
     const auto store = dataset_.features(node.name, {}, table.name);
-    ByteFile file = create(node.name + "." + table.name + (csv_ ? ".csv" : ".npy"));
-    if (csv_) {
-      std::string head;
-      for (std::uint32_t c = 0; c < table.dim; ++c)
-        head += fmt::format("{}f{}", c == 0 ? "" : ",", c);
-      file.append(head + "\n");
-    } else {
-      file.append(npy_head(DType::kF32, node.count, table.dim));
-    }
+    Columns columns;
+    for (std::uint32_t c = 0; c < table.dim; ++c)
+      columns.push_back({fmt::format("f{}", c), Column::Type::kFloat32});
+    const auto sink = create(node.name + "." + table.name, columns, node.count);
     std::vector<std::uint64_t> wanted;
     std::vector<std::byte> rows;
     Progress progress(context_.progress, node.name + " " + table.name, node.count, "rows");
@@ -148,45 +166,31 @@ class Export {
       for (std::uint64_t i = 0; i < wanted.size(); ++i) wanted[i] = first + i;
       rows.resize(wanted.size() * store->row_bytes());
       store->gather(wanted, rows).or_throw();
-      for (std::uint64_t i = 0; i < wanted.size(); ++i)
-        write_row(file, table, std::span(rows).subspan(i * store->row_bytes(), store->row_bytes()));
+      for (std::uint64_t i = 0; i < wanted.size(); ++i) {
+        const auto row = std::span(rows).subspan(i * store->row_bytes(), store->row_bytes());
+        for (std::uint32_t c = 0; c < table.dim; ++c)
+          sink->real(static_cast<float>(element_of_row(table.dtype, row, c)));
+        sink->end_row();
+      }
       progress.add(wanted.size());
     }
-    finish(file);
-  }
-
-  void write_row(ByteFile& file, const FeatureSchema& table, std::span<const std::byte> row) const {
-    std::string text;
-    for (std::uint32_t c = 0; c < table.dim; ++c) {
-      const auto value = static_cast<float>(element_of_row(table.dtype, row, c));
-      if (csv_) {
-        text += fmt::format("{}{}", c == 0 ? "" : ",", value);
-      } else {
-        file.append(std::as_bytes(std::span(&value, 1)));
-      }
-    }
-    if (csv_) file.append(text + "\n");
+    report_.bytes += sink->finish();
   }
 
   void write_edges(const RelationSchema& relation) {
     const ExternalIds sources = dataset_.ids(relation.source);
     const ExternalIds targets = dataset_.ids(relation.target);
-    ByteFile file = create(relation.key() + (csv_ ? ".csv" : ".npy"));
-    if (csv_) {
-      file.append("source,target\n");
-    } else {
-      file.append(npy_head(DType::kI64, relation.edges + relation.appended, 2));
-    }
+    const Column from = id_column(relation.source, "source");
+    const Column to = id_column(relation.target, "target");
+    const auto table = create(relation.key(), {from, to}, relation.edges + relation.appended);
     const auto write = [&](std::uint64_t source, std::uint64_t target) {
-      if (csv_) {
-        file.append(field(sources.text(source)) + "," + field(targets.text(target)) + "\n");
-        return;
-      }
-      const std::int64_t pair[2] = {sources.integer(source), targets.integer(target)};
-      file.append(std::as_bytes(std::span(pair)));
+      put_id(*table, from, sources, source);
+      put_id(*table, to, targets, target);
+      table->end_row();
     };
     DatasetEdges edges(options_.dataset, manifest_, relation, {}, &context_.ledger);
     while (const auto view = edges.next()) {
+      throw_if_interrupted();
       const auto& span = std::get<EdgeSpan<std::uint64_t>>(*view);
       for (std::size_t i = 0; i < span.count; ++i) write(span.source[i], span.target[i]);
     }
@@ -199,7 +203,7 @@ class Export {
         write(edge.source, edge.target);
       }
     }
-    finish(file);
+    report_.bytes += table->finish();
   }
 
   const ExportOptions& options_;
@@ -207,7 +211,7 @@ class Export {
   fs::path folder_;
   Manifest manifest_;
   Dataset dataset_;
-  bool csv_;
+  bool arrays_;
   ExportReport report_;
 };
 

@@ -1,7 +1,8 @@
 // export: a dataset's content under its external ids, as files that other tools read: edges, ids,
-// labels, and features of a dataset, as CSV or .npy, in bounded memory.
+// labels, and features of a dataset, as CSV, Parquet or .npy, in bounded memory.
 #pragma once
 
+#include "prep/export/table_sink.h"
 #include "prep/prep_context.h"
 
 #include <cstdint>
@@ -10,8 +11,6 @@
 #include <vector>
 
 namespace sluice {
-
-enum class ExportFormat { kCsv, kNpy };
 
 struct ExportOptions {
   std::filesystem::path dataset;
@@ -25,9 +24,11 @@ struct ExportReport {
 };
 
 /// Writes one file an edge relation and, a node type, one of its ids and labels and one of each
-/// feature table. CSV: `<relation>.csv` (source, target), `<type>.csv` (id, label), features in
-/// `<type>.<table>.csv`. npy: the same as arrays; string ids have no array, so types with them are
-/// refused (kUsage). The folder appears whole or not at all. Throws Error.
+/// feature table. CSV: `<relation>.csv` (source, target), `<type>.csv` (id, label; label0, label1,
+/// ... for several targets; several classes as "0 3 7"), features in `<type>.<table>.csv` (f0, f1,
+/// ...). Parquet: the same, several classes as a list. npy: ids and labels in arrays of their own;
+/// string ids have no array, so types with them are refused (kUsage). The folder appears whole or
+/// not at all. Throws Error.
 ExportReport export_dataset(const ExportOptions& options, PrepContext& context);
 
 }  // namespace sluice
