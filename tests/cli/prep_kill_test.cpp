@@ -50,7 +50,8 @@ TEST_CASE("SIGKILLs during import, append and compact leave a whole dataset, eve
   write_edges(dir / "edges.csv", 200'000, kNodes, RandomKey(1));
   write_edges(dir / "more.csv", 50'000, kNodes, RandomKey(2));
   dir.write("graph.toml", "[[nodes]]\ncount = 20000\n[[edges]]\nfile = \"edges.csv\"\n");
-  dir.write("more.toml", "[[edges]]\nfile = \"more.csv\"\n");
+  // The first append after an import brings nodes too.
+  dir.write("more.toml", "[[nodes]]\ncount = 20500\n[[edges]]\nfile = \"more.csv\"\n");
   const std::string tool = test::tool("sluice-prep");
   const std::string out = dir / "x";
   const auto verify = [&] { return test::run({tool, "verify", out}).code; };
