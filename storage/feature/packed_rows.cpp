@@ -277,6 +277,10 @@ void PackedRows::pack(DiskFeatureStore& store,
           const std::uint64_t base = layout.first_page_of(first) * kPageBytes;
           for (; !straight.empty() && straight.front().row < last; straight = straight.subspan(1)) {
             const WantedRow& row = straight.front();
+            if (straight.size() > kPlacesAhead) {
+              const WantedRow& later = straight[kPlacesAhead];
+              prefetch_for_write(prefill.table.data() + later.place * row_bytes_, row_bytes_);
+            }
             std::memcpy(prefill.table.data() + row.place * row_bytes_,
                         bytes + (layout.offset_of(row.row) - base),
                         row_bytes_);

@@ -260,6 +260,8 @@ TEST_CASE("device feed: a run that is stopped in the middle leaves nothing behin
   }
 }
 
+// Not under ThreadSanitizer: a wait that is left out is a race, and it would be found there too.
+#if !defined(__SANITIZE_THREAD__)
 TEST_CASE("device feed: a wait that is left out is found, whichever it is") {
   const TempDir dir;
   write(dir);
@@ -286,6 +288,7 @@ TEST_CASE("device feed: a wait that is left out is found, whichever it is") {
     }
   }
 }
+#endif
 
 TEST_CASE("device feed: a card with too little memory is refused with the ledger's table") {
   const TempDir dir;
