@@ -163,6 +163,7 @@ void Loader::State::halt() {
   for (std::jthread& thread : run->threads) {
     if (thread.joinable()) thread.join();
   }
+  sampler.halt();
   if (!feed) return;
   feed->finish_window();  // a stopped run leaves one in the middle
   feed->ring().open();

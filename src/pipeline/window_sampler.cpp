@@ -149,17 +149,20 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
   forget_ahead();
   sampled_.clear();
   end_keeping();
+  const bool again =
+      where.epoch == epoch_ && where.first_batch == first_batch_ && limits == limits_;
   limits_ = std::move(limits);
   if (keep_ == Keep::kFromNextBegin) {
-    keep_ = Keep::kNow;
     begin_keeping(where);
-  } else if (keep_ == Keep::kNow) {
+    keep_ = Keep::kNow;
+  } else if (keep_ == Keep::kDone && again) {
     keep_ = Keep::kUse;
   } else {
     keep_ = Keep::kNo;
     spool_.reset();
   }
   epoch_ = where.epoch;
+  first_batch_ = where.first_batch;
   next_batch_ = where.first_batch;
   ramp_ = kFirstWindow;
   next_window_ = 0;
@@ -203,6 +206,17 @@ void WindowSampler::keep(const Window& window) {
       spool_->append(window.batches[i], numbers);
     }
     kept_.push_back(std::move(kept));
+    spool_written_ = spool_->bytes_written();
+  } catch (const Error& error) {
+    give_up_keeping(error);
+  }
+}
+
+void WindowSampler::finish_keeping() {
+  keep_ = Keep::kDone;
+  if (spool_full_) return;
+  try {
+    spool_->finish();
     spool_written_ = spool_->bytes_written();
   } catch (const Error& error) {
     give_up_keeping(error);
@@ -289,14 +303,7 @@ std::shared_ptr<Window> WindowSampler::sample() {
   forget_ahead();
   if (next_batch_ < order_.num_batches())
     throw Error(ErrorCode::kInternal, "an epoch would have ended before its last mini-batch");
-  if (keep_ == Keep::kNow && !spool_full_) {
-    try {
-      spool_->finish();
-      spool_written_ = spool_->bytes_written();
-    } catch (const Error& error) {
-      give_up_keeping(error);
-    }
-  }
+  if (keep_ == Keep::kNow) finish_keeping();
   end_keeping();
   return nullptr;
 }

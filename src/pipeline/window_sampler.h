@@ -35,9 +35,9 @@ class WindowSampler final : public WindowSource {
   ~WindowSampler() { forget_ahead(); }
 
   /// From the next begin() on the windows are kept in a scratch file in `folder`; after the begin()
-  /// after that, at the same place, they come from there: they are not sampled twice, and edges on
-  /// disk are read once: as a whole into memory where that has room for a while, else by pages.
-  /// Where the disk has no room the rest is sampled again.
+  /// after that, if the epoch went by to its end and it is at the same place, they come from there:
+  /// they are not sampled twice, and edges on disk are read once: as a whole into memory where that
+  /// has room for a while, else by pages. Where the disk has no room the rest is sampled again.
   /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
   /// @param block_bytes of a mini-batch
   void keep_windows(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
@@ -61,6 +61,10 @@ class WindowSampler final : public WindowSource {
   void begin(const LoaderStart& where, WindowLimits limits) override;
   std::shared_ptr<Window> sample() override;
 
+  /// Ends what goes on on threads of the sampler's own. Until the next begin() only the measuring
+  /// below may be called.
+  void halt() { forget_ahead(); }
+
   /// Batches sampled at once, each in a workspace of its own.
   std::size_t group_size() const { return sampler_.group_size(); }
 
@@ -75,6 +79,7 @@ class WindowSampler final : public WindowSource {
   std::vector<Batch> next_group();
   void forget_ahead();
   void keep(const Window& window);
+  void finish_keeping();
   void give_up_keeping(const Error& error);
   std::shared_ptr<Window> take_kept();
   void begin_keeping(const LoaderStart& where);
@@ -94,6 +99,7 @@ class WindowSampler final : public WindowSource {
   ThreadArena arena_;
   GroupSampler sampler_;
   std::uint64_t epoch_ = 0;
+  std::uint64_t first_batch_ = 0;
   std::uint64_t next_batch_ = 0;
   std::size_t next_window_ = 0;
   WindowLimits limits_;
@@ -103,7 +109,9 @@ class WindowSampler final : public WindowSource {
   std::deque<Batch> sampled_;  // waiting for a window
   // While windows are kept and edges are in memory: the group after the last one.
   std::future<std::vector<Batch>> ahead_;
-  enum class Keep { kNo, kFromNextBegin, kNow, kUse };
+  // kDone: all of the epoch went by. Only then, and only for a begin at the same place with the
+  // same limits, what was kept is used.
+  enum class Keep { kNo, kFromNextBegin, kNow, kDone, kUse };
   Keep keep_ = Keep::kNo;
   // A window in the spool: what it takes to make it again.
   struct KeptWindow {

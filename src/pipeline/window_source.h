@@ -18,6 +18,8 @@ struct WindowLimits {
   std::vector<std::uint64_t> rows;  ///< by node type: distinct rows wanted at most
   /// By node type: distinct rows that a window of a single mini-batch may have beyond that.
   std::vector<std::uint64_t> most_rows;
+
+  friend bool operator==(const WindowLimits&, const WindowLimits&) = default;
 };
 
 class WindowSource {

@@ -7,9 +7,11 @@
 #include <doctest/doctest.h>
 #include <sluice/loader.h>
 
+#include <chrono>
 #include <fstream>
 #include <optional>
 #include <set>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -363,6 +365,31 @@ TEST_CASE("stopping at any point neither hangs nor leaks, and batches handed out
     CHECK(hash_batch(*kept) == before);
   }
   CHECK(ledger.used() == 0);
+}
+
+TEST_CASE(
+    "an epoch whose planning was stopped leaves nothing that the next start takes for its own") {
+  const TempDir dir;
+  write_sample(dir / "x", hundred_columns());
+  Setup setup;
+  setup.loader = base_options();
+  setup.window_bytes = sanitized(600'000, 270'000);
+  const Run reference = deliver(dir / "x", setup);
+  setup.scratch = dir.path().string();
+  const std::uint64_t last = reference.chain.size() - 1;
+  with_loader(dir / "x", setup, [&](Loader& loader) {
+    for (int wait = 0; wait < 40; ++wait) {
+      CAPTURE(wait);
+      loader.start({});
+      std::this_thread::sleep_for(std::chrono::microseconds(100 * wait));
+      loader.stop();
+      // A single mini-batch is not worth a plan.
+      loader.start({.epoch = 0, .first_batch = last, .batches_xxh3 = reference.chain[last - 1]});
+      REQUIRE(loader.next() != nullptr);
+      CHECK(loader.stats().batches_xxh3 == reference.chain[last]);
+      CHECK(loader.next() == nullptr);
+    }
+  });
 }
 
 TEST_CASE("a batch that cannot fit its share is refused with the figures") {
