@@ -87,9 +87,10 @@ std::string fingerprint(const Request& request,
   text += read_text_file(request.config, kMaxBytes).or_throw();
   const auto add = [&](const std::string& file) {
     std::error_code problem;
-    const auto size = std::filesystem::file_size(root / file, problem);
+    const std::filesystem::path path = TablePath::parse(root / file).file;
+    const auto size = std::filesystem::file_size(path, problem);
     if (file.empty() || problem) return;  // a missing file is named when it is opened
-    const auto time = std::filesystem::last_write_time(root / file, problem);
+    const auto time = std::filesystem::last_write_time(path, problem);
     text += fmt::format("\n{} {} {}", file, size, time.time_since_epoch().count());
   };
   for (const NodeSpec& node : spec.nodes) {

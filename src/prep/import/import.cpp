@@ -18,13 +18,14 @@ void check_files(const GraphSpec& spec,
   const auto check =
       [&](const std::string& key, const std::string& file, const std::string& format) {
         if (file.empty()) return;
-        (void)formats.resolve(root / file, format);
+        const std::filesystem::path path = TablePath::parse(root / file).file;
+        (void)formats.resolve(path, format);
         std::error_code problem;
-        if (std::filesystem::exists(root / file, problem)) return;
+        if (std::filesystem::exists(path, problem)) return;
         throw Error(ErrorCode::kData,
                     fmt::format("there is no such file (it is {})", key),
                     "file names are relative to graph.toml's folder, its root key, or --root",
-                    Place{(root / file).string(), -1, -1, -1});
+                    Place{path.string(), -1, -1, -1});
       };
   for (const NodeSpec& node : spec.nodes) {
     const std::string where = fmt::format("[[nodes]] '{}' ", node.type);

@@ -122,6 +122,7 @@ void import_features(ImportContext& context, NodeState& node) {
                 place);
   }
   const std::uint64_t first_new = node.first_new();
+  table->select(requests);
   if (const auto rows = table->num_rows()) node.ids.set_count(first_new + *rows, spec.file, place);
 
   FeatureSchema schema{"features", spec.choice.stored(from), 0, dim};
@@ -136,7 +137,6 @@ void import_features(ImportContext& context, NodeState& node) {
   FeatureWriter writer(*file, FeatureLayout::make(schema.dtype, dim, 0));
   if (node.earlier != nullptr) node.earlier->copy_features(writer);
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
-  table->select(requests);
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
     const auto raw =

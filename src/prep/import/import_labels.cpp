@@ -43,12 +43,12 @@ void import_labels_by_position(ImportContext& context, NodeState& node) {
   LabelCoder coder(*table, spec);
   const std::uint64_t first_new = node.first_new();
   check_kind(node, coder, place);
+  table->select(coder.requests());
   if (const auto rows = table->num_rows()) node.ids.set_count(first_new + *rows, spec.file, place);
   node.labelled = std::make_unique<NodeBits>(context.prep.ledger);
   auto file = context.writer.create(node_path(node.spec.type, "labels.bin"));
   if (node.earlier != nullptr) node.earlier->copy_labels(*file);
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
-  table->select(coder.requests());
   std::vector<std::byte> row_bytes(coder.row_bytes());
   std::uint64_t rows = 0;
   for (TableChunk chunk; table->next(chunk); rows += chunk.rows) {

@@ -8,6 +8,14 @@
 
 namespace sluice {
 
+TablePath TablePath::parse(const std::filesystem::path& name) {
+  const std::string text = name.string();
+  const auto mark = text.rfind('#');
+  std::error_code problem;
+  if (mark == std::string::npos || std::filesystem::exists(name, problem)) return {name, {}};
+  return {text.substr(0, mark), text.substr(mark + 1)};
+}
+
 std::string TableFormats::resolve(const std::filesystem::path& path,
                                   const std::string& format) const {
   std::vector<std::string> names;
@@ -36,13 +44,14 @@ std::string TableFormats::resolve(const std::filesystem::path& path,
 std::unique_ptr<TableReader> TableFormats::open(const TableSource& source,
                                                 const std::string& format,
                                                 const TableOptions& options) const {
+  auto [file, table] = TablePath::parse(source.path);
   Selection selection;
-  selection.type = resolve(source.path, format);
+  selection.type = resolve(file, format);
   if (const auto found = options.find(selection.type); found != options.end())
     selection.options = found->second;
   std::error_code problem;
-  const auto status = std::filesystem::status(source.path, problem);
-  const Place place{source.path.string(), -1, -1, -1};
+  const auto status = std::filesystem::status(file, problem);
+  const Place place{file.string(), -1, -1, -1};
   if (status.type() == std::filesystem::file_type::not_found) {
     throw Error(ErrorCode::kData,
                 "there is no such file",
@@ -53,7 +62,7 @@ std::unique_ptr<TableReader> TableFormats::open(const TableSource& source,
     throw Error(
         ErrorCode::kData, "is not a regular file", "name a file, not a folder or a pipe", place);
   }
-  return catalog_.create(selection, source);
+  return catalog_.create(selection, {file, source.ledger, source.arena, std::move(table)});
 }
 
 }  // namespace sluice

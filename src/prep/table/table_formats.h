@@ -20,6 +20,15 @@ namespace sluice {
 /// defaults.
 using TableOptions = std::map<std::string, std::shared_ptr<AnyOptions>>;
 
+/// A table as users name it: a file, or one of the tables in a file, "graphs.txt#nodes".
+struct TablePath {
+  std::filesystem::path file;
+  std::string table;
+
+  /// What is behind the last '#' is the table's name, unless a file is called so.
+  static TablePath parse(const std::filesystem::path& name);
+};
+
 class TableFormats {
  public:
   /// Adds `Reader`, which has `struct Options`, a constructor Reader(Options, const TableSource&)
@@ -37,7 +46,8 @@ class TableFormats {
   /// Error(kUsage) for an unknown name or extension.
   std::string resolve(const std::filesystem::path& path, const std::string& format) const;
 
-  /// Opens a table. Throws Error(kData) when there is no such file.
+  /// Opens a table; `source.path` is as users name it (TablePath). Throws Error(kData) when there
+  /// is no such file.
   std::unique_ptr<TableReader> open(const TableSource& source,
                                     const std::string& format,
                                     const TableOptions& options) const;

@@ -26,6 +26,7 @@ struct TableSource {
   std::filesystem::path path;
   MemoryLedger* ledger = nullptr;
   ThreadArena* arena = nullptr;
+  std::string table = {};  ///< of a file that holds several; empty: its first, or only one
 };
 
 class TableReader {
@@ -37,7 +38,7 @@ class TableReader {
 
   /// The columns of the file, in its order; at least one.
   virtual const std::vector<ColumnInfo>& columns() const = 0;
-  /// Number of rows where the format tells it beforehand.
+  /// Number of rows where the format tells it beforehand: some tell it only after select().
   virtual std::optional<std::uint64_t> num_rows() const = 0;
   /// Chooses the columns to read; once, before the first next(). @pre the names are in columns()
   virtual void select(const std::vector<ColumnRequest>& requests) = 0;
