@@ -15,9 +15,8 @@
 namespace sluice {
 namespace {
 
-template <class Item>
-std::vector<std::string> names_of(const std::vector<Item>& items,
-                                  std::string (*name)(const Item&)) {
+template <class Item, class Name>
+std::vector<std::string> names_of(const std::vector<Item>& items, const Name& name) {
   std::vector<std::string> names;
   for (const Item& item : items) names.push_back(name(item));
   return names;
@@ -69,6 +68,57 @@ struct Dataset::State {
              std::string_view charge) const {
     return load_array(path, manifest, file, dtype, std::move(shape), options, charge).or_throw();
   }
+
+  Array load_labels(const LabelSchema& labels, const std::string& file, std::uint64_t rows) const {
+    switch (labels.kind) {
+      case LabelKind::kClass:
+        return load(file, DType::kI32, {extent(rows)}, "labels");
+      case LabelKind::kMultiLabel:
+        return load(file, DType::kU8, {extent(rows), (labels.width + 7) / 8}, "labels");
+      case LabelKind::kRegression:
+        return load(file, DType::kF32, {extent(rows), labels.width}, "labels");
+    }
+    throw Error(ErrorCode::kInternal, "unknown label kind");
+  }
+
+  Split load_split(const SplitSchema& split) const {
+    const auto part = [&](const char* file, std::uint64_t count) {
+      return load(split_path(split.name, file), DType::kU64, {extent(count)}, "splits");
+    };
+    return {split.node_type,
+            part("train", split.train),
+            part("valid", split.valid),
+            part("test", split.test)};
+  }
+
+  const RelationSchema& relation(std::string_view key) const {
+    if (const RelationSchema* found = manifest.schema.relation(key)) return *found;
+    throw unknown("relation", key, names_of(manifest.schema.relations, relation_name));
+  }
+
+  const FeatureSchema& table(const std::vector<FeatureSchema>& tables,
+                             const std::string& owner,
+                             std::string_view name) const {
+    for (const FeatureSchema& each : tables)
+      if (each.name == name) return each;
+    throw unknown(
+        fmt::format("feature table of {} named", owner), name, names_of(tables, table_name));
+  }
+
+  std::unique_ptr<FeatureStore> open(const FeatureSchema& table,
+                                     const std::string& file,
+                                     const FeatureStoreOptions& how) const {
+    if (how.placement == Placement::kMemory)
+      return MemoryFeatureStore::load(path, manifest, table, file, options, how.device);
+    return DiskFeatureStore::open(path, manifest, table, file, options, how);
+  }
+
+  Error lacks(std::string_view owner, std::string_view what) const {
+    return {ErrorCode::kUsage,
+            fmt::format("'{}' has no {}", owner, what),
+            "sluice-prep inspect shows what there is",
+            Place{path, -1, -1, -1}};
+  }
 };
 
 Dataset::Dataset(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -103,63 +153,106 @@ std::unique_ptr<FeatureStore> Dataset::features(std::string_view node_type,
                                                 const FeatureStoreOptions& options,
                                                 std::string_view name) const {
   const NodeTypeSchema& node = state_->node_type(node_type);
-  const auto table = std::find_if(
-      node.features.begin(), node.features.end(), [&](const auto& f) { return f.name == name; });
-  if (table == node.features.end()) {
-    throw state_->unknown(fmt::format("feature table of node type '{}' named", node_type),
-                          name,
-                          names_of(node.features, table_name));
-  }
-  const std::string file = node_path(node.name, table->name + ".bin");
-  if (options.placement == Placement::kMemory) {
-    return MemoryFeatureStore::load(
-        state_->path, state_->manifest, *table, file, state_->options, options.device);
-  }
-  return DiskFeatureStore::open(
-      state_->path, state_->manifest, *table, file, state_->options, options);
+  const FeatureSchema& table =
+      state_->table(node.features, fmt::format("node type '{}'", node_type), name);
+  return state_->open(table, node_path(node.name, table.name + ".bin"), options);
+}
+
+std::unique_ptr<FeatureStore> Dataset::edge_features(std::string_view relation,
+                                                     const FeatureStoreOptions& options,
+                                                     std::string_view name) const {
+  const RelationSchema& found = state_->relation(relation);
+  const FeatureSchema& table =
+      state_->table(found.features, fmt::format("relation '{}'", relation), name);
+  return state_->open(table, relation_path(found, table.name + ".bin"), options);
 }
 
 std::unique_ptr<Topology> Dataset::topology(std::string_view relation,
                                             const TopologyOptions& options) const {
-  const RelationSchema* found = schema().relation(relation);
-  if (found == nullptr)
-    throw state_->unknown("relation", relation, names_of(schema().relations, relation_name));
+  const RelationSchema& found = state_->relation(relation);
   if (options.placement == Placement::kMemory)
-    return ResidentTopology::load(state_->path, state_->manifest, *found, state_->options);
-  return PagedTopology::open(state_->path, state_->manifest, *found, state_->options, options);
+    return ResidentTopology::load(state_->path, state_->manifest, found, state_->options);
+  return PagedTopology::open(state_->path, state_->manifest, found, state_->options, options);
 }
 
 Array Dataset::labels(std::string_view node_type) const {
   const NodeTypeSchema& node = state_->node_type(node_type);
-  if (!node.labels) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("node type '{}' has no labels", node_type),
-                "import it with labels = \"FILE\"",
-                Place{state_->path, -1, -1, -1});
-  }
-  const std::string file = node_path(node.name, "labels.bin");
-  switch (node.labels->kind) {
-    case LabelKind::kClass:
-      return state_->load(file, DType::kI32, {extent(node.count)}, "labels");
-    case LabelKind::kMultiLabel:
-      return state_->load(
-          file, DType::kU8, {extent(node.count), (node.labels->width + 7) / 8}, "labels");
-    case LabelKind::kRegression:
-      return state_->load(file, DType::kF32, {extent(node.count), node.labels->width}, "labels");
-  }
-  throw Error(ErrorCode::kInternal, "unknown label kind");
+  if (node.labels)
+    return state_->load_labels(*node.labels, node_path(node.name, "labels.bin"), node.count);
+  throw Error(ErrorCode::kUsage,
+              fmt::format("node type '{}' has no labels", node_type),
+              "import it with labels = \"FILE\"",
+              Place{state_->path, -1, -1, -1});
+}
+
+Array Dataset::edge_labels(std::string_view relation) const {
+  const RelationSchema& found = state_->relation(relation);
+  if (found.labels)
+    return state_->load_labels(
+        *found.labels, relation_path(found, "labels.bin"), found.edge_id_bound);
+  throw state_->lacks(relation, "labels");
+}
+
+Array Dataset::node_times(std::string_view node_type) const {
+  const NodeTypeSchema& node = state_->node_type(node_type);
+  if (!node.has_times) throw state_->lacks(node_type, "times");
+  return state_->load(
+      node_path(node.name, "times.bin"), DType::kI64, {extent(node.count)}, "times");
+}
+
+Array Dataset::edge_times(std::string_view relation) const {
+  const RelationSchema& found = state_->relation(relation);
+  if (!found.has_times) throw state_->lacks(relation, "times");
+  return state_->load(
+      relation_path(found, "times.bin"), DType::kI64, {extent(found.edges)}, "times");
+}
+
+Array Dataset::edge_weights(std::string_view relation) const {
+  const RelationSchema& found = state_->relation(relation);
+  if (!found.has_weights) throw state_->lacks(relation, "weights");
+  return state_->load(
+      relation_path(found, "weights.bin"), DType::kF32, {extent(found.edges)}, "weights");
 }
 
 Split Dataset::split(std::string_view name) const {
-  const SplitSchema* split = schema().split(name);
-  if (split == nullptr) throw state_->unknown("split", name, names_of(schema().splits, split_name));
-  const auto part = [&](const char* file, std::uint64_t count) {
-    return state_->load(split_path(split->name, file), DType::kU64, {extent(count)}, "splits");
-  };
-  return {split->node_type,
-          part("train", split->train),
-          part("valid", split->valid),
-          part("test", split->test)};
+  if (const SplitSchema* split = schema().split(name)) return state_->load_split(*split);
+  throw state_->unknown("split", name, names_of(schema().splits, split_name));
+}
+
+EdgeSplit Dataset::edge_split(std::string_view name) const {
+  for (const EdgeSplitSchema& split : schema().edge_splits) {
+    if (split.name != name) continue;
+    const auto part = [&](const char* file, std::uint64_t count) {
+      Array::Shape shape{extent(count)};
+      if (split.relation.empty()) shape.push_back(sizeof(EdgeSplit::Row) / sizeof(std::uint64_t));
+      return state_->load(split_path(split.name, file), DType::kU64, std::move(shape), "splits");
+    };
+    return {split.relation,
+            part("train", split.train),
+            part("valid", split.valid),
+            part("test", split.test)};
+  }
+  throw state_->unknown(
+      "split of edges", name, names_of(schema().edge_splits, [](const auto& s) { return s.name; }));
+}
+
+GraphCollection Dataset::graphs() const {
+  const auto& graphs = schema().graphs;
+  if (!graphs) throw state_->lacks(state_->path, "graphs");
+  GraphCollection all;
+  all.offsets =
+      state_->load("graphs/offsets.bin", DType::kU64, {extent(graphs->count) + 1}, "graphs");
+  if (graphs->labels)
+    all.labels = state_->load_labels(*graphs->labels, "graphs/labels.bin", graphs->count);
+  return all;
+}
+
+Split Dataset::graph_split(std::string_view name) const {
+  std::vector<SplitSchema> splits;
+  if (schema().graphs) splits = schema().graphs->splits;
+  for (const SplitSchema& split : splits)
+    if (split.name == name) return state_->load_split(split);
+  throw state_->unknown("split of graphs", name, names_of(splits, split_name));
 }
 
 ExternalIds Dataset::ids(std::string_view node_type) const {

@@ -60,6 +60,26 @@ struct Split {
   Array train, valid, test;
 };
 
+/// A split of edges: ids of one relation's edges (u64 [count]), or rows of edges that stand apart
+/// from the relations'.
+struct EdgeSplit {
+  /// An edge of a split that has no relation of its own.
+  struct Row {
+    std::uint64_t relation;  ///< its place in GraphSchema::relations
+    std::uint64_t source;
+    std::uint64_t target;
+    std::uint64_t label;  ///< 1: it is an edge; 0: an example of one that is not
+  };
+  std::string relation;      ///< empty: parts are u64 [count, 4], a Row each
+  Array train, valid, test;  ///< `train` may be empty: all edges of the relations
+};
+
+/// Many small graphs: graph g has the nodes [offsets[g], offsets[g + 1]) of its type.
+struct GraphCollection {
+  Array offsets;  ///< u64 [count + 1]
+  Array labels;   ///< as Dataset::labels, one a graph; empty without labels
+};
+
 /// The user's own ids of a node type, by dense id.
 class ExternalIds {
  public:
@@ -97,7 +117,24 @@ class Dataset {
                                      const TopologyOptions& options = {}) const;
   /// i32 [count], u8 [count, ceil(classes / 8)] or f32 [count, width], as the label schema says.
   Array labels(std::string_view node_type) const;
+  /// i64 [count]. @pre NodeTypeSchema::has_times
+  Array node_times(std::string_view node_type) const;
+
+  /// A relation's rows by edge id; read as those of nodes are.
+  std::unique_ptr<FeatureStore> edge_features(std::string_view relation,
+                                              const FeatureStoreOptions& options = {},
+                                              std::string_view name = "features") const;
+  /// As labels(), by edge id.
+  Array edge_labels(std::string_view relation) const;
+  /// i64 [edges] and f32 [edges], beside the CSC's neighbours. @pre the relation has them
+  Array edge_times(std::string_view relation) const;
+  Array edge_weights(std::string_view relation) const;
+
   Split split(std::string_view name) const;
+  EdgeSplit edge_split(std::string_view name) const;
+  /// @pre GraphSchema::graphs
+  GraphCollection graphs() const;
+  Split graph_split(std::string_view name) const;
   ExternalIds ids(std::string_view node_type) const;
 
  private:

@@ -50,6 +50,8 @@ enum class LabelKind {
 struct LabelSchema {
   LabelKind kind = LabelKind::kClass;
   std::uint32_t width = 1;  ///< classes for kClass and kMultiLabel, targets for kRegression
+  /// What the user calls the classes, [width]; empty: they are numbers.
+  std::vector<std::string> names{};
 };
 
 /// How the user names nodes. Results are written under these ids.
@@ -65,7 +67,7 @@ struct NodeTypeSchema {
   IdKind ids = IdKind::kDense;
   std::vector<FeatureSchema> features{};
   std::optional<LabelSchema> labels{};
-  bool has_times = false;
+  bool has_times = false;  ///< a time a node: times.bin
 };
 
 /// Ids of a type of `count` nodes on disk: u32 where they fit.
@@ -81,15 +83,17 @@ struct RelationSchema {
   std::uint64_t edges = 0;
   bool has_edge_ids = false;
   std::uint64_t edge_id_bound =
-      0;  ///< every edge id is below it; u32 on disk when it is at most 2^32
-  bool has_times = false;
+      0;                       ///< every edge id is below it; u32 on disk when it is at most 2^32
+  bool has_times = false;      ///< i64 an edge, beside the neighbours; they ascend in each list
+  bool has_weights = false;    ///< f32 an edge, beside the neighbours
   bool has_out_edges = false;  ///< the CSR files are there as well
   /// Edges that came after those of the CSC files and stand in a log of their own until `compact`;
   /// not counted in `edges`.
   std::uint64_t appended = 0;
-  std::uint64_t appended_id_bound = 0;  ///< every edge id, of both, is below it
-  std::vector<FeatureSchema> features{};
-  std::optional<LabelSchema> labels{};
+  std::uint64_t appended_id_bound = 0;    ///< every edge id, of both, is below it
+  std::vector<FeatureSchema> features{};  ///< rows by edge id, `edge_id_bound` of them
+  std::optional<LabelSchema> labels{};    ///< by edge id too
+  std::string title{};  ///< what the user calls it, where that is no name for a folder
 
   DType edge_id_dtype() const {
     return edge_id_bound <= (std::uint64_t{1} << 32) ? DType::kU32 : DType::kU64;
@@ -107,6 +111,24 @@ struct SplitSchema {
   std::uint64_t test = 0;
 };
 
+/// Train, valid and test edges. Either ids of edges of one relation, or edges that stand apart from
+/// the relations': what a model of links is to predict.
+struct EdgeSplitSchema {
+  std::string name;
+  std::string relation;  ///< whose edge ids it holds; empty: it holds edges, EdgeSplit::Row each
+  std::uint64_t train = 0;
+  std::uint64_t valid = 0;
+  std::uint64_t test = 0;
+};
+
+/// Many small graphs: each is a range of one type's nodes and all edges between them.
+struct GraphCollectionSchema {
+  std::string node_type;
+  std::uint64_t count = 0;
+  std::optional<LabelSchema> labels{};
+  std::vector<SplitSchema> splits{};  ///< of graphs; their node_type is empty
+};
+
 /// Node ranges of a type and P x P buckets of the edges between them.
 struct PartitionSchema {
   std::string node_type;
@@ -117,8 +139,10 @@ struct PartitionSchema {
 struct GraphSchema {
   std::vector<NodeTypeSchema> nodes;
   std::vector<RelationSchema> relations;
-  std::vector<SplitSchema> splits;
-  std::optional<PartitionSchema> partitions;
+  std::vector<SplitSchema> splits;  ///< of nodes
+  std::vector<EdgeSplitSchema> edge_splits{};
+  std::optional<GraphCollectionSchema> graphs{};
+  std::optional<PartitionSchema> partitions{};
 
   /// Null when there is none of that name.
   const NodeTypeSchema* node_type(std::string_view name) const;

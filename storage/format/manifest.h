@@ -32,8 +32,9 @@ struct Manifest {
   /// The layout of a feature table of this manifest's schema.
   static FeatureLayout layout_of(const FeatureSchema& features);
 
-  /// The oldest format version that has what the schema says: 3 with times or appended edges, 2
-  /// with a bf16 or int8 table, else 1.
+  /// The oldest format version that has what the schema says: 4 with edge weights, features or
+  /// labels, times of nodes, named classes, splits of edges or many graphs; 3 with times or
+  /// appended edges; 2 with a bf16 or int8 table; else 1.
   static int version_of(const GraphSchema& schema);
 
   /// Serialized text with its checksum in place; its version is `version_of(schema)`.

@@ -192,8 +192,8 @@ TEST_CASE("what is wrong with a manifest is named") {
   };
   for (const Row& row :
        {Row{"\"version\": 1",
-            "\"version\": 4",
-            "m: the dataset has format version 4; this build reads up to 3"},
+            "\"version\": 5",
+            "m: the dataset has format version 5; this build reads up to 4"},
         Row{"\"count\": 10",
             "\"count\": \"x\"",
             "m: malformed manifest: key 'count' has the wrong type"},
