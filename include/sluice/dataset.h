@@ -66,11 +66,12 @@ struct EdgeSplit {
   /// An edge of a split that has no relation of its own.
   struct Row {
     std::uint64_t relation;  ///< its place in GraphSchema::relations
+    std::uint64_t type;      ///< its class, where the relation's labels are types; else 0
     std::uint64_t source;
     std::uint64_t target;
     std::uint64_t label;  ///< 1: it is an edge; 0: an example of one that is not
   };
-  std::string relation;      ///< empty: parts are u64 [count, 4], a Row each
+  std::string relation;      ///< empty: parts are u64 [count, 5], a Row each
   Array train, valid, test;  ///< `train` may be empty: all edges of the relations
 };
 

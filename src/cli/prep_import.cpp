@@ -41,6 +41,7 @@ nlohmann::ordered_json relations_json(const ImportReport& report) {
                    {"edges_written", relation.stats.edges_written},
                    {"self_loops_dropped", relation.stats.self_loops_dropped},
                    {"duplicates_dropped", relation.stats.duplicates_dropped},
+                   {"rows_skipped", relation.skipped},
                    {"max_in_degree", relation.stats.max_in_degree},
                    {"isolated_targets", relation.stats.isolated_targets}});
   }
@@ -93,17 +94,7 @@ std::string fingerprint(const Request& request,
     const auto time = std::filesystem::last_write_time(path, problem);
     text += fmt::format("\n{} {} {}", file, size, time.time_since_epoch().count());
   };
-  for (const NodeSpec& node : spec.nodes) {
-    add(node.id_list.file);
-    add(node.features.file);
-    add(node.labels.file);
-  }
-  for (const EdgeSpec& edge : spec.edges) add(edge.file);
-  for (const SplitSpec& split : spec.splits) {
-    add(split.train);
-    add(split.valid);
-    add(split.test);
-  }
+  for (const SpecFile& named : files_of(spec)) add(named.file);
   return text;
 }
 
@@ -138,6 +129,9 @@ void run(const Request& request, PrepSession& session) {
                                    {"edges", report.edges},
                                    {"bytes", {{"written", report.bytes}}},
                                    {"relations", relations_json(report)}};
+  for (const TypeImport& type : report.types)
+    object["node_types"].push_back(
+        {{"type", type.type}, {"created", type.created}, {"rows_skipped", type.skipped}});
   session.add_figures(object);
   print_json(object);
 }

@@ -18,7 +18,10 @@ std::array<Part, 3> parts_of(const SplitIds& ids) {
   return {Part{"train", &ids.train}, Part{"valid", &ids.valid}, Part{"test", &ids.test}};
 }
 
-[[noreturn]] void report_twice(const std::string& name, std::uint64_t id, const SplitIds& ids) {
+[[noreturn]] void report_twice(const std::string& name,
+                               const std::string& what,
+                               std::uint64_t id,
+                               const SplitIds& ids) {
   std::string where;
   for (const auto& [part, part_ids] : parts_of(ids)) {
     const auto times = std::count(part_ids->begin(), part_ids->end(), id);
@@ -26,18 +29,19 @@ std::array<Part, 3> parts_of(const SplitIds& ids) {
       where += (where.empty() ? "in " : " and in ") + std::string(part);
   }
   throw Error(ErrorCode::kData,
-              fmt::format("split '{}': node {} stands twice, {}", name, id, where),
-              "each node may be in one part, once");
+              fmt::format("split '{}': {} {} stands twice, {}", name, what, id, where),
+              fmt::format("each {} may be in one part, once", what));
 }
 
 void check_split(const std::string& name,
+                 const std::string& what,
                  std::uint64_t count,
                  const SplitIds& ids,
                  MemoryLedger* ledger) {
   if (ids.train.empty()) {
     throw Error(ErrorCode::kData,
                 fmt::format("split '{}': the train part is empty", name),
-                "give at least one training node");
+                fmt::format("give at least one training {}", what));
   }
   Charge charge;
   if (ledger != nullptr) charge = ledger->charge("split check", count / 8 + 8).or_throw();
@@ -46,14 +50,16 @@ void check_split(const std::string& name,
     for (const std::uint64_t id : *part_ids) {
       if (id >= count) {
         throw Error(ErrorCode::kData,
-                    fmt::format("split '{}', part {}: node {} is not below the node count, {}",
+                    fmt::format("split '{}', part {}: {} {} is not below the {} count, {}",
                                 name,
                                 part,
+                                what,
                                 id,
+                                what,
                                 count),
                     "ids run from 0 to count - 1");
       }
-      if (seen[id]) report_twice(name, id, ids);
+      if (seen[id]) report_twice(name, what, id, ids);
       seen[id] = true;
     }
   }
@@ -104,19 +110,18 @@ SplitIds draw_split(std::vector<std::uint64_t> candidates,
   return split;
 }
 
-void write_split(DatasetWriter& writer,
-                 const std::string& name,
-                 const std::string& node_type,
-                 std::uint64_t count,
-                 SplitIds ids) {
-  check_split(name, count, ids, writer.ledger());
+SplitSchema write_split(DatasetWriter& writer,
+                        const std::string& name,
+                        const std::string& what,
+                        std::uint64_t count,
+                        SplitIds ids) {
+  check_split(name, what, count, ids, writer.ledger());
   for (std::vector<std::uint64_t>* part : {&ids.train, &ids.valid, &ids.test})
     std::sort(part->begin(), part->end());
   for (const auto& [part, part_ids] : parts_of(ids)) {
     writer.write(split_path(name, part), std::span<const std::uint64_t>(*part_ids));
   }
-  writer.schema().splits.push_back(
-      {name, node_type, ids.train.size(), ids.valid.size(), ids.test.size()});
+  return {name, {}, ids.train.size(), ids.valid.size(), ids.test.size()};
 }
 
 }  // namespace sluice

@@ -25,12 +25,14 @@ SplitIds draw_split(std::vector<std::uint64_t> candidates,
                     RandomKey key);
 
 /// Checks a split (ids below `count`, no id twice, no id in two parts, train not empty) and writes
-/// each part as ascending u64 ids; adds it to the schema. Throws Error(kData) naming split, part
-/// and id. The ids' own memory is the caller's to charge.
-void write_split(DatasetWriter& writer,
-                 const std::string& name,
-                 const std::string& node_type,
-                 std::uint64_t count,
-                 SplitIds ids);
+/// each part as ascending u64 ids. Throws Error(kData) naming split, part and id. The ids' own
+/// memory is the caller's to charge.
+/// @param what the ids are of: "node", "graph"
+/// @return the split's schema, without a node type: the caller's to add
+SplitSchema write_split(DatasetWriter& writer,
+                        const std::string& name,
+                        const std::string& what,
+                        std::uint64_t count,
+                        SplitIds ids);
 
 }  // namespace sluice

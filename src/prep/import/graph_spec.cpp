@@ -1,7 +1,10 @@
 // The keys of graph.toml. What they mean together is checked in graph_spec_check.cpp.
 #include "prep/import/graph_spec.h"
 
+#include <fmt/format.h>
+
 #include <limits>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -25,9 +28,9 @@ void IdFileSpec::describe(Schema& schema) {
 
 void FeatureSpec::describe(Schema& schema) {
   schema.field("file", file)
-      .help("one row a node, in the order of the ids: .npy of [N, D], or CSV columns");
+      .help("one row a node (edge), in the order of the ids: .npy of [N, D], or columns");
   schema.field("columns", columns)
-      .help("of a CSV file: the columns to take, in this order; empty: all");
+      .help("of a file of columns: those to take, in this order; empty: all");
   describe_format(schema, format);
   choice.describe(schema);
   schema.field("seed", seed).at_least(0).help("of stochastic rounding");
@@ -46,7 +49,8 @@ void FeatureSpec::describe(Schema& schema) {
 
 void LabelSpec::describe(Schema& schema) {
   schema.field("file", file)
-      .help("one row a node in the order of the ids, or with id_column one row a labelled node");
+      .help(
+          "one row a node (edge, graph) in their order, or with id_column one row a labelled node");
   schema.field("columns", columns)
       .help("of a CSV file: the label's column(s); empty: the first that is not id_column");
   schema.field("id_column", id_column)
@@ -59,13 +63,30 @@ void LabelSpec::describe(Schema& schema) {
           {{"auto",
             LabelKindChoice::kAuto,
             "integers [N] are classes, integers [N, C] multi_label, floats regression; CSV: class"},
-           {"class", LabelKindChoice::kClass, "one class a node; -1 or an empty cell: no label"},
+           {"class", LabelKindChoice::kClass, "one class a row; -1 or an empty cell: no label"},
+           {"name",
+            LabelKindChoice::kName,
+            "one class a row by name, or by numbers that are no classes; classes are the names in "
+            "ascending order; an empty cell: no label"},
            {"multi_label", LabelKindChoice::kMultiLabel, "C columns of 0 or 1"},
            {"regression", LabelKindChoice::kRegression, "numbers; NaN or an empty cell: no label"}})
       .help("what the labels are");
   schema.field("classes", classes)
       .range(0, std::numeric_limits<std::int32_t>::max())
       .help("number of classes; 0: the largest label + 1");
+}
+
+void ColumnSpec::describe(Schema& schema) {
+  schema.field("file", file).help("one row each, in their order");
+  schema.field("column", column).help("its column; empty: the first");
+  describe_format(schema, format);
+}
+
+void TimeSpec::describe(Schema& schema) {
+  ColumnSpec::describe(schema);
+  schema.field("scale", scale)
+      .at_least(0)
+      .help("0: times are whole numbers; else numbers, multiplied by this and rounded");
 }
 
 void NodeSpec::describe(Schema& schema) {
@@ -78,62 +99,26 @@ void NodeSpec::describe(Schema& schema) {
   schema
       .choice<IdKind>("ids",
                       ids,
-                      {{"dense", IdKind::kDense, "0 to count - 1"},
+                      {{"dense", IdKind::kDense, "first_id to first_id + count - 1"},
                        {"integer", IdKind::kInteger, "any 64-bit integers; kept"},
                        {"string", IdKind::kString, "any text; kept"}})
       .help("how files name nodes of this type");
+  schema.field("first_id", first_id)
+      .range(-1e15, 1e15)
+      .help("the first dense id: 1 in files that count from 1");
+  schema
+      .choice<UnknownIds>("unknown_ids",
+                          unknown_ids,
+                          {{"error", UnknownIds::kError, ""},
+                           {"skip", UnknownIds::kSkip, "leave the row out, and count it"},
+                           {"create",
+                            UnknownIds::kCreate,
+                            "make it a node, behind those of id_list or count; in edges only"}})
+      .help("ids in edges, labels and splits that the type does not have");
   schema.section("id_list", id_list, "where integer or string ids are listed");
   schema.section("features", features, "a table of numbers, one row a node");
   schema.section("labels", labels, "what is to be predicted");
-}
-
-void EdgeSpec::describe(Schema& schema) {
-  schema.field("relation", relation).help("the relation's name");
-  schema.field("source", source).help("node type the edges leave; empty: the only one");
-  schema.field("target", target).help("node type the edges enter; empty: the only one");
-  schema.field("file", file).required().help("one row an edge: CSV columns, or .npy of [E, 2]");
-  schema.field("source_column", source_column)
-      .help("of a CSV file: the source's id; empty: the first column");
-  schema.field("target_column", target_column)
-      .help("of a CSV file: the target's id; empty: the second column");
-  describe_format(schema, format);
-  schema.field("undirected", csc.undirected).help("each edge also stands the other way round");
-  schema
-      .choice<SelfLoops>("self_loops",
-                         csc.self_loops,
-                         {{"keep", SelfLoops::kKeep, ""},
-                          {"drop", SelfLoops::kDrop, ""},
-                          {"add", SelfLoops::kAdd, "exactly one a node"}})
-      .help("edges from a node to itself");
-  schema
-      .choice<Duplicates>("duplicates",
-                          csc.duplicates,
-                          {{"keep", Duplicates::kKeep, ""},
-                           {"drop", Duplicates::kDrop, "the first of equal edges stays"},
-                           {"error", Duplicates::kError, "end with an error that names one"}})
-      .help("edges of the same source and target");
-  schema.field("edge_ids", csc.edge_ids)
-      .help("store each edge's position in the file (8 or 4 bytes an edge)");
-  schema.field("out_edges", csc.out_edges)
-      .help("store each node's out-edges too; an undirected relation's are its in-edges");
-}
-
-void SplitSpec::describe(Schema& schema) {
-  schema.field("name", name).help("the split's name");
-  schema.field("node_type", node_type)
-      .help("whose nodes it splits; empty: the only type, or the only one with labels");
-  schema.field("train", train)
-      .help("file of the training nodes' ids: .npy of [N], or a CSV column");
-  schema.field("valid", valid).help("file of the validation nodes' ids");
-  schema.field("test", test).help("file of the test nodes' ids");
-  schema.field("column", column).help("of CSV files: the column of ids; empty: the first");
-  describe_format(schema, format);
-  schema.field("ratio", ratio)
-      .range(0, 1)
-      .help(
-          "instead of files: shares of train, valid and test, such as [0.6, 0.2, 0.2], drawn from "
-          "the labelled nodes");
-  schema.field("seed", seed).at_least(0).help("of the draw by ratio");
+  schema.section("times", times, "a time a node, one row a node");
 }
 
 GraphSpec::GraphSpec(const TableFormats& known) {
@@ -149,12 +134,43 @@ void GraphSpec::describe(Schema& schema) {
           "--root replaces it");
   schema.list("nodes", nodes, "a node type; none at all: one type 'node' with dense ids");
   schema.list("edges", edges, "a relation");
-  schema.list("splits", splits, "train, valid and test nodes");
+  schema.list("splits", splits, "train, valid and test nodes, edges or graphs");
+  schema.section("graphs", graphs, "many small graphs: which nodes are whose");
   for (const auto& [name, options] : formats) {
     Schema keys;
     options->describe(keys);
     if (!keys.fields().empty()) schema.section(name, *options, "how files of this format are read");
   }
+}
+
+std::vector<SpecFile> files_of(const GraphSpec& spec) {
+  std::vector<SpecFile> files;
+  const auto add = [&](const std::string& key, const auto& table) {
+    if (!table.file.empty()) files.push_back({key, table.file, table.format});
+  };
+  for (const NodeSpec& node : spec.nodes) {
+    const std::string where = fmt::format("[[nodes]] '{}' ", node.type);
+    add(where + "id_list.file", node.id_list);
+    add(where + "features.file", node.features);
+    add(where + "labels.file", node.labels);
+    add(where + "times.file", node.times);
+  }
+  for (const EdgeSpec& edge : spec.edges) {
+    const std::string where = fmt::format("[[edges]] '{}' ", edge.relation);
+    add(where + "file", edge);
+    add(where + "features.file", edge.features);
+    add(where + "labels.file", edge.labels);
+  }
+  for (const SplitSpec& split : spec.splits) {
+    const std::string where = fmt::format("[[splits]] '{}' ", split.name);
+    for (const auto& [key, file] :
+         {std::pair{"train", split.train}, {"valid", split.valid}, {"test", split.test}})
+      if (!file.empty()) files.push_back({where + key, file, split.format});
+  }
+  add("[graphs] membership.file", spec.graphs.membership);
+  add("[graphs] sizes.file", spec.graphs.sizes);
+  add("[graphs] labels.file", spec.graphs.labels);
+  return files;
 }
 
 std::filesystem::path resolve_root(const GraphSpec& spec,

@@ -6,6 +6,7 @@
 #include "prep/csc_builder.h"
 #include "prep/features/feature_choice.h"
 #include "prep/features/feature_encoder.h"
+#include "prep/import/node_ids.h"
 #include "prep/table/table_formats.h"
 
 #include <sluice/graph_schema.h>
@@ -37,7 +38,7 @@ struct FeatureSpec {
   void describe(Schema& schema);
 };
 
-enum class LabelKindChoice { kAuto, kClass, kMultiLabel, kRegression };
+enum class LabelKindChoice { kAuto, kClass, kName, kMultiLabel, kRegression };
 
 struct LabelSpec {
   std::string file;
@@ -49,14 +50,37 @@ struct LabelSpec {
   void describe(Schema& schema);
 };
 
+/// One column of one number a row.
+struct ColumnSpec {
+  std::string file;
+  std::string column;
+  std::string format = "auto";
+  void describe(Schema& schema);
+};
+
+/// How times are read: integers as they stand, or numbers that are multiplied and then rounded.
+struct TimeSpec : ColumnSpec {
+  double scale = 0;
+  void describe(Schema& schema);
+};
+
 struct NodeSpec {
   std::string type = "node";
   std::int64_t count = 0;
   IdKind ids = IdKind::kDense;
+  std::int64_t first_id = 0;
+  UnknownIds unknown_ids = UnknownIds::kError;
   IdFileSpec id_list;
+  TimeSpec times;
   FeatureSpec features;
   LabelSpec labels;
   void describe(Schema& schema);
+};
+
+/// What a column of types of edges makes.
+enum class EdgeTypes {
+  kRelations,  ///< a relation of its own for each of them
+  kLabels      ///< one relation; the type is the edge's label
 };
 
 struct EdgeSpec {
@@ -67,12 +91,32 @@ struct EdgeSpec {
   std::string source_column;
   std::string target_column;
   std::string format = "auto";
+  std::string reverse;
+  std::string type_column;
+  EdgeTypes types = EdgeTypes::kRelations;
+  std::string time_column;
+  double time_scale = 0;
+  std::string weight_column;
+  FeatureSpec features;
+  LabelSpec labels;
   CscOptions csc;
   void describe(Schema& schema);
+
+  bool has_features() const { return !features.file.empty() || !features.columns.empty(); }
+  bool has_labels() const { return !labels.file.empty() || !labels.columns.empty(); }
+  /// Whether something is kept by edge id.
+  bool has_attributes() const {
+    return has_features() || has_labels() || !time_column.empty() || !weight_column.empty() ||
+           (!type_column.empty() && types == EdgeTypes::kLabels);
+  }
 };
+
+enum class SplitOf { kNodes, kEdges, kGraphs };
+enum class SplitOrder { kRandom, kTime };
 
 struct SplitSpec {
   std::string name = "default";
+  SplitOf of = SplitOf::kNodes;
   std::string node_type;
   std::string train;
   std::string valid;
@@ -81,9 +125,25 @@ struct SplitSpec {
   std::string format = "auto";
   std::vector<double> ratio;
   std::int64_t seed = 1;
+  // Of edges:
+  std::string relation;  ///< EdgeSpec::relation
+  SplitOrder order = SplitOrder::kRandom;
+  std::string source_column, target_column, type_column, label_column;
   void describe(Schema& schema);
 
   bool by_ratio() const { return !ratio.empty(); }
+};
+
+/// Many small graphs: which nodes are whose.
+struct GraphsSpec {
+  std::string node_type;
+  ColumnSpec membership;  ///< the graph of each node, by number, ascending
+  ColumnSpec sizes;       ///< or the number of nodes of each graph
+  std::int64_t first_id = 0;
+  LabelSpec labels;
+  void describe(Schema& schema);
+
+  bool any() const { return !membership.file.empty() || !sizes.file.empty(); }
 };
 
 struct GraphSpec {
@@ -91,6 +151,7 @@ struct GraphSpec {
   std::vector<NodeSpec> nodes;
   std::vector<EdgeSpec> edges;
   std::vector<SplitSpec> splits;
+  GraphsSpec graphs;
   TableOptions formats;  ///< one table of keys a format: [csv] delimiter = ";"
 
   /// @param known gives each format its options
@@ -103,6 +164,14 @@ struct GraphSpec {
 std::filesystem::path resolve_root(const GraphSpec& spec,
                                    const std::filesystem::path& config_file,
                                    const std::optional<std::string>& override_root);
+
+/// A file that a spec names, and by which key.
+struct SpecFile {
+  std::string key;
+  std::string file;
+  std::string format;
+};
+std::vector<SpecFile> files_of(const GraphSpec& spec);
 
 /// Fills what may be left out (the only node type, splits' and edges' types) and checks everything
 /// that can be checked without opening a file. Throws Error(kUsage) naming table and key.

@@ -53,6 +53,16 @@ void check_features(const FeatureSpec& features, const std::string& where) {
   }
 }
 
+void check_unknown_ids(const NodeSpec& node, const std::string& where) {
+  if (node.unknown_ids != UnknownIds::kCreate) return;
+  const bool rows = !node.features.file.empty() || !node.times.file.empty() ||
+                    (!node.labels.file.empty() && node.labels.id_column.empty());
+  if (!rows) return;
+  refuse(where +
+             ": a node that unknown_ids = \"create\" makes has no row of features, times or labels",
+         "say unknown_ids = \"skip\", or give labels an id_column");
+}
+
 void check_nodes(const NodeSpec& node) {
   check_name(node.type, "[[nodes]] type");
   const std::string where = fmt::format("[[nodes]] '{}'", node.type);
@@ -61,8 +71,8 @@ void check_nodes(const NodeSpec& node) {
     refuse(fmt::format("{}: id_list is for integer and string ids", where),
            "say ids = \"integer\" or ids = \"string\", or leave it out");
   }
-  const bool by_position =
-      !node.features.file.empty() || (!node.labels.file.empty() && node.labels.id_column.empty());
+  const bool by_position = !node.features.file.empty() || !node.times.file.empty() ||
+                           (!node.labels.file.empty() && node.labels.id_column.empty());
   if (!dense && node.id_list.file.empty() && by_position) {
     refuse(fmt::format("{}: the rows of features and labels need an order of ids", where),
            "name the list of ids: id_list = { file = ..., column = ... }; labels may have an "
@@ -72,6 +82,9 @@ void check_nodes(const NodeSpec& node) {
     refuse(fmt::format("{}: count is for dense ids", where),
            "integer and string ids are counted by themselves");
   }
+  if (!dense && node.first_id != 0)
+    refuse(where + ": first_id is for dense ids", "leave it out: other ids are kept as they are");
+  check_unknown_ids(node, where);
   check_features(node.features, where);
   const auto check_file = [&](const std::string& file, bool has_keys, const char* table) {
     if (file.empty() && has_keys)
@@ -80,18 +93,48 @@ void check_nodes(const NodeSpec& node) {
   };
   check_file(node.id_list.file, !node.id_list.column.empty(), "id_list");
   check_file(node.features.file, !node.features.columns.empty(), "features");
+  check_file(node.times.file, !node.times.column.empty(), "times");
   check_file(
       node.labels.file, !node.labels.columns.empty() || !node.labels.id_column.empty(), "labels");
 }
 
 void check_edges(const EdgeSpec& edge) {
   check_name(edge.relation, "[[edges]] relation");
-  if (edge.source == edge.target) return;
+  if (!edge.reverse.empty()) check_name(edge.reverse, "[[edges]] reverse");
   const std::string where = fmt::format("[[edges]] '{}'", edge.relation);
+  if (!edge.reverse.empty() && edge.csc.undirected)
+    refuse(where + ": reverse and undirected exclude each other",
+           "undirected edges stand both ways already");
+  if (edge.has_attributes() && edge.csc.self_loops == SelfLoops::kAdd)
+    refuse(where + ": self_loops = \"add\" makes edges without times, weights, features and labels",
+           "leave self_loops out, or those columns");
+  const bool typed = !edge.type_column.empty();
+  if (typed && edge.types == EdgeTypes::kLabels && edge.has_labels())
+    refuse(where + ": types = \"labels\" and labels exclude each other", "keep one of them");
+  if (typed && edge.types == EdgeTypes::kRelations && (edge.has_features() || edge.has_labels()))
+    refuse(where + ": features and labels need one relation, and each type is one",
+           "say types = \"labels\", or split the file by type");
+  if (!edge.labels.id_column.empty())
+    refuse(where + ": labels of edges have no id_column", "they are one row an edge");
+  check_features(edge.features, where);
+  if (edge.source == edge.target) return;
   const std::string hint = fmt::format("it goes from '{}' to '{}'", edge.source, edge.target);
   if (edge.csc.undirected) refuse(where + ": undirected needs one node type at both ends", hint);
   if (edge.csc.self_loops != SelfLoops::kKeep)
     refuse(where + ": self_loops needs one node type at both ends", hint);
+}
+
+// What an [[edges]] leaves to its defaults.
+void complete_edge(EdgeSpec& edge) {
+  if (edge.features.file.empty() && edge.has_features()) {
+    edge.features.file = edge.file;
+    edge.features.format = edge.format;
+  }
+  if (edge.labels.file.empty() && edge.has_labels()) {
+    edge.labels.file = edge.file;
+    edge.labels.format = edge.format;
+  }
+  edge.csc.edge_ids = edge.csc.edge_ids || edge.has_attributes();
 }
 
 void check_split(const SplitSpec& split) {
@@ -102,7 +145,8 @@ void check_split(const SplitSpec& split) {
     refuse(where + ": files and ratio exclude each other", "keep one of them");
   if (!files && !split.by_ratio())
     refuse(where + ": neither files nor ratio", "for example ratio = [0.6, 0.2, 0.2]");
-  if (files && split.train.empty()) refuse(where + ": there is no train file", "add train = ...");
+  if (files && split.train.empty() && split.of != SplitOf::kEdges)
+    refuse(where + ": there is no train file", "add train = ...");
   if (!split.by_ratio()) return;
   if (split.ratio.size() != 3)
     refuse(where + ": ratio needs three shares", "for example ratio = [0.6, 0.2, 0.2]");
@@ -114,7 +158,55 @@ void check_split(const SplitSpec& split) {
     refuse(where + ": the train share is 0", "for example ratio = [0.6, 0.2, 0.2]");
 }
 
-void complete_split(SplitSpec& split, const GraphSpec& spec) {
+void complete_edge_split(SplitSpec& split, GraphSpec& spec) {
+  const std::string where = fmt::format("[[splits]] '{}': relation", split.name);
+  std::vector<std::string> relations;
+  for (const EdgeSpec& edge : spec.edges) relations.push_back(edge.relation);
+  if (split.relation.empty() && relations.size() == 1) split.relation = relations.front();
+  const auto found = std::find(relations.begin(), relations.end(), split.relation);
+  if (found == relations.end())
+    refuse(fmt::format("{} = \"{}\" is none of the [[edges]]", where, split.relation),
+           fmt::format("one of: {}", fmt::join(relations, ", ")));
+  EdgeSpec& edge = spec.edges[static_cast<std::size_t>(found - relations.begin())];
+  if (split.by_ratio()) {
+    if (!edge.type_column.empty() && edge.types == EdgeTypes::kRelations)
+      refuse(fmt::format("[[splits]] '{}': ratio needs one relation, and each type is one",
+                         split.name),
+             "say types = \"labels\" in the [[edges]], or give files");
+    if (split.order == SplitOrder::kTime && edge.time_column.empty())
+      refuse(
+          fmt::format("[[splits]] '{}': order = \"time\", and the edges have no times", split.name),
+          "add time_column to the [[edges]]");
+    edge.csc.edge_ids = true;
+    return;
+  }
+  if (split.source_column.empty()) split.source_column = edge.source_column;
+  if (split.target_column.empty()) split.target_column = edge.target_column;
+  if (split.type_column.empty()) split.type_column = edge.type_column;
+}
+
+void complete_graphs(GraphSpec& spec) {
+  GraphsSpec& graphs = spec.graphs;
+  const bool splits =
+      std::any_of(spec.splits.begin(), spec.splits.end(), [](const SplitSpec& split) {
+        return split.of == SplitOf::kGraphs;
+      });
+  if (!graphs.any()) {
+    if (splits || !graphs.labels.file.empty())
+      refuse("[graphs] says neither membership nor sizes",
+             "for example membership = { file = \"nodes.csv\", column = \"graph\" }");
+    return;
+  }
+  complete_type(graphs.node_type, "[graphs] node_type", type_names(spec));
+  if (!graphs.membership.file.empty() && !graphs.sizes.file.empty())
+    refuse("[graphs] membership and sizes exclude each other", "keep one of them");
+  if (!graphs.labels.id_column.empty())
+    refuse("[graphs] labels have no id_column", "they are one row a graph");
+}
+
+void complete_split(SplitSpec& split, GraphSpec& spec) {
+  if (split.of == SplitOf::kEdges) return complete_edge_split(split, spec);
+  if (split.of == SplitOf::kGraphs) return;
   std::vector<std::string> labelled;
   for (const NodeSpec& node : spec.nodes) {
     if (!node.labels.file.empty()) labelled.push_back(node.type);
@@ -147,7 +239,10 @@ void complete_spec(GraphSpec& spec, NoEdges no_edges) {
     complete_type(
         edge.target, fmt::format("[[edges]] '{}': target", edge.relation), type_names(spec));
     check_edges(edge);
+    complete_edge(edge);
     relations.push_back(fmt::format("{}__{}__{}", edge.source, edge.relation, edge.target));
+    if (!edge.reverse.empty())
+      relations.push_back(fmt::format("{}__{}__{}", edge.target, edge.reverse, edge.source));
   }
   check_distinct(relations, "relations");
   for (SplitSpec& split : spec.splits) {
@@ -156,6 +251,7 @@ void complete_spec(GraphSpec& spec, NoEdges no_edges) {
     splits.push_back(split.name);
   }
   check_distinct(splits, "splits");
+  complete_graphs(spec);
 }
 
 }  // namespace sluice

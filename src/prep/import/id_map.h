@@ -3,6 +3,7 @@
 // is thread-safe, adding is not.
 #pragma once
 
+#include "prep/table/table_values.h"
 #include "storage/io/aligned_buffer.h"
 
 #include <sluice/memory.h>
@@ -68,6 +69,14 @@ class SlotTable {
         return (slot & kNodeMask) - 1;
     }
   }
+  /// Asks for the memory that find() of this hash begins with.
+  void prefetch(std::uint64_t hash) const {
+    if (slots_ != 0) __builtin_prefetch(table() + (hash & (slots_ - 1)));
+  }
+  /// The first node whose id may have this hash; kNoNode when there is none.
+  std::uint64_t candidate(std::uint64_t hash) const {
+    return find(hash, [](std::uint64_t) { return true; });
+  }
   /// Adds the next node. `hash_of(node)` gives the hashes of those that are there, for when the
   /// table grows.
   template <class HashOf>
@@ -100,8 +109,10 @@ class IntegerIdMap {
   explicit IntegerIdMap(MemoryLedger& ledger) : slots_(ledger), ids_(ledger, "id map") {}
 
   std::uint64_t find(std::int64_t id) const;
-  /// True when the id is new.
-  bool add(std::int64_t id);
+  /// nodes[i] = find(ids[i]); many at a time, so that the memory is asked for ahead.
+  void find_many(std::span<const std::int64_t> ids, std::uint64_t* nodes) const;
+  /// The node of an id, a new one for a new id.
+  std::uint64_t take(std::int64_t id);
   std::uint64_t size() const { return ids_.size(); }
   std::span<const std::int64_t> ids() const { return ids_.values(); }  ///< by node
 
@@ -118,8 +129,13 @@ class StringIdMap {
   }
 
   std::uint64_t find(std::string_view id) const;
-  /// True when the id is new.
-  bool add(std::string_view id);
+  /// nodes[i - first] = find(ids[i]) for i of [first, last); many at a time.
+  void find_many(const TextValues& ids,
+                 std::size_t first,
+                 std::size_t last,
+                 std::uint64_t* nodes) const;
+  /// The node of an id, a new one for a new id.
+  std::uint64_t take(std::string_view id);
   std::uint64_t size() const { return offsets_.size() - 1; }
   std::string_view id(std::uint64_t node) const;
   std::span<const std::uint64_t> offsets() const {

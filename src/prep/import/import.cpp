@@ -1,6 +1,8 @@
 #include "prep/import/import.h"
 
+#include "prep/import/edge_splits.h"
 #include "prep/import/import_context.h"
+#include "prep/import/import_relations.h"
 
 #include <sluice/units.h>
 
@@ -15,56 +17,45 @@ namespace {
 void check_files(const GraphSpec& spec,
                  const TableFormats& formats,
                  const std::filesystem::path& root) {
-  const auto check =
-      [&](const std::string& key, const std::string& file, const std::string& format) {
-        if (file.empty()) return;
-        const std::filesystem::path path = TablePath::parse(root / file).file;
-        (void)formats.resolve(path, format);
-        std::error_code problem;
-        if (std::filesystem::exists(path, problem)) return;
-        throw Error(ErrorCode::kData,
-                    fmt::format("there is no such file (it is {})", key),
-                    "file names are relative to graph.toml's folder, its root key, or --root",
-                    Place{path.string(), -1, -1, -1});
-      };
-  for (const NodeSpec& node : spec.nodes) {
-    const std::string where = fmt::format("[[nodes]] '{}' ", node.type);
-    check(where + "id_list.file", node.id_list.file, node.id_list.format);
-    check(where + "features.file", node.features.file, node.features.format);
-    check(where + "labels.file", node.labels.file, node.labels.format);
-  }
-  for (const EdgeSpec& edge : spec.edges)
-    check(fmt::format("[[edges]] '{}' file", edge.relation), edge.file, edge.format);
-  for (const SplitSpec& split : spec.splits) {
-    const std::string where = fmt::format("[[splits]] '{}' ", split.name);
-    check(where + "train", split.train, split.format);
-    check(where + "valid", split.valid, split.format);
-    check(where + "test", split.test, split.format);
+  for (const SpecFile& named : files_of(spec)) {
+    const std::filesystem::path path = TablePath::parse(root / named.file).file;
+    (void)formats.resolve(path, named.format);
+    std::error_code problem;
+    if (std::filesystem::exists(path, problem)) continue;
+    throw Error(ErrorCode::kData,
+                fmt::format("there is no such file (it is {})", named.key),
+                "file names are relative to graph.toml's folder, its root key, or --root",
+                Place{path.string(), -1, -1, -1});
   }
 }
 
 std::map<std::string, NodeState> make_nodes(const GraphSpec& spec, MemoryLedger& ledger) {
   std::map<std::string, NodeState> nodes;
   for (const NodeSpec& node : spec.nodes) {
-    NodeState state{node, NodeIds(node.type, node.ids, ledger), {}, nullptr};
+    const IdRules rules{node.ids, node.first_id, node.unknown_ids};
+    NodeState state{node, NodeIds(node.type, rules, ledger), {}, nullptr};
     state.schema.name = node.type;
-    state.schema.ids = node.ids;
-    if (node.count != 0) state.ids.set_count(static_cast<std::uint64_t>(node.count), "count", {});
+    state.schema.ids = state.ids.stored_kind();
+    const auto count = static_cast<std::uint64_t>(node.count);
+    if (count != 0 && node.unknown_ids != UnknownIds::kCreate)
+      state.ids.set_count(count, "count", {});
+    if (node.unknown_ids == UnknownIds::kCreate) state.ids.expect_dense(count);
     nodes.emplace(node.type, std::move(state));
   }
   return nodes;
 }
 
 // Counts come first: from lists and rows where there are any, else from the edges.
-void import_nodes(ImportContext& context) {
+SpooledTables import_nodes(ImportContext& context) {
   for (const NodeSpec& spec : context.spec.nodes) {
     NodeState& node = context.node(spec.type);
     if (!spec.id_list.file.empty()) import_id_list(context, node);
     if (!spec.features.file.empty()) import_features(context, node);
     if (!spec.labels.file.empty() && spec.labels.id_column.empty())
       import_labels_by_position(context, node);
+    if (!spec.times.file.empty()) import_node_times(context, node);
   }
-  collect_ids_from_edges(context);
+  SpooledTables tables = spool_edges(context);
   for (const NodeSpec& spec : context.spec.nodes) {
     NodeState& node = context.node(spec.type);
     if (*node.ids.count() == 0) {
@@ -76,6 +67,20 @@ void import_nodes(ImportContext& context) {
     node.ids.write(context.writer);
     node.schema.count = *node.ids.count();
     context.writer.schema().nodes.push_back(node.schema);
+  }
+  return tables;
+}
+
+void import_splits(ImportContext& context, const SpooledTables& tables) {
+  std::unique_ptr<NodeBits> labelled_graphs;
+  if (context.spec.graphs.any()) labelled_graphs = import_graphs(context);
+  for (std::size_t i = 0; i < context.spec.splits.size(); ++i) {
+    const SplitSpec& split = context.spec.splits[i];
+    if (split.of == SplitOf::kNodes) import_split(context, split);
+    if (split.of == SplitOf::kGraphs) import_graph_split(context, split, labelled_graphs.get());
+    // By ratio it was drawn when its relation was written.
+    if (split.of == SplitOf::kEdges && !split.by_ratio())
+      write_edge_rows(context, split, tables.splits[i]);
   }
 }
 
@@ -94,16 +99,13 @@ ImportReport import_dataset(GraphSpec spec,
   }
   ImportContext context{spec, formats, options.root, writer, prep, make_nodes(spec, prep.ledger)};
   ImportReport report;
-  import_nodes(context);
-  for (const EdgeSpec& edge : spec.edges) {
-    CscStats stats;
-    writer.stage(fmt::format("edges-{}", report.relations.size()),
-                 [&] { stats = import_edges(context, edge); });
-    const RelationSchema& relation = writer.schema().relations.back();
-    stats.edges_written = relation.edges;  // of a stage taken over no more is known
-    report.relations.push_back({relation.key(), stats});
-  }
-  for (const SplitSpec& split : spec.splits) import_split(context, split);
+  SpooledTables tables = import_nodes(context);
+  for (std::size_t i = 0; i < spec.edges.size(); ++i)
+    import_relations(context, spec.edges[i], std::move(tables.edges[i]), report.relations);
+  import_splits(context, tables);
+  for (const auto& [type, node] : context.nodes)
+    if (node.created != 0 || node.skipped != 0)
+      report.types.push_back({type, node.created, node.skipped});
   report.schema = writer.schema();
   writer.commit(options.created_by);
   report.nodes = report.schema.total_nodes();
@@ -119,7 +121,7 @@ std::string to_text(const ImportReport& report) {
                                  format_count(report.edges),
                                  format_bytes(report.bytes),
                                  report.seconds);
-  for (const auto& [key, stats] : report.relations) {
+  for (const auto& [key, stats, skipped] : report.relations) {
     text += fmt::format("  {}: {} edges read, {} written",
                         key,
                         format_count(stats.edges_read),
@@ -128,9 +130,20 @@ std::string to_text(const ImportReport& report) {
       text += fmt::format(", {} self loops dropped", format_count(stats.self_loops_dropped));
     if (stats.duplicates_dropped != 0)
       text += fmt::format(", {} duplicates dropped", format_count(stats.duplicates_dropped));
+    if (skipped != 0)
+      text += fmt::format(", {} rows of unknown ids skipped", format_count(skipped));
     text += fmt::format("; largest in-degree {}, {} nodes without in-edges\n",
                         format_count(stats.max_in_degree),
                         format_count(stats.isolated_targets));
+  }
+  for (const TypeImport& type : report.types) {
+    if (type.created != 0)
+      text += fmt::format(
+          "  {}: {} nodes that only edges name\n", type.type, format_count(type.created));
+    if (type.skipped != 0)
+      text += fmt::format("  {}: {} labels and split rows of unknown ids skipped\n",
+                          type.type,
+                          format_count(type.skipped));
   }
   return text;
 }

@@ -27,11 +27,20 @@ struct ImportOptions {
 struct RelationImport {
   std::string key;
   CscStats stats;
+  std::uint64_t skipped = 0;  ///< rows of the table that name unknown nodes; said once a table
+};
+
+/// What the ids of a type were good for.
+struct TypeImport {
+  std::string type;
+  std::uint64_t created = 0;  ///< nodes that edges alone named
+  std::uint64_t skipped = 0;  ///< labels and rows of splits of nodes that are not there
 };
 
 struct ImportReport {
   GraphSchema schema;
   std::vector<RelationImport> relations;
+  std::vector<TypeImport> types;
   std::uint64_t nodes = 0;
   std::uint64_t edges = 0;
   std::uint64_t bytes = 0;  ///< of data files

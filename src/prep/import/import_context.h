@@ -8,6 +8,7 @@
 #include "storage/format/dataset_writer.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,6 +49,8 @@ struct NodeState {
   NodeIds ids;
   NodeTypeSchema schema;
   std::unique_ptr<NodeBits> labelled;  ///< null: the type has no labels
+  std::uint64_t skipped = 0;           ///< labels and split rows of ids that are not there
+  std::uint64_t created = 0;           ///< nodes that edges alone named
   /// Null: all of the type's nodes are new. Else the files hold only those behind them.
   const EarlierNodes* earlier = nullptr;
 
@@ -79,20 +82,49 @@ const ColumnInfo& find_id_column(const TableReader& table, const std::string& na
 /// Reads the list of ids of a type. @pre it has one
 void import_id_list(ImportContext& context, NodeState& node);
 
-/// Streams a type's feature table into the dataset; states its number of nodes.
-void import_features(ImportContext& context, NodeState& node);
+/// Where rows of a table go, and whose they are.
+struct RowTarget {
+  std::string path;   ///< of the file in the dataset
+  std::string owner;  ///< for messages: "type 'paper'"
+  /// Told the number of rows as soon as it is known, and again at the end; throws where it is not
+  /// what it should be.
+  std::function<void(std::uint64_t rows, const Place& place)> check_rows;
+  std::uint64_t first_new = 0;  ///< rows before these
+  const EarlierNodes* earlier = nullptr;
+};
 
-/// Labels that stand in the order of the nodes: streamed; states the number of nodes.
+/// The rows of a type's nodes.
+RowTarget rows_of(NodeState& node, const std::string& from, const std::string& file);
+
+/// Streams a feature table into the dataset.
+FeatureSchema import_feature_table(ImportContext& context,
+                                   const FeatureSpec& spec,
+                                   const RowTarget& target);
+/// Streams labels that stand in the order of what they label. @param labelled is told who has one;
+/// may be null
+LabelSchema import_label_table(ImportContext& context,
+                               const LabelSpec& spec,
+                               const RowTarget& target,
+                               NodeBits* labelled);
+
+/// A type's features, labels that stand in the order of the nodes, and times: each states the
+/// number of nodes.
+void import_features(ImportContext& context, NodeState& node);
 void import_labels_by_position(ImportContext& context, NodeState& node);
+void import_node_times(ImportContext& context, NodeState& node);
 /// Labels with an id column: gathered in memory. @pre the number of nodes is known
 void import_labels_by_id(ImportContext& context, NodeState& node);
 
-/// Collects from the edges the ids, or the largest one, of the types that are not yet counted.
-void collect_ids_from_edges(ImportContext& context);
-/// An edge table as a stream of u64 ids. @pre the types' nodes are counted
+/// An edge table as a stream of u64 ids; rows of ids that are not there are left out where a type
+/// says so. @pre the types' nodes are counted
 std::unique_ptr<EdgeStream> open_edges(ImportContext& context, const EdgeSpec& edge);
-CscStats import_edges(ImportContext& context, const EdgeSpec& edge);
 
+/// A split of nodes, and one of graphs. @param labelled the graphs with labels; null: all
 void import_split(ImportContext& context, const SplitSpec& split);
+void import_graph_split(ImportContext& context, const SplitSpec& split, const NodeBits* labelled);
+
+/// The files and the schema of [graphs]. @pre the nodes are counted
+/// Returns which graphs have labels; null when none has.
+std::unique_ptr<NodeBits> import_graphs(ImportContext& context);
 
 }  // namespace sluice

@@ -70,23 +70,24 @@ std::string hint_of(bool finite, DType stored) {
                           hint_of(finite, stored));
 }
 
-// int8 rounds by (seed, node type, row, column).
-FeatureEncoding encoding_of(const NodeSpec& node, DType stored, std::uint32_t dim) {
-  const FeatureSpec& spec = node.features;
+// int8 rounds by (seed, node type or relation, row, column).
+FeatureEncoding encoding_of(const FeatureSpec& spec,
+                            const std::string& owner,
+                            DType stored,
+                            std::uint32_t dim) {
   FeatureEncoding encoding{stored, dim, spec.not_finite};
   if (stored == DType::kI8 && spec.choice.stochastic()) {
-    encoding.draws =
-        RandomKey(static_cast<std::uint64_t>(spec.seed)).with("rounding").with(node.type);
+    encoding.draws = RandomKey(static_cast<std::uint64_t>(spec.seed)).with("rounding").with(owner);
   }
   return encoding;
 }
 
 // Rows behind those that are there are stored as they are.
-DType dtype_of_earlier(const NodeState& node, std::uint32_t dim, const Place& place) {
-  const std::vector<FeatureSchema>& tables = node.earlier->schema().features;
+DType dtype_of_earlier(const NodeTypeSchema& there, std::uint32_t dim, const Place& place) {
+  const std::vector<FeatureSchema>& tables = there.features;
   if (tables.empty()) {
     throw Error(ErrorCode::kData,
-                fmt::format("nodes of type '{}' have no features", node.spec.type),
+                fmt::format("nodes of type '{}' have no features", there.name),
                 "leave features out, or import the dataset again",
                 place);
   }
@@ -94,15 +95,16 @@ DType dtype_of_earlier(const NodeState& node, std::uint32_t dim, const Place& pl
   throw Error(
       ErrorCode::kData,
       fmt::format(
-          "{} features a row; nodes of type '{}' have {}", dim, node.spec.type, tables.front().dim),
+          "{} features a row; nodes of type '{}' have {}", dim, there.name, tables.front().dim),
       "is this the file of another type?",
       place);
 }
 
 }  // namespace
 
-void import_features(ImportContext& context, NodeState& node) {
-  const FeatureSpec& spec = node.spec.features;
+FeatureSchema import_feature_table(ImportContext& context,
+                                   const FeatureSpec& spec,
+                                   const RowTarget& target) {
   const auto table = context.open(spec.file, spec.format);
   const std::vector<ColumnRequest> requests = choose_columns(*table, spec);
   const ColumnInfo& first = table->column(requests.front().name, 0);
@@ -121,21 +123,22 @@ void import_features(ImportContext& context, NodeState& node) {
                 "is the array transposed?",
                 place);
   }
-  const std::uint64_t first_new = node.first_new();
+  const std::uint64_t first_new = target.first_new;
   table->select(requests);
-  if (const auto rows = table->num_rows()) node.ids.set_count(first_new + *rows, spec.file, place);
+  if (const auto rows = table->num_rows()) target.check_rows(first_new + *rows, place);
 
   FeatureSchema schema{"features", spec.choice.stored(from), 0, dim};
-  if (node.earlier != nullptr) schema.dtype = dtype_of_earlier(node, dim, place);
-  FeatureEncoder encoder(encoding_of(node.spec, schema.dtype, dim), context.prep);
+  if (target.earlier != nullptr)
+    schema.dtype = dtype_of_earlier(target.earlier->schema(), dim, place);
+  FeatureEncoder encoder(encoding_of(spec, target.owner, schema.dtype, dim), context.prep);
   if (const auto rows = table->num_rows()) {
     require_space(context.writer.staging().path(),
                   FeatureLayout::make(schema.dtype, dim, first_new + *rows).file_bytes(),
-                  fmt::format("the features of '{}'", node.spec.type));
+                  fmt::format("the features of '{}'", target.owner));
   }
-  auto file = context.writer.create(node_path(node.spec.type, "features.bin"));
+  auto file = context.writer.create(target.path);
   FeatureWriter writer(*file, FeatureLayout::make(schema.dtype, dim, 0));
-  if (node.earlier != nullptr) node.earlier->copy_features(writer);
+  if (target.earlier != nullptr) target.earlier->copy_features(writer);
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
@@ -151,8 +154,13 @@ void import_features(ImportContext& context, NodeState& node) {
   }
   context.writer.add(std::move(file));
   schema.rows = writer.rows();
-  node.ids.set_count(schema.rows, spec.file, place);
-  node.schema.features.push_back(schema);
+  target.check_rows(schema.rows, place);
+  return schema;
+}
+
+void import_features(ImportContext& context, NodeState& node) {
+  node.schema.features.push_back(import_feature_table(
+      context, node.spec.features, rows_of(node, node.spec.features.file, "features.bin")));
 }
 
 }  // namespace sluice

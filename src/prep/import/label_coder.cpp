@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -26,6 +28,7 @@ std::vector<ColumnInfo> label_columns(const TableReader& table, const LabelSpec&
 LabelKind decide_kind(const LabelSpec& spec, const ColumnInfo& column, std::uint32_t width) {
   switch (spec.kind) {
     case LabelKindChoice::kClass:
+    case LabelKindChoice::kName:
       return LabelKind::kClass;
     case LabelKindChoice::kMultiLabel:
       return LabelKind::kMultiLabel;
@@ -40,8 +43,32 @@ LabelKind decide_kind(const LabelSpec& spec, const ColumnInfo& column, std::uint
 
 }  // namespace
 
-LabelCoder::LabelCoder(const TableReader& table, const LabelSpec& spec)
-    : table_(table), classes_(spec.classes) {
+std::string label_name(const ColumnValues& values, std::size_t row) {
+  if (!values.integers.empty()) return std::to_string(values.integers[row]);
+  return std::string(values.text[row]);
+}
+
+void sort_label_names(std::vector<std::string>& names) {
+  const auto number_of = [](const std::string& name) {
+    std::int64_t number = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+    const bool whole = problem == std::errc{} && end == name.data() + name.size();
+    return whole ? std::optional(number) : std::nullopt;
+  };
+  const bool numbers = std::all_of(
+      names.begin(), names.end(), [&](const std::string& name) { return number_of(name); });
+  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return numbers && number_of(a) != number_of(b) ? number_of(a) < number_of(b) : a < b;
+  });
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+LabelCoder::LabelCoder(const TableReader& table,
+                       const LabelSpec& spec,
+                       const std::vector<std::string>& names)
+    : table_(table), names_(names), classes_(spec.classes) {
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    classes_by_name_.emplace(names_[i], static_cast<std::int32_t>(i));
   const std::vector<ColumnInfo> columns = label_columns(table, spec);
   const Place place{table.path().string(), -1, -1, -1};
   matrix_ = columns.size() == 1 && columns[0].width != 1;
@@ -56,8 +83,8 @@ LabelCoder::LabelCoder(const TableReader& table, const LabelSpec& spec)
                 "say kind = \"multi_label\" or \"regression\", or name one column",
                 place);
   }
-  const ColumnType type =
-      kind_ == LabelKind::kRegression ? ColumnType::kReal : ColumnType::kInteger;
+  ColumnType type = kind_ == LabelKind::kRegression ? ColumnType::kReal : ColumnType::kInteger;
+  if (spec.kind == LabelKindChoice::kName && !columns[0].dtype) type = ColumnType::kText;
   const EmptyCell empty =
       kind_ == LabelKind::kMultiLabel ? EmptyCell::kRefuse : EmptyCell::kMissing;
   for (const ColumnInfo& column : columns) requests_.push_back({column.name, type, empty});
@@ -98,7 +125,8 @@ bool LabelCoder::encode(const TableChunk& chunk,
                         std::span<std::byte> out) {
   switch (kind_) {
     case LabelKind::kClass:
-      return encode_class(chunk, first_column, row, out);
+      return names_.empty() ? encode_class(chunk, first_column, row, out)
+                            : encode_name(chunk, first_column, row, out);
     case LabelKind::kMultiLabel:
       return encode_bits(chunk, first_column, row, out);
     case LabelKind::kRegression:
@@ -109,6 +137,7 @@ bool LabelCoder::encode(const TableChunk& chunk,
 
 LabelSchema LabelCoder::schema() const {
   if (kind_ != LabelKind::kClass) return {kind_, width_};
+  if (!names_.empty()) return {kind_, static_cast<std::uint32_t>(names_.size()), names_};
   const std::int64_t classes = classes_ != 0 ? classes_ : largest_ + 1;
   if (classes == 0) {
     throw Error(ErrorCode::kData,
@@ -135,6 +164,17 @@ void LabelCoder::fail(const TableChunk& chunk,
   const std::string where = matrix_ ? fmt::format("element {}: ", element) : "";
   throw table_.value_error(
       chunk.first_row + row, requests_[matrix_ ? 0 : element].name, where + reason, hint);
+}
+
+bool LabelCoder::encode_name(const TableChunk& chunk,
+                             std::size_t first_column,
+                             std::size_t row,
+                             std::span<std::byte> out) {
+  const std::string name = label_name(chunk.columns[first_column], row);
+  const std::int32_t label = name.empty() ? -1 : classes_by_name_.at(name);
+  largest_ = std::max<std::int64_t>(largest_, label);
+  std::memcpy(out.data(), &label, sizeof(label));
+  return label >= 0;
 }
 
 bool LabelCoder::encode_class(const TableChunk& chunk,

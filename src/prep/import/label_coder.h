@@ -8,6 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace sluice {
@@ -17,11 +20,19 @@ std::size_t label_row_bytes(const LabelSchema& schema);
 /// A node without a label.
 void write_missing_label(const LabelSchema& schema, std::span<std::byte> row);
 
+/// The name of a class as a row says it; empty: the row has none.
+std::string label_name(const ColumnValues& values, std::size_t row);
+/// Numbers in the order of numbers, else texts in that of their bytes; each once.
+void sort_label_names(std::vector<std::string>& names);
+
 class LabelCoder {
  public:
   /// Decides kind and width from the spec and the file's columns. Throws Error(kData) where they do
-  /// not go together.
-  LabelCoder(const TableReader& table, const LabelSpec& spec);
+  /// not go together. @param names of the classes, as sort_label_names leaves them, for labels by
+  /// name
+  LabelCoder(const TableReader& table,
+             const LabelSpec& spec,
+             const std::vector<std::string>& names = {});
 
   /// The label's columns to ask of the table.
   const std::vector<ColumnRequest>& requests() const { return requests_; }
@@ -51,6 +62,10 @@ class LabelCoder {
                          std::uint32_t element,
                          const std::string& reason,
                          const std::string& hint) const;
+  bool encode_name(const TableChunk& chunk,
+                   std::size_t first_column,
+                   std::size_t row,
+                   std::span<std::byte> out);
   bool encode_class(const TableChunk& chunk,
                     std::size_t first_column,
                     std::size_t row,
@@ -65,6 +80,8 @@ class LabelCoder {
                       std::span<std::byte> out);
 
   const TableReader& table_;
+  std::vector<std::string> names_;  // of the classes, where labels are names
+  std::unordered_map<std::string_view, std::int32_t> classes_by_name_;
   LabelKind kind_ = LabelKind::kClass;
   bool matrix_ = false;      // one column of `width_` elements, not `width_` columns
   std::uint32_t width_ = 1;  // values a row

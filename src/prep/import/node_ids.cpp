@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 
 namespace sluice {
 namespace {
@@ -19,10 +20,10 @@ std::string IdValues::shown(std::size_t index) const {
                           : std::to_string(integers[index]);
 }
 
-NodeIds::NodeIds(std::string type, IdKind kind, MemoryLedger& ledger)
-    : type_(std::move(type)), kind_(kind) {
-  if (kind == IdKind::kInteger) map_.emplace<IntegerIdMap>(ledger);
-  if (kind == IdKind::kString) map_.emplace<StringIdMap>(ledger);
+NodeIds::NodeIds(std::string type, const IdRules& rules, MemoryLedger& ledger)
+    : type_(std::move(type)), rules_(rules) {
+  if (kind() == IdKind::kInteger) map_.emplace<IntegerIdMap>(ledger);
+  if (kind() == IdKind::kString) map_.emplace<StringIdMap>(ledger);
 }
 
 void NodeIds::set_count(std::uint64_t count, const std::string& from, const Place& place) {
@@ -41,34 +42,50 @@ void NodeIds::set_count(std::uint64_t count, const std::string& from, const Plac
   }
 }
 
+void NodeIds::expect_dense(std::uint64_t count) {
+  dense_ = std::max(dense_, count);
+}
+
+std::uint64_t NodeIds::taken() const {
+  if (const auto* integers = std::get_if<IntegerIdMap>(&map_)) return integers->size();
+  if (const auto* strings = std::get_if<StringIdMap>(&map_)) return strings->size();
+  return dense_;
+}
+
+bool NodeIds::usable(const IdValues& ids, std::size_t index) const {
+  if (kind() == IdKind::kString) return !ids.text[index].empty();
+  return kind() != IdKind::kDense || ids.integers[index] >= rules_.first_id;
+}
+
 void NodeIds::check_usable(const IdValues& ids, std::size_t index, const IdPlace& place) const {
+  if (usable(ids, index)) return;
   const auto fail = [&](const std::string& reason, const std::string& hint) {
     throw place.table.value_error(place.first_row + index, place.column, reason, hint);
   };
-  if (kind_ == IdKind::kString && ids.text[index].empty())
-    fail("the id is empty", "every row needs an id here");
-  if (kind_ == IdKind::kDense && ids.integers[index] < 0) {
-    fail(fmt::format("the id {} is negative", ids.integers[index]),
+  if (kind() == IdKind::kString) fail("the id is empty", "every row needs an id here");
+  const std::int64_t id = ids.integers[index];
+  if (rules_.first_id == 0)
+    fail(fmt::format("the id {} is negative", id),
          "dense ids run from 0 to count - 1; for others say ids = \"integer\"");
-  }
+  fail(fmt::format("the id {} is below the first, {}", id, rules_.first_id),
+       "dense ids run from first_id on; for others say ids = \"integer\"");
 }
 
-bool NodeIds::add(const IdValues& ids, std::size_t index) {
-  if (auto* integers = std::get_if<IntegerIdMap>(&map_)) return integers->add(ids.integers[index]);
-  if (auto* strings = std::get_if<StringIdMap>(&map_)) return strings->add(ids.text[index]);
-  largest_ = std::max(largest_, ids.integers[index]);
-  return true;
+std::uint64_t NodeIds::take(const IdValues& ids, std::size_t index) {
+  if (auto* integers = std::get_if<IntegerIdMap>(&map_)) return integers->take(ids.integers[index]);
+  return std::get<StringIdMap>(map_).take(ids.text[index]);
 }
 
-void NodeIds::collect(const IdValues& ids, std::size_t index, const IdPlace& place) {
-  check_usable(ids, index, place);
-  add(ids, index);
+bool NodeIds::is_new(const IdValues& ids, std::size_t index) {
+  const std::uint64_t before = taken();
+  (void)take(ids, index);
+  return taken() != before;
 }
 
 void NodeIds::list(const IdValues& ids, const IdPlace& place) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     check_usable(ids, i, place);
-    if (add(ids, i)) continue;
+    if (is_new(ids, i)) continue;
     throw place.table.value_error(place.first_row + i,
                                   place.column,
                                   fmt::format("the id {} stands here again", ids.shown(i)),
@@ -78,25 +95,37 @@ void NodeIds::list(const IdValues& ids, const IdPlace& place) {
 
 void NodeIds::load(const ExternalIds& ids, std::uint64_t count) {
   for (std::uint64_t node = 0; node < count; ++node) {
-    if (auto* integers = std::get_if<IntegerIdMap>(&map_)) integers->add(ids.integer(node));
-    if (auto* strings = std::get_if<StringIdMap>(&map_)) strings->add(ids.text(node));
+    if (auto* integers = std::get_if<IntegerIdMap>(&map_)) (void)integers->take(ids.integer(node));
+    if (auto* strings = std::get_if<StringIdMap>(&map_)) (void)strings->take(ids.text(node));
   }
 }
 
 void NodeIds::close(const std::string& from) {
-  std::uint64_t count = static_cast<std::uint64_t>(largest_ + 1);
-  if (const auto* integers = std::get_if<IntegerIdMap>(&map_)) count = integers->size();
-  if (const auto* strings = std::get_if<StringIdMap>(&map_)) count = strings->size();
-  set_count(count, from, {});
+  set_count(taken(), from, {});
 }
 
-std::uint64_t NodeIds::find_one(const IdValues& ids, std::size_t index) const {
-  if (const auto* integers = std::get_if<IntegerIdMap>(&map_))
-    return integers->find(ids.integers[index]);
-  if (const auto* strings = std::get_if<StringIdMap>(&map_)) return strings->find(ids.text[index]);
-  const auto id =
-      static_cast<std::uint64_t>(ids.integers[index]);  // a negative id becomes too large
-  return id < *count_ ? id : kNoNode;
+// Fills nodes[0, end - begin); false when one is unknown. Without a count every dense id is known.
+bool NodeIds::find_range(const IdValues& ids,
+                         std::size_t begin,
+                         std::size_t end,
+                         std::uint64_t* nodes) const {
+  if (const auto* integers = std::get_if<IntegerIdMap>(&map_)) {
+    integers->find_many(ids.integers.subspan(begin, end - begin), nodes);
+  } else if (const auto* strings = std::get_if<StringIdMap>(&map_)) {
+    strings->find_many(ids.text, begin, end, nodes);
+  } else {
+    // An id below the first becomes too large.
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 63;
+    const std::uint64_t bound = count_.value_or(kMost);
+    bool known = true;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint64_t node = dense_node(ids.integers[i]);
+      nodes[i - begin] = node < bound ? node : kNoNode;
+      known = known && node < bound;
+    }
+    return known;
+  }
+  return std::find(nodes, nodes + (end - begin), kNoNode) == nodes + (end - begin);
 }
 
 void NodeIds::find(const IdValues& ids,
@@ -106,33 +135,71 @@ void NodeIds::find(const IdValues& ids,
   nodes.resize(ids.size());
   std::atomic<bool> all_known = true;
   arena.for_ranges(ids.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    bool known = true;
-    for (std::size_t i = begin; i < end; ++i) {
-      nodes[i] = find_one(ids, i);
-      known = known && nodes[i] != kNoNode;
-    }
-    if (!known) all_known = false;
+    if (!find_range(ids, begin, end, nodes.data() + begin)) all_known = false;
   });
-  if (all_known) return;
+  if (all_known || rules_.unknown == UnknownIds::kSkip) return;
   const auto first = std::find(nodes.begin(), nodes.end(), kNoNode);
   fail_unknown(ids, static_cast<std::size_t>(first - nodes.begin()), place);
+}
+
+void collect_rows(std::span<const IdColumn> columns, ThreadArena& arena) {
+  bool any_new = false;
+  for (const IdColumn& column : columns) {
+    if (!column.collect) {
+      column.ids.find(column.values, column.place, column.nodes, arena);
+      continue;
+    }
+    column.nodes.resize(column.values.size());
+    std::atomic<bool> all_known = true, all_usable = true;
+    arena.for_ranges(column.values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        if (!column.ids.usable(column.values, i)) all_usable = false;
+      if (!column.ids.find_range(column.values, begin, end, column.nodes.data() + begin))
+        all_known = false;
+    });
+    if (!all_usable) {
+      for (std::size_t i = 0; i < column.values.size(); ++i)
+        column.ids.check_usable(column.values, i, column.place);
+    }
+    if (column.ids.kind() == IdKind::kDense && !column.nodes.empty()) {
+      column.ids.expect_dense(*std::max_element(column.nodes.begin(), column.nodes.end()) + 1);
+    }
+    any_new = any_new || !all_known;
+  }
+  if (!any_new) return;
+  const std::size_t rows = columns.front().values.size();
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (const IdColumn& column : columns) {
+      if (column.collect && column.nodes[row] == kNoNode)
+        column.nodes[row] = column.ids.take(column.values, row);
+    }
+  }
 }
 
 void NodeIds::fail_unknown(const IdValues& ids, std::size_t index, const IdPlace& place) const {
   check_usable(ids, index, place);
   std::string reason, hint;
-  if (kind_ == IdKind::kDense) {
+  if (kind() == IdKind::kDense) {
     reason = fmt::format("the id {} is out of range: type '{}' has {} nodes by {}",
                          ids.shown(index),
                          type_,
                          format_count(*count_),
                          count_from_);
-    hint = "dense ids run from 0 to count - 1; for others say ids = \"integer\"";
+    hint = fmt::format("dense ids run from {} to {}count - 1; for others say ids = \"integer\"",
+                       rules_.first_id,
+                       rules_.first_id == 0 ? "" : "first_id + ");
   } else {
     reason = fmt::format("no node of type '{}' has the id {}", type_, ids.shown(index));
     hint = fmt::format("the ids are those of {}", count_from_);
   }
   throw place.table.value_error(place.first_row + index, place.column, reason, hint);
+}
+
+std::vector<std::string> NodeIds::texts() const {
+  const auto& strings = std::get<StringIdMap>(map_);
+  std::vector<std::string> all;
+  for (std::uint64_t node = 0; node < strings.size(); ++node) all.emplace_back(strings.id(node));
+  return all;
 }
 
 void NodeIds::write(DatasetWriter& writer) const {
@@ -142,6 +209,15 @@ void NodeIds::write(DatasetWriter& writer) const {
     writer.write(node_path(type_, "ids.offsets.bin"), strings->offsets());
     writer.write(node_path(type_, "ids.bin"), strings->bytes());
   }
+  if (kind() != IdKind::kDense || stored_kind() != IdKind::kInteger) return;
+  auto file = writer.create(node_path(type_, "ids.bin"));
+  std::vector<std::int64_t> ids;
+  for (std::uint64_t first = 0; first < *count_; first += ids.size()) {
+    ids.resize(std::min<std::uint64_t>(kGrain, *count_ - first));
+    std::iota(ids.begin(), ids.end(), rules_.first_id + static_cast<std::int64_t>(first));
+    file->append_values(std::span<const std::int64_t>(ids));
+  }
+  writer.add(std::move(file));
 }
 
 }  // namespace sluice

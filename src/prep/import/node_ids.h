@@ -12,12 +12,21 @@
 #include <sluice/dataset.h>
 #include <sluice/graph_schema.h>
 
+#include <atomic>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace sluice {
+
+/// What becomes of a row that names a node that is not there.
+enum class UnknownIds {
+  kError,
+  kSkip,   ///< the row is left out, and counted
+  kCreate  ///< edges only: it is a node from now on, behind those that were listed
+};
 
 /// A column of ids in a chunk: one of the two is filled, as NodeIds::column_type asks.
 struct IdValues {
@@ -35,23 +44,36 @@ struct IdPlace {
   const std::string& column;
 };
 
+/// How the ids of a type are read.
+struct IdRules {
+  IdKind kind = IdKind::kDense;
+  std::int64_t first_id = 0;  ///< of dense ids
+  UnknownIds unknown = UnknownIds::kError;
+};
+
 class NodeIds {
  public:
-  NodeIds(std::string type, IdKind kind, MemoryLedger& ledger);
+  NodeIds(std::string type, const IdRules& rules, MemoryLedger& ledger);
 
-  IdKind kind() const { return kind_; }
+  IdKind kind() const { return rules_.kind; }
+  UnknownIds unknown() const { return rules_.unknown; }
+  /// How results name these nodes: dense ids that do not begin with 0 are kept as integers.
+  IdKind stored_kind() const {
+    return kind() == IdKind::kDense && rules_.first_id != 0 ? IdKind::kInteger : kind();
+  }
   ColumnType column_type() const {
-    return kind_ == IdKind::kString ? ColumnType::kText : ColumnType::kInteger;
+    return kind() == IdKind::kString ? ColumnType::kText : ColumnType::kInteger;
   }
 
   /// Number of nodes, once that is known.
   std::optional<std::uint64_t> count() const { return count_; }
   /// States the number of nodes; a kData error when `from` and what was stated before differ.
   void set_count(std::uint64_t count, const std::string& from, const Place& place);
+  /// There are at least so many nodes of dense ids; more may be created.
+  void expect_dense(std::uint64_t count);
+  /// Nodes so far. @pre ids are being collected or listed
+  std::uint64_t taken() const;
 
-  /// Takes in an id that need not be new: a dense one raises the largest, another gets the next
-  /// node.
-  void collect(const IdValues& ids, std::size_t index, const IdPlace& place);
   /// Takes in ids that must be new. @pre kind is not dense
   void list(const IdValues& ids, const IdPlace& place);
   /// Takes over the ids of a type that is stored already; its count is not known by that, as more
@@ -60,31 +82,57 @@ class NodeIds {
   /// Ends collecting or listing: what is there now is all there is.
   void close(const std::string& from);
 
-  /// The nodes of ids; an unknown one is a kData error naming file, line and column. @pre count is
-  /// known
+  /// The nodes of ids. An unknown one is a kData error naming file, line and column, or kNoNode
+  /// where rows with unknown ids are skipped. @pre count is known
   void find(const IdValues& ids,
             const IdPlace& place,
             std::vector<std::uint64_t>& nodes,
             ThreadArena& arena) const;
+
+  /// Ids of the strings that were taken in. @pre kind is string
+  std::vector<std::string> texts() const;
 
   /// Writes ids.bin (integers: i64 a node) or ids.offsets.bin and ids.bin (strings); nothing for
   /// dense ids.
   void write(DatasetWriter& writer) const;
 
  private:
+  friend void collect_rows(std::span<const struct IdColumn> columns, ThreadArena& arena);
+
   void check_usable(const IdValues& ids, std::size_t index, const IdPlace& place) const;
-  bool add(const IdValues& ids, std::size_t index);
-  std::uint64_t find_one(const IdValues& ids, std::size_t index) const;
+  bool usable(const IdValues& ids, std::size_t index) const;
+  bool is_new(const IdValues& ids, std::size_t index);
+  std::uint64_t take(const IdValues& ids, std::size_t index);
+  bool find_range(const IdValues& ids,
+                  std::size_t begin,
+                  std::size_t end,
+                  std::uint64_t* nodes) const;
+  std::uint64_t dense_node(std::int64_t id) const {
+    return static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(rules_.first_id);
+  }
   [[noreturn]] void fail_unknown(const IdValues& ids,
                                  std::size_t index,
                                  const IdPlace& place) const;
 
   std::string type_;
-  IdKind kind_;
+  IdRules rules_;
   std::optional<std::uint64_t> count_;
   std::string count_from_;
-  std::int64_t largest_ = -1;  // dense
+  std::uint64_t dense_ = 0;  // dense: nodes so far, while the largest id is looked for
   std::variant<std::monostate, IntegerIdMap, StringIdMap> map_;
 };
+
+/// A column of ids on its way to nodes.
+struct IdColumn {
+  NodeIds& ids;
+  const IdValues& values;
+  IdPlace place;
+  std::vector<std::uint64_t>& nodes;  ///< out, by row
+  bool collect = false;               ///< unknown ids become new nodes; else as find()
+};
+
+/// The nodes of columns of the same rows. New ids become nodes in the order of the file: row by
+/// row, and in a row column by column, whatever the threads.
+void collect_rows(std::span<const IdColumn> columns, ThreadArena& arena);
 
 }  // namespace sluice

@@ -27,6 +27,28 @@ struct Permutation {
   IdArray new_of_old;
 };
 
+// What reorder does not carry over is refused, not dropped.
+void check_schema(const GraphSchema& schema) {
+  const auto refuse = [](const std::string& whose, const char* what, const char* hint) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} has {}: reorder does not carry those", whose, what),
+                hint);
+  };
+  constexpr const char* kAgain = "prepare it again in the order you want";
+  for (const RelationSchema& relation : schema.relations) {
+    const std::string whose = fmt::format("relation '{}'", relation.key());
+    if (relation.has_times) refuse(whose, "times", kAgain);
+    if (relation.appended != 0) refuse(whose, "appended edges", "run sluice-prep compact first");
+    if (relation.has_weights) refuse(whose, "weights", kAgain);
+    if (!relation.features.empty()) refuse(whose, "features", kAgain);
+    if (relation.labels) refuse(whose, "labels", kAgain);
+  }
+  for (const NodeTypeSchema& node : schema.nodes)
+    if (node.has_times) refuse(fmt::format("node type '{}'", node.name), "times", kAgain);
+  if (!schema.edge_splits.empty()) refuse("the dataset", "splits of edges", kAgain);
+  if (schema.graphs) refuse("the dataset", "many graphs, whose nodes stand together", kAgain);
+}
+
 class Reorder {
  public:
   Reorder(const ReorderOptions& options, NodeOrder& order, PrepContext& context)
@@ -36,15 +58,7 @@ class Reorder {
         manifest_(Manifest::load(options.dataset).or_throw()),
         dataset_(Dataset::open(options.dataset.string(), {.ledger = &context.ledger})),
         writer_(options.out, options.overwrite, &context.ledger) {
-    for (const RelationSchema& relation : manifest_.schema.relations) {
-      if (!relation.has_times && !relation.appended) continue;
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("relation '{}' has {}: reorder does not carry those",
-                              relation.key(),
-                              relation.has_times ? "times" : "appended edges"),
-                  relation.has_times ? "prepare it again in the order you want"
-                                     : "run sluice-prep compact first");
-    }
+    check_schema(manifest_.schema);
     for (const std::string& leftover : writer_.staging().swept())
       context.log.warn("removed what an interrupted run had left: {}", leftover);
   }
@@ -208,11 +222,14 @@ class Reorder {
         nodes.push_back(permutation == nullptr ? id : permutation->new_of_old[id]);
       return nodes;
     };
-    write_split(writer_,
-                split.name,
-                split.node_type,
-                manifest_.schema.node_type(split.node_type)->count,
-                {renumbered(ids.train), renumbered(ids.valid), renumbered(ids.test)});
+    SplitSchema written =
+        write_split(writer_,
+                    split.name,
+                    "node",
+                    manifest_.schema.node_type(split.node_type)->count,
+                    {renumbered(ids.train), renumbered(ids.valid), renumbered(ids.test)});
+    written.node_type = split.node_type;
+    writer_.schema().splits.push_back(std::move(written));
   }
 
   const ReorderOptions& options_;

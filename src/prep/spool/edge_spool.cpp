@@ -48,29 +48,49 @@ void EdgeSpool::append(std::span<const std::uint64_t> sources,
 }
 
 template <class Id>
-EdgeView SpooledEdges::read(EdgeChunk<Id>& chunk, std::uint32_t count) {
-  chunk.resize(count);
+void SpooledEdges::read(EdgeChunk<Id>& chunk) {
+  chunk.resize(head_.count);
   for (std::vector<Id>* nodes : {&chunk.source, &chunk.target}) {
     spool_.bytes_.read_at(at_, std::as_writable_bytes(std::span(*nodes)));
-    at_ += count * sizeof(Id);
+    at_ += head_.count * sizeof(Id);
   }
-  EdgeSpan<Id> span{chunk.source.data(), chunk.target.data(), count};
-  if (spool_.has_ids_) {
-    ids_.resize(count);
-    spool_.bytes_.read_at(at_, std::as_writable_bytes(std::span(ids_)));
-    at_ += count * sizeof(std::uint64_t);
-    span.ids = ids_.data();
-  }
+}
+
+void SpooledEdges::read_chunk() {
+  spool_.bytes_.read_at(at_, std::as_writable_bytes(std::span(&head_, 1)));
+  at_ += sizeof head_;
+  given_ = 0;
+  head_.width == 4 ? read(narrow_) : read(wide_);
+  if (!spool_.has_ids_) return;
+  ids_.resize(head_.count);
+  spool_.bytes_.read_at(at_, std::as_writable_bytes(std::span(ids_)));
+  at_ += head_.count * sizeof(std::uint64_t);
+}
+
+template <class Id>
+EdgeView SpooledEdges::slice(const EdgeChunk<Id>& chunk, std::size_t count) const {
+  EdgeSpan<Id> span{chunk.source.data() + given_, chunk.target.data() + given_, count};
+  if (spool_.has_ids_) span.ids = ids_.data() + given_;
   return span;
 }
 
-std::optional<EdgeView> SpooledEdges::next() {
-  if (at_ == spool_.bytes_.size()) return std::nullopt;
-  EdgeSpool::Head head{};
-  spool_.bytes_.read_at(at_, std::as_writable_bytes(std::span(&head, 1)));
-  at_ += sizeof head;
-  const EdgeView view = head.width == 4 ? read(narrow_, head.count) : read(wide_, head.count);
+std::optional<EdgeView> SpooledEdges::next_at_most(std::uint64_t most) {
+  if (given_ == head_.count) {
+    if (at_ == spool_.bytes_.size()) return std::nullopt;
+    read_chunk();
+  }
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(most, head_.count - given_));
+  const EdgeView view = head_.width == 4 ? slice(narrow_, count) : slice(wide_, count);
+  given_ += count;
   return way_ == Way::kForward ? view : reversed(view);
+}
+
+void SpooledEdges::skip(std::uint64_t edges) {
+  while (edges != 0) {
+    const auto view = next_at_most(edges);
+    if (!view) return;
+    edges -= std::visit([](const auto& span) { return std::uint64_t{span.count}; }, *view);
+  }
 }
 
 }  // namespace sluice

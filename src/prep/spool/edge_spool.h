@@ -55,20 +55,28 @@ class SpooledEdges final : public EdgeStream {
   SpooledEdges(const EdgeSpool& spool, std::uint64_t id_bound, Way way = Way::kForward)
       : spool_(spool), id_bound_(id_bound), way_(way) {}
 
-  std::optional<EdgeView> next() override;
+  std::optional<EdgeView> next() override { return next_at_most(spool_.edges_); }
+  /// The next edges, no more than so many.
+  std::optional<EdgeView> next_at_most(std::uint64_t most);
+  void skip(std::uint64_t edges);
   std::optional<std::uint64_t> expected() const override { return spool_.edges_; }
   std::optional<std::uint64_t> id_bound() const override {
     return spool_.has_ids_ ? std::optional(id_bound_) : std::nullopt;
   }
 
  private:
+  void read_chunk();
   template <class Id>
-  EdgeView read(EdgeChunk<Id>& chunk, std::uint32_t count);
+  void read(EdgeChunk<Id>& chunk);
+  template <class Id>
+  EdgeView slice(const EdgeChunk<Id>& chunk, std::size_t count) const;
 
   const EdgeSpool& spool_;
   std::uint64_t id_bound_;
   Way way_;
-  std::uint64_t at_ = 0;  // byte of the spool
+  std::uint64_t at_ = 0;    // byte of the spool
+  EdgeSpool::Head head_{};  // of the chunk that was read
+  std::size_t given_ = 0;   // edges of it
   EdgeChunk<std::uint32_t> narrow_;
   EdgeChunk<std::uint64_t> wide_;
   std::vector<std::uint64_t> ids_;

@@ -66,13 +66,20 @@ class KeyedEdges {
   template <class Id>
   void add(const EdgeSpan<Id>& span, std::vector<Row>& rows) {
     const auto id_of = [&](std::size_t i) { return span.ids == nullptr ? next_ + i : span.ids[i]; };
-    // Ids ascend in a spool in input order, so a chunk's keys stand together.
-    const std::uint64_t first = id_of(0);
-    key_chunk_.resize(id_of(span.count - 1) - first + 1);
-    keys_.read_values(first, std::span(key_chunk_));
+    const std::uint64_t first = id_of(0), last = id_of(span.count - 1);
+    // In input order ids ascend, so a chunk's keys stand together.
+    const bool together =
+        (span.ids == nullptr || std::is_sorted(span.ids, span.ids + span.count)) &&
+        last - first < 4 * span.count;
+    if (together) {
+      key_chunk_.resize(last - first + 1);
+      keys_.read_values(first, std::span(key_chunk_));
+    }
     for (std::size_t i = 0; i < span.count; ++i) {
       const std::uint64_t id = id_of(i);
-      rows.push_back({key_chunk_[id - first], id, span.source[i], span.target[i]});
+      std::int64_t key = 0;
+      together ? void(key = key_chunk_[id - first]) : keys_.read_values(id, std::span(&key, 1));
+      rows.push_back({key, id, span.source[i], span.target[i]});
     }
     next_ += span.count;
   }

@@ -25,8 +25,29 @@ const RelationSchema& relation_of(const Manifest& manifest, const EdgeSpec& edge
               "sluice-prep inspect shows its relations");
 }
 
+void check_relation(const RelationSchema& relation, const GraphSchema& schema) {
+  const std::string what = relation.has_times           ? "times"
+                           : relation.has_weights       ? "weights"
+                           : !relation.features.empty() ? "features"
+                           : relation.labels            ? "labels"
+                           : schema.graphs              ? "graphs of their own"
+                                                        : "";
+  if (what.empty()) return;
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format(
+          "edges of relation '{}' have {}: append does not know them", relation.key(), what),
+      "import the dataset again");
+}
+
 void check_spec(const GraphSpec& spec) {
   for (const EdgeSpec& edge : spec.edges) {
+    if (edge.has_attributes() || !edge.type_column.empty() || !edge.reverse.empty())
+      throw Error(
+          ErrorCode::kUsage,
+          "append takes edges alone: times, weights, types, features, labels and reverse do "
+          "not apply",
+          "leave these keys out, or import the dataset again");
     if (edge.csc.self_loops == SelfLoops::kKeep && edge.csc.duplicates == Duplicates::kKeep)
       continue;
     throw Error(ErrorCode::kUsage,
@@ -51,6 +72,7 @@ void take_types(GraphSpec& spec, const Manifest& manifest) {
       throw unknown_name("node type", node.type, known);
   spec.nodes = std::move(nodes);
   spec.splits.clear();
+  spec.graphs = {};
   complete_spec(spec, NoEdges::kAllow);
 }
 
@@ -67,7 +89,7 @@ class Append {
     const GraphSchema& schema = next.old_manifest().schema;
     for (const NodeSpec& node : spec.nodes) {
       const NodeTypeSchema& there = *schema.node_type(node.type);
-      NodeState state{node, NodeIds(node.type, node.ids, context.ledger), there, nullptr};
+      NodeState state{node, NodeIds(node.type, {node.ids}, context.ledger), there, nullptr};
       state.ids.load(dataset_.ids(node.type), there.count);
       if (brings_nodes(node, there)) {
         earlier_.push_back(std::make_unique<DatasetNodes>(dataset_, there));
@@ -186,7 +208,8 @@ UpdateReport append_to_dataset(const std::filesystem::path& dataset,
   check_spec(spec);
   NextGeneration next(dataset, context);
   take_types(spec, next.old_manifest());
-  for (const EdgeSpec& edge : spec.edges) (void)relation_of(next.old_manifest(), edge);
+  for (const EdgeSpec& edge : spec.edges)
+    check_relation(relation_of(next.old_manifest(), edge), next.old_manifest().schema);
   next.keep_splits();
   UpdateReport report;
   Append append(next, formats, spec, context, root);

@@ -28,7 +28,10 @@ void NextGeneration::keep_below(const std::string& folder,
 
 void NextGeneration::keep_splits() {
   keep_below("splits/");
+  keep_below("graphs/");
   writer_.schema().splits = old_.schema.splits;
+  writer_.schema().edge_splits = old_.schema.edge_splits;
+  writer_.schema().graphs = old_.schema.graphs;
 }
 
 void NextGeneration::keep_nodes(const NodeTypeSchema& node) {

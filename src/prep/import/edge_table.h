@@ -1,0 +1,74 @@
+// EdgeTable: a table of edges as columns of ids, wherever they stand (two columns, or one matrix of
+// two), and what stands beside them: times, weights, types. Private to src/prep/import.
+#pragma once
+
+#include "prep/import/import_context.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Which columns of a table of edges are read, and how its ids are named.
+struct EdgeColumns {
+  std::string source, target;             ///< empty: the first column and the second
+  std::string type, time, weight, label;  ///< empty: not read
+  double time_scale = 0;
+};
+
+class EdgeTable {
+ public:
+  /// @param source_ids, target_ids what the ids are: integers or text
+  EdgeTable(std::unique_ptr<TableReader> table,
+            const EdgeColumns& columns,
+            ColumnType source_ids,
+            ColumnType target_ids,
+            const std::string& what,
+            ProgressStyle progress);
+
+  /// The next rows; views are valid until the next call.
+  struct Rows {
+    IdValues source, target, type;
+    std::span<const std::int64_t> times;
+    std::span<const float> weights;
+    std::span<const std::int64_t> labels;
+    std::uint64_t first_row = 0;
+
+    std::size_t size() const { return source.size(); }
+  };
+  bool next(Rows& rows);
+
+  /// Where the file says it beforehand.
+  std::optional<std::uint64_t> num_rows() const { return table_->num_rows(); }
+  const TableReader& reader() const { return *table_; }
+
+  IdPlace source_place(const Rows& rows) const { return {*table_, rows.first_row, names_.source}; }
+  IdPlace target_place(const Rows& rows) const { return {*table_, rows.first_row, names_.target}; }
+  IdPlace type_place(const Rows& rows) const { return {*table_, rows.first_row, names_.type}; }
+
+ private:
+  void select_pairs(const ColumnInfo& pairs, ColumnType source_ids, ColumnType target_ids);
+  void select_columns(ColumnType source_ids, ColumnType target_ids);
+  std::size_t request(std::vector<ColumnRequest>& requests,
+                      std::string& name,
+                      ColumnType type) const;
+  void split_pairs(std::span<const std::int64_t> pairs);
+  void take_times(const ColumnValues& values);
+  void take_weights(const ColumnValues& values);
+
+  std::unique_ptr<TableReader> table_;
+  EdgeColumns names_;
+  bool pairs_ = false;
+  std::optional<std::size_t> type_at_, time_at_, weight_at_, label_at_;  // of the chunk's columns
+  std::vector<std::int64_t> sources_, targets_;  // of a matrix; as long as one chunk
+  std::vector<std::int64_t> times_;
+  std::vector<float> weights_;
+  TableChunk chunk_;
+  Progress progress_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,254 @@
+#include "prep/import/import_relations.h"
+
+#include "prep/import/edge_splits.h"
+#include "prep/spool/edge_column.h"
+#include "prep/spool/sorted_edges.h"
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+/// The edges of one type, out of a spool in which each type's stand together.
+class EdgesOfType final : public EdgeStream {
+ public:
+  EdgesOfType(SpooledEdges& all, std::uint64_t count, bool reverse)
+      : all_(all), left_(count), count_(count), reverse_(reverse) {}
+
+  std::optional<EdgeView> next() override {
+    if (left_ == 0) return std::nullopt;
+    std::optional<EdgeView> view = all_.next_at_most(left_);
+    if (view)
+      left_ -= std::visit([](const auto& span) { return std::uint64_t{span.count}; }, *view);
+    if (view && reverse_) return reversed(*view);
+    return view;
+  }
+  std::optional<std::uint64_t> expected() const override { return count_; }
+  std::optional<std::uint64_t> id_bound() const override { return all_.id_bound(); }
+
+ private:
+  SpooledEdges& all_;
+  std::uint64_t left_;
+  std::uint64_t count_;
+  bool reverse_;
+};
+
+/// Writes the relations of one [[edges]].
+class Relations {
+ public:
+  Relations(ImportContext& context,
+            const EdgeSpec& spec,
+            std::unique_ptr<SpooledTable> table,
+            std::vector<RelationImport>& report)
+      : context_(context), spec_(spec), table_(std::move(table)), report_(report) {}
+
+  void run() {
+    if (table_ && table_->times && !table_->in_time_order) sort_by(*table_->times);
+    if (table_ && table_->types && spec_.types == EdgeTypes::kRelations) return one_a_type();
+    const std::size_t first = report_.size();
+    for (const bool reverse : {false, true}) {
+      if (reverse && spec_.reverse.empty()) continue;
+      const std::string& name = reverse ? spec_.reverse : spec_.relation;
+      write(relation_of(name, reverse), reverse, [&] { return stream(reverse); });
+    }
+    if (table_) report_[first].skipped = table_->skipped;
+  }
+
+ private:
+  using OpenStream = std::function<std::unique_ptr<EdgeStream>()>;
+
+  void sort_by(const ScratchBytes& keys) {
+    table_->edges = sort_edges(table_->edges,
+                               keys,
+                               context_.writer.staging().path(),
+                               context_.prep.ledger.available() * 3 / 4,
+                               context_.prep);
+  }
+
+  std::unique_ptr<EdgeStream> stream(bool reverse) {
+    if (!table_) return open_edges(context_, spec_);
+    return std::make_unique<SpooledEdges>(
+        table_->edges,
+        table_->rows,
+        reverse ? SpooledEdges::Way::kReverse : SpooledEdges::Way::kForward);
+  }
+
+  void one_a_type() {
+    // Stable, so that edges of a type stay in the order of their times.
+    sort_by(*table_->types);
+    const std::vector<std::uint64_t>& counts = table_->type_counts;
+    check_names();
+    const std::size_t first = report_.size();
+    for (const bool reverse : {false, true}) {
+      if (reverse && spec_.reverse.empty()) continue;
+      SpooledEdges all(table_->edges, table_->rows);
+      for (std::size_t type = 0; type < counts.size(); ++type) {
+        const std::string& title = table_->type_names[type];
+        std::string name = relation_name(spec_, title);
+        if (reverse) name = spec_.reverse + "_" + name;
+        RelationSchema relation = relation_of(name, reverse);
+        if (!reverse && title != name) relation.title = title;
+        bool opened = false;
+        write(std::move(relation), reverse, [&] {
+          opened = true;
+          return std::make_unique<EdgesOfType>(all, counts[type], reverse);
+        });
+        if (!opened) all.skip(counts[type]);  // a stage that an earlier run finished
+      }
+    }
+    report_[first].skipped = table_->skipped;
+  }
+
+  // Different types must not fall into one folder.
+  void check_names() const {
+    std::map<std::string, std::string> seen;
+    for (const std::string& title : table_->type_names) {
+      const auto [at, is_new] = seen.emplace(relation_name(spec_, title), title);
+      if (is_new) continue;
+      throw Error(ErrorCode::kData,
+                  fmt::format("the types '{}' and '{}' would both be the relation '{}'",
+                              at->second,
+                              title,
+                              at->first),
+                  "rename one of them, or say types = \"labels\"",
+                  Place{(context_.root / spec_.file).string(), -1, -1, -1});
+    }
+  }
+
+  RelationSchema relation_of(const std::string& name, bool reverse) const {
+    RelationSchema relation;
+    relation.source = reverse ? spec_.target : spec_.source;
+    relation.name = name;
+    relation.target = reverse ? spec_.source : spec_.target;
+    return relation;
+  }
+
+  void write(RelationSchema relation, bool reverse, const OpenStream& open) {
+    CscStats stats;
+    context_.writer.stage(fmt::format("edges-{}", report_.size()), [&] {
+      stats = build(relation, *open());
+      add_columns(relation);
+      if (!reverse) add_rows(relation, stats.edges_read);
+      if (!reverse) draw_splits(relation);
+      context_.writer.schema().relations.push_back(relation);
+    });
+    const RelationSchema& written = context_.writer.schema().relations.back();
+    stats.edges_written = written.edges;  // of a stage taken over no more is known
+    report_.push_back({written.key(), stats});
+  }
+
+  CscStats build(RelationSchema& relation, EdgeStream& edges) {
+    return build_csc(context_.writer,
+                     relation,
+                     *context_.node(relation.source).ids.count(),
+                     *context_.node(relation.target).ids.count(),
+                     edges,
+                     spec_.csc,
+                     context_.prep.arena,
+                     context_.prep.progress);
+  }
+
+  // What stands beside the neighbours.
+  void add_columns(RelationSchema& relation) {
+    const auto column =
+        [&](const std::optional<ScratchBytes>& values, std::size_t width, const char* file) {
+          if (!values) return false;
+          const std::string path = relation_path(relation, file);
+          write_edge_column(context_.writer, relation, *values, width, path, context_.prep);
+          return true;
+        };
+    if (!table_) return;
+    relation.has_times = column(table_->times, sizeof(std::int64_t), "times.bin");
+    relation.has_weights = column(table_->weights, sizeof(float), "weights.bin");
+  }
+
+  // What is kept by edge id. The reverse has the same edge ids and no rows of its own.
+  void add_rows(RelationSchema& relation, std::uint64_t edges_read) {
+    const std::uint64_t rows = table_ ? table_->rows : edges_read;
+    RowTarget target;
+    target.owner = relation.key();
+    target.check_rows = [&](std::uint64_t count, const Place& place) {
+      if (count == rows) return;
+      throw Error(ErrorCode::kData,
+                  fmt::format("{} rows for {} edges of relation '{}'",
+                              format_count(count),
+                              format_count(rows),
+                              relation.key()),
+                  "every edge needs exactly one row, in the order of the edges",
+                  place);
+    };
+    if (spec_.has_features()) {
+      target.path = relation_path(relation, "features.bin");
+      relation.features.push_back(import_feature_table(context_, spec_.features, target));
+    }
+    target.path = relation_path(relation, "labels.bin");
+    if (spec_.has_labels())
+      relation.labels = import_label_table(context_, spec_.labels, target, nullptr);
+    if (table_ && table_->types && spec_.types == EdgeTypes::kLabels)
+      types_as_labels(relation, target.path);
+  }
+
+  void draw_splits(const RelationSchema& relation) {
+    for (const SplitSpec& split : context_.spec.splits) {
+      if (split.of != SplitOf::kEdges || !split.by_ratio()) continue;
+      if (&edges_of_split(context_.spec, split) == &spec_)
+        draw_edge_split(context_, split, relation, table_.get());
+    }
+  }
+
+  void types_as_labels(RelationSchema& relation, const std::string& path) {
+    auto file = context_.writer.create(path);
+    std::vector<std::int64_t> codes;
+    std::vector<std::int32_t> labels;
+    for (std::uint64_t first = 0; first < table_->rows; first += codes.size()) {
+      codes.resize(std::min<std::uint64_t>(1 << 16, table_->rows - first));
+      table_->types->read_values(first, std::span(codes));
+      labels.assign(codes.begin(), codes.end());
+      file->append_values(std::span<const std::int32_t>(labels));
+    }
+    context_.writer.add(std::move(file));
+    relation.labels = LabelSchema{LabelKind::kClass,
+                                  static_cast<std::uint32_t>(table_->type_names.size()),
+                                  table_->type_names};
+  }
+
+  ImportContext& context_;
+  const EdgeSpec& spec_;
+  std::unique_ptr<SpooledTable> table_;
+  std::vector<RelationImport>& report_;
+};
+
+}  // namespace
+
+std::string relation_name(const EdgeSpec& spec, const std::string& type) {
+  std::string name;
+  for (const char c : type) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+    const char next = plain ? c : '_';
+    if (next == '_' && (name.empty() || name.back() == '_')) continue;
+    if (next == '.' && (name.empty() || name.back() == '.')) continue;
+    name += next;
+  }
+  while (name.ends_with('_')) name.pop_back();
+  if (name.size() > 80) name.resize(80);
+  if (name.empty()) name = "type";
+  return spec.relation == EdgeSpec().relation ? name : spec.relation + "_" + name;
+}
+
+void import_relations(ImportContext& context,
+                      const EdgeSpec& spec,
+                      std::unique_ptr<SpooledTable> table,
+                      std::vector<RelationImport>& report) {
+  Relations(context, spec, std::move(table), report).run();
+}
+
+}  // namespace sluice

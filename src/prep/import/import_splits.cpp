@@ -1,0 +1,104 @@
+// Splits of nodes and of graphs: lists of ids, or drawn by ratio.
+#include "core/interrupt.h"
+#include "prep/import/import_context.h"
+#include "prep/splits.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+/// Reads one part's file of ids; an empty one is an error. Ids that are not there and may be left
+/// out are counted in `skipped`.
+std::vector<std::uint64_t> read_part(ImportContext& context,
+                                     const NodeIds& ids,
+                                     const SplitSpec& split,
+                                     const std::pair<const char*, std::string>& part,
+                                     std::uint64_t& skipped,
+                                     Charge& charge) {
+  const auto& [name, file] = part;
+  if (file.empty()) return {};
+  const auto table = context.open(file, split.format);
+  const std::string column = find_id_column(*table, split.column).name;
+  table->select({{column, ids.column_type()}});
+  std::vector<std::uint64_t> nodes, found;
+  for (TableChunk chunk; table->next(chunk);) {
+    throw_if_interrupted();
+    ids.find(id_values(chunk, 0), {*table, chunk.first_row, column}, found, context.prep.arena);
+    skipped += std::erase(found, kNoNode);
+    charge.resize(charge.bytes() + found.size() * sizeof(std::uint64_t)).or_throw();
+    nodes.insert(nodes.end(), found.begin(), found.end());
+  }
+  if (nodes.empty()) {
+    throw Error(ErrorCode::kData,
+                fmt::format("split '{}': the {} part has no ids", split.name, name),
+                fmt::format("list at least one, or leave {} out", name),
+                Place{table->path().string(), -1, -1, -1});
+  }
+  return nodes;
+}
+
+SplitIds read_parts(ImportContext& context,
+                    const NodeIds& ids,
+                    const SplitSpec& split,
+                    std::uint64_t& skipped,
+                    Charge& charge) {
+  return {read_part(context, ids, split, {"train", split.train}, skipped, charge),
+          read_part(context, ids, split, {"valid", split.valid}, skipped, charge),
+          read_part(context, ids, split, {"test", split.test}, skipped, charge)};
+}
+
+/// @param labelled those to draw from; null: all
+SplitIds draw_from(const ImportContext& context,
+                   const SplitSpec& split,
+                   std::uint64_t count,
+                   const NodeBits* labelled,
+                   const std::string& of,
+                   Charge& charge) {
+  charge.resize(2 * count * sizeof(std::uint64_t)).or_throw();
+  std::vector<std::uint64_t> candidates(count);
+  std::iota(candidates.begin(), candidates.end(), 0);
+  if (labelled != nullptr)
+    std::erase_if(candidates, [&](std::uint64_t id) { return !labelled->get(id); });
+  context.prep.log.info("split '{}': drawn from {} {}", split.name, candidates.size(), of);
+  return draw_split(
+      std::move(candidates),
+      {split.ratio[0], split.ratio[1], split.ratio[2]},
+      RandomKey(static_cast<std::uint64_t>(split.seed)).with("split").with(split.name));
+}
+
+}  // namespace
+
+void import_split(ImportContext& context, const SplitSpec& split) {
+  NodeState& node = context.node(split.node_type);
+  const std::uint64_t count = *node.ids.count();
+  Charge charge = context.prep.ledger.charge("splits", 0).or_throw();
+  SplitIds ids = split.by_ratio() ? draw_from(context,
+                                              split,
+                                              count,
+                                              node.labelled.get(),
+                                              fmt::format("nodes of type '{}'", split.node_type),
+                                              charge)
+                                  : read_parts(context, node.ids, split, node.skipped, charge);
+  SplitSchema schema = write_split(context.writer, split.name, "node", count, std::move(ids));
+  schema.node_type = split.node_type;
+  context.writer.schema().splits.push_back(std::move(schema));
+}
+
+void import_graph_split(ImportContext& context, const SplitSpec& split, const NodeBits* labelled) {
+  GraphCollectionSchema& graphs = *context.writer.schema().graphs;
+  Charge charge = context.prep.ledger.charge("splits", 0).or_throw();
+  NodeIds ids("graphs", {IdKind::kDense, context.spec.graphs.first_id}, context.prep.ledger);
+  ids.set_count(graphs.count, "[graphs]", {});
+  std::uint64_t skipped = 0;
+  SplitIds parts = split.by_ratio()
+                       ? draw_from(context, split, graphs.count, labelled, "graphs", charge)
+                       : read_parts(context, ids, split, skipped, charge);
+  graphs.splits.push_back(
+      write_split(context.writer, split.name, "graph", graphs.count, std::move(parts)));
+}
+
+}  // namespace sluice

@@ -1,0 +1,179 @@
+#include "prep/import/spooled_table.h"
+
+#include "prep/import/edge_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+constexpr const char* kTypes = "edge types";
+
+/// Reads one table into its spool.
+class Spooler {
+ public:
+  Spooler(ImportContext& context,
+          const EdgeSpec& spec,
+          const std::string& file,
+          const std::string& format,
+          const EdgeColumns& columns)
+      : context_(context),
+        source_(context.node(spec.source).ids),
+        target_(context.node(spec.target).ids),
+        types_(kTypes, {IdKind::kString}, context.prep.ledger),
+        collect_source_(!source_.count()),
+        collect_target_(!target_.count()),
+        may_skip_(source_.unknown() == UnknownIds::kSkip || target_.unknown() == UnknownIds::kSkip),
+        table_(context.open(file, format),
+               columns,
+               source_.column_type(),
+               target_.column_type(),
+               file,
+               context.prep.progress),
+        out_(new SpooledTable{EdgeSpool(folder(), &context.prep.ledger, spool_memory(context)),
+                              {},
+                              {},
+                              {},
+                              {},
+                              {},
+                              {}}) {
+    const auto column = [&](const std::string& name, std::optional<ScratchBytes>& values) {
+      if (!name.empty()) values.emplace(folder(), &context_.prep.ledger, spool_memory(context_));
+    };
+    column(columns.time, out_->times);
+    column(columns.weight, out_->weights);
+    column(columns.type, out_->types);
+    column(columns.label, out_->labels);
+  }
+
+  std::unique_ptr<SpooledTable> run() {
+    for (EdgeTable::Rows rows; table_.next(rows);) {
+      collect(rows);
+      add_columns(rows);
+      add_edges(rows);
+      out_->rows += rows.size();
+    }
+    if (out_->types) out_->type_names = types_.texts();
+    return std::move(out_);
+  }
+
+ private:
+  const std::filesystem::path& folder() const { return context_.writer.staging().path(); }
+
+  void collect(const EdgeTable::Rows& rows) {
+    std::vector<IdColumn> columns{
+        {source_, rows.source, table_.source_place(rows), sources_, collect_source_},
+        {target_, rows.target, table_.target_place(rows), targets_, collect_target_}};
+    if (out_->types) columns.push_back({types_, rows.type, table_.type_place(rows), codes_, true});
+    collect_rows(columns, context_.prep.arena);
+  }
+
+  void add_columns(const EdgeTable::Rows& rows) {
+    if (out_->times) {
+      out_->in_time_order = out_->in_time_order &&
+                            std::is_sorted(rows.times.begin(), rows.times.end()) &&
+                            (rows.times.empty() || last_time_ <= rows.times.front());
+      if (!rows.times.empty()) last_time_ = rows.times.back();
+      out_->times->append_values(rows.times);
+    }
+    if (out_->weights) out_->weights->append_values(rows.weights);
+    if (out_->labels) out_->labels->append_values(rows.labels);
+    if (out_->types) out_->types->append_values(std::span<const std::uint64_t>(codes_));
+  }
+
+  void add_edges(const EdgeTable::Rows& rows) {
+    for (std::size_t i = 0; out_->types && i < rows.size(); ++i) {
+      if (codes_[i] >= out_->type_counts.size()) out_->type_counts.resize(codes_[i] + 1, 0);
+      if (sources_[i] != kNoNode && targets_[i] != kNoNode) ++out_->type_counts[codes_[i]];
+    }
+    if (!may_skip_) return out_->edges.append(sources_, targets_);
+    // Rows that are left out keep their number, so the others say theirs.
+    ids_.clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (sources_[i] == kNoNode || targets_[i] == kNoNode) continue;
+      sources_[ids_.size()] = sources_[i];
+      targets_[ids_.size()] = targets_[i];
+      ids_.push_back(out_->rows + i);
+    }
+    out_->skipped += rows.size() - ids_.size();
+    out_->edges.append(
+        std::span(sources_).first(ids_.size()), std::span(targets_).first(ids_.size()), ids_);
+  }
+
+  ImportContext& context_;
+  NodeIds& source_;
+  NodeIds& target_;
+  NodeIds types_;
+  bool collect_source_, collect_target_, may_skip_;
+  EdgeTable table_;
+  std::unique_ptr<SpooledTable> out_;
+  std::vector<std::uint64_t> sources_, targets_, codes_, ids_;
+  std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();
+};
+
+bool needs_spool(ImportContext& context, const EdgeSpec& edge) {
+  const NodeIds& source = context.node(edge.source).ids;
+  const NodeIds& target = context.node(edge.target).ids;
+  return !source.count() || !target.count() || source.unknown() == UnknownIds::kSkip ||
+         target.unknown() == UnknownIds::kSkip || !edge.reverse.empty() ||
+         !edge.type_column.empty() || !edge.time_column.empty() || !edge.weight_column.empty();
+}
+
+std::unique_ptr<SpooledTable> spool(ImportContext& context, const EdgeSpec& edge) {
+  const EdgeColumns columns{edge.source_column,
+                            edge.target_column,
+                            edge.type_column,
+                            edge.time_column,
+                            edge.weight_column,
+                            {},
+                            edge.time_scale};
+  return Spooler(context, edge, edge.file, edge.format, columns).run();
+}
+
+std::unique_ptr<SpooledTable> spool_part(ImportContext& context,
+                                         const SplitSpec& split,
+                                         const std::string& file) {
+  if (file.empty()) return nullptr;
+  const EdgeColumns columns{
+      split.source_column, split.target_column, split.type_column, {}, {}, split.label_column};
+  const EdgeSpec& edge = edges_of_split(context.spec, split);
+  return Spooler(context, edge, file, split.format, columns).run();
+}
+
+}  // namespace
+
+std::uint64_t spool_memory(const ImportContext& context) {
+  return context.prep.ledger.available() / 8;
+}
+
+const EdgeSpec& edges_of_split(const GraphSpec& spec, const SplitSpec& split) {
+  return *std::find_if(spec.edges.begin(), spec.edges.end(), [&](const EdgeSpec& edge) {
+    return edge.relation == split.relation;
+  });
+}
+
+SpooledTables spool_edges(ImportContext& context) {
+  SpooledTables tables;
+  for (auto& [type, node] : context.nodes) node.created = node.ids.taken();
+  for (const EdgeSpec& edge : context.spec.edges)
+    tables.edges.push_back(needs_spool(context, edge) ? spool(context, edge) : nullptr);
+  for (const SplitSpec& split : context.spec.splits) {
+    auto& parts = tables.splits.emplace_back();
+    if (split.of != SplitOf::kEdges) continue;
+    parts = {spool_part(context, split, split.train),
+             spool_part(context, split, split.valid),
+             spool_part(context, split, split.test)};
+  }
+  for (auto& [type, node] : context.nodes) {
+    const bool listed = !node.spec.id_list.file.empty() || node.spec.count != 0;
+    const std::uint64_t before = std::exchange(node.created, 0);
+    if (node.ids.count()) continue;
+    node.ids.close("the edges");
+    if (listed) node.created = node.ids.taken() - before;
+  }
+  return tables;
+}
+
+}  // namespace sluice
