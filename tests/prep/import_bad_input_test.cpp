@@ -27,13 +27,14 @@ TEST_CASE("bad input: files and what they are") {
        {{"e.parquet", ""}},
        "[[edges]]\nfile = 'e.parquet'\n",
        "usage|ROOT/raw/e.parquet: no table format is known by the extension '.parquet'|known: "
-       ".csv, .tsv, "
+       ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .metis, .graph, "
        ".npy; "
-       "or name it: format = one of csv, npy"},
+       "or name it: format = one of csv, list, triples, multiplex, metis, graphs, npy"},
       {"unknown format",
        {kGoodEdges},
        kEdges + "format = 'csw'\n",
-       "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, npy"},
+       "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, list, triples, "
+       "multiplex, metis, graphs, npy"},
       edges("empty file",
             "",
             "data|ROOT/raw/e.csv: the file is empty|the first line must name the columns"),
