@@ -173,7 +173,7 @@ TEST_CASE("CSV: memory is charged, bounded, given back, and refused by name") {
       CHECK(budget > 300 * kKiB);
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::kResource);
-      CHECK(error.message().find(budget < 192 * kKiB ? "'csv text'" : "'arrow'") !=
+      CHECK(error.message().find(budget < 192 * kKiB ? "'text blocks'" : "'arrow'") !=
             std::string::npos);
     }
     CHECK(small.used() == 0);
