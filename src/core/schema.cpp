@@ -22,7 +22,7 @@ std::string quote(std::string_view text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     } else {
       out += c;

@@ -1,0 +1,173 @@
+#include "prep/layout/file_set.h"
+
+#include "prep/table/text_source.h"
+#include "storage/io/file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 100'000;
+
+Place place_of(const fs::path& path) {
+  return {path.string(), -1, -1, -1};
+}
+
+// The folder that all of the files are in.
+fs::path common_folder(const std::vector<fs::path>& paths) {
+  fs::path folder;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const fs::path own = fs::is_directory(paths[i]) ? paths[i] : paths[i].parent_path();
+    if (i == 0) {
+      folder = own;
+      continue;
+    }
+    fs::path shared;
+    for (auto a = folder.begin(), b = own.begin(); a != folder.end() && b != own.end() && *a == *b;
+         ++a, ++b)
+      shared /= *a;
+    folder = shared;
+  }
+  return folder;
+}
+
+void add_folder(const fs::path& folder, std::vector<fs::path>& files) {
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied), end;
+  for (; at != end; ++at) {
+    if (at->path().filename().string().starts_with('.')) {
+      if (at->is_directory()) at.disable_recursion_pending();
+      continue;
+    }
+    if (!at->is_regular_file()) continue;
+    files.push_back(at->path());
+    if (files.size() <= kMostFiles) continue;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("there are more than {} files", kMostFiles),
+                "name the files that matter, or write a graph.toml: file = \"FOLDER/*.csv\"",
+                place_of(folder));
+  }
+}
+
+}  // namespace
+
+FileSet::FileSet(const std::vector<std::string>& paths,
+                 const fs::path& base,
+                 const TableFormats& formats,
+                 MemoryLedger& ledger,
+                 ThreadArena& arena)
+    : formats_(&formats), ledger_(&ledger), arena_(&arena) {
+  std::vector<fs::path> given, files;
+  for (const std::string& path : paths) {
+    given.push_back((base / path).lexically_normal());
+    // "data/" is the folder "data".
+    if (!given.back().has_filename() && given.back().has_relative_path())
+      given.back() = given.back().parent_path();
+    std::error_code problem;
+    if (!fs::exists(given.back(), problem))
+      throw Error(ErrorCode::kData,
+                  "there is no such file or folder",
+                  "check its name, and the folder it is looked for in (--root)",
+                  place_of(given.back()));
+    if (fs::is_directory(given.back())) {
+      add_folder(given.back(), files);
+    } else {
+      files.push_back(given.back());
+    }
+  }
+  root_ = base.empty() ? common_folder(given) : base;
+  if (root_.empty()) root_ = ".";
+  for (const fs::path& file : files)
+    names_.push_back(file.lexically_relative(root_.lexically_normal()).generic_string());
+  std::sort(names_.begin(), names_.end());
+  names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
+  if (names_.empty())
+    throw Error(
+        ErrorCode::kData, "there are no files in it", "name a folder of data", place_of(root_));
+}
+
+bool FileSet::has(std::string_view name) const {
+  return std::binary_search(names_.begin(), names_.end(), name);
+}
+
+std::optional<std::string> FileSet::find(const std::string& stem,
+                                         std::initializer_list<std::string_view> extensions) const {
+  for (const std::string_view extension : extensions) {
+    std::string name = stem + std::string(extension);
+    if (has(name)) return name;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> FileSet::below(std::string_view folder) const {
+  std::vector<std::string> found;
+  for (const std::string& name : names_)
+    if (name.starts_with(folder)) found.push_back(name);
+  return found;
+}
+
+std::optional<std::string> FileSet::folder_of(std::string_view ending) const {
+  for (const std::string& name : names_) {
+    if (!name.ends_with(ending)) continue;
+    std::string folder = name.substr(0, name.size() - ending.size());
+    if (folder.empty() || folder.back() == '/') return folder;
+  }
+  return std::nullopt;
+}
+
+std::string FileSet::format_of(const std::string& name) const {
+  try {
+    return formats_->resolve(name, "auto");
+  } catch (const Error&) {
+    return {};  // it is no table, which is for the caller to judge
+  }
+}
+
+std::unique_ptr<TableReader> FileSet::open(const std::string& name,
+                                           const std::string& format,
+                                           const TableOptions& options) const {
+  return formats_->open({root_ / name, ledger_, arena_}, format, options);
+}
+
+std::vector<std::string> FileSet::first_lines(const std::string& name, std::size_t most) const {
+  constexpr std::size_t kMostBytes = 256 * 1024;
+  std::string text(kMostBytes, '\0');
+  const auto source = TextSource::open(root_ / name, ledger_);
+  text.resize(source->read(std::as_writable_bytes(std::span(text))));
+  const bool whole = text.size() < kMostBytes;
+  const std::size_t mark = check_encoding(text, (root_ / name).string());
+  std::vector<std::string> lines;
+  for (std::size_t at = mark; at < text.size() && lines.size() < most;) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos && !whole) break;
+    std::string line = text.substr(at, end == std::string::npos ? end : end - at);
+    if (line.ends_with('\r')) line.pop_back();
+    lines.push_back(std::move(line));
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::string FileSet::read_small(const std::string& name) const {
+  constexpr std::uint64_t kMostBytes = 16 << 20;
+  return read_text_file(root_ / name, kMostBytes).or_throw();
+}
+
+std::string base_name(std::string_view name) {
+  const auto slash = name.rfind('/');
+  return std::string(slash == std::string_view::npos ? name : name.substr(slash + 1));
+}
+
+std::string stem_of(std::string_view name) {
+  fs::path path = base_name(name);
+  if (is_compressed_name(path)) path.replace_extension();
+  return path.stem().string();
+}
+
+}  // namespace sluice

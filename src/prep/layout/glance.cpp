@@ -1,0 +1,120 @@
+#include "prep/layout/glance.h"
+
+#include "prep/table/text_cells.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+bool is_real(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kF32 || dtype == DType::kF64 ||
+         dtype == DType::kBF16;
+}
+
+void take_integer(ColumnGlance& column, std::int64_t value, std::int64_t& last) {
+  column.ascending = column.ascending && value >= last;
+  last = value;
+  column.least = std::min(column.least, value);
+  column.largest = std::max(column.largest, value);
+  column.different.insert(value);
+}
+
+void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) {
+  const std::string_view text = trimmed_cell(cell);
+  std::int64_t integer = 0;
+  double real = 0;
+  if (text.empty()) {
+    column.missing = true;
+  } else if (column.integers && parse_integer_cell(text, integer) == std::errc{}) {
+    take_integer(column, integer, last);
+  } else if (column.numbers && parse_real_cell(text, real) == std::errc{}) {
+    column.missing = column.missing || std::isnan(real);
+    column.integers = false;
+  } else {
+    column.integers = column.numbers = false;
+    column.texts.emplace(text);
+  }
+}
+
+void take_values(ColumnGlance& column,
+                 const ColumnValues& values,
+                 std::size_t rows,
+                 std::int64_t& last) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (!values.text.offsets.empty()) {
+      take_text(column, values.text[row], last);
+    } else if (!values.integers.empty()) {
+      take_integer(column, values.integers[row], last);
+    } else if (!values.reals.empty()) {
+      column.integers = false;
+      column.missing = column.missing || std::isnan(values.reals[row]);
+    }
+  }
+}
+
+}  // namespace
+
+TableGlance glance_at(const FileSet& files,
+                      const std::string& file,
+                      const std::string& format,
+                      const TableOptions& options,
+                      std::uint64_t rows) {
+  TableGlance glance;
+  const auto table = files.open(file, format, options);
+  std::vector<ColumnRequest> requests;
+  std::vector<std::size_t> looked;
+  for (const ColumnInfo& column : table->columns()) {
+    glance.columns.emplace_back().info = column;
+    if (column.width != 1) continue;
+    const ColumnType type = !column.dtype            ? ColumnType::kText
+                            : is_real(*column.dtype) ? ColumnType::kReal
+                                                     : ColumnType::kInteger;
+    requests.push_back({column.name, type, EmptyCell::kMissing});
+    looked.push_back(glance.columns.size() - 1);
+  }
+  if (requests.empty()) {
+    glance.rows = table->num_rows().value_or(0);
+    return glance;
+  }
+  std::vector<std::int64_t> last(looked.size(), std::numeric_limits<std::int64_t>::min());
+  table->select(requests);
+  glance.whole = true;
+  for (TableChunk chunk; table->next(chunk);) {
+    const std::size_t taken = std::min<std::size_t>(chunk.rows, rows - glance.rows);
+    for (std::size_t i = 0; i < looked.size(); ++i)
+      take_values(glance.columns[looked[i]], chunk.columns[i], taken, last[i]);
+    glance.rows += taken;
+    glance.whole = taken == chunk.rows;
+    if (!glance.whole) break;
+    if (glance.rows == rows) {
+      glance.whole = !table->next(chunk);
+      break;
+    }
+  }
+  return glance;
+}
+
+void guess_labels(const TableGlance& glance, LabelSpec& labels) {
+  const auto& columns = glance.columns;
+  if (columns.size() == 1) {
+    const ColumnGlance& only = columns.front();
+    if (only.info.width != 1 || only.info.dtype) return;  // "auto" tells by the dtype
+    if (!only.numbers) {
+      labels.kind = LabelKindChoice::kName;
+    } else if (!only.integers) {
+      labels.kind = LabelKindChoice::kRegression;
+    } else if (only.least < -1 || (glance.whole && only.least > 0) || only.largest > 1'000'000) {
+      labels.kind = LabelKindChoice::kName;  // numbers that are no classes 0, 1, ...
+    }
+    return;
+  }
+  for (const ColumnGlance& column : columns) labels.columns.push_back(column.info.name);
+  const bool bits = std::all_of(columns.begin(), columns.end(), [](const ColumnGlance& column) {
+    return column.within(0, 1) && !column.missing;
+  });
+  labels.kind = bits ? LabelKindChoice::kMultiLabel : LabelKindChoice::kRegression;
+}
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+// A glance at a table: its columns, and what their first values are like. What layouts guess from.
+#pragma once
+
+#include "prep/layout/file_set.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace sluice {
+
+struct ColumnGlance {
+  ColumnInfo info;
+  bool integers = true;   ///< all values are whole numbers, as they are written
+  bool numbers = true;    ///< all are numbers
+  bool missing = false;   ///< some are empty, or NaN
+  bool ascending = true;  ///< whole numbers, none smaller than the one before
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+  std::unordered_set<std::string> texts;       ///< different values, where they are texts
+  std::unordered_set<std::int64_t> different;  ///< different whole numbers
+
+  /// All whole numbers are from `low` to `high`, and there is one.
+  bool within(std::int64_t low, std::int64_t high) const {
+    return integers && !different.empty() && low <= least && largest <= high;
+  }
+};
+
+struct TableGlance {
+  std::vector<ColumnGlance> columns;
+  std::uint64_t rows = 0;  ///< that were looked at
+  bool whole = false;      ///< that is all there are
+};
+
+inline constexpr std::uint64_t kGlanceRows = std::uint64_t{1} << 16;
+
+/// Looks at the first rows. Columns that are matrices have only their info. Throws as the reader
+/// does.
+TableGlance glance_at(const FileSet& files,
+                      const std::string& file,
+                      const std::string& format,
+                      const TableOptions& options,
+                      std::uint64_t rows = kGlanceRows);
+
+/// What kind of labels the columns are; LabelSpec::columns too, where there are several.
+void guess_labels(const TableGlance& glance, LabelSpec& labels);
+
+}  // namespace sluice

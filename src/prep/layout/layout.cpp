@@ -1,0 +1,76 @@
+#include "prep/layout/layout.h"
+
+#include "storage/format/layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+
+namespace sluice {
+namespace {
+
+Description describe_by(const Layout& layout,
+                        const std::string& name,
+                        const std::string& why,
+                        const FileSet& files) {
+  Description made = layout.describe(files);
+  // The root stands in the text, so that it can be saved where the command was given.
+  if (files.root() != ".") made.spec.root = files.root().generic_string();
+  auto& head = made.comments.head;
+  head.insert(head.begin(), fmt::format("Described by the layout \"{}\": {}.", name, why));
+  for (const std::string& warning : made.warnings) head.push_back("Left out: " + warning);
+  return made;
+}
+
+}  // namespace
+
+void Description::set_format(const std::string& format, const std::string& toml) {
+  Schema schema;
+  spec.formats.at(format)->describe(schema);
+  Config::parse(toml, "the layout").bind(schema);
+}
+
+void Description::comment(const std::string& where, std::string text) {
+  std::string& at = comments.at[where];
+  at += (at.empty() ? "" : " ") + std::move(text);
+}
+
+Description describe_files(const Layouts& layouts, const std::string& name, const FileSet& files) {
+  std::vector<std::string> tried;
+  for (const auto& entry : layouts.list()) {
+    if (name != "auto" && name != entry.name) continue;
+    const auto layout = layouts.create({entry.name, nullptr});
+    if (const auto why = layout->recognise(files))
+      return describe_by(*layout, entry.name, *why, files);
+    tried.push_back(entry.name);
+  }
+  const Place place{files.root().string(), -1, -1, -1};
+  if (tried.empty()) {
+    std::vector<std::string> known{"auto"};
+    for (const auto& entry : layouts.list()) known.push_back(entry.name);
+    throw unknown_name(layouts.kind(), name, known);
+  }
+  throw Error(ErrorCode::kData,
+              tried.size() == 1 ? fmt::format("this is not of the layout '{}'", name)
+                                : std::string("no edges can be told among these files"),
+              "describe the files in a graph.toml (sluice-prep import --keys), and import it with "
+              "--config",
+              place);
+}
+
+std::string plain_name(const std::string& name) {
+  std::string plain;
+  for (const char c : name) {
+    const bool usual = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+    if (usual) {
+      plain += c;
+    } else if (!plain.empty() && plain.back() != '_') {
+      plain += '_';  // never two, which part a relation's key
+    }
+  }
+  while (!plain.empty() && plain.back() == '_') plain.pop_back();
+  return name_problem(plain).empty() ? plain : "graph";
+}
+
+}  // namespace sluice
