@@ -28,11 +28,6 @@ std::string csv_of(const Pairs& edges) {
   return text;
 }
 
-std::vector<std::uint64_t> as_vector(const Array& array) {
-  const auto values = array.as<std::uint64_t>();
-  return {values.begin(), values.end()};
-}
-
 }  // namespace
 
 TEST_CASE("import: the smallest graph.toml") {

@@ -13,7 +13,10 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +99,28 @@ inline std::string as_text(const Error& error, const ImportFolder& folder) {
   for (auto at = text.find(root); at != std::string::npos; at = text.find(root))
     text.replace(at, root.size(), "ROOT");
   return text;
+}
+
+template <class T = std::uint64_t>
+std::vector<T> as_vector(const Array& array) {
+  const auto values = array.as<T>();
+  return {values.begin(), values.end()};
+}
+
+/// The ids of a relation's edges, by position.
+inline std::vector<std::uint64_t> edge_ids(const Dataset& dataset, const std::string& relation) {
+  const auto topology = dataset.topology(relation);
+  std::vector<std::uint64_t> ids(topology->num_edges());
+  std::vector<std::uint64_t> positions(ids.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  topology->edge_ids(positions, ids).or_throw();
+  return ids;
+}
+
+/// A new one each run; tests say it where they fail. SLUICE_SEED repeats one.
+inline std::uint64_t random_seed() {
+  const char* const text = std::getenv("SLUICE_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : std::random_device{}();
 }
 
 using Pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // (source, target)

@@ -102,11 +102,13 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   writer.schema().relations.push_back(relation);
   std::vector<std::uint64_t> all(options.nodes);
   for (std::uint64_t n = 0; n < options.nodes; ++n) all[n] = n;
-  write_split(writer,
-              "default",
-              "node",
-              options.nodes,
-              draw_split(all, {0.5, 0.2, 0.3}, RandomKey(options.seed)));
+  SplitSchema split = write_split(writer,
+                                  "default",
+                                  "node",
+                                  options.nodes,
+                                  draw_split(all, {0.5, 0.2, 0.3}, RandomKey(options.seed)));
+  split.node_type = "node";
+  writer.schema().splits.push_back(std::move(split));
   writer.commit("test");
 }
 

@@ -86,6 +86,37 @@ std::string features_text(const std::vector<FeatureSchema>& tables) {
   return text.empty() ? "none" : text;
 }
 
+// What stands beside a relation's edges.
+std::string attributes_text(const RelationSchema& relation) {
+  std::string text;
+  if (!relation.title.empty()) text += fmt::format("    title:    {}\n", relation.title);
+  if (relation.has_times || relation.has_weights) {
+    text += fmt::format("    beside:   {}{}{}\n",
+                        relation.has_times ? "times" : "",
+                        relation.has_times && relation.has_weights ? ", " : "",
+                        relation.has_weights ? "weights" : "");
+  }
+  if (!relation.features.empty())
+    text += fmt::format("    features: {}\n", features_text(relation.features));
+  if (relation.labels) text += fmt::format("    labels:   {}\n", label_text(relation.labels));
+  return text;
+}
+
+std::string graphs_text(const GraphCollectionSchema& graphs) {
+  std::string text = fmt::format("\ngraphs of '{}': {}\n    labels:   {}\n",
+                                 graphs.node_type,
+                                 format_count(graphs.count),
+                                 label_text(graphs.labels));
+  for (const SplitSchema& split : graphs.splits) {
+    text += fmt::format("\nsplit '{}' of graphs: {} train, {} valid, {} test\n",
+                        split.name,
+                        format_count(split.train),
+                        format_count(split.valid),
+                        format_count(split.test));
+  }
+  return text;
+}
+
 std::string histogram_text(const RelationFigures& figures) {
   std::string text;
   const std::uint64_t most =
@@ -135,6 +166,7 @@ std::string to_text(const InspectReport& report) {
                         to_string(node.ids),
                         features_text(node.features),
                         label_text(node.labels));
+    if (node.has_times) text += "    times:    one a node\n";
   }
   for (const RelationFigures& relation : report.relations) {
     text += fmt::format(
@@ -145,6 +177,7 @@ std::string to_text(const InspectReport& report) {
         format_count(relation.max_in_degree),
         relation.max_in_degree_node,
         format_count(relation.isolated_targets));
+    text += attributes_text(*manifest.schema.relation(relation.key));
     if (!relation.degree_histogram.empty())
       text += "    in-degrees of targets:\n" + histogram_text(relation);
   }
@@ -157,6 +190,17 @@ std::string to_text(const InspectReport& report) {
                         format_count(split.valid),
                         format_count(split.test));
   }
+  for (const EdgeSplitSchema& split : manifest.schema.edge_splits) {
+    text += fmt::format(
+        "\nsplit '{}' of {}: {} train, {} valid, {} test\n",
+        split.name,
+        split.relation.empty() ? "edges apart from the relations"
+                               : fmt::format("edges of '{}'", split.relation),
+        split.train == 0 && split.relation.empty() ? "all edges" : format_count(split.train),
+        format_count(split.valid),
+        format_count(split.test));
+  }
+  if (manifest.schema.graphs) text += graphs_text(*manifest.schema.graphs);
   return text;
 }
 

@@ -118,6 +118,10 @@ void GraphsSpec::describe(Schema& schema) {
   schema.field("node_type", node_type).help("whose nodes they have; empty: the only one");
   schema.section("membership", membership, "the number of each node's graph, ascending");
   schema.section("sizes", sizes, "instead of it: the number of nodes of each graph");
+  schema.section("edge_sizes",
+                 edge_sizes,
+                 "the number of edges of each graph: the edges stand graph by graph, and count the "
+                 "nodes of each anew");
   schema.field("first_id", first_id).help("of membership: the number of the first graph");
   schema.section("labels", labels, "one row a graph");
 }

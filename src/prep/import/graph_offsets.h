@@ -3,6 +3,7 @@
 #pragma once
 
 #include "prep/import/graph_spec.h"
+#include "prep/import/id_map.h"
 #include "prep/prep_context.h"
 #include "prep/table/table_reader.h"
 
@@ -14,8 +15,6 @@
 #include <vector>
 
 namespace sluice {
-
-struct NodeState;
 
 /// The numbers of nodes, or of edges, of all graphs, added up: those of graph g are [at[g], at[g +
 /// 1]).

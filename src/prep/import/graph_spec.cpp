@@ -169,6 +169,7 @@ std::vector<SpecFile> files_of(const GraphSpec& spec) {
   }
   add("[graphs] membership.file", spec.graphs.membership);
   add("[graphs] sizes.file", spec.graphs.sizes);
+  add("[graphs] edge_sizes.file", spec.graphs.edge_sizes);
   add("[graphs] labels.file", spec.graphs.labels);
   return files;
 }

@@ -139,6 +139,7 @@ struct GraphsSpec {
   std::string node_type;
   ColumnSpec membership;  ///< the graph of each node, by number, ascending
   ColumnSpec sizes;       ///< or the number of nodes of each graph
+  ColumnSpec edge_sizes;  ///< the number of edges of each, where edges count nodes within theirs
   std::int64_t first_id = 0;
   LabelSpec labels;
   void describe(Schema& schema);

@@ -185,6 +185,27 @@ void complete_edge_split(SplitSpec& split, GraphSpec& spec) {
   if (split.type_column.empty()) split.type_column = edge.type_column;
 }
 
+// Edges that count nodes within each graph.
+void check_edge_sizes(const GraphSpec& spec) {
+  const GraphsSpec& graphs = spec.graphs;
+  if (graphs.edge_sizes.file.empty()) return;
+  const bool one = spec.edges.size() == 1 && spec.edges[0].source == graphs.node_type &&
+                   spec.edges[0].target == graphs.node_type;
+  if (!one)
+    refuse("[graphs] edge_sizes needs one [[edges]], between its own nodes",
+           "count the nodes of other edges through all graphs");
+  for (const NodeSpec& node : spec.nodes) {
+    if (node.type == graphs.node_type && node.ids != IdKind::kDense)
+      refuse("[graphs] edge_sizes needs dense ids", "leave ids out, or edge_sizes");
+  }
+  for (const SplitSpec& split : spec.splits) {
+    if (split.of == SplitOf::kEdges && !split.by_ratio())
+      refuse(fmt::format("[[splits]] '{}': with [graphs] edge_sizes its edges have no graphs",
+                         split.name),
+             "say ratio instead of files");
+  }
+}
+
 void complete_graphs(GraphSpec& spec) {
   GraphsSpec& graphs = spec.graphs;
   const bool splits =
@@ -192,7 +213,7 @@ void complete_graphs(GraphSpec& spec) {
         return split.of == SplitOf::kGraphs;
       });
   if (!graphs.any()) {
-    if (splits || !graphs.labels.file.empty())
+    if (splits || !graphs.labels.file.empty() || !graphs.edge_sizes.file.empty())
       refuse("[graphs] says neither membership nor sizes",
              "for example membership = { file = \"nodes.csv\", column = \"graph\" }");
     return;
@@ -202,6 +223,7 @@ void complete_graphs(GraphSpec& spec) {
     refuse("[graphs] membership and sizes exclude each other", "keep one of them");
   if (!graphs.labels.id_column.empty())
     refuse("[graphs] labels have no id_column", "they are one row a graph");
+  check_edge_sizes(spec);
 }
 
 void complete_split(SplitSpec& split, GraphSpec& spec) {

@@ -55,6 +55,7 @@ SpooledTables import_nodes(ImportContext& context) {
       import_labels_by_position(context, node);
     if (!spec.times.file.empty()) import_node_times(context, node);
   }
+  load_graphs(context);
   SpooledTables tables = spool_edges(context);
   for (const NodeSpec& spec : context.spec.nodes) {
     NodeState& node = context.node(spec.type);

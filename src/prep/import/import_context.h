@@ -2,6 +2,7 @@
 #pragma once
 
 #include "prep/edge_stream.h"
+#include "prep/import/graph_offsets.h"
 #include "prep/import/graph_spec.h"
 #include "prep/import/node_ids.h"
 #include "prep/prep_context.h"
@@ -63,7 +64,8 @@ struct ImportContext {
   std::filesystem::path root;
   DatasetWriter& writer;
   PrepContext& prep;
-  std::map<std::string, NodeState> nodes;  ///< by type
+  std::map<std::string, NodeState> nodes;          ///< by type
+  std::unique_ptr<GraphOffsets> graphs = nullptr;  ///< of [graphs], from load_graphs() on
 
   std::unique_ptr<TableReader> open(const std::string& file, const std::string& format) const {
     return formats.open({root / file, &prep.ledger, &prep.arena}, format, spec.formats);
@@ -123,7 +125,11 @@ std::unique_ptr<EdgeStream> open_edges(ImportContext& context, const EdgeSpec& e
 void import_split(ImportContext& context, const SplitSpec& split);
 void import_graph_split(ImportContext& context, const SplitSpec& split, const NodeBits* labelled);
 
-/// The files and the schema of [graphs]. @pre the nodes are counted
+/// Which nodes are whose: states the number of nodes, where nothing else did. Nothing without
+/// [graphs].
+void load_graphs(ImportContext& context);
+
+/// The files and the schema of [graphs]. @pre load_graphs(), and the nodes are counted
 /// Returns which graphs have labels; null when none has.
 std::unique_ptr<NodeBits> import_graphs(ImportContext& context);
 

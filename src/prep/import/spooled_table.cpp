@@ -50,16 +50,37 @@ class Spooler {
 
   std::unique_ptr<SpooledTable> run() {
     for (EdgeTable::Rows rows; table_.next(rows);) {
+      if (by_graph_) shift(rows);
       collect(rows);
       add_columns(rows);
       add_edges(rows);
       out_->rows += rows.size();
     }
+    if (by_graph_) by_graph_->check_end(out_->rows, table_.reader());
     if (out_->types) out_->type_names = types_.texts();
     return std::move(out_);
   }
 
+  /// Its edges count the nodes of each graph anew. @param edge_sizes outlives this
+  Spooler& by_graph(const GraphOffsets& edge_sizes, std::int64_t first_id) {
+    by_graph_.emplace(*context_.graphs, edge_sizes, first_id);
+    return *this;
+  }
+
  private:
+  void shift(EdgeTable::Rows& rows) {
+    source_ids_.assign(rows.source.integers.begin(), rows.source.integers.end());
+    target_ids_.assign(rows.target.integers.begin(), rows.target.integers.end());
+    by_graph_->shift(source_ids_,
+                     target_ids_,
+                     rows.first_row,
+                     table_.reader(),
+                     table_.source_place(rows).column,
+                     table_.target_place(rows).column);
+    rows.source.integers = source_ids_;
+    rows.target.integers = target_ids_;
+  }
+
   const std::filesystem::path& folder() const { return context_.writer.staging().path(); }
 
   void collect(const EdgeTable::Rows& rows) {
@@ -109,6 +130,8 @@ class Spooler {
   bool collect_source_, collect_target_, may_skip_;
   EdgeTable table_;
   std::unique_ptr<SpooledTable> out_;
+  std::optional<GraphEdges> by_graph_;
+  std::vector<std::int64_t> source_ids_, target_ids_;  // counted through all graphs
   std::vector<std::uint64_t> sources_, targets_, codes_, ids_;
   std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();
 };
@@ -118,7 +141,8 @@ bool needs_spool(ImportContext& context, const EdgeSpec& edge) {
   const NodeIds& target = context.node(edge.target).ids;
   return !source.count() || !target.count() || source.unknown() == UnknownIds::kSkip ||
          target.unknown() == UnknownIds::kSkip || !edge.reverse.empty() ||
-         !edge.type_column.empty() || !edge.time_column.empty() || !edge.weight_column.empty();
+         !edge.type_column.empty() || !edge.time_column.empty() || !edge.weight_column.empty() ||
+         !context.spec.graphs.edge_sizes.file.empty();
 }
 
 std::unique_ptr<SpooledTable> spool(ImportContext& context, const EdgeSpec& edge) {
@@ -129,7 +153,15 @@ std::unique_ptr<SpooledTable> spool(ImportContext& context, const EdgeSpec& edge
                             edge.weight_column,
                             {},
                             edge.time_scale};
-  return Spooler(context, edge, edge.file, edge.format, columns).run();
+  Spooler spooler(context, edge, edge.file, edge.format, columns);
+  const ColumnSpec& edge_sizes = context.spec.graphs.edge_sizes;
+  if (edge_sizes.file.empty()) return spooler.run();
+  const auto open = [&](const ColumnSpec& column) {
+    return context.open(column.file, column.format);
+  };
+  const GraphOffsets edges =
+      GraphOffsets::from_sizes(edge_sizes, "edges", open, context.prep.ledger);
+  return spooler.by_graph(edges, context.node(edge.source).spec.first_id).run();
 }
 
 std::unique_ptr<SpooledTable> spool_part(ImportContext& context,
