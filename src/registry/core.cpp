@@ -11,13 +11,23 @@
 #include "prep/order/metis_order.h"
 #include "prep/order/none_order.h"
 #include "prep/table/csv_reader.h"
+#include "prep/table/graphs_reader.h"
+#include "prep/table/list_reader.h"
+#include "prep/table/metis_reader.h"
 #include "prep/table/npy_reader.h"
 
 namespace sluice {
 
 TableFormats table_formats() {
   TableFormats formats;
-  formats.add<CsvReader>("csv", "comma- or tab-separated text with a header (.csv, .tsv)");
+  formats.add<CsvReader>("csv",
+                         "comma- or tab-separated text, with a header or without (.csv, .tsv)");
+  formats.add<ListReader>("list",
+                          "an edge list: fields by white space, # comments (.txt, .el, ...)");
+  formats.add<TriplesReader>("triples", "a knowledge graph: head, relation, tail (.triples)");
+  formats.add<MultiplexReader>("multiplex", "type, source, target and maybe label (.multiplex)");
+  formats.add<MetisReader>("metis", "a METIS graph: tables edges, nodes (.metis, .graph)");
+  formats.add<GraphsReader>("graphs", "many small graphs in a text: tables edges, nodes, graphs");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");
   return formats;
 }

@@ -1,8 +1,11 @@
 #include "prep/table/csv_reader.h"
 
 #include "prep/table/arrow_memory.h"
-#include "prep/table/csv_blocks.h"
 #include "prep/table/csv_text.h"
+#include "prep/table/list_parser.h"
+#include "prep/table/text_blocks.h"
+#include "prep/table/text_cells.h"
+#include "prep/table/text_columns.h"
 
 #include <arrow/array.h>
 #include <arrow/csv/converter.h>
@@ -12,8 +15,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -40,7 +45,7 @@ arrow::csv::ConvertOptions convert_options(EmptyCell empty) {
 }
 
 char delimiter_of(const CsvReader::Options& options, const std::filesystem::path& path) {
-  if (options.delimiter.empty()) return path.extension() == ".tsv" ? '\t' : ',';
+  if (options.delimiter.empty()) return text_extension(path) == ".tsv" ? '\t' : ',';
   const char c = options.delimiter.front();
   if (options.delimiter.size() == 1 && c != '"' && c != '\n' && c != '\r') return c;
   throw Error(ErrorCode::kUsage,
@@ -79,6 +84,14 @@ ColumnValues view_of(const arrow::Array& array, ColumnType type) {
 }  // namespace
 
 void CsvReader::Options::describe(Schema& schema) {
+  schema
+      .choice("header",
+              header,
+              {{"yes", CsvHeader::kYes, "the first line names the columns"},
+               {"no", CsvHeader::kNo, "it is data: the columns are c0, c1, ..."}})
+      .help("whether the first line names the columns");
+  schema.field("columns", columns)
+      .help("names for all columns, in the order of the file, instead of its own");
   schema.field("delimiter", delimiter)
       .help("the character between fields; empty: a tab in files named .tsv, else a comma");
   schema.field("block", block)
@@ -89,10 +102,15 @@ void CsvReader::Options::describe(Schema& schema) {
 class CsvReader::Impl {
  public:
   Impl(const Options& options, const TableSource& source)
-      : arena_(*source.arena), pool_(*source.ledger), blocks_(source, options.block.bytes) {
+      : arena_(*source.arena),
+        ledger_(source.ledger),
+        pool_(*source.ledger),
+        blocks_(source, options.block.bytes, "is this a CSV file? If so raise [csv] block") {
+    refuse_tables(source);
     layout_.file = source.path.string();
+    layout_.header = options.header;
     layout_.delimiter = delimiter_of(options, source.path);
-    layout_.columns = parse_csv_header(blocks_.header(), layout_.delimiter, 1, layout_.file);
+    read_columns(options.columns);
     parse_options_.delimiter = layout_.delimiter;
   }
 
@@ -105,50 +123,80 @@ class CsvReader::Impl {
   }
 
  private:
-  struct Block {
-    std::string_view text;
-    std::int64_t first_line = 0;
+  struct Block : TextBlocks::Block {
     std::uint64_t first_row = 0;
-    std::int64_t lines = 0;
     std::size_t rows = 0;
+    const ListColumns* numbers = nullptr;  // where the columns are that Arrow was not asked for
     std::vector<std::shared_ptr<arrow::Array>> columns;
     arrow::Status status;
   };
 
+  void read_columns(const std::vector<std::string>& names);
   bool load_group();
+  bool parse_numbers(Block& block, ListColumns& columns);
   void parse(Block& block);
   arrow::Status convert(Block& block, const arrow::csv::BlockParser& parser);
   [[noreturn]] void fail(const Block& block) const;
 
   ThreadArena& arena_;
+  MemoryLedger* ledger_;
   LedgerMemoryPool pool_;  // before all that is allocated from it
-  CsvBlocks blocks_;
+  TextBlocks blocks_;
   CsvLayout layout_;
   arrow::csv::ParseOptions parse_options_;
   std::vector<arrow::csv::ConvertOptions>
       convert_options_;  // by request: converters keep references to them
   std::vector<std::shared_ptr<arrow::csv::Converter>> converters_;
+  ListLayout numbers_layout_;
+  std::optional<ListParser> numbers_;        // while all that is asked for are plain numbers
+  std::vector<ListColumns> number_columns_;  // by block of a group: they keep their memory
   std::vector<Block> group_;
   std::size_t current_ = 0;  // blocks of the group that were handed out
-  std::int64_t next_line_ = 2;
   std::uint64_t next_row_ = 0;
 };
 
+void CsvReader::Impl::read_columns(const std::vector<std::string>& names) {
+  const bool named = layout_.header == CsvHeader::kYes;
+  const auto fail = [&](const char* message, std::int64_t line) {
+    throw Error(ErrorCode::kData,
+                message,
+                named ? "the first line must name the columns" : "it should hold lines like '0,1'",
+                Place{layout_.file, line, -1, -1});
+  };
+  auto line = blocks_.peek_line();
+  if (!line) fail("the file is empty", -1);
+  if (named && trimmed_cell(*line).empty()) fail("the first line is blank", 1);
+  for (; line && line->empty(); line = blocks_.peek_line()) blocks_.skip_line();
+  if (!line) fail("the file holds only blank lines", -1);
+  const Place place{layout_.file, blocks_.line(), -1, -1};
+  layout_.columns = parse_csv_header(*line, layout_.header, layout_.delimiter, place);
+  rename_columns(layout_.columns, names, "[csv] columns", place);
+  if (named) blocks_.skip_line();
+}
+
 void CsvReader::Impl::select(const std::vector<ColumnRequest>& requests) {
   layout_.requests = requests;
+  layout_.positions = positions_of(requests, layout_.columns);
   convert_options_.reserve(requests.size());
   for (const ColumnRequest& request : requests) {
-    const auto found =
-        std::find_if(layout_.columns.begin(), layout_.columns.end(), [&](const ColumnInfo& column) {
-          return column.name == request.name;
-        });
-    layout_.positions.push_back(static_cast<std::size_t>(found - layout_.columns.begin()));
     convert_options_.push_back(convert_options(request.empty));
     auto made =
         arrow::csv::Converter::Make(arrow_type(request.type), convert_options_.back(), &pool_);
     if (!made.ok()) throw Error(ErrorCode::kInternal, "Arrow: " + made.status().ToString());
     converters_.push_back(std::move(made).ValueUnsafe());
   }
+  const bool only_numbers = std::all_of(requests.begin(), requests.end(), [](const auto& request) {
+    return request.type == ColumnType::kInteger || request.type == ColumnType::kReal;
+  });
+  if (!only_numbers || is_of_numbers(layout_.delimiter)) return;
+  numbers_layout_ = {layout_.file,
+                     ListRules::kStrict,
+                     layout_.delimiter,
+                     {},
+                     layout_.columns,
+                     layout_.requests,
+                     layout_.positions};
+  numbers_.emplace(numbers_layout_);
 }
 
 bool CsvReader::Impl::next(TableChunk& chunk) {
@@ -159,8 +207,10 @@ bool CsvReader::Impl::next(TableChunk& chunk) {
     chunk.first_row = block.first_row;
     chunk.rows = block.rows;
     chunk.columns.clear();
-    for (std::size_t i = 0; i < block.columns.size(); ++i) {
-      chunk.columns.push_back(view_of(*block.columns[i], layout_.requests[i].type));
+    for (std::size_t i = 0; i < layout_.requests.size(); ++i) {
+      const ColumnType type = layout_.requests[i].type;
+      chunk.columns.push_back(block.numbers != nullptr ? block.numbers->view(i, type, block.rows)
+                                                       : view_of(*block.columns[i], type));
     }
   } while (chunk.rows == 0);  // blank lines only
   return true;
@@ -169,25 +219,40 @@ bool CsvReader::Impl::next(TableChunk& chunk) {
 bool CsvReader::Impl::load_group() {
   group_.clear();
   current_ = 0;
-  std::vector<std::string_view> texts;
-  if (!blocks_.next_group(texts, next_line_)) return false;
+  std::vector<TextBlocks::Block> texts;
+  if (!blocks_.next_group(texts)) return false;
   group_.resize(texts.size());
+  if (number_columns_.size() < texts.size()) number_columns_.resize(texts.size());
+  std::atomic<bool> all_numbers = true;
   arena_.for_each(texts.size(), [&](std::size_t i) {
-    group_[i].text = texts[i];
+    static_cast<TextBlocks::Block&>(group_[i]) = texts[i];
+    if (numbers_ && parse_numbers(group_[i], number_columns_[i])) return;
+    all_numbers = false;
     parse(group_[i]);
   });
+  if (!all_numbers) numbers_.reset();  // what follows is likely to be of the same kind
   if (auto refusal = pool_.refusal()) throw Error(*refusal);
   for (Block& block : group_) {
-    block.first_line = next_line_;
     block.first_row = next_row_;
-    next_line_ += block.lines;
     next_row_ += block.rows;
   }
   return true;
 }
 
+// Faster than Arrow, but only where there is no doubt what a block means.
+bool CsvReader::Impl::parse_numbers(Block& block, ListColumns& columns) {
+  if (block.text.find('"') != std::string_view::npos) return false;
+  const std::size_t rows =
+      numbers_->max_rows(static_cast<std::size_t>(block.lines), block.text.size());
+  columns.reserve(layout_.requests, rows, 0, ledger_);
+  const ListParser::Parsed parsed = numbers_->parse(block.text, columns);
+  if (parsed.fault) return false;
+  block.rows = parsed.rows;
+  block.numbers = &columns;
+  return true;
+}
+
 void CsvReader::Impl::parse(Block& block) {
-  block.lines = std::count(block.text.begin(), block.text.end(), '\n');
   const bool has_nul = std::memchr(block.text.data(), '\0', block.text.size()) != nullptr;
   if (has_nul || has_lone_return(block.text)) {  // Arrow would let them pass
     block.status = arrow::Status::Invalid(has_nul ? "a NUL byte" : "a lone carriage return");

@@ -1,11 +1,12 @@
-// CsvReader: CSV and TSV with a header, parsed by Arrow's block parser and converters, several
-// blocks at a time.
+// CsvReader: CSV and TSV, parsed by Arrow's block parser and converters, several blocks at a time;
+// plain numbers by a parser of our own, which is faster.
 //
-// UTF-8 with or without a byte-order mark; LF or CRLF; fields may be quoted, a quote inside is
-// doubled, and a field ends on its line; blank lines are skipped. Integers may not have a point.
-// Errors carry the line.
+// Plain, or compressed with gzip or zstd. UTF-8 with or without a byte-order mark; LF or CRLF;
+// fields may be quoted, a quote inside is doubled, and a field ends on its line; blank lines are
+// skipped. Integers may not have a point. Errors carry the line.
 #pragma once
 
+#include "prep/table/csv_text.h"
 #include "prep/table/table_reader.h"
 
 #include <sluice/options.h>
@@ -14,16 +15,20 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
 class CsvReader final : public TableReader {
  public:
   static constexpr std::array<std::string_view, 2> kExtensions{".csv", ".tsv"};
+  static constexpr bool kText = true;  ///< files may be compressed
 
   struct Options {
-    std::string delimiter;     ///< one character; empty: tab for .tsv, else comma
-    ByteSize block{2 * kMiB};  ///< text a thread parses at a time; a line must fit in one
+    CsvHeader header = CsvHeader::kYes;
+    std::vector<std::string> columns;  ///< their names; empty: as the header says
+    std::string delimiter;             ///< one character; empty: tab for .tsv, else comma
+    ByteSize block{2 * kMiB};          ///< text a thread parses at a time; a line must fit in one
 
     void describe(Schema& schema);
   };

@@ -1,117 +1,15 @@
 #include "prep/table/csv_text.h"
 
+#include "prep/table/text_cells.h"
+#include "prep/table/text_columns.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
+#include <system_error>
 
 namespace sluice {
 namespace {
-
-/// A value as a message shows it: quoted, clipped, and free of control characters.
-std::string shown(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
-  std::string out;
-  for (const char c : text.substr(0, kLongest)) {
-    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    out += plain ? std::string(1, c)
-                 : fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-  }
-  return fmt::format("'{}{}'", out, text.size() > kLongest ? "..." : "");
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-/// Length of the well-formed UTF-8 sequence at the front of `text`, or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool beyond = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);
-  return overlong || beyond ? 0 : length;
-}
-
-bool valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-struct Fault {
-  std::string reason;
-  std::string hint;
-};
-
-template <class Number>
-std::errc parse_number(std::string_view text, Number& value) {
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{}) return problem;
-  return end == text.data() + text.size() ? std::errc{} : std::errc::invalid_argument;
-}
-
-/// As Arrow reads integers, which knows hexadecimal ones too.
-std::errc parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  if (!text.starts_with("0x") && !text.starts_with("0X")) return parse_number(text, value);
-  const bool digits = text.size() > 2 && text.size() <= 18 &&
-                      text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
-  return digits ? std::errc{} : std::errc::invalid_argument;
-}
-
-/// As Arrow reads reals, which takes a plus sign.
-std::errc parse_real(std::string_view text) {
-  double value = 0;
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  return parse_number(text, value);
-}
-
-std::optional<Fault> number_fault(std::string_view text, ColumnType type) {
-  const std::errc problem = type == ColumnType::kInteger ? parse_integer(text) : parse_real(text);
-  if (problem == std::errc{}) return std::nullopt;
-  if (problem == std::errc::result_out_of_range && type == ColumnType::kInteger) {
-    return Fault{fmt::format("{} is beyond a 64-bit integer", shown(text)),
-                 "use string ids for numbers this long"};
-  }
-  if (problem == std::errc::result_out_of_range) return std::nullopt;
-  if (type == ColumnType::kInteger) {
-    const bool is_real = parse_real(text) == std::errc{};
-    return Fault{fmt::format("{} is not an integer", shown(text)),
-                 is_real ? "write whole numbers without a point"
-                         : "for ids that are text say ids = \"string\""};
-  }
-  return Fault{fmt::format("{} is not a number", shown(text)),
-               "numbers are written like 12, -0.5 or 1e-3"};
-}
-
-std::optional<Fault> cell_fault(const CsvField& field, const ColumnRequest& request) {
-  if (request.type == ColumnType::kText) {
-    if (!valid_utf8(field.text))
-      return Fault{fmt::format("{} is not valid UTF-8", shown(field.text)),
-                   "save the file as UTF-8"};
-    return std::nullopt;
-  }
-  const std::string_view text = trimmed(field.text);
-  if (text.empty()) {
-    if (request.empty == EmptyCell::kMissing) return std::nullopt;
-    return Fault{"the cell is empty", "every row needs a value here"};
-  }
-  return number_fault(text, request.type);
-}
 
 std::optional<Error> diagnose_line(std::string_view line,
                                    std::int64_t number,
@@ -130,10 +28,12 @@ std::optional<Error> diagnose_line(std::string_view line,
                              layout.columns[last].name),
                  "close the quote, or double a quote inside it");
   }
-  if (fields.size() != layout.columns.size()) {
+  const std::size_t count = layout.columns.size();
+  if (fields.size() != count) {
     return error(
-        fmt::format(
-            "{} fields, but the header names {} columns", fields.size(), layout.columns.size()),
+        layout.header == CsvHeader::kYes
+            ? fmt::format("{} fields, but the header names {} columns", fields.size(), count)
+            : fmt::format("{} fields, but the first line has {}", fields.size(), count),
         fmt::format(
             "fix the line, or quote a field that holds the delimiter '{}'",
             layout.delimiter == '\t' ? std::string("\\t") : std::string(1, layout.delimiter)));
@@ -144,7 +44,7 @@ std::optional<Error> diagnose_line(std::string_view line,
                  "is this a text file?");
   }
   for (std::size_t i = 0; i < layout.requests.size(); ++i) {
-    if (auto fault = cell_fault(fields[layout.positions[i]], layout.requests[i])) {
+    if (auto fault = cell_fault(fields[layout.positions[i]].text, layout.requests[i])) {
       return error(fmt::format("column '{}': {}", layout.requests[i].name, fault->reason),
                    fault->hint);
     }
@@ -192,30 +92,35 @@ std::vector<CsvField> split_csv_line(std::string_view line, char delimiter) {
 }
 
 std::vector<ColumnInfo> parse_csv_header(std::string_view line,
+                                         CsvHeader header,
                                          char delimiter,
-                                         std::int64_t line_number,
-                                         const std::string& file) {
+                                         const Place& place) {
   const auto fail = [&](std::string message, std::string hint) {
-    throw Error(
-        ErrorCode::kData, std::move(message), std::move(hint), Place{file, line_number, -1, -1});
+    throw Error(ErrorCode::kData, std::move(message), std::move(hint), place);
   };
+  const std::string what = header == CsvHeader::kYes ? "header" : "first line";
   if (line.find('\0') != std::string_view::npos)
-    fail("the header holds a NUL byte", "is this a text file?");
+    fail(fmt::format("the {} holds a NUL byte", what), "is this a text file?");
   if (line.find('\r') != std::string_view::npos)
-    fail("a carriage return in the middle of the header", "end lines with LF or CRLF");
-  if (!valid_utf8(line)) fail("the header is not valid UTF-8", "save the file as UTF-8");
+    fail(fmt::format("a carriage return in the middle of the {}", what),
+         "end lines with LF or CRLF");
+  if (!valid_utf8(line))
+    fail(fmt::format("the {} is not valid UTF-8", what), "save the file as UTF-8");
+  const std::vector<CsvField> fields = split_csv_line(line, delimiter);
+  if (!fields.back().closed)
+    fail(fmt::format("the {} has a quote that does not end", what), "close the quote");
+  if (header == CsvHeader::kNo) return numbered_columns(fields.size());
   std::vector<ColumnInfo> columns;
   bool numbers_only = true;
-  for (const CsvField& field : split_csv_line(line, delimiter)) {
-    if (!field.closed) fail("the header has a quote that does not end", "close the quote");
-    const std::string name(trimmed(field.text));
+  for (const CsvField& field : fields) {
+    const std::string name(trimmed_cell(field.text));
     double number = 0;
-    numbers_only = numbers_only && parse_number(name, number) == std::errc{};
+    numbers_only = numbers_only && parse_real_cell(name, number) == std::errc{};
     columns.push_back({name, std::nullopt, 1});
   }
   if (numbers_only)
     fail("the first line holds numbers, not column names",
-         "put a header such as 'src,dst' before the data");
+         "put a header such as 'src,dst' before the data, or say [csv] header = \"no\"");
   return columns;
 }
 

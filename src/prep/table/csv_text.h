@@ -23,11 +23,15 @@ std::string_view next_csv_line(std::string_view text, std::size_t& at);
 
 std::vector<CsvField> split_csv_line(std::string_view line, char delimiter);
 
-/// The column names of a header line. Throws Error(kData) where it is none.
+/// Whether a file's first line names its columns.
+enum class CsvHeader { kYes, kNo };
+
+/// The columns that the first line of a file tells: those it names, or c0, c1, ... for as many
+/// fields as it has. Throws Error(kData) where it is no such line.
 std::vector<ColumnInfo> parse_csv_header(std::string_view line,
+                                         CsvHeader header,
                                          char delimiter,
-                                         std::int64_t line_number,
-                                         const std::string& file);
+                                         const Place& place);
 
 /// Whether a carriage return stands elsewhere than before a line feed: Arrow would take it for a
 /// line end, uncounted.
@@ -40,6 +44,7 @@ std::int64_t csv_line_of_row(std::string_view block, std::int64_t first_line, st
 /// What the scanner needs to know of a file.
 struct CsvLayout {
   std::string file;
+  CsvHeader header = CsvHeader::kYes;
   char delimiter = ',';
   std::vector<ColumnInfo> columns;
   std::vector<ColumnRequest> requests;

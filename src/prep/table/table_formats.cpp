@@ -1,10 +1,11 @@
 #include "prep/table/table_formats.h"
 
+#include "prep/table/text_source.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace sluice {
 
@@ -24,21 +25,25 @@ std::string TableFormats::resolve(const std::filesystem::path& path,
     if (std::find(names.begin(), names.end(), format) != names.end()) return format;
     throw unknown_name(catalog_.kind(), format, names);
   }
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
+  const std::string extension = text_extension(path);
+  const Place place{path.string(), -1, -1, -1};
   std::vector<std::string> known;
   for (const auto& [candidate, name] : extensions_) {
-    if (candidate == extension) return name;
     known.push_back(candidate);
+    if (candidate != extension) continue;
+    if (!is_compressed_name(path) || texts_.contains(name)) return name;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("'{}' files are not read compressed", extension),
+                "decompress the file first",
+                place);
   }
   throw Error(ErrorCode::kUsage,
-              fmt::format("no table format is known by the extension '{}'", extension),
+              fmt::format("no table format is known by the extension '{}'",
+                          extension.empty() ? path.extension().string() : extension),
               fmt::format("known: {}; or name it: format = one of {}",
                           fmt::join(known, ", "),
                           fmt::join(names, ", ")),
-              Place{path.string(), -1, -1, -1});
+              place);
 }
 
 std::unique_ptr<TableReader> TableFormats::open(const TableSource& source,

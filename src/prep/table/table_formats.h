@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,11 +33,13 @@ struct TablePath {
 class TableFormats {
  public:
   /// Adds `Reader`, which has `struct Options`, a constructor Reader(Options, const TableSource&)
-  /// and `kExtensions`.
+  /// and `kExtensions`; and `kText` where its files may be compressed (".csv.gz").
   template <class Reader>
   void add(std::string name, std::string help) {
-    for (const std::string_view extension : Reader::kExtensions)
+    for (const std::string_view extension : Reader::kExtensions) {
       extensions_.emplace_back(extension, name);
+      if constexpr (requires { Reader::kText; }) texts_.insert(name);
+    }
     catalog_.add<Reader>(std::move(name), std::move(help));
   }
 
@@ -55,6 +58,7 @@ class TableFormats {
  private:
   Catalog<TableReader, const TableSource&> catalog_{"table format"};
   std::vector<std::pair<std::string, std::string>> extensions_;  // ".csv" -> "csv"
+  std::set<std::string> texts_;                                  // formats of text
 };
 
 }  // namespace sluice

@@ -1,0 +1,120 @@
+#include "prep/table/text_cells.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+/// Length of the well-formed UTF-8 sequence at the front of `text`, or 0.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool beyond = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);
+  return overlong || beyond ? 0 : length;
+}
+
+template <class Number>
+std::errc parse_number(std::string_view text, Number& value) {
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{}) return problem;
+  return end == text.data() + text.size() ? std::errc{} : std::errc::invalid_argument;
+}
+
+}  // namespace
+
+std::string shown_cell(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  std::string out;
+  for (const char c : text.substr(0, kLongest)) {
+    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    out += plain ? std::string(1, c)
+                 : fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  }
+  return fmt::format("'{}{}'", out, text.size() > kLongest ? "..." : "");
+}
+
+std::string_view trimmed_cell(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+bool valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::errc parse_integer_cell(std::string_view text, std::int64_t& value) {
+  if (!text.starts_with("0x") && !text.starts_with("0X")) return parse_number(text, value);
+  const bool digits = text.size() > 2 && text.size() <= 18 &&
+                      text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
+  if (!digits) return std::errc::invalid_argument;
+  std::uint64_t bits = 0;
+  std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
+  value = static_cast<std::int64_t>(bits);
+  return std::errc{};
+}
+
+std::errc parse_real_cell(std::string_view text, double& value) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const std::errc problem = parse_number(text, value);
+  if (problem != std::errc::result_out_of_range) return problem;
+  value = std::strtod(std::string(text).c_str(), nullptr);
+  return std::errc{};
+}
+
+namespace {
+
+std::optional<CellFault> number_fault(std::string_view text, ColumnType type) {
+  std::int64_t integer = 0;
+  double real = 0;
+  const std::errc problem = type == ColumnType::kInteger ? parse_integer_cell(text, integer)
+                                                         : parse_real_cell(text, real);
+  if (problem == std::errc{}) return std::nullopt;
+  if (problem == std::errc::result_out_of_range) {
+    return CellFault{fmt::format("{} is beyond a 64-bit integer", shown_cell(text)),
+                     "use string ids for numbers this long"};
+  }
+  if (type == ColumnType::kInteger) {
+    const bool is_real = parse_real_cell(text, real) == std::errc{};
+    return CellFault{fmt::format("{} is not an integer", shown_cell(text)),
+                     is_real ? "write whole numbers without a point"
+                             : "for ids that are text say ids = \"string\""};
+  }
+  return CellFault{fmt::format("{} is not a number", shown_cell(text)),
+                   "numbers are written like 12, -0.5 or 1e-3"};
+}
+
+}  // namespace
+
+std::optional<CellFault> cell_fault(std::string_view cell, const ColumnRequest& request) {
+  if (request.type == ColumnType::kText) {
+    if (!valid_utf8(cell))
+      return CellFault{fmt::format("{} is not valid UTF-8", shown_cell(cell)),
+                       "save the file as UTF-8"};
+    return std::nullopt;
+  }
+  const std::string_view text = trimmed_cell(cell);
+  if (text.empty()) {
+    if (request.empty == EmptyCell::kMissing) return std::nullopt;
+    return CellFault{"the cell is empty", "every row needs a value here"};
+  }
+  return number_fault(text, request.type);
+}
+
+}  // namespace sluice
