@@ -103,8 +103,8 @@ TEST_CASE("compressed text: memory is charged and bounded, and given back in the
   ThreadArena arena(2);
   const std::string text = "src,dst\n" + std::string(50'000'000, '\n');
   for (const std::string& bytes : {gzip(text), zstd(text)}) {
-    const auto reader =
-        table.open("a.csv", bytes + (bytes[0] == '\x1f' ? gzip("1,2\n") : zstd("1,2\n")), arena);
+    const std::string end = bytes[0] == '\x1f' ? gzip("1,2\n") : zstd("1,2\n");
+    const auto reader = table.open("a.csv", bytes + end, arena, "[csv]\nblock = '256KiB'");
     CHECK((read_cells(*reader, ColumnType::kInteger) == Cells{{"1", "2"}}));
   }
   CHECK(table.ledger.peak() < 20 * kMiB);

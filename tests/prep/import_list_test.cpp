@@ -315,7 +315,8 @@ TEST_CASE("bad input: lines of an edge list") {
            "source_column = 'a'\n[list]\ncolumns = ['a', 'a']\n"),
       list("a delimiter of two",
            "0 1\n",
-           "usage|[list] delimiter = \", \" is not one character|for example \",\" or \"\\t\"; "
+           "usage|[list] delimiter = \", \" is not one character beside those of numbers|for "
+           "example \",\" or \"\\t\"; "
            "leave it out for any white space",
            "[list]\ndelimiter = ', '\n"),
       {"a table of a list",

@@ -15,6 +15,10 @@ std::size_t index_of(char c) {
   return static_cast<unsigned char>(c);
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 /// One behind a line end at `at`, or null where there is none.
 const char* behind_line_end(const char* at) {
   if (*at == '\n') return at + 1;
@@ -86,12 +90,18 @@ ListParser::ListParser(const ListLayout& layout)
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
   const bool by_blanks = layout.delimiter == '\0';
   for (const char c : {' ', '\t'}) {
-    blank_[index_of(c)] = c != layout.delimiter;
+    blank_[index_of(c)] = c != layout.delimiter && layout.rules == ListRules::kList;
     ends_[index_of(c)] = by_blanks;
   }
   if (!by_blanks) ends_[index_of(layout.delimiter)] = true;
   ends_[index_of('\n')] = ends_[index_of('\r')] = true;
   for (const char c : layout.comment) comment_[index_of(c)] = true;
+}
+
+std::size_t ListParser::max_rows(std::size_t lines, std::size_t bytes) const {
+  // What ends a field is a byte; by white space no field is empty, so that it has one itself.
+  const std::size_t least = layout_.columns.size() * (layout_.delimiter == '\0' ? 2 : 1);
+  return std::min(lines, bytes / least);
 }
 
 ListParser::Parsed ListParser::parse(std::string_view block, ListColumns& columns) const {
@@ -172,7 +182,8 @@ const char* ListParser::parse_field(const char* begin, Slot& slot, std::size_t r
   if (slot.type == ColumnType::kText) return parse_text(begin, slot, row);
   if (slot.type == ColumnType::kReal) {
     const auto [end, problem] = std::from_chars(begin, slot.block_end, slot.reals[row]);
-    if (problem == std::errc{} && ends_[index_of(*end)]) return end;
+    const char digit = begin[*begin == '-' ? 1 : 0];  // infinities and NaNs: slowly
+    if (is_digit(digit) && problem == std::errc{} && ends_[index_of(*end)]) return end;
     return parse_number_slowly(begin, slot, row);
   }
   const bool negative = *begin == '-';
@@ -193,6 +204,7 @@ const char* ListParser::parse_number_slowly(const char* begin, Slot& slot, std::
   const char* const end = field_end(begin);
   const std::string_view text = trimmed_cell({begin, static_cast<std::size_t>(end - begin)});
   const bool integer = slot.type == ColumnType::kInteger;
+  if (layout_.rules == ListRules::kStrict && end != begin) return nullptr;
   if (text.empty() && slot.empty == EmptyCell::kMissing) {
     if (integer) slot.integers[row] = -1;
     if (!integer) slot.reals[row] = std::numeric_limits<double>::quiet_NaN();

@@ -2,7 +2,8 @@
 // line, integers by a loop of our own. Which columns are read, and how, is settled before.
 //
 // Immutable once made, so several threads may parse with one. It stops at the first line that it
-// cannot read and leaves it to diagnose_list_line() to say why.
+// cannot read and leaves it to diagnose_list_line() to say why. By strict rules that is any line
+// that is not fields without quotes, those asked for plain numbers: CsvReader then asks Arrow.
 #pragma once
 
 #include "prep/table/list_text.h"
@@ -46,7 +47,10 @@ class ListParser {
     std::size_t rows = 0;
     std::optional<std::size_t> fault;  ///< offset of the line that cannot be read
   };
-  /// @param block ends with a line end. @pre `columns` has room for all of its lines
+  /// The most rows that so much text may hold.
+  std::size_t max_rows(std::size_t lines, std::size_t bytes) const;
+
+  /// @param block ends with a line end. @pre `columns` has room for max_rows() of it
   Parsed parse(std::string_view block, ListColumns& columns) const;
 
  private:

@@ -15,10 +15,13 @@ namespace {
 char delimiter_of(const std::string& delimiter, const std::string& table) {
   if (delimiter.empty()) return '\0';
   const char c = delimiter.front();
-  if (delimiter.size() == 1 && c != '\0' && c != '\n' && c != '\r') return c;
-  throw Error(ErrorCode::kUsage,
-              fmt::format("[{}] delimiter = \"{}\" is not one character", table, delimiter),
-              "for example \",\" or \"\\t\"; leave it out for any white space");
+  const bool line_end = c == '\0' || c == '\n' || c == '\r';
+  if (delimiter.size() == 1 && !line_end && !is_of_numbers(c)) return c;
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format(
+          "[{}] delimiter = \"{}\" is not one character beside those of numbers", table, delimiter),
+      "for example \",\" or \"\\t\"; leave it out for any white space");
 }
 
 void describe_list(Schema& schema, std::string& delimiter, std::string& comment, ByteSize& block) {
@@ -156,8 +159,9 @@ bool ListReader::Impl::load_group() {
   arena_.for_each(filled_, [&](std::size_t i) {
     Block& block = group_[i];
     static_cast<TextBlocks::Block&>(block) = texts[i];
-    const auto lines = static_cast<std::size_t>(block.lines);
-    block.columns.reserve(layout_.requests, lines, block.text.size(), ledger_);
+    const std::size_t rows =
+        parser_->max_rows(static_cast<std::size_t>(block.lines), block.text.size());
+    block.columns.reserve(layout_.requests, rows, block.text.size(), ledger_);
     block.parsed = parser_->parse(block.text, block.columns);
   });
   for (std::size_t i = 0; i < filled_; ++i) {

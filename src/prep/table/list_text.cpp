@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace sluice {
@@ -30,6 +32,10 @@ Error field_count_error(std::size_t fields, const ListLayout& layout, const Plac
 }
 
 }  // namespace
+
+bool is_of_numbers(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
+}
 
 bool is_list_row(std::string_view line, const ListLayout& layout) {
   const std::size_t first = line.find_first_not_of(blanks_of(layout));

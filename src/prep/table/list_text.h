@@ -12,15 +12,23 @@
 
 namespace sluice {
 
+/// What the parser makes of what is neither a plain number nor a row of fields: what an edge list
+/// may hold, or nothing at all, so that CSV is read as CSV.
+enum class ListRules { kList, kStrict };
+
 /// What the scanner and the parser need to know of a file.
 struct ListLayout {
   std::string file;
+  ListRules rules = ListRules::kList;
   char delimiter = '\0';  ///< '\0': any run of spaces and tabs
   std::string comment;    ///< a line that begins with one of these is passed over
   std::vector<ColumnInfo> columns;
   std::vector<ColumnRequest> requests;
   std::vector<std::size_t> positions;  ///< of each request in `columns`
 };
+
+/// Whether a character could as well be part of a number: none to stand between fields.
+bool is_of_numbers(char c);
 
 /// Whether a line (without its end) is a row: not blank, no comment.
 bool is_list_row(std::string_view line, const ListLayout& layout);
