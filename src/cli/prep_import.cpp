@@ -1,9 +1,12 @@
 #include "cli/prep_commands.h"
+#include "cli/prep_describe.h"
 #include "prep/import/import.h"
 #include "registry/core.h"
 #include "storage/io/file.h"
 
 #include <fmt/format.h>
+
+#include <cstdio>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +17,9 @@ namespace {
 
 // What `sluice-prep import` collects before it runs.
 struct Request {
+  std::vector<std::string> paths;
+  std::string layout = "auto";
+  bool yes = false;
   std::string config;
   std::string out;
   std::optional<std::string> root;
@@ -71,7 +77,11 @@ void apply_storage_flags(const Request& request, GraphSpec& spec) {
 }
 
 std::string command_line(const Request& request) {
-  std::string line = "sluice-prep " SLUICE_VERSION " import --config " + request.config;
+  std::string line = "sluice-prep " SLUICE_VERSION " import";
+  if (!request.config.empty()) line += " --config " + request.config;
+  for (const std::string& path : request.paths) line += " " + path;
+  if (request.layout != "auto") line += " --layout " + request.layout;
+  if (request.yes) line += " --yes";
   if (!request.dtype.empty()) line += " --dtype " + request.dtype;
   if (!request.rounding.empty()) line += " --rounding " + request.rounding;
   return line;
@@ -80,12 +90,12 @@ std::string command_line(const Request& request) {
 // What must be the same for stages of an earlier run to be good for this one: the command, its
 // configuration, and the files as they are.
 std::string fingerprint(const Request& request,
+                        const std::string& toml,
                         const GraphSpec& spec,
                         const std::filesystem::path& root) {
-  constexpr std::uint64_t kMaxBytes = 1 << 20;
   std::string text = command_line(request) + "\n";
   for (const std::string& assignment : request.sets) text += assignment + "\n";
-  text += read_text_file(request.config, kMaxBytes).or_throw();
+  text += toml;
   const auto add = [&](const std::string& file) {
     std::error_code problem;
     const std::filesystem::path path = TablePath::parse(root / file).file;
@@ -98,19 +108,61 @@ std::string fingerprint(const Request& request,
   return text;
 }
 
-void run(const Request& request, PrepSession& session) {
-  if (request.keys) return print_keys();
-  if (request.config.empty() || request.out.empty()) {
-    throw Error(ErrorCode::kUsage,
-                "import needs --config and --out",
-                "for example: sluice-prep import --config graph.toml --out data/papers");
-  }
-  PrepContext& context = session.start();
-  const TableFormats formats = table_formats();
+void check_request(const Request& request) {
+  const auto refuse = [](const char* message, const char* hint) {
+    throw Error(ErrorCode::kUsage, message, hint);
+  };
+  if (!request.paths.empty() && !request.config.empty())
+    refuse("--config and PATHs exclude each other",
+           "a graph.toml names the files; without one, PATHs are described by a layout");
+  if (request.paths.empty() && request.config.empty())
+    refuse("import needs --config and --out, or a PATH",
+           "for example: sluice-prep import --config graph.toml --out data/papers");
+  if (request.paths.empty() && (request.yes || request.layout != "auto"))
+    refuse("--yes and --layout are for PATHs", "leave them out: a graph.toml says it all");
+  if (request.out.empty() && (request.paths.empty() || request.yes))
+    refuse("import needs --out", "the dataset directory to make: --out data/papers");
+}
+
+// The graph.toml of a user, or the one that a layout makes.
+DescribedPaths describe(const Request& request, const TableFormats& formats, PrepContext& context) {
+  if (!request.paths.empty())
+    return describe_paths(
+        {request.paths, request.layout, request.root, request.sets}, formats, context);
+  constexpr std::uint64_t kMaxBytes = 1 << 20;
   Config config = Config::load(request.config);
   for (const std::string& assignment : request.sets) config.set(assignment);
-  GraphSpec spec(formats);
-  config.bind_to(spec);
+  DescribedPaths described{GraphSpec(formats), {}, {}};
+  config.bind_to(described.spec);
+  described.toml = read_text_file(request.config, kMaxBytes).or_throw();
+  return described;
+}
+
+// Shows what was found out; true where that is all that was asked for.
+bool show_description(const Request& request,
+                      const DescribedPaths& described,
+                      PrepSession& session,
+                      PrepContext& context) {
+  if (request.paths.empty()) return false;
+  if (!session.json()) fmt::print("{}", described.toml);
+  std::fflush(stdout);
+  if (request.yes) return false;
+  if (session.json())
+    print_json({{"graph_toml", described.toml}, {"warnings", described.warnings}});
+  context.log.info(
+      "nothing is imported yet: save this as graph.toml, check it and say --config graph.toml "
+      "--out DIR; or say --yes --out DIR");
+  return true;
+}
+
+void run(const Request& request, PrepSession& session) {
+  if (request.keys) return print_keys();
+  check_request(request);
+  PrepContext& context = session.start();
+  const TableFormats formats = table_formats();
+  const DescribedPaths described = describe(request, formats, context);
+  if (show_description(request, described, session, context)) return;
+  GraphSpec spec = described.spec;
   apply_storage_flags(request, spec);
 
   ImportOptions options;
@@ -118,7 +170,7 @@ void run(const Request& request, PrepSession& session) {
   options.out = request.out;
   options.overwrite = request.overwrite ? Overwrite::kReplace : Overwrite::kRefuse;
   options.created_by = command_line(request);
-  options.resume = {fingerprint(request, spec, options.root), request.resume};
+  options.resume = {fingerprint(request, described.toml, spec, options.root), request.resume};
   const ImportReport report = import_dataset(std::move(spec), formats, options, context);
   if (!session.json()) {
     fmt::print("{}{}: {} {}\n", to_text(report), request.out, "done", session.figures_text());
@@ -142,6 +194,16 @@ void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
   CLI::App* command =
       app.add_subcommand("import", "turn raw files into a dataset, as a graph.toml describes them");
   auto request = std::make_shared<Request>();
+  command
+      ->add_option("PATH",
+                   request->paths,
+                   "instead of --config: a folder, or files; prints the graph.toml that describes "
+                   "them")
+      ->type_name("");
+  command->add_option("--layout", request->layout, "how the files of PATH lie; auto: see below")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_flag("--yes", request->yes, "with PATH: import as it is described, into --out");
   command->add_option("--config", request->config, "the graph.toml that describes the files")
       ->type_name("FILE");
   command->add_option("--out", request->out, "the dataset directory to make")->type_name("DIR");
@@ -171,7 +233,11 @@ void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
       "--keys", request->keys, "print every key of graph.toml with its default and meaning");
   session.add_options(*command);
   command->footer(
-      "Example:\n  sluice-prep import --config graph.toml --out data/papers\n"
+      "Examples:\n  sluice-prep import --config graph.toml --out data/papers\n"
+      "  sluice-prep import FOLDER > graph.toml              # look at it, then --config it\n"
+      "  sluice-prep import edges.csv --yes --out data/mine  # take the guess\n"
+      "Layouts:\n" +
+      layouts_help() +
       "The smallest graph.toml:\n  [[edges]]\n  file = \"edges.csv\"      # columns src,dst of "
       "dense ids 0, 1, 2, ...");
   command->callback([request, &session, &action] {

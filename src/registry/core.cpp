@@ -5,6 +5,10 @@
 #include "prep/generate/rmat.h"
 #include "prep/generate/sbm.h"
 #include "prep/generate/temporal.h"
+#include "prep/layout/dgl.h"
+#include "prep/layout/files.h"
+#include "prep/layout/ogb.h"
+#include "prep/layout/tu.h"
 #include "prep/order/bfs_order.h"
 #include "prep/order/cluster_order.h"
 #include "prep/order/degree_order.h"
@@ -30,6 +34,16 @@ TableFormats table_formats() {
   formats.add<GraphsReader>("graphs", "many small graphs in a text: tables edges, nodes, graphs");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");
   return formats;
+}
+
+Layouts layouts() {
+  Layouts layouts("layout");
+  layouts.add<OgbLayout>("ogb", "Open Graph Benchmark: raw/edge.csv.gz, split/SCHEME/...");
+  layouts.add<TuLayout>("tu",
+                        "TU Dortmund's sets of small graphs: DS_A.txt, DS_graph_indicator.txt");
+  layouts.add<DglLayout>("dgl", "DGL: a metadata.yaml (GraphBolt) or meta.yaml (CSVDataset)");
+  layouts.add<FilesLayout>("files", "any files: a guess by names, extensions and first rows");
+  return layouts;
 }
 
 Catalog<Generator> builtin_generators() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "prep/generate/generator.h"
+#include "prep/layout/layout.h"
 #include "prep/order/node_order.h"
 #include "prep/table/table_formats.h"
 
@@ -12,6 +13,9 @@ namespace sluice {
 
 /// The file formats that tables of ids, edges, features, labels and splits are read from.
 TableFormats table_formats();
+
+/// The layouts of data sets that `sluice-prep import PATH` knows, in the order they are asked.
+Layouts layouts();
 
 /// The graphs that `sluice-prep generate` makes.
 Catalog<Generator> builtin_generators();

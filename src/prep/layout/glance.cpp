@@ -42,6 +42,7 @@ void take_values(ColumnGlance& column,
                  const ColumnValues& values,
                  std::size_t rows,
                  std::int64_t& last) {
+  rows *= column.info.width;
   for (std::size_t row = 0; row < rows; ++row) {
     if (!values.text.offsets.empty()) {
       take_text(column, values.text[row], last);
@@ -67,7 +68,8 @@ TableGlance glance_at(const FileSet& files,
   std::vector<std::size_t> looked;
   for (const ColumnInfo& column : table->columns()) {
     glance.columns.emplace_back().info = column;
-    if (column.width != 1) continue;
+    const bool pairs = column.width == 2 && column.dtype && !is_real(*column.dtype);
+    if (column.width != 1 && !pairs) continue;
     const ColumnType type = !column.dtype            ? ColumnType::kText
                             : is_real(*column.dtype) ? ColumnType::kReal
                                                      : ColumnType::kInteger;

@@ -37,8 +37,8 @@ struct TableGlance {
 
 inline constexpr std::uint64_t kGlanceRows = std::uint64_t{1} << 16;
 
-/// Looks at the first rows. Columns that are matrices have only their info. Throws as the reader
-/// does.
+/// Looks at the first rows. Matrices have only their info, but those of pairs of whole numbers.
+/// Throws as the reader does.
 TableGlance glance_at(const FileSet& files,
                       const std::string& file,
                       const std::string& format,

@@ -1,0 +1,32 @@
+#include "cli/prep_describe.h"
+
+#include "registry/core.h"
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+
+DescribedPaths describe_paths(const PathsRequest& request,
+                              const TableFormats& formats,
+                              PrepContext& context) {
+  const FileSet files(
+      request.paths, request.root.value_or(""), formats, context.ledger, context.arena);
+  const Description made = describe_files(layouts(), request.layout, files);
+  for (const std::string& warning : made.warnings) context.log.warn("left out: {}", warning);
+  // The spec is read back from the text, as it would be from the file that a user saves.
+  Config config = Config::parse(to_toml(made.spec, formats), "the guessed graph.toml");
+  for (const std::string& assignment : request.sets) config.set(assignment);
+  DescribedPaths described{GraphSpec(formats), {}, made.warnings};
+  config.bind_to(described.spec);
+  described.toml = to_toml(described.spec, formats, made.comments);
+  return described;
+}
+
+std::string layouts_help() {
+  std::string text;
+  const Layouts known = layouts();
+  for (const auto& entry : known.list()) text += fmt::format("  {:<8}{}\n", entry.name, entry.help);
+  return text;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,44 @@
+// What a file of edges is like: its format, whether it has a header, and what its columns are. By
+// names where there are some, else by the first rows. Part of FilesLayout.
+#pragma once
+
+#include "prep/layout/glance.h"
+#include "prep/layout/layout.h"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// How a text is read.
+struct TextGuess {
+  std::string format = "auto";
+  std::string options;  ///< of the format, as TOML lines; empty: its defaults
+  std::string why;      ///< empty: nothing had to be guessed
+};
+
+/// For any file; "auto" for those that are no text. An empty format: it is no table.
+TextGuess guess_text(const FileSet& files, const std::string& name);
+
+/// The columns of a table of edges, and what they hold.
+struct EdgeGuess {
+  std::string file;
+  std::string format = "auto";
+  std::string table;  ///< of a file that holds several
+  std::string source, target, type, time, weight, label;
+  double time_scale = 0;
+  std::string why;    ///< how the columns were told
+  std::string doubt;  ///< what was not told
+  TableGlance glance;
+  std::vector<std::size_t> source_at, target_at;  ///< where the glance has the ids
+
+  bool found() const { return !source_at.empty(); }
+};
+
+/// @param options as guess_text has them, set
+EdgeGuess guess_edges(const FileSet& files,
+                      const std::string& name,
+                      const std::string& format,
+                      const TableOptions& options);
+
+}  // namespace sluice
