@@ -152,7 +152,7 @@ TEST_CASE("CSV: memory is charged, bounded, given back, and refused by name") {
   CsvText csv;
   ThreadArena arena(2);
   std::string text = "number,text\n";
-  for (int i = 0; i < 500'000; ++i) text += "123456,abcdef\n";
+  for (int i = 0; i < 500'000; ++i) text += "123456,\"abcdef\"\n";  // the quotes call for Arrow
   {
     const auto reader = csv.open("a.csv", text, arena, "64KiB");
     CHECK(csv.read(*reader).size() == 500'000);
@@ -269,5 +269,56 @@ TEST_CASE("CSV: numbers read the same by our parser and by Arrow, which a quote 
     CHECK((ours.integers == arrows.integers));
     REQUIRE(ours.reals.size() == arrows.reals.size());
     CHECK(std::memcmp(ours.reals.data(), arrows.reals.data(), 8 * ours.reals.size()) == 0);
+  }
+}
+
+namespace {
+
+/// All texts of the columns a and b, or the error that ended the reading.
+std::vector<std::string> read_texts(CsvText& csv, const std::string& text, ThreadArena& arena) {
+  std::vector<std::string> all;
+  const auto reader = csv.open("a.csv", text, arena, "4KiB");
+  reader->select({{"b", ColumnType::kText}, {"a", ColumnType::kText}});
+  try {
+    for (TableChunk chunk; reader->next(chunk);)
+      for (std::size_t row = 0; row < chunk.rows; ++row)
+        for (const ColumnValues& column : chunk.columns) all.emplace_back(column.text[row]);
+  } catch (const Error& error) {
+    all = {fmt::format("{}|{}", error.what(), error.hint())};
+  }
+  return all;
+}
+
+std::string text_lines(std::uint64_t seed, bool faults, const std::string& third) {
+  static const std::vector<std::string> kTexts{
+      "", " ", "a b", " x ", "\t", "#no comment", "\u00e9\u4e2d", "'quoted'", "0", "NULL", "nan"};
+  static const std::vector<std::string> kFaults{"\xff", std::string(1, '\0'), "a\rb", "a,b"};
+  const RandomKey key(seed);
+  std::uint64_t at = 0;
+  const auto field = [&] {
+    if (faults && key.below(1'000, at++) == 0) return kFaults[key.below(kFaults.size(), at++)];
+    return kTexts[key.below(kTexts.size(), at++)];
+  };
+  std::string text = "a,b,c\n";
+  for (int row = 0; row < 1'000; ++row) {
+    const std::string a = field(), b = field();
+    text += fmt::format("{},{},{}{}", a, b, third, key.below(3, at++) == 0 ? "\r\n" : "\n");
+    if (key.below(20, at++) == 0) text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("CSV: texts read the same by our parser and by Arrow, which a quote calls for") {
+  for (std::uint64_t seed = 500; seed < 600; ++seed) {
+    CAPTURE(seed);
+    CsvText csv;
+    ThreadArena arena(1 + static_cast<int>(seed % 3));
+    const bool faults = seed % 2 == 0;
+    const auto ours = read_texts(csv, text_lines(seed, faults, "xyz"), arena);
+    const auto arrows = read_texts(csv, text_lines(seed, faults, "\"x\""), arena);
+    CHECK(ours.size() > 0);
+    CHECK((ours == arrows));
   }
 }

@@ -126,14 +126,14 @@ class CsvReader::Impl {
   struct Block : TextBlocks::Block {
     std::uint64_t first_row = 0;
     std::size_t rows = 0;
-    const ListColumns* numbers = nullptr;  // where the columns are that Arrow was not asked for
+    const ListColumns* plain = nullptr;  // where the columns are that Arrow was not asked for
     std::vector<std::shared_ptr<arrow::Array>> columns;
     arrow::Status status;
   };
 
   void read_columns(const std::vector<std::string>& names);
   bool load_group();
-  bool parse_numbers(Block& block, ListColumns& columns);
+  bool parse_plain(Block& block, ListColumns& columns);
   void parse(Block& block);
   arrow::Status convert(Block& block, const arrow::csv::BlockParser& parser);
   [[noreturn]] void fail(const Block& block) const;
@@ -147,9 +147,10 @@ class CsvReader::Impl {
   std::vector<arrow::csv::ConvertOptions>
       convert_options_;  // by request: converters keep references to them
   std::vector<std::shared_ptr<arrow::csv::Converter>> converters_;
-  ListLayout numbers_layout_;
-  std::optional<ListParser> numbers_;        // while all that is asked for are plain numbers
-  std::vector<ListColumns> number_columns_;  // by block of a group: they keep their memory
+  ListLayout plain_layout_;
+  std::optional<ListParser>
+      plain_;  // while all fields are plain: without quotes, numbers in digits
+  std::vector<ListColumns> plain_columns_;  // by block of a group: they keep their memory
   std::vector<Block> group_;
   std::size_t current_ = 0;  // blocks of the group that were handed out
   std::uint64_t next_row_ = 0;
@@ -185,18 +186,20 @@ void CsvReader::Impl::select(const std::vector<ColumnRequest>& requests) {
     if (!made.ok()) throw Error(ErrorCode::kInternal, "Arrow: " + made.status().ToString());
     converters_.push_back(std::move(made).ValueUnsafe());
   }
-  const bool only_numbers = std::all_of(requests.begin(), requests.end(), [](const auto& request) {
-    return request.type == ColumnType::kInteger || request.type == ColumnType::kReal;
+  // Each column of texts has room for all of its block.
+  constexpr std::ptrdiff_t kMostTexts = 3;
+  const auto texts = std::count_if(requests.begin(), requests.end(), [](const auto& request) {
+    return request.type == ColumnType::kText;
   });
-  if (!only_numbers || is_of_numbers(layout_.delimiter)) return;
-  numbers_layout_ = {layout_.file,
-                     ListRules::kStrict,
-                     layout_.delimiter,
-                     {},
-                     layout_.columns,
-                     layout_.requests,
-                     layout_.positions};
-  numbers_.emplace(numbers_layout_);
+  if (texts > kMostTexts || is_of_numbers(layout_.delimiter)) return;
+  plain_layout_ = {layout_.file,
+                   ListRules::kStrict,
+                   layout_.delimiter,
+                   {},
+                   layout_.columns,
+                   layout_.requests,
+                   layout_.positions};
+  plain_.emplace(plain_layout_);
 }
 
 bool CsvReader::Impl::next(TableChunk& chunk) {
@@ -209,8 +212,8 @@ bool CsvReader::Impl::next(TableChunk& chunk) {
     chunk.columns.clear();
     for (std::size_t i = 0; i < layout_.requests.size(); ++i) {
       const ColumnType type = layout_.requests[i].type;
-      chunk.columns.push_back(block.numbers != nullptr ? block.numbers->view(i, type, block.rows)
-                                                       : view_of(*block.columns[i], type));
+      chunk.columns.push_back(block.plain != nullptr ? block.plain->view(i, type, block.rows)
+                                                     : view_of(*block.columns[i], type));
     }
   } while (chunk.rows == 0);  // blank lines only
   return true;
@@ -222,15 +225,15 @@ bool CsvReader::Impl::load_group() {
   std::vector<TextBlocks::Block> texts;
   if (!blocks_.next_group(texts)) return false;
   group_.resize(texts.size());
-  if (number_columns_.size() < texts.size()) number_columns_.resize(texts.size());
-  std::atomic<bool> all_numbers = true;
+  if (plain_columns_.size() < texts.size()) plain_columns_.resize(texts.size());
+  std::atomic<bool> all_plain = true;
   arena_.for_each(texts.size(), [&](std::size_t i) {
     static_cast<TextBlocks::Block&>(group_[i]) = texts[i];
-    if (numbers_ && parse_numbers(group_[i], number_columns_[i])) return;
-    all_numbers = false;
+    if (plain_ && parse_plain(group_[i], plain_columns_[i])) return;
+    all_plain = false;
     parse(group_[i]);
   });
-  if (!all_numbers) numbers_.reset();  // what follows is likely to be of the same kind
+  if (!all_plain) plain_.reset();  // what follows is likely to be of the same kind
   if (auto refusal = pool_.refusal()) throw Error(*refusal);
   for (Block& block : group_) {
     block.first_row = next_row_;
@@ -240,15 +243,15 @@ bool CsvReader::Impl::load_group() {
 }
 
 // Faster than Arrow, but only where there is no doubt what a block means.
-bool CsvReader::Impl::parse_numbers(Block& block, ListColumns& columns) {
+bool CsvReader::Impl::parse_plain(Block& block, ListColumns& columns) {
   if (block.text.find('"') != std::string_view::npos) return false;
   const std::size_t rows =
-      numbers_->max_rows(static_cast<std::size_t>(block.lines), block.text.size());
-  columns.reserve(layout_.requests, rows, 0, ledger_);
-  const ListParser::Parsed parsed = numbers_->parse(block.text, columns);
+      plain_->max_rows(static_cast<std::size_t>(block.lines), block.text.size());
+  columns.reserve(layout_.requests, rows, block.text.size(), ledger_);
+  const ListParser::Parsed parsed = plain_->parse(block.text, columns);
   if (parsed.fault) return false;
   block.rows = parsed.rows;
-  block.numbers = &columns;
+  block.plain = &columns;
   return true;
 }
 

@@ -1,5 +1,5 @@
 // CsvReader: CSV and TSV, parsed by Arrow's block parser and converters, several blocks at a time;
-// plain numbers by a parser of our own, which is faster.
+// blocks without quotes, of plain numbers and texts, by a parser of our own, which is faster.
 //
 // Plain, or compressed with gzip or zstd. UTF-8 with or without a byte-order mark; LF or CRLF;
 // fields may be quoted, a quote inside is doubled, and a field ends on its line; blank lines are
