@@ -68,8 +68,6 @@ void FilesGuess::find_edges() {
   std::vector<std::string> unused;
   for (const FileRole& role : roles_) {
     if (role.kind != Kind::kOther) continue;
-    auto guess =
-        edges_.empty() || edges_[0].source == "node" ? std::optional<EdgeGuess>() : std::nullopt;
     if (says_nodes(role.file)) {
       made_.warn(
           fmt::format("{}: tables of nodes are not guessed: name its columns in id_list, "
@@ -166,7 +164,7 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
 
 void FilesGuess::describe_graphs(const EdgeGuess& guess) {
   const auto table = [&](const char* name) { return guess.file + "#" + name; };
-  const auto column = [&](const TableGlance& seen, const char* name) {
+  const auto only_column = [&](const TableGlance& seen, const char* name) {
     TableGlance only;
     only.whole = seen.whole;
     for (const ColumnGlance& column : seen.columns)
@@ -183,7 +181,7 @@ void FilesGuess::describe_graphs(const EdgeGuess& guess) {
     labels.columns = {only.columns.front().info.name};
   };
   NodeSpec& node = made_.spec.nodes.front();
-  set_labels(node.labels, "nodes", column(nodes, "tag"));
+  set_labels(node.labels, "nodes", only_column(nodes, "tag"));
   made_.comment("nodes[0].labels.file", "The tags of the nodes.");
   for (const ColumnGlance& attribute : nodes.columns)
     if (attribute.info.name.starts_with("attr"))
@@ -196,7 +194,7 @@ void FilesGuess::describe_graphs(const EdgeGuess& guess) {
   spec.membership.file = table("nodes");
   spec.membership.column = "graph";
   spec.membership.format = guess.format;
-  set_labels(spec.labels, "graphs", column(graphs, "label"));
+  set_labels(spec.labels, "graphs", only_column(graphs, "label"));
 }
 
 // Its first line says how many nodes there are, counted from 1.
