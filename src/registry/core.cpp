@@ -12,6 +12,7 @@
 #include "prep/order/none_order.h"
 #include "prep/table/csv_reader.h"
 #include "prep/table/npy_reader.h"
+#include "prep/table/raw_reader.h"
 
 namespace sluice {
 
@@ -19,6 +20,7 @@ TableFormats table_formats() {
   TableFormats formats;
   formats.add<CsvReader>("csv", "comma- or tab-separated text with a header (.csv, .tsv)");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");
+  formats.add<RawReader>("raw", "a binary array without a header, as [raw] says (.bin, .raw)");
   return formats;
 }
 

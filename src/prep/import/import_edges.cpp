@@ -48,12 +48,12 @@ EdgeTable::EdgeTable(ImportContext& context, const EdgeSpec& spec)
   if (first.dtype && table_->columns().size() == 1) {
     if (first.width != 2) {
       const bool turned = table_->num_rows() == 2;
-      throw Error(
-          ErrorCode::kData,
-          fmt::format(
-              "edges need an array of [E, 2], this is [{}, {}]", *table_->num_rows(), first.width),
-          turned ? "save a.T" : "one row an edge: source, target",
-          Place{table_->path().string(), -1, -1, -1});
+      throw Error(ErrorCode::kData,
+                  fmt::format("edges need an array of [E, 2], this is [{}, {}]",
+                              table_->num_rows() ? std::to_string(*table_->num_rows()) : "E",
+                              first.width),
+                  turned ? "save a.T" : "one row an edge: source, target",
+                  Place{table_->path().string(), -1, -1, -1});
     }
     pairs_ = true;
     source_column_ = target_column_ = first.name;
@@ -66,6 +66,14 @@ EdgeTable::EdgeTable(ImportContext& context, const EdgeSpec& spec)
     throw Error(ErrorCode::kData,
                 fmt::format("source and target are both column '{}'", source_column_),
                 "set source_column and target_column",
+                Place{table_->path().string(), -1, -1, -1});
+  }
+  for (const std::string& name : {source_column_, target_column_}) {
+    const std::uint32_t width = table_->column(name, 0).width;
+    if (width == 1) continue;
+    throw Error(ErrorCode::kData,
+                fmt::format("column '{}' has {} numbers a row, where ids are asked", name, width),
+                "set source_column and target_column to columns of one id a row",
                 Place{table_->path().string(), -1, -1, -1});
   }
   table_->select({{source_column_, source_type}, {target_column_, target_type}});
