@@ -11,7 +11,9 @@
 #include "prep/order/metis_order.h"
 #include "prep/order/none_order.h"
 #include "prep/table/csv_reader.h"
+#include "prep/table/ipc_reader.h"
 #include "prep/table/npy_reader.h"
+#include "prep/table/parquet_reader.h"
 #include "prep/table/raw_reader.h"
 
 namespace sluice {
@@ -20,6 +22,8 @@ TableFormats table_formats() {
   TableFormats formats;
   formats.add<CsvReader>("csv", "comma- or tab-separated text with a header (.csv, .tsv)");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");
+  formats.add<ParquetReader>("parquet", "Parquet (.parquet, .pq)");
+  formats.add<IpcReader>("arrow", "an Arrow IPC file or stream (.arrow, .feather, .ipc)");
   formats.add<RawReader>("raw", "a binary array without a header, as [raw] says (.bin, .raw)");
   return formats;
 }
