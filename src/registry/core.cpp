@@ -13,6 +13,7 @@
 #include "prep/table/csv_reader.h"
 #include "prep/table/ipc_reader.h"
 #include "prep/table/npy_reader.h"
+#include "prep/table/npz_reader.h"
 #include "prep/table/parquet_reader.h"
 #include "prep/table/raw_reader.h"
 
@@ -22,6 +23,7 @@ TableFormats table_formats() {
   TableFormats formats;
   formats.add<CsvReader>("csv", "comma- or tab-separated text with a header (.csv, .tsv)");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");
+  formats.add<NpzReader>("npz", "NumPy arrays by name, or a SciPy sparse matrix (.npz)");
   formats.add<ParquetReader>("parquet", "Parquet (.parquet, .pq)");
   formats.add<IpcReader>("arrow", "an Arrow IPC file or stream (.arrow, .feather, .ipc)");
   formats.add<RawReader>("raw", "a binary array without a header, as [raw] says (.bin, .raw)");

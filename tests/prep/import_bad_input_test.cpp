@@ -27,12 +27,12 @@ TEST_CASE("bad input: files and what they are") {
        {{"e.xyz", ""}},
        "[[edges]]\nfile = 'e.xyz'\n",
        "usage|ROOT/raw/e.xyz: no table format is known by the extension '.xyz'|known: "
-       ".csv, .tsv, .npy, .parquet, .pq, .arrow, .feather, .ipc, .bin, .raw; or name it: "
-       "format = one of csv, npy, parquet, arrow, raw"},
+       ".csv, .tsv, .npy, .npz, .parquet, .pq, .arrow, .feather, .ipc, .bin, .raw; or name it: "
+       "format = one of csv, npy, npz, parquet, arrow, raw"},
       {"unknown format",
        {kGoodEdges},
        kEdges + "format = 'csw'\n",
-       "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, npy, parquet, "
+       "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, npy, npz, parquet, "
        "arrow, raw"},
       edges("empty file",
             "",
