@@ -24,17 +24,17 @@ TEST_CASE("bad input: files and what they are") {
        kEdges,
        "data|ROOT/raw/e.csv: is not a regular file|name a file, not a folder or a pipe"},
       {"unknown extension",
-       {{"e.parquet", ""}},
-       "[[edges]]\nfile = 'e.parquet'\n",
-       "usage|ROOT/raw/e.parquet: no table format is known by the extension '.parquet'|known: "
+       {{"e.xyz", ""}},
+       "[[edges]]\nfile = 'e.xyz'\n",
+       "usage|ROOT/raw/e.xyz: no table format is known by the extension '.xyz'|known: "
        ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .metis, .graph, "
-       ".npy; "
-       "or name it: format = one of csv, list, triples, multiplex, metis, graphs, npy"},
+       ".npy, .npz, .parquet, .pq, .arrow, .feather, .ipc, .bin, .raw; or name it: format = one of "
+       "csv, list, triples, multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
       {"unknown format",
        {kGoodEdges},
        kEdges + "format = 'csw'\n",
        "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, list, triples, "
-       "multiplex, metis, graphs, npy"},
+       "multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
       edges("empty file",
             "",
             "data|ROOT/raw/e.csv: the file is empty|the first line must name the columns"),
@@ -184,8 +184,9 @@ TEST_CASE("bad input: columns") {
       {"string ids from npy",
        {{"e.npy", npy("<i8", "(1, 2)", std::string(16, '\0'))}},
        "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.npy'\n",
-       "data|ROOT/raw/e.npy: holds i64, where texts are asked|string ids come from CSV files; for "
-       "numbers say ids = "
+       "data|ROOT/raw/e.npy: holds i64, where texts are asked|string ids come from CSV, Parquet "
+       "and "
+       "Arrow files; for numbers say ids = "
        "\"integer\""},
       nodes("ids of a matrix",
             "n.npy",

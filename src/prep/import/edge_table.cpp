@@ -41,7 +41,7 @@ void EdgeTable::select_pairs(const ColumnInfo& pairs,
     const bool turned = table_->num_rows() == 2;
     throw Error(ErrorCode::kData,
                 fmt::format("edges need an array of [E, 2], this is [{}, {}]",
-                            table_->num_rows().value_or(0),
+                            table_->num_rows() ? std::to_string(*table_->num_rows()) : "E",
                             pairs.width),
                 turned ? "save a.T" : "one row an edge: source, target",
                 place_of(*table_));
@@ -70,6 +70,14 @@ void EdgeTable::select_columns(ColumnType source_ids, ColumnType target_ids) {
     throw Error(ErrorCode::kData,
                 fmt::format("source and target are both column '{}'", names_.source),
                 "set source_column and target_column",
+                place_of(*table_));
+  }
+  for (const std::string& name : {names_.source, names_.target}) {
+    const std::uint32_t width = table_->column(name, 0).width;
+    if (width == 1) continue;
+    throw Error(ErrorCode::kData,
+                fmt::format("column '{}' has {} numbers a row, where ids are asked", name, width),
+                "set source_column and target_column to columns of one id a row",
                 place_of(*table_));
   }
   const ColumnType time = names_.time_scale == 0 ? ColumnType::kInteger : ColumnType::kReal;

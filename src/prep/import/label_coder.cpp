@@ -73,6 +73,15 @@ LabelCoder::LabelCoder(const TableReader& table,
   const Place place{table.path().string(), -1, -1, -1};
   matrix_ = columns.size() == 1 && columns[0].width != 1;
   width_ = matrix_ ? columns[0].width : static_cast<std::uint32_t>(columns.size());
+  for (const ColumnInfo& column : columns) {
+    if (matrix_ || column.width == 1) continue;
+    throw Error(
+        ErrorCode::kData,
+        fmt::format(
+            "column '{}' has {} numbers a row, beside other columns", column.name, column.width),
+        "name it alone in labels.columns, or only columns of one number a row",
+        place);
+  }
   if (width_ == 0)
     throw Error(
         ErrorCode::kData, "the labels have no columns (dimension 0)", "leave labels out", place);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,14 @@ struct NpyHeader {
   std::uint64_t width() const { return shape.size() == 2 ? shape[1] : 1; }
 };
 
+/// What the header of an array says, whether or not we can read it as a table.
+struct NpyInspection {
+  NpyHeader header;              ///< as far as it could be parsed
+  std::optional<Error> problem;  ///< why it is no table
+  bool sound = true;  ///< false: the file is damaged, or no .npy file; not just an array of a kind
+                      ///< that we do not read
+};
+
 inline constexpr std::size_t kNpyMaxHeaderBytes = 64 * 1024;
 
 /// Parses the front of a file. @param bytes its first bytes, kNpyMaxHeaderBytes of them unless it
@@ -34,5 +43,10 @@ inline constexpr std::size_t kNpyMaxHeaderBytes = 64 * 1024;
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes,
                                    std::uint64_t file_bytes,
                                    const std::string& file);
+
+/// The same, for those who want to know more of what they cannot read.
+NpyInspection inspect_npy_header(std::span<const std::byte> bytes,
+                                 std::uint64_t file_bytes,
+                                 const std::string& file);
 
 }  // namespace sluice

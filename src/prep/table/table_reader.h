@@ -45,7 +45,8 @@ class TableReader {
   /// Replaces `chunk` by the next rows, at least one; false at the end.
   virtual bool next(TableChunk& chunk) = 0;
 
-  /// "file:line: column 'name': reason" (or "file: row N: ..."). @pre `row` is in the chunk read
+  /// "file:line: column 'name': reason" (or "file: row N: ...", which
+  /// names the column where there are several). @pre `row` is in the chunk read
   /// last
   Error value_error(std::uint64_t row,
                     const std::string& column,
@@ -59,6 +60,9 @@ class TableReader {
  protected:
   /// The 1-based line of a row of the last chunk; nothing in a file without lines.
   virtual std::optional<std::int64_t> line_of(std::uint64_t row) const = 0;
+  /// What keeps something in the file that is called `name` from being a column, "has 3
+  /// dimensions"; empty where there is nothing of that name.
+  virtual std::string why_no_column(const std::string& /*name*/) const { return {}; }
 
   TableSource source_;
 };
