@@ -20,6 +20,7 @@ sluice_library(sluice_xxhash xxhash.h xxhash)
 sluice_library(sluice_zstd zstd.h zstd)
 sluice_library(sluice_zlib zlib.h z)
 sluice_library(sluice_yaml yaml-cpp/yaml.h yaml-cpp)
+sluice_library(sluice_zip zip.h zip)
 find_path(SLUICE_TOMLPP_INCLUDE toml++/toml.h REQUIRED)
 
 file(GLOB SLUICE_SITE_PACKAGES ${PROJECT_SOURCE_DIR}/.deps/venv/lib/python3.*/site-packages)

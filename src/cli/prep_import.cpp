@@ -1,6 +1,7 @@
 #include "cli/prep_commands.h"
 #include "cli/prep_describe.h"
 #include "prep/import/import.h"
+#include "prep/table/shards.h"
 #include "registry/core.h"
 #include "storage/io/file.h"
 
@@ -97,12 +98,16 @@ std::string fingerprint(const Request& request,
   for (const std::string& assignment : request.sets) text += assignment + "\n";
   text += toml;
   const auto add = [&](const std::string& file) {
-    std::error_code problem;
-    const std::filesystem::path path = TablePath::parse(root / file).file;
-    const auto size = std::filesystem::file_size(path, problem);
-    if (file.empty() || problem) return;  // a missing file is named when it is opened
-    const auto time = std::filesystem::last_write_time(path, problem);
-    text += fmt::format("\n{} {} {}", file, size, time.time_since_epoch().count());
+    for (const auto& path : shards_of(TablePath::parse(root / file).file)) {
+      std::error_code problem;
+      const auto size = std::filesystem::file_size(path, problem);
+      if (problem) return;  // a missing file is named when it is opened
+      const auto time = std::filesystem::last_write_time(path, problem);
+      text += fmt::format("\n{} {} {}",
+                          path.lexically_relative(root).string(),
+                          size,
+                          time.time_since_epoch().count());
+    }
   };
   for (const SpecFile& named : files_of(spec)) add(named.file);
   return text;

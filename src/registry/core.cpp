@@ -16,9 +16,13 @@
 #include "prep/order/none_order.h"
 #include "prep/table/csv_reader.h"
 #include "prep/table/graphs_reader.h"
+#include "prep/table/ipc_reader.h"
 #include "prep/table/list_reader.h"
 #include "prep/table/metis_reader.h"
 #include "prep/table/npy_reader.h"
+#include "prep/table/npz_reader.h"
+#include "prep/table/parquet_reader.h"
+#include "prep/table/raw_reader.h"
 
 namespace sluice {
 
@@ -33,6 +37,10 @@ TableFormats table_formats() {
   formats.add<MetisReader>("metis", "a METIS graph: tables edges, nodes (.metis, .graph)");
   formats.add<GraphsReader>("graphs", "many small graphs in a text: tables edges, nodes, graphs");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");
+  formats.add<NpzReader>("npz", "NumPy arrays by name, or a SciPy sparse matrix (.npz)");
+  formats.add<ParquetReader>("parquet", "Parquet (.parquet, .pq)");
+  formats.add<IpcReader>("arrow", "an Arrow IPC file or stream (.arrow, .feather, .ipc)");
+  formats.add<RawReader>("raw", "a binary array without a header, as [raw] says (.bin, .raw)");
   return formats;
 }
 

@@ -20,21 +20,22 @@ TEST_CASE("bad input: files and what they are") {
        "names are relative to "
        "graph.toml's folder, its root key, or --root"},
       {"a folder",
-       {{"e.csv/x", ""}},
+       {{"e.csv/.hidden", ""}},
        kEdges,
-       "data|ROOT/raw/e.csv: is not a regular file|name a file, not a folder or a pipe"},
+       "data|ROOT/raw/e.csv: there are no files in this folder|check the name, and the folder it "
+       "is looked for in (--root)"},
       {"unknown extension",
-       {{"e.parquet", ""}},
-       "[[edges]]\nfile = 'e.parquet'\n",
-       "usage|ROOT/raw/e.parquet: no table format is known by the extension '.parquet'|known: "
+       {{"e.xyz", ""}},
+       "[[edges]]\nfile = 'e.xyz'\n",
+       "usage|ROOT/raw/e.xyz: no table format is known by the extension '.xyz'|known: "
        ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .metis, .graph, "
-       ".npy; "
-       "or name it: format = one of csv, list, triples, multiplex, metis, graphs, npy"},
+       ".npy, .npz, .parquet, .pq, .arrow, .feather, .ipc, .bin, .raw; or name it: format = one of "
+       "csv, list, triples, multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
       {"unknown format",
        {kGoodEdges},
        kEdges + "format = 'csw'\n",
        "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, list, triples, "
-       "multiplex, metis, graphs, npy"},
+       "multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
       edges("empty file",
             "",
             "data|ROOT/raw/e.csv: the file is empty|the first line must name the columns"),
@@ -168,10 +169,11 @@ TEST_CASE("bad input: columns") {
             "data|ROOT/raw/e.csv: source and target are both column 'a'|set source_column and "
             "target_column",
             "target_column = 'a'\n"),
-      {"edges turned",
-       {{"e.npy", npy("<i8", "(2, 3)", std::string(48, '\0'))}},
+      {"edges of three numbers",
+       {{"e.npy", npy("<i8", "(4, 3)", std::string(96, '\0'))}},
        "[[edges]]\nfile = 'e.npy'\n",
-       "data|ROOT/raw/e.npy: edges need an array of [E, 2], this is [2, 3]|save a.T"},
+       "data|ROOT/raw/e.npy: edges need an array of [E, 2], this is [4, 3]|one row an edge: "
+       "source, target"},
       {"edges of one dimension",
        {{"e.npy", npy_ids({1, 2, 3})}},
        "[[edges]]\nfile = 'e.npy'\n",
@@ -184,8 +186,9 @@ TEST_CASE("bad input: columns") {
       {"string ids from npy",
        {{"e.npy", npy("<i8", "(1, 2)", std::string(16, '\0'))}},
        "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.npy'\n",
-       "data|ROOT/raw/e.npy: holds i64, where texts are asked|string ids come from CSV files; for "
-       "numbers say ids = "
+       "data|ROOT/raw/e.npy: holds i64, where texts are asked|string ids come from CSV, Parquet "
+       "and "
+       "Arrow files; for numbers say ids = "
        "\"integer\""},
       nodes("ids of a matrix",
             "n.npy",

@@ -15,6 +15,25 @@ Place place_of(const TableReader& table) {
   return {table.path().string(), -1, -1, -1};
 }
 
+/// The column that holds both ends, where one does: the only one of a file of numbers, or one that
+/// is named alone. Pairs that lie as [2, E] are [E, 2] from then on.
+const ColumnInfo* find_pairs(TableReader& table, const EdgeColumns& names) {
+  const bool only = table.columns().size() == 1;
+  const bool alone = names.target.empty() || names.target == names.source;
+  if (!only && !alone) return nullptr;
+  const ColumnInfo& column = table.column(only ? std::string() : names.source, 0);
+  if (!column.dtype || (!only && column.width == 1)) return nullptr;
+  (void)table.turn_pairs(column.name);
+  return &column;
+}
+
+/// With what lies as [2, E] turned.
+std::unique_ptr<TableReader> with_pairs(std::unique_ptr<TableReader> table,
+                                        const EdgeColumns& names) {
+  (void)find_pairs(*table, names);
+  return table;
+}
+
 }  // namespace
 
 EdgeTable::EdgeTable(std::unique_ptr<TableReader> table,
@@ -23,12 +42,11 @@ EdgeTable::EdgeTable(std::unique_ptr<TableReader> table,
                      ColumnType target_ids,
                      const std::string& what,
                      ProgressStyle progress)
-    : table_(std::move(table)),
+    : table_(with_pairs(std::move(table), columns)),
       names_(columns),
       progress_(progress, what, table_->num_rows().value_or(0), "edges") {
-  const ColumnInfo& first = table_->column({}, 0);
-  if (first.dtype && table_->columns().size() == 1) {
-    select_pairs(first, source_ids, target_ids);
+  if (const ColumnInfo* pairs = find_pairs(*table_, columns)) {
+    select_pairs(*pairs, source_ids, target_ids);
   } else {
     select_columns(source_ids, target_ids);
   }
@@ -38,20 +56,27 @@ void EdgeTable::select_pairs(const ColumnInfo& pairs,
                              ColumnType source_ids,
                              ColumnType target_ids) {
   if (pairs.width != 2) {
-    const bool turned = table_->num_rows() == 2;
     throw Error(ErrorCode::kData,
                 fmt::format("edges need an array of [E, 2], this is [{}, {}]",
-                            table_->num_rows().value_or(0),
+                            table_->num_rows() ? std::to_string(*table_->num_rows()) : "E",
                             pairs.width),
-                turned ? "save a.T" : "one row an edge: source, target",
+                "one row an edge: source, target",
                 place_of(*table_));
-  }
-  for (const std::string* name : {&names_.type, &names_.time, &names_.weight, &names_.label}) {
-    if (!name->empty()) (void)table_->column(*name, 0);
   }
   pairs_ = true;
   names_.source = names_.target = pairs.name;
-  table_->select({{pairs.name, source_ids == target_ids ? source_ids : ColumnType::kText}});
+  std::vector<ColumnRequest> requests{
+      {pairs.name, source_ids == target_ids ? source_ids : ColumnType::kText}};
+  request_others(requests);
+  table_->select(requests);
+}
+
+void EdgeTable::request_others(std::vector<ColumnRequest>& requests) {
+  const ColumnType time = names_.time_scale == 0 ? ColumnType::kInteger : ColumnType::kReal;
+  if (!names_.type.empty()) type_at_ = request(requests, names_.type, ColumnType::kText);
+  if (!names_.time.empty()) time_at_ = request(requests, names_.time, time);
+  if (!names_.weight.empty()) weight_at_ = request(requests, names_.weight, ColumnType::kReal);
+  if (!names_.label.empty()) label_at_ = request(requests, names_.label, ColumnType::kInteger);
 }
 
 std::size_t EdgeTable::request(std::vector<ColumnRequest>& requests,
@@ -72,11 +97,15 @@ void EdgeTable::select_columns(ColumnType source_ids, ColumnType target_ids) {
                 "set source_column and target_column",
                 place_of(*table_));
   }
-  const ColumnType time = names_.time_scale == 0 ? ColumnType::kInteger : ColumnType::kReal;
-  if (!names_.type.empty()) type_at_ = request(requests, names_.type, ColumnType::kText);
-  if (!names_.time.empty()) time_at_ = request(requests, names_.time, time);
-  if (!names_.weight.empty()) weight_at_ = request(requests, names_.weight, ColumnType::kReal);
-  if (!names_.label.empty()) label_at_ = request(requests, names_.label, ColumnType::kInteger);
+  for (const std::string& name : {names_.source, names_.target}) {
+    const std::uint32_t width = table_->column(name, 0).width;
+    if (width == 1) continue;
+    throw Error(ErrorCode::kData,
+                fmt::format("column '{}' has {} numbers a row, where ids are asked", name, width),
+                "set source_column and target_column to columns of one id a row",
+                place_of(*table_));
+  }
+  request_others(requests);
   table_->select(requests);
 }
 

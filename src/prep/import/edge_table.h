@@ -52,6 +52,7 @@ class EdgeTable {
 
  private:
   void select_pairs(const ColumnInfo& pairs, ColumnType source_ids, ColumnType target_ids);
+  void request_others(std::vector<ColumnRequest>& requests);
   void select_columns(ColumnType source_ids, ColumnType target_ids);
   std::size_t request(std::vector<ColumnRequest>& requests,
                       std::string& name,

@@ -63,7 +63,9 @@ void LabelSpec::describe(Schema& schema) {
           {{"auto",
             LabelKindChoice::kAuto,
             "integers [N] are classes, integers [N, C] multi_label, floats regression; CSV: class"},
-           {"class", LabelKindChoice::kClass, "one class a row; -1 or an empty cell: no label"},
+           {"class",
+            LabelKindChoice::kClass,
+            "one class a row, as integers or whole floats; -1, NaN or an empty cell: no label"},
            {"name",
             LabelKindChoice::kName,
             "one class a row by name, or by numbers that are no classes; classes are the names in "

@@ -3,6 +3,7 @@
 #include "prep/import/edge_splits.h"
 #include "prep/import/import_context.h"
 #include "prep/import/import_relations.h"
+#include "prep/table/shards.h"
 
 #include <sluice/units.h>
 
@@ -18,14 +19,15 @@ void check_files(const GraphSpec& spec,
                  const TableFormats& formats,
                  const std::filesystem::path& root) {
   for (const SpecFile& named : files_of(spec)) {
-    const std::filesystem::path path = TablePath::parse(root / named.file).file;
-    (void)formats.resolve(path, named.format);
-    std::error_code problem;
-    if (std::filesystem::exists(path, problem)) continue;
-    throw Error(ErrorCode::kData,
-                fmt::format("there is no such file (it is {})", named.key),
-                "file names are relative to graph.toml's folder, its root key, or --root",
-                Place{path.string(), -1, -1, -1});
+    for (const auto& path : shards_of(TablePath::parse(root / named.file).file)) {
+      (void)formats.resolve(path, named.format);
+      std::error_code problem;
+      if (std::filesystem::exists(path, problem)) continue;
+      throw Error(ErrorCode::kData,
+                  fmt::format("there is no such file (it is {})", named.key),
+                  "file names are relative to graph.toml's folder, its root key, or --root",
+                  Place{path.string(), -1, -1, -1});
+    }
   }
 }
 

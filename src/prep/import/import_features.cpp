@@ -1,4 +1,4 @@
-// Feature tables: from .npy matrices or from columns of numbers, encoded and checked chunk by
+// Feature tables: from matrices or from columns of numbers, encoded and checked chunk by
 // chunk.
 #include "core/interrupt.h"
 #include "prep/features/elements.h"
@@ -25,6 +25,14 @@ std::vector<ColumnRequest> choose_columns(const TableReader& table, const Featur
   for (const std::string& name : names) {
     const ColumnInfo& column = table.column(name, 0);
     const bool matrix = names.size() == 1 && column.dtype.has_value();
+    if (!matrix && column.width != 1) {
+      throw Error(
+          ErrorCode::kData,
+          fmt::format(
+              "column '{}' has {} numbers a row, beside other columns", column.name, column.width),
+          "name it alone in features.columns, or only columns of one number a row",
+          Place{table.path().string(), -1, -1, -1});
+    }
     requests.push_back({column.name, matrix ? ColumnType::kRaw : ColumnType::kReal, empty});
   }
   return requests;

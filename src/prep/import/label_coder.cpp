@@ -73,6 +73,15 @@ LabelCoder::LabelCoder(const TableReader& table,
   const Place place{table.path().string(), -1, -1, -1};
   matrix_ = columns.size() == 1 && columns[0].width != 1;
   width_ = matrix_ ? columns[0].width : static_cast<std::uint32_t>(columns.size());
+  for (const ColumnInfo& column : columns) {
+    if (matrix_ || column.width == 1) continue;
+    throw Error(
+        ErrorCode::kData,
+        fmt::format(
+            "column '{}' has {} numbers a row, beside other columns", column.name, column.width),
+        "name it alone in labels.columns, or only columns of one number a row",
+        place);
+  }
   if (width_ == 0)
     throw Error(
         ErrorCode::kData, "the labels have no columns (dimension 0)", "leave labels out", place);
@@ -83,7 +92,10 @@ LabelCoder::LabelCoder(const TableReader& table,
                 "say kind = \"multi_label\" or \"regression\", or name one column",
                 place);
   }
-  ColumnType type = kind_ == LabelKind::kRegression ? ColumnType::kReal : ColumnType::kInteger;
+  // Classes may be stored as floats, so that NaN can say that there is none.
+  const bool reals = kind_ == LabelKind::kRegression ||
+                     (spec.kind == LabelKindChoice::kClass && holds_fractions(columns[0]));
+  ColumnType type = reals ? ColumnType::kReal : ColumnType::kInteger;
   if (spec.kind == LabelKindChoice::kName && !columns[0].dtype) type = ColumnType::kText;
   const EmptyCell empty =
       kind_ == LabelKind::kMultiLabel ? EmptyCell::kRefuse : EmptyCell::kMissing;
@@ -177,11 +189,24 @@ bool LabelCoder::encode_name(const TableChunk& chunk,
   return label >= 0;
 }
 
+std::int64_t LabelCoder::class_of(const TableChunk& chunk,
+                                  std::size_t first_column,
+                                  std::size_t row) const {
+  if (requests_[0].type != ColumnType::kReal) return integer(chunk, first_column, row, 0);
+  const double value = chunk.columns[first_column].reals[row];
+  if (std::isnan(value)) return -1;
+  const auto label = static_cast<std::int64_t>(
+      std::clamp(value, -2.0, static_cast<double>(std::numeric_limits<std::int32_t>::max())));
+  if (static_cast<double>(label) != value)
+    fail(chunk, row, 0, fmt::format("the label {} is no class", value), "0, 1, 2, ...; or NaN");
+  return label;
+}
+
 bool LabelCoder::encode_class(const TableChunk& chunk,
                               std::size_t first_column,
                               std::size_t row,
                               std::span<std::byte> out) {
-  const std::int64_t label = integer(chunk, first_column, row, 0);
+  const std::int64_t label = class_of(chunk, first_column, row);
   const std::int64_t limit = classes_ != 0 ? classes_ : std::numeric_limits<std::int32_t>::max();
   if (label < -1)
     fail(chunk,

@@ -53,6 +53,7 @@ class LabelCoder {
   LabelSchema schema() const;
 
  private:
+  std::int64_t class_of(const TableChunk& chunk, std::size_t first_column, std::size_t row) const;
   std::int64_t integer(const TableChunk& chunk,
                        std::size_t first_column,
                        std::size_t row,

@@ -18,6 +18,7 @@ struct IdGlance {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
   bool texts = false;
+  bool padded = false;
   bool whole = true;
   bool seen = false;
 
@@ -25,6 +26,7 @@ struct IdGlance {
     if (column.different.empty() && column.texts.empty() && column.numbers) return;
     seen = true;
     texts = texts || !column.integers;
+    padded = padded || column.padded;
     least = std::min(least, column.least);
     largest = std::max(largest, column.largest);
     different.insert(column.different.begin(), column.different.end());
@@ -116,9 +118,12 @@ void FilesGuess::describe_ids(NodeSpec& node, const std::string& path) {
   const auto rows = rows_.find(node.type);
   const std::string seen = ids.whole ? "all edges" : "the first edges";
   if (!ids.seen) return;
-  if (ids.texts) {
+  if (ids.texts || ids.padded) {
     node.ids = IdKind::kString;
-    made_.comment(path + ".ids", fmt::format("In {} some ids are no numbers.", seen));
+    made_.comment(path + ".ids",
+                  fmt::format("In {} some ids {}.",
+                              seen,
+                              ids.texts ? "are no numbers" : "begin with a zero, as names do"));
   } else if (rows != rows_.end() && ids.least >= 0 &&
              static_cast<std::uint64_t>(ids.largest) < rows->second) {
     made_.comment(path + ".ids",

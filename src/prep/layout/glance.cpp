@@ -28,6 +28,7 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
   if (text.empty()) {
     column.missing = true;
   } else if (column.integers && parse_integer_cell(text, integer) == std::errc{}) {
+    column.padded = column.padded || (text.size() > 1 && text[0] == '0');
     take_integer(column, integer, last);
   } else if (column.numbers && parse_real_cell(text, real) == std::errc{}) {
     column.missing = column.missing || std::isnan(real);
@@ -55,6 +56,12 @@ void take_values(ColumnGlance& column,
   }
 }
 
+/// Whether some of the classes 0, 1, ... to the largest are nowhere.
+bool has_gaps(const ColumnGlance& column) {
+  const std::size_t unlabelled = column.different.contains(-1) ? 1 : 0;
+  return column.different.size() - unlabelled != static_cast<std::size_t>(column.largest + 1);
+}
+
 }  // namespace
 
 TableGlance glance_at(const FileSet& files,
@@ -64,6 +71,12 @@ TableGlance glance_at(const FileSet& files,
                       std::uint64_t rows) {
   TableGlance glance;
   const auto table = files.open(file, format, options);
+  std::vector<std::string> names;
+  for (const ColumnInfo& column : table->columns())
+    if (column.dtype && !is_real(*column.dtype) &&
+        (column.name == "edge_index" || table->columns().size() == 1))
+      names.push_back(column.name);
+  for (const std::string& name : names) (void)table->turn_pairs(name);
   std::vector<ColumnRequest> requests;
   std::vector<std::size_t> looked;
   for (const ColumnInfo& column : table->columns()) {
@@ -107,7 +120,7 @@ void guess_labels(const TableGlance& glance, LabelSpec& labels) {
       labels.kind = LabelKindChoice::kName;
     } else if (!only.integers) {
       labels.kind = LabelKindChoice::kRegression;
-    } else if (only.least < -1 || (glance.whole && only.least > 0) || only.largest > 1'000'000) {
+    } else if (only.least < -1 || only.largest > 1'000'000 || (glance.whole && has_gaps(only))) {
       labels.kind = LabelKindChoice::kName;  // numbers that are no classes 0, 1, ...
     }
     return;

@@ -16,6 +16,7 @@ struct ColumnGlance {
   ColumnInfo info;
   bool integers = true;   ///< all values are whole numbers, as they are written
   bool numbers = true;    ///< all are numbers
+  bool padded = false;    ///< some begin with a zero that a number would lose: "007"
   bool missing = false;   ///< some are empty, or NaN
   bool ascending = true;  ///< whole numbers, none smaller than the one before
   std::int64_t least = std::numeric_limits<std::int64_t>::max();

@@ -6,38 +6,46 @@
 
 namespace sluice {
 
-void LedgerMemoryPool::change(std::int64_t difference) {
+// Less never fails.
+arrow::Status LedgerMemoryPool::change(std::int64_t difference) {
   const std::scoped_lock lock(mutex_);
+  auto changed = charge_.resize(static_cast<std::uint64_t>(used_ + difference));
+  if (!changed) {
+    if (!refusal_) refusal_ = std::move(changed).error();
+    if (refused_ == Refused::kFails) return arrow::Status::OutOfMemory(refusal_->message());
+  }
   used_ += difference;
   peak_ = std::max(peak_, used_);
   if (difference > 0) {
     total_ += difference;
     ++count_;
   }
-  auto changed = charge_.resize(static_cast<std::uint64_t>(used_));
-  if (!changed && !refusal_) refusal_ = std::move(changed).error();
+  return arrow::Status::OK();
 }
 
 arrow::Status LedgerMemoryPool::Allocate(std::int64_t size,
                                          std::int64_t alignment,
                                          std::uint8_t** out) {
-  ARROW_RETURN_NOT_OK(system_.Allocate(size, alignment, out));
-  change(size);
-  return arrow::Status::OK();
+  if (size < 0) return arrow::Status::Invalid("a buffer of a negative size");  // a damaged file's
+  ARROW_RETURN_NOT_OK(change(size));
+  const arrow::Status status = system_.Allocate(size, alignment, out);
+  return status.ok() ? status : status & change(-size);
 }
 
 arrow::Status LedgerMemoryPool::Reallocate(std::int64_t old_size,
                                            std::int64_t new_size,
                                            std::int64_t alignment,
                                            std::uint8_t** buffer) {
-  ARROW_RETURN_NOT_OK(system_.Reallocate(old_size, new_size, alignment, buffer));
-  change(new_size - old_size);
-  return arrow::Status::OK();
+  if (new_size < 0) return arrow::Status::Invalid("a buffer of a negative size");
+  ARROW_RETURN_NOT_OK(change(new_size - old_size));
+  const arrow::Status status = system_.Reallocate(old_size, new_size, alignment, buffer);
+  return status.ok() ? status : status & change(old_size - new_size);
 }
 
 void LedgerMemoryPool::Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) {
   system_.Free(buffer, size, alignment);
-  change(-size);
+  const arrow::Status less = change(-size);
+  static_cast<void>(less);
 }
 
 std::int64_t LedgerMemoryPool::bytes_allocated() const {

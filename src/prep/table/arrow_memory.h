@@ -2,8 +2,8 @@
 // must outlive every Arrow object made from it, and its ledger must outlive it.
 //
 // Arrow's CSV parser aborts the process when an allocation fails, so what the ledger refuses is
-// given all the same and remembered: the reader looks at refusal() after each block and ends with
-// that error. The overdraft is a few blocks.
+// given all the same, unless asked otherwise, and remembered: the reader looks at refusal() after
+// each block and ends with that error. The overdraft is a few blocks.
 #pragma once
 
 #include <sluice/memory.h>
@@ -17,9 +17,16 @@
 
 namespace sluice {
 
+/// What becomes of an allocation that the ledger refuses.
+enum class Refused {
+  kGiven,  ///< it is made all the same
+  kFails   ///< it fails: for the parts of Arrow that can bear it (Parquet, IPC)
+};
+
 class LedgerMemoryPool final : public arrow::MemoryPool {
  public:
-  explicit LedgerMemoryPool(MemoryLedger& ledger) : charge_(ledger.charge("arrow", 0).or_throw()) {}
+  explicit LedgerMemoryPool(MemoryLedger& ledger, Refused refused = Refused::kGiven)
+      : refused_(refused), charge_(ledger.charge("arrow", 0).or_throw()) {}
 
   using arrow::MemoryPool::Allocate;
   using arrow::MemoryPool::Free;
@@ -41,9 +48,10 @@ class LedgerMemoryPool final : public arrow::MemoryPool {
   std::optional<Error> refusal() const;
 
  private:
-  void change(std::int64_t difference);
+  arrow::Status change(std::int64_t difference);
 
   arrow::MemoryPool& system_ = *arrow::system_memory_pool();
+  const Refused refused_;
   mutable std::mutex mutex_;
   Charge charge_;
   std::int64_t used_ = 0;

@@ -14,6 +14,7 @@ namespace {
 struct Fault {
   std::string message;
   std::string hint;
+  bool sound = false;  // the file is well, but not of a kind that we read
 };
 
 // The dictionary is a Python literal, written by repr(): {'descr': '<f4', 'fortran_order': False,
@@ -105,21 +106,23 @@ constexpr std::array<std::pair<std::string_view, DType>, 10> kDescrs{{{"f2", DTy
 std::optional<Fault> set_dtype(NpyHeader& header) {
   const std::string& descr = header.descr;
   if (descr.size() >= 2 && descr[1] == 'O') {
-    return Fault{"holds pickled Python objects",
-                 "save numbers: numpy.save(file, numpy.stack(list))"};
+    return Fault{
+        "holds pickled Python objects", "save numbers: numpy.save(file, numpy.stack(list))", true};
   }
   for (const auto& [name, dtype] : kDescrs) {
     if (descr.size() != 3 || descr.substr(1) != name) continue;
     if (descr[0] == '>' && size_of(dtype) > 1) {
       return Fault{fmt::format("is big-endian ('{}')", descr),
-                   fmt::format("save a.astype('<{}')", name)};
+                   fmt::format("save a.astype('<{}')", name),
+                   true};
     }
     if (descr[0] != '<' && descr[0] != '|' && descr[0] != '>') break;
     header.dtype = dtype;
     return std::nullopt;
   }
   return Fault{fmt::format("dtype '{}' is not supported", descr),
-               "save f16, f32, f64, i8, i32, i64, u8, u32, u64 or bool"};
+               "save f16, f32, f64, i8, i32, i64, u8, u32, u64 or bool",
+               true};
 }
 
 std::optional<Fault> parse_dictionary(std::string_view text, NpyHeader& header) {
@@ -133,7 +136,9 @@ std::optional<Fault> parse_dictionary(std::string_view text, NpyHeader& header) 
     if (!key || !literal.take(':')) return malformed;
     if (*key == "descr" && !has_descr) {
       const auto descr = literal.text();
-      if (!descr) return Fault{"has a structured dtype", "save the columns as arrays of their own"};
+      if (!descr) {
+        return Fault{"has a structured dtype", "save the columns as arrays of their own", true};
+      }
       header.descr = *descr;
       has_descr = true;
     } else if (*key == "fortran_order" && !has_order) {
@@ -160,7 +165,8 @@ std::optional<Fault> parse_dictionary(std::string_view text, NpyHeader& header) 
 std::optional<Fault> check_size(const NpyHeader& header, std::uint64_t file_bytes) {
   if (header.shape.empty() || header.shape.size() > 2) {
     return Fault{fmt::format("has {} dimensions", header.shape.size()),
-                 "save an array of one dimension or two: [N] or [N, D]"};
+                 "save an array of one dimension or two: [N] or [N, D]",
+                 true};
   }
   const auto elements = static_cast<unsigned __int128>(header.rows()) * header.width();
   const unsigned __int128 expected = elements * size_of(header.dtype) + header.data_offset;
@@ -205,14 +211,24 @@ std::optional<Fault> parse(std::span<const std::byte> bytes,
 
 }  // namespace
 
+NpyInspection inspect_npy_header(std::span<const std::byte> bytes,
+                                 std::uint64_t file_bytes,
+                                 const std::string& file) {
+  NpyInspection inspection;
+  if (auto fault = parse(bytes, file_bytes, inspection.header)) {
+    inspection.problem =
+        Error(ErrorCode::kData, fault->message, fault->hint, Place{file, -1, -1, -1});
+    inspection.sound = fault->sound;
+  }
+  return inspection;
+}
+
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes,
                                    std::uint64_t file_bytes,
                                    const std::string& file) {
-  NpyHeader header;
-  if (auto fault = parse(bytes, file_bytes, header)) {
-    return Error(ErrorCode::kData, fault->message, fault->hint, Place{file, -1, -1, -1});
-  }
-  return header;
+  NpyInspection inspection = inspect_npy_header(bytes, file_bytes, file);
+  if (inspection.problem) return *std::move(inspection.problem);
+  return std::move(inspection.header);
 }
 
 }  // namespace sluice

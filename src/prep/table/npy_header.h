@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -24,6 +26,21 @@ struct NpyHeader {
   /// Rows and elements a row: [N] is N x 1, [N, D] is N x D.
   std::uint64_t rows() const { return shape[0]; }
   std::uint64_t width() const { return shape.size() == 2 ? shape[1] : 1; }
+  /// Whether it is [2, N], N != 2: pairs that lie the other way than rows do.
+  bool has_turned_pairs() const { return shape.size() == 2 && shape[0] == 2 && shape[1] != 2; }
+  /// Sees [A, B] as [B, A]: the same bytes in the other order. @pre two dimensions
+  void turn() {
+    std::swap(shape[0], shape[1]);
+    fortran_order = !fortran_order;
+  }
+};
+
+/// What the header of an array says, whether or not we can read it as a table.
+struct NpyInspection {
+  NpyHeader header;              ///< as far as it could be parsed
+  std::optional<Error> problem;  ///< why it is no table
+  bool sound = true;  ///< false: the file is damaged, or no .npy file; not just an array of a kind
+                      ///< that we do not read
 };
 
 inline constexpr std::size_t kNpyMaxHeaderBytes = 64 * 1024;
@@ -34,5 +51,10 @@ inline constexpr std::size_t kNpyMaxHeaderBytes = 64 * 1024;
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes,
                                    std::uint64_t file_bytes,
                                    const std::string& file);
+
+/// The same, for those who want to know more of what they cannot read.
+NpyInspection inspect_npy_header(std::span<const std::byte> bytes,
+                                 std::uint64_t file_bytes,
+                                 const std::string& file);
 
 }  // namespace sluice

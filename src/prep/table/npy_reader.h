@@ -5,14 +5,14 @@
 // turned in memory.
 #pragma once
 
+#include "prep/table/array_column.h"
 #include "prep/table/npy_header.h"
-#include "prep/table/table_reader.h"
-#include "storage/io/aligned_buffer.h"
 #include "storage/io/file.h"
 
 #include <sluice/options.h>
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 namespace sluice {
@@ -29,26 +29,21 @@ class NpyReader final : public TableReader {
 
   const std::vector<ColumnInfo>& columns() const override { return columns_; }
   std::optional<std::uint64_t> num_rows() const override { return header_.rows(); }
+  bool turn_pairs(const std::string& column) override;
   void select(const std::vector<ColumnRequest>& requests) override;
   bool next(TableChunk& chunk) override;
 
  private:
   std::optional<std::int64_t> line_of(std::uint64_t /*row*/) const override { return std::nullopt; }
   void read_rows(std::uint64_t first, std::size_t rows);
-  void check_range(std::uint64_t first, std::span<const std::uint64_t> values) const;
-  template <class Stored>
-  ColumnValues values_as(std::size_t count);
 
   File file_;
   NpyHeader header_;
   std::vector<ColumnInfo> columns_;
-  ColumnType type_ = ColumnType::kRaw;
-  std::uint64_t row_bytes_ = 0;
+  std::optional<ArrayColumn> column_;  // from select() on
   std::uint64_t chunk_rows_ = 0;
   std::uint64_t next_row_ = 0;
-  AlignedBuffer stored_;     // a chunk as it stands in the file, rows together
-  AlignedBuffer turned_;     // Fortran order: a chunk, columns together
-  AlignedBuffer converted_;  // a chunk as int64 or f64
+  AlignedBuffer turned_;  // Fortran order: a chunk, columns together
 };
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #include "prep/table/table_formats.h"
 
+#include "prep/table/shards.h"
 #include "prep/table/text_source.h"
 
 #include <fmt/format.h>
@@ -49,14 +50,28 @@ std::string TableFormats::resolve(const std::filesystem::path& path,
 std::unique_ptr<TableReader> TableFormats::open(const TableSource& source,
                                                 const std::string& format,
                                                 const TableOptions& options) const {
-  auto [file, table] = TablePath::parse(source.path);
+  const TablePath path = TablePath::parse(source.path);
+  std::vector<std::filesystem::path> files = shards_of(path.file);
+  const auto open_file =
+      [this, source, format, options, table = path.table](const std::filesystem::path& file) {
+        return open_one({file, source.ledger, source.arena, table}, format, options);
+      };
+  if (files.size() == 1) return open_file(files.front());
+  TableSource all = source;
+  all.path = path.file;
+  return std::make_unique<ShardReader>(all, std::move(files), open_file);
+}
+
+std::unique_ptr<TableReader> TableFormats::open_one(const TableSource& source,
+                                                    const std::string& format,
+                                                    const TableOptions& options) const {
   Selection selection;
-  selection.type = resolve(file, format);
+  selection.type = resolve(source.path, format);
   if (const auto found = options.find(selection.type); found != options.end())
     selection.options = found->second;
   std::error_code problem;
-  const auto status = std::filesystem::status(file, problem);
-  const Place place{file.string(), -1, -1, -1};
+  const auto status = std::filesystem::status(source.path, problem);
+  const Place place{source.path.string(), -1, -1, -1};
   if (status.type() == std::filesystem::file_type::not_found) {
     throw Error(ErrorCode::kData,
                 "there is no such file",
@@ -65,9 +80,9 @@ std::unique_ptr<TableReader> TableFormats::open(const TableSource& source,
   }
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     throw Error(
-        ErrorCode::kData, "is not a regular file", "name a file, not a folder or a pipe", place);
+        ErrorCode::kData, "is not a regular file", "name a file, not a pipe or a device", place);
   }
-  return catalog_.create(selection, {file, source.ledger, source.arena, std::move(table)});
+  return catalog_.create(selection, source);
 }
 
 }  // namespace sluice

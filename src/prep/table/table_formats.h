@@ -49,13 +49,18 @@ class TableFormats {
   /// Error(kUsage) for an unknown name or extension.
   std::string resolve(const std::filesystem::path& path, const std::string& format) const;
 
-  /// Opens a table; `source.path` is as users name it (TablePath). Throws Error(kData) when there
-  /// is no such file.
+  /// Opens a table; `source.path` is as users name it (TablePath), and may be many files that are
+  /// one table (shards_of). This outlives the reader. Throws Error(kData) when there is no such
+  /// file.
   std::unique_ptr<TableReader> open(const TableSource& source,
                                     const std::string& format,
                                     const TableOptions& options) const;
 
  private:
+  std::unique_ptr<TableReader> open_one(const TableSource& source,
+                                        const std::string& format,
+                                        const TableOptions& options) const;
+
   Catalog<TableReader, const TableSource&> catalog_{"table format"};
   std::vector<std::pair<std::string, std::string>> extensions_;  // ".csv" -> "csv"
   std::set<std::string> texts_;                                  // formats of text

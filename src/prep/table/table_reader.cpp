@@ -19,8 +19,10 @@ Error TableReader::value_error(std::uint64_t row,
                  hint,
                  Place{path().string(), *line, -1, -1});
   }
+  const bool only = columns().size() == 1;
   return Error(ErrorCode::kData,
-               fmt::format("row {}: {}", row, reason),
+               only ? fmt::format("row {}: {}", row, reason)
+                    : fmt::format("row {}: column '{}': {}", row, column, reason),
                hint,
                Place{path().string(), -1, -1, -1});
 }
@@ -46,6 +48,12 @@ const ColumnInfo& TableReader::column(const std::string& name, std::size_t defau
                 place);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return all[static_cast<std::size_t>(found - names.begin())];
+  if (const std::string reason = why_no_column(name); !reason.empty()) {
+    throw Error(ErrorCode::kData,
+                fmt::format("'{}' is no column: {}", name, reason),
+                fmt::format("its columns: {}", fmt::join(names, ", ")),
+                place);
+  }
   const auto nearest = nearest_word(name, names);
   throw Error(ErrorCode::kData,
               fmt::format("there is no column '{}'", name),

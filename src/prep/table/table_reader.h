@@ -40,17 +40,21 @@ class TableReader {
   virtual const std::vector<ColumnInfo>& columns() const = 0;
   /// Number of rows where the format tells it beforehand: some tell it only after select().
   virtual std::optional<std::uint64_t> num_rows() const = 0;
+  /// Reads an array of [2, N], N != 2, as [N, 2] from now on; false where the column is none such.
+  /// Before select().
+  virtual bool turn_pairs(const std::string& /*column*/) { return false; }
   /// Chooses the columns to read; once, before the first next(). @pre the names are in columns()
   virtual void select(const std::vector<ColumnRequest>& requests) = 0;
   /// Replaces `chunk` by the next rows, at least one; false at the end.
   virtual bool next(TableChunk& chunk) = 0;
 
-  /// "file:line: column 'name': reason" (or "file: row N: ..."). @pre `row` is in the chunk read
+  /// "file:line: column 'name': reason" (or "file: row N: ...", which
+  /// names the column where there are several). @pre `row` is in the chunk read
   /// last
-  Error value_error(std::uint64_t row,
-                    const std::string& column,
-                    const std::string& reason,
-                    const std::string& hint) const;
+  virtual Error value_error(std::uint64_t row,
+                            const std::string& column,
+                            const std::string& reason,
+                            const std::string& hint) const;
   /// The column of that name, or of that index for an empty name; a kData error lists the columns
   /// there are.
   const ColumnInfo& column(const std::string& name, std::size_t default_index) const;
@@ -59,6 +63,9 @@ class TableReader {
  protected:
   /// The 1-based line of a row of the last chunk; nothing in a file without lines.
   virtual std::optional<std::int64_t> line_of(std::uint64_t row) const = 0;
+  /// What keeps something in the file that is called `name` from being a column, "has 3
+  /// dimensions"; empty where there is nothing of that name.
+  virtual std::string why_no_column(const std::string& /*name*/) const { return {}; }
 
   TableSource source_;
 };
