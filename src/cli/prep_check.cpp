@@ -1,6 +1,7 @@
 #include "cli/prep_commands.h"
 #include "prep/check/inspect.h"
 #include "prep/check/verify.h"
+#include "storage/format/schema_json.h"
 
 #include <fmt/format.h>
 #include <sluice/units.h>
@@ -9,8 +10,6 @@
 
 namespace sluice::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json features_json(const std::vector<FeatureSchema>& tables) {
   Json all = Json::array();
@@ -63,7 +62,8 @@ Json inspect_json(const InspectReport& report) {
           {"bytes", {{"data", report.bytes}}},
           {"node_types", std::move(nodes)},
           {"relations", std::move(relations)},
-          {"splits", std::move(splits)}};
+          {"splits", std::move(splits)},
+          {"graph", schema_to_json(schema)}};  // all of it, as the manifest has it
 }
 
 // The feature tables of all node types, as `verify` names them.

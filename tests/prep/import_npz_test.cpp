@@ -1,9 +1,8 @@
 // Zip files of NumPy arrays: members as columns, SciPy's sparse matrices as entries, and archives
 // that lie.
 #include "import_bad_input.h"
+#include "npz_file.h"
 #include "table_folder.h"
-
-#include <zip.h>
 
 #include <limits>
 #include <map>
@@ -12,25 +11,6 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-using Members = std::vector<std::pair<std::string, std::string>>;
-
-/// The bytes of an archive. @param method ZIP_CM_STORE as numpy.savez, or ZIP_CM_DEFLATE
-std::string npz(const Members& members, int method = ZIP_CM_STORE) {
-  TempDir dir;
-  const std::string path = (dir / "a.zip").string();
-  int problem = 0;
-  zip_t* const archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &problem);
-  REQUIRE(archive != nullptr);
-  for (const auto& [name, bytes] : members) {
-    zip_source_t* const source = zip_source_buffer(archive, bytes.data(), bytes.size(), 0);
-    const auto index = zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8);
-    REQUIRE(index >= 0);
-    REQUIRE(zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), method, 6) == 0);
-  }
-  REQUIRE(zip_close(archive) == 0);
-  return read_all(path);
-}
 
 std::string npy_i64(const std::vector<std::int64_t>& values) {
   return npy_ids(values);
