@@ -288,3 +288,50 @@ TEST_CASE(
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"edges.csv", "graph.toml", "x"});
 }
+
+TEST_CASE("import PATH prints what it would do, and with --yes does it") {
+  const TempDir dir;
+  dir.write("data/edges.csv", "src,dst,note\n0,1,5\n1,2,6\n");
+  dir.write("data/train.pt", "x");
+  const std::string data = dir / "data", out = dir / "x";
+  const Outcome shown = prep({"import", data});
+  CHECK(shown.code == 0);
+  CHECK(shown.out.find("root = \"" + data + "\"") != std::string::npos);
+  CHECK(shown.out.find("[[edges]]\n") != std::string::npos);
+  CHECK(shown.out.find("# Left out: train.pt: it is no table that is read") != std::string::npos);
+  CHECK(shown.err.find("left out: train.pt") != std::string::npos);
+  CHECK(shown.err.find("save this as graph.toml") != std::string::npos);
+  CHECK_FALSE(fs::exists(out));
+
+  // What is printed imports to what --yes makes.
+  dir.write("graph.toml", shown.out);
+  REQUIRE(prep({"import", "--config", dir / "graph.toml", "--out", dir / "y"}).code == 0);
+  const Outcome made = prep({"import", data, "--yes", "--out", out, "--set", "nodes=[{count=9}]"});
+  REQUIRE(made.code == 0);
+  CHECK(made.out.find("count = 9") != std::string::npos);
+  CHECK(json::parse(prep({"inspect", out, "--json"}).out).at("nodes") == 9);
+  CHECK(json::parse(prep({"inspect", dir / "y", "--json"}).out).at("nodes") == 3);
+
+  // Relative to --root, and as JSON.
+  const Outcome described =
+      prep({"import", "edges.csv", "--root", data, "--layout", "files", "--json", "--quiet"});
+  CHECK(described.err.empty());
+  CHECK(json::parse(described.out).at("graph_toml").get<std::string>().find("edges.csv") !=
+        std::string::npos);
+  CHECK(
+      json::parse(
+          prep({"import", "edges.csv", "--root", data, "--yes", "--json", "--out", dir / "z"}).out)
+          .at("edges") == 2);
+
+  CHECK(prep({"import", data, "--config", dir / "graph.toml", "--out", out}).err ==
+        "error: --config and PATHs exclude each other\n"
+        "  hint: a graph.toml names the files; without one, PATHs are described by a layout\n");
+  CHECK(prep({"import", data, "--yes"}).code == 2);
+  CHECK(prep({"import"}).code == 2);
+  CHECK(prep({"import", "--config", dir / "graph.toml", "--yes", "--out", out}).code == 2);
+  CHECK(prep({"import", data, "--layout", "obg"}).err.find("did you mean 'ogb'?") !=
+        std::string::npos);
+  const std::string help = prep({"import", "--help"}).out;
+  for (const char* part : {"PATH", "--layout", "--yes", "ogb", "dgl", "import FOLDER > graph.toml"})
+    CHECK(help.find(part) != std::string::npos);
+}

@@ -72,6 +72,8 @@ void FilesGuess::describe_splits() {
 }
 
 void FilesGuess::add_to_split(const FileRole& role) {
+  if (guess_text(files_, role.file).format.empty())
+    return made_.warn(fmt::format("{}: it is no table that is read", role.file));
   const bool of_edges = role.file.ends_with(".npy") ? holds_edges(role.file)
                                                     : !train_.empty() || holds_edges(role.file);
   SplitSpec split;
