@@ -82,11 +82,13 @@ TEST_CASE("npz: members are columns, stored or deflated") {
 
 TEST_CASE("npz: requests that cannot be met") {
   Tables tables;
-  tables.dir.write("a.npz",
-                   npz({{"f.npy", npy_rows(2, 1, {1, 2})},
-                        {"u.npy", npy("<u8", "(2,)", bytes_of_values<std::uint64_t>({1, ~0ull}))},
-                        {"t.npy", npy("<f4", "(2, 2)", std::string(16, '\0'), "True")},
-                        {"c.npy", npy("<f4", "(2, 1)", std::string(8, '\0'), "True")}}));
+  tables.dir.write(
+      "a.npz",
+      npz({{"f.npy", npy_rows(2, 1, {1, 2})},
+           {"u.npy", npy("<u8", "(2,)", bytes_of_values<std::uint64_t>({1, ~0ull}))},
+           {"t.npy", npy("<f4", "(2, 3)", std::string(24, '\0'), "True")},
+           {"p.npy", npy("<f4", "(2, 2)", bytes_of_values<float>({1, 2, 3, 4}), "True")},
+           {"c.npy", npy("<f4", "(2, 1)", std::string(8, '\0'), "True")}}));
   CHECK(tables.open("a.npz")->num_rows() == 2);
   CHECK(tables.fault("a.npz", "f", ColumnType::kInteger) ==
         "column 'f' holds f32, where integers are asked");
@@ -97,6 +99,7 @@ TEST_CASE("npz: requests that cannot be met") {
   CHECK(tables.fault("a.npz", "t", ColumnType::kReal) ==
         "member 't.npy': is in Fortran order, which cannot be streamed");
   CHECK(tables.reals("a.npz", "c") == std::vector<double>{0, 0});
+  CHECK(tables.reals("a.npz", "p") == std::vector<double>{1, 3, 2, 4});
 }
 
 TEST_CASE("npz: sparse matrices are tables of entries") {

@@ -56,8 +56,8 @@ TEST_CASE("shards: errors name the shard and its own rows") {
         "say ids = \"string\"");
   folder.write("edges/part-1.csv", "s,t\n0,1\n1,9\n");
   CHECK(text("[[nodes]]\ncount = 3\n" + kShards) ==
-        "data|ROOT/raw/edges/part-1.csv:3: column 't': the id 9 is not below the number of nodes "
-        "of type 'node', 3 (from count)|dense ids run from 0 to count - 1; for others say ids = "
+        "data|ROOT/raw/edges/part-1.csv:3: column 't': the id 9 is out of range: type 'node' has 3 "
+        "nodes by count|dense ids run from 0 to count - 1; for others say ids = "
         "\"integer\"");
   folder.write("edges/part-1.csv", "s,t,w\n0,1,1\n");
   CHECK(text(kShards) ==

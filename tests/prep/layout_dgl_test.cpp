@@ -114,7 +114,7 @@ tasks:
   CHECK(dataset.schema().nodes[0].labels->width == 4);
   CHECK(values_of<std::uint64_t>(dataset.split("node_classification").train) ==
         std::vector<std::uint64_t>{0, 2});
-  CHECK(dataset.schema().splits.size() == 2);
+  CHECK(dataset.schema().edge_splits.at(0).name == "link_prediction");
 }
 
 TEST_CASE("dgl: what is wrong is named with its line") {

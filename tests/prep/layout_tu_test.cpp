@@ -74,7 +74,7 @@ TEST_CASE("tu: what is wrong is named with its line") {
   folder.write("DS_A.txt", "1, 2\n0, 1\n");
   CHECK(as_text(expect_error([&] { folder.import(folder.describe()); }), folder) ==
         "data|ROOT/raw/DS_A.txt:2: column 'c0': the id 0 is below the first, 1|dense ids run from "
-        "1");
+        "first_id on; for others say ids = \"integer\"");
   write_tu(folder, "DS");
   folder.write("DS_graph_labels.txt", "1\n2\n");
   CHECK(as_text(expect_error([&] { folder.import(folder.describe()); }), folder) ==

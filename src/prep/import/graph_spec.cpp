@@ -141,7 +141,9 @@ void GraphSpec::describe(Schema& schema) {
   for (const auto& [name, options] : formats) {
     Schema keys;
     options->describe(keys);
-    if (!keys.fields().empty()) schema.section(name, *options, "how files of this format are read");
+    // [graphs] says which nodes are whose: the format of that name has no table.
+    if (name != "graphs" && !keys.fields().empty())
+      schema.section(name, *options, "how files of this format are read");
   }
 }
 

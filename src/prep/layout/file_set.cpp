@@ -82,8 +82,10 @@ FileSet::FileSet(const std::vector<std::string>& paths,
   }
   root_ = base.empty() ? common_folder(given) : base;
   if (root_.empty()) root_ = ".";
-  for (const fs::path& file : files)
-    names_.push_back(file.lexically_relative(root_.lexically_normal()).generic_string());
+  for (const fs::path& file : files) {
+    const fs::path below = file.lexically_relative(root_.lexically_normal());
+    names_.push_back((below.empty() ? file : below).generic_string());  // an absolute one stays so
+  }
   std::sort(names_.begin(), names_.end());
   names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
   if (names_.empty())

@@ -37,6 +37,53 @@ struct IdGlance {
   }
 };
 
+struct IdChoice {
+  IdKind kind = IdKind::kDense;
+  std::int64_t first_id = 0;
+  std::string why;
+};
+
+/// @param rows of what stands beside the nodes, where that is known
+IdChoice choose_ids(const IdGlance& ids, std::optional<std::uint64_t> rows) {
+  const std::string seen = ids.whole ? "all edges" : "the first edges";
+  const std::string different = format_count(ids.different.size());
+  const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(ids.largest, 0));
+  if (ids.texts) return {IdKind::kString, 0, fmt::format("In {} some ids are no numbers.", seen)};
+  if (ids.padded)
+    return {
+        IdKind::kString, 0, fmt::format("In {} some ids begin with a zero, as names do.", seen)};
+  if (rows && ids.least >= 0 && count < *rows)
+    return {IdKind::kDense,
+            0,
+            fmt::format("In {} they are {} to {}, below the {} rows of features or labels.",
+                        seen,
+                        ids.least,
+                        ids.largest,
+                        format_count(*rows))};
+  if (rows && ids.least == 1 && count == *rows)
+    return {IdKind::kDense,
+            1,
+            fmt::format("In {} ids are 1 to {}, the number of rows.", seen, ids.largest)};
+  if (ids.least == 1 && ids.whole && ids.different.size() == count)
+    return {IdKind::kDense, 1, fmt::format("The edges name each of 1 to {}.", different)};
+  if (ids.least == 0 && ids.share() > (ids.whole ? 0.5 : 0.1))
+    return {IdKind::kDense,
+            0,
+            fmt::format("{} edges name {} of the ids 0 to {}; those that none names are nodes "
+                        "without edges.",
+                        ids.whole ? "The" : "The first",
+                        different,
+                        ids.largest)};
+  return {IdKind::kInteger,
+          0,
+          fmt::format("In {} they are {} different ones of {} to {}, so they are kept as names; "
+                      "\"dense\" if they number the nodes from 0.",
+                      seen,
+                      different,
+                      ids.least,
+                      ids.largest)};
+}
+
 }  // namespace
 
 void FilesGuess::describe_nodes() {
@@ -115,52 +162,14 @@ void FilesGuess::describe_ids(NodeSpec& node, const std::string& path) {
       if (edges.target == node.type) ids.take(columns[at]);
     ids.whole = ids.whole && edges.guess.glance.whole && train_.empty();
   }
-  const auto rows = rows_.find(node.type);
-  const std::string seen = ids.whole ? "all edges" : "the first edges";
   if (!ids.seen) return;
-  if (ids.texts || ids.padded) {
-    node.ids = IdKind::kString;
-    made_.comment(path + ".ids",
-                  fmt::format("In {} some ids {}.",
-                              seen,
-                              ids.texts ? "are no numbers" : "begin with a zero, as names do"));
-  } else if (rows != rows_.end() && ids.least >= 0 &&
-             static_cast<std::uint64_t>(ids.largest) < rows->second) {
-    made_.comment(path + ".ids",
-                  fmt::format("In {} they are {} to {}, below the {} rows of features or labels.",
-                              seen,
-                              ids.least,
-                              ids.largest,
-                              format_count(rows->second)));
-  } else if (rows != rows_.end() && ids.least == 1 &&
-             static_cast<std::uint64_t>(ids.largest) == rows->second) {
-    node.first_id = 1;
-    made_.comment(path + ".first_id",
-                  fmt::format("In {} ids are 1 to {}, the number of rows.", seen, ids.largest));
-  } else if (ids.least == 1 && ids.whole &&
-             ids.different.size() == static_cast<std::size_t>(ids.largest)) {
-    node.first_id = 1;
-    made_.comment(
-        path + ".first_id",
-        fmt::format("The edges name each of 1 to {}.", format_count(ids.different.size())));
-  } else if (ids.least == 0 && ids.share() > (ids.whole ? 0.5 : 0.1)) {
-    made_.comment(path + ".ids",
-                  fmt::format("{} name {} of the ids 0 to {}; those that none names are nodes "
-                              "without edges.",
-                              ids.whole ? "The edges" : "The first edges",
-                              format_count(ids.different.size()),
-                              ids.largest));
-  } else {
-    node.ids = IdKind::kInteger;
-    made_.comment(path + ".ids",
-                  fmt::format("In {} they are {} different ones of {} to {}, so they are kept as "
-                              "names; \"dense\" if they number the nodes from 0.",
-                              seen,
-                              format_count(ids.different.size()),
-                              ids.least,
-                              ids.largest));
-  }
-  if (node.ids == IdKind::kDense || rows == rows_.end()) return;
+  const auto rows = rows_.find(node.type);
+  const bool has_rows = rows != rows_.end();
+  const IdChoice choice = choose_ids(ids, has_rows ? std::optional(rows->second) : std::nullopt);
+  node.ids = choice.kind;
+  node.first_id = choice.first_id;
+  made_.comment(path + (choice.first_id == 0 ? ".ids" : ".first_id"), choice.why);
+  if (node.ids == IdKind::kDense || !has_rows) return;
   made_.warn(
       fmt::format("features, labels and times of '{}': the ids of its nodes are not 0, 1, "
                   "2, ..., and nothing tells their order: id_list of its [[nodes]] would",

@@ -12,8 +12,8 @@ class OgbArrays {
  public:
   OgbArrays(const FileSet& files, const std::string& folder, Description& made)
       : files_(files), folder_(folder), file_(folder + "raw/data.npz"), made_(made) {
-    for (const ColumnInfo& column : files.open(file_, "npz", made.spec.formats)->columns())
-      arrays_.insert(column.name);
+    const auto table = files.open(file_, "npz", made.spec.formats);
+    for (const ColumnInfo& column : table->columns()) arrays_.insert(column.name);
   }
 
   void run() {
