@@ -229,6 +229,7 @@ void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
                    "auto, nearest or stochastic, the default of int8; the key features.rounding")
       ->type_name("HOW");
   command->add_option("--set", request->sets, "override a key of the graph.toml")
+      ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   command->add_flag("--overwrite", request->overwrite, "replace a dataset that is there");
   command->add_flag("--resume",
