@@ -25,7 +25,8 @@ const std::vector<Target>& targets() {
                                        metis_target(),
                                        graphs_target(),
                                        compressed_target(),
-                                       graph_toml_target()};
+                                       graph_toml_target(),
+                                       layout_target()};
   return all;
 }
 

@@ -18,5 +18,6 @@ Target metis_target();
 Target graphs_target();
 Target compressed_target();
 Target graph_toml_target();
+Target layout_target();
 
 }  // namespace sluice::fuzz
