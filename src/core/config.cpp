@@ -1,10 +1,10 @@
 // The binding half of options: TOML in, members set, every problem reported at once.
 #include <sluice/options.h>
 
-#define TOML_EXCEPTIONS 0
+#include "core/toml.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>

@@ -206,6 +206,10 @@ TEST_CASE("broken TOML, a missing file and a bad --set are usage errors") {
   const Error broken = expect_error([] { bind("epochs = = 3"); });
   CHECK(broken.code() == ErrorCode::kUsage);
   CHECK(std::string(broken.what()).find("run.toml:1:10: not valid TOML") == 0);
+  for (const char* text : {"epochs = 1979-05-27T(7:32", "\u00e9pochs = 3", "epochs = \u00e9"}) {
+    const Error odd = expect_error([&] { bind(text); });
+    CHECK(std::string(odd.what()).find("not valid TOML") != std::string::npos);
+  }
   const Error missing = expect_error([] { (void)Config::load("/nonexistent/run.toml"); });
   CHECK(std::string(missing.what()) ==
         "/nonexistent/run.toml: cannot read the configuration: No such file or directory");

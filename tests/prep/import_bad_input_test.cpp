@@ -80,6 +80,10 @@ TEST_CASE("bad input: lines of a CSV file") {
             "data|ROOT/raw/e.csv:3: 1 fields, but the header names 2 columns|fix the line, or "
             "quote a field that holds the "
             "delimiter ','"),
+      edges("too few fields in a text shorter than a row",
+            "src,dst,weight\n0\n",
+            "data|ROOT/raw/e.csv:2: 1 fields, but the header names 3 columns|fix the line, or "
+            "quote a field that holds the delimiter ','"),
       edges("too many fields",
             "src,dst\n0,1\n\n2,3,4\n",
             "data|ROOT/raw/e.csv:4: 3 fields, but the header names 2 columns|fix the line, or "

@@ -240,7 +240,8 @@ std::string number_lines(std::uint64_t seed, std::uint64_t odd_ones, const std::
   std::uint64_t at = 0;
   const auto field = [&](bool real) {
     if (odd_ones != 0 && key.below(odd_ones, at++) == 0) return kOdd[key.below(kOdd.size(), at++)];
-    const auto number = static_cast<std::int64_t>(key.draw(at++)) >> key.below(64, at++);
+    const auto drawn = static_cast<std::int64_t>(key.draw(at++));
+    const std::int64_t number = drawn >> key.below(64, at++);
     return real ? fmt::format("{}", static_cast<double>(number) / 1024) : std::to_string(number);
   };
   std::string text = "a,b,c\n";

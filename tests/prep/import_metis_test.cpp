@@ -132,6 +132,20 @@ TEST_CASE("METIS: imported, with ids as in the file") {
   CHECK(stored_f32_rows(folder.out(), "node", 3, 1) == std::vector<float>{7, 8, 9});
 }
 
+TEST_CASE("METIS: a lone carriage return is found at the end of what is held in memory too") {
+  const std::string front = "2 1\n2\n1\n%";
+  for (std::size_t at = 4090; at < 4100; ++at) {
+    TextTable table;
+    ThreadArena arena(1);
+    const std::string text = front + std::string(at - front.size(), 'c') + "\rx";
+    const Error error = expect_error([&] {
+      const auto reader = table.open("e.metis", text, arena, "[metis]\nblock = 4096\n");
+      read_cells(*reader);
+    });
+    CHECK(error.message() == "a carriage return in the middle of the line");
+  }
+}
+
 TEST_CASE("bad input: METIS files") {
   check_all({
       metis("empty", "", fmt::format(":1: the file has no header|{}", kHeader)),

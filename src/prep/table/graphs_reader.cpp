@@ -34,9 +34,10 @@ std::int64_t count_attributes(TextTokens tokens) {
     if (nodes == 0) continue;
     if (tokens.next() != Token::kLineEnd || tokens.next() != Token::kField) return 0;  // the tag
     const std::int64_t degree = number();
+    if (degree < 0) return 0;
     std::int64_t fields = 0;
     while (tokens.next() == Token::kField && fields - degree < kMostAttributes) ++fields;
-    return degree < 0 || fields < degree ? 0 : fields - degree;
+    return fields < degree ? 0 : fields - degree;
   }
   return 0;
 }

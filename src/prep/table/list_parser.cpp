@@ -99,9 +99,10 @@ ListParser::ListParser(const ListLayout& layout)
 }
 
 std::size_t ListParser::max_rows(std::size_t lines, std::size_t bytes) const {
-  // What ends a field is a byte; by white space no field is empty, so that it has one itself.
+  // What ends a field is a byte; by white space no field is empty, so that it has one itself. A
+  // line of too few fields is shorter, but is the last that is read: its values need room too.
   const std::size_t least = layout_.columns.size() * (layout_.delimiter == '\0' ? 2 : 1);
-  return std::min(lines, bytes / least);
+  return std::min(lines, bytes / least + 1);
 }
 
 ListParser::Parsed ListParser::parse(std::string_view block, ListColumns& columns) const {

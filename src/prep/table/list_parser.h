@@ -47,7 +47,7 @@ class ListParser {
     std::size_t rows = 0;
     std::optional<std::size_t> fault;  ///< offset of the line that cannot be read
   };
-  /// The most rows that so much text may hold.
+  /// Room for the rows of so much text, and for one that is at fault.
   std::size_t max_rows(std::size_t lines, std::size_t bytes) const;
 
   /// @param block ends with a line end. @pre `columns` has room for max_rows() of it

@@ -52,9 +52,11 @@ bool TextTokens::pass_comment() {
     if (lone != rest.npos && lone + 1 != end) fail_lone_return();  // it would hide a line
     begin_ += end;
     if (end != rest.size()) break;
+    if (rest.ends_with('\r')) --begin_;  // what is behind it comes with the next buffer
     fill();
+    if (begin_ == end_ && ended_) break;  // the text ended with the buffer
   }
-  ++begin_;
+  if (begin_ != end_) ++begin_;
   ++line_;
   return true;
 }
