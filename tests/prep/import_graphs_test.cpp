@@ -1,4 +1,5 @@
 // Texts of many small graphs against a plain reading of the same text, and texts that lie.
+#include "support/sanitized.h"
 #include "table_support.h"
 
 #include <sluice/random.h>
@@ -116,7 +117,7 @@ TEST_CASE("graphs: columns and rows of the three tables") {
 
 TEST_CASE("graphs: random texts, as brute force reads them") {
   TextTable table;
-  for (std::uint64_t seed = 200; seed < 240; ++seed) {
+  for (std::uint64_t seed = 200; seed < sanitized<std::uint64_t>(240, 206); ++seed) {
     CAPTURE(seed);
     const std::string text = random_graphs(seed, static_cast<int>(seed % 3));
     const Tables expected = brute_force(text);

@@ -1,4 +1,5 @@
 // METIS files against the graphs they were written from; headers and lines that lie.
+#include "support/sanitized.h"
 #include "table_support.h"
 
 #include <sluice/random.h>
@@ -90,7 +91,7 @@ TEST_CASE(
     "METIS: random graphs of every kind, lines longer than the buffer, more rows than a chunk") {
   TextTable table;
   ThreadArena arena(1);
-  for (std::uint64_t seed = 100; seed < 180; ++seed) {
+  for (std::uint64_t seed = 100; seed < sanitized<std::uint64_t>(180, 112); ++seed) {
     CAPTURE(seed);
     const bool sizes = seed % 2 == 0, edge_weights = seed % 3 == 0;
     const Written written = random_graph(seed, sizes, static_cast<int>(seed % 4), edge_weights);

@@ -2,6 +2,7 @@
 // that lie.
 #include "import_bad_input.h"
 #include "npz_file.h"
+#include "support/sanitized.h"
 #include "table_folder.h"
 
 #include <limits>
@@ -322,7 +323,8 @@ TEST_CASE("npz: bad input") {
 TEST_CASE("npz: every byte that is wrong is either harmless or an error of ours") {
   const std::string good = npz(csr(), ZIP_CM_DEFLATE);
   std::size_t errors = 0;
-  for (std::size_t at = 0; at < good.size(); ++at) {
+  const std::size_t step = sanitized<std::size_t>(1, 9);
+  for (std::size_t at = 0; at < good.size(); at += step) {
     Tables tables;
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << at % 8));
@@ -335,5 +337,5 @@ TEST_CASE("npz: every byte that is wrong is either harmless or an error of ours"
       ++errors;
     }
   }
-  CHECK(errors > good.size() / 3);
+  CHECK(errors > good.size() / step / 3);
 }
