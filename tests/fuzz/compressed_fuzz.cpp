@@ -80,7 +80,8 @@ void body(std::string_view bytes) {
                                             {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10},
                                             {"\x28\xb5\x2f\xfd", 4},
                                             {"\x50\x2a\x4d\x18", 4}};
-    const MemoryFile file(std::string(kFronts[choice]) + text);
+    const std::string bytes_of_file = std::string(kFronts[choice]) + text;
+    const MemoryFile file(bytes_of_file);
     check_blocks(open<ListReader>, {file.path()}, {{ColumnType::kText}}, 64);
   } else {
     if (choice == 4) read_both<ListReader>(text, gzip(text));
