@@ -32,6 +32,9 @@ class InducedSubgraph {
                       std::size_t num_targets,
                       const BlockParts& parts);
 
+  /// The row of a node among those of begin(), or -1.
+  std::int32_t row(std::size_t type, std::uint64_t node) const { return index_[type].find(node); }
+
   /// Makes all layers of the batch that `builder` has begun, from the nodes listed now. Every layer
   /// but the last writes all rows, so those share one block a relation, arrays included; the last
   /// writes the seeds only. size_at is n at each boundary but the last, which is the seeds.
