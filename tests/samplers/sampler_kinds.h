@@ -4,6 +4,7 @@
 
 #include "sampler_support.h"
 
+#include "samplers/cluster_sampler.h"
 #include "samplers/ladies_sampler.h"
 #include "samplers/random_walk_sampler.h"
 #include "samplers/subgraph_sampler.h"
@@ -35,6 +36,7 @@ inline std::vector<SamplerKind> sampler_kinds() {
       sampler_kind<LadiesSampler>("ladies, more than there are", {{100000}}),
       sampler_kind<RandomWalkSampler>("random walk", {{.length = 4, .walks = 2}, 2}),
       sampler_kind<RandomWalkSampler>("node2vec walk", {{.length = 3, .p = 4, .q = 0.5}, 3}),
+      sampler_kind<ClusterSampler>("clusters", {.clusters = 9, .layers = 2}),
       sampler_kind<SubgraphSampler>("subgraph 4, 3", {.fanout = {4, 3}}),
       sampler_kind<SubgraphSampler>("subgraph, all of two hops", {.fanout = {-1, -1}, .layers = 1}),
       sampler_kind<SubgraphSampler>("subgraph of the seeds", {.fanout = {}, .layers = 3}),
