@@ -17,6 +17,9 @@
 
 namespace sluice {
 
+/// Where a list of nodes has none: after the end of a walk, or where no negative was found.
+inline constexpr std::uint64_t kNoNode = ~std::uint64_t{0};
+
 /// A relation with its place in the schema, its topology and its types resolved.
 struct SampledRelation {
   Topology* topology = nullptr;

@@ -22,14 +22,10 @@
 #include <sluice/options.h>
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 namespace sluice {
-
-/// Where a walk has ended.
-inline constexpr std::uint64_t kNoNode = std::numeric_limits<std::uint64_t>::max();
 
 struct RandomWalkOptions {
   std::int64_t length = 4;  ///< steps a walk
