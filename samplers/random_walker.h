@@ -3,9 +3,10 @@
 //
 // A step from v takes one of v's in-edges, over all relations into its type, and goes to that
 // edge's source: at first, and with p = q = 1, any edge alike; later an edge to x has the weight
-// 1/p if x is where the walk came from (t), 1 if an edge leads from x to t (x is one step from t,
-// walked this way), and 1/q otherwise. An edge that is there twice counts twice. To walk forwards,
-// walk the reversed relations.
+// 1/p if x is where the walk came from (t), 1 if x is one step from t, walked this way (an edge
+// leads from x to t), and 1/q otherwise. That is the paper's distance from t to x; the authors'
+// code asks for a step from x to t, which is the same on undirected graphs. An edge that is there
+// twice counts twice. To walk forwards, walk the reversed relations.
 //
 // The bias is drawn exactly, by rejection: an edge drawn alike is taken with weight / greatest
 // weight, so a step takes on average at most max(1/p, 1, 1/q) / min(1/p, 1, 1/q) draws, and edges
