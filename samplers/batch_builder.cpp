@@ -21,6 +21,15 @@ std::size_t type_index(const GraphSchema& schema, const std::string& name) {
               fmt::format("a relation names the node type '{}', which the schema lacks", name));
 }
 
+std::vector<NodeTable> make_tables(const GraphSchema& schema, const BlockParts& parts) {
+  std::vector<NodeTable> tables(schema.nodes.size());
+  for (std::size_t type = 0; type < tables.size(); ++type) {
+    const std::uint64_t count = schema.nodes[type].count;
+    if (NodeTable::range_bytes(count) <= parts.table_bytes) tables[type].set_range(count);
+  }
+  return tables;
+}
+
 Result<Array> copy_ids(std::span<const std::uint64_t> ids, MemoryLedger* ledger) {
   auto made = Array::make(DType::kU64, {static_cast<std::int64_t>(ids.size())}, ledger, "batches");
   if (made) std::copy(ids.begin(), ids.end(), made.value().as<std::uint64_t>().begin());
@@ -60,14 +69,14 @@ BatchBuilder::BatchBuilder(SamplerGraph graph, BlockParts parts)
     : graph_(std::move(graph)),
       parts_(parts),
       relations_(resolve_relations(graph_)),
-      tables_(graph_.schema->nodes.size()) {}
+      tables_(make_tables(*graph_.schema, parts_)) {}
 
 Result<void> BatchBuilder::begin(const SampleRequest& request,
                                  std::size_t num_layers,
                                  MemoryLedger* ledger) {
   reset();
   if (ledger != ledger_) {  // what is kept is charged to the old one
-    tables_ = std::vector<NodeTable>(tables_.size());
+    tables_ = make_tables(*graph_.schema, parts_);
     ranges_ = {};
   }
   ledger_ = ledger;
