@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sluice/random.h>
+#include <sluice/sampler.h>
 
 #include <array>
 #include <cstdint>
@@ -34,7 +35,7 @@ class Permutation {
 
 enum class Shuffle { kOff, kEveryEpoch };
 
-class SeedOrder {
+class SeedOrder final : public BatchOrder {
  public:
   /// @param ids must outlive this. Throws kUsage for a batch size of 0.
   SeedOrder(std::span<const std::uint64_t> ids,
@@ -43,10 +44,8 @@ class SeedOrder {
             RandomKey key);
 
   /// Mini-batches an epoch; the last may be short.
-  std::uint64_t num_batches() const;
-
-  /// The seeds of a mini-batch: over an epoch, each id once. @pre index < num_batches()
-  std::vector<std::uint64_t> batch(std::uint64_t epoch, std::uint64_t index) const;
+  std::uint64_t num_batches() const override;
+  std::vector<std::uint64_t> batch(std::uint64_t epoch, std::uint64_t index) const override;
 
  private:
   std::span<const std::uint64_t> ids_;

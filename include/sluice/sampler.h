@@ -68,6 +68,26 @@ class Sampler {
   virtual NeighborSampler* by_hops() { return nullptr; }
 };
 
+/// The mini-batches of seeds of an epoch, any of them found directly. Thread-safe.
+class BatchOrder {
+ public:
+  virtual ~BatchOrder() = default;
+  /// Mini-batches an epoch.
+  virtual std::uint64_t num_batches() const = 0;
+  /// The seeds of a mini-batch: over an epoch, each once. @pre index < num_batches()
+  virtual std::vector<std::uint64_t> batch(std::uint64_t epoch, std::uint64_t index) const = 0;
+};
+
+/// Seeds that are to be put in an order.
+struct OrderRequest {
+  const GraphSchema& schema;
+  std::size_t seed_type = 0;
+  std::span<const std::uint64_t> seeds;  ///< distinct; must outlive the order
+  bool shuffle = true;                   ///< another order every epoch
+  RandomKey key;
+  MemoryLedger* ledger = nullptr;
+};
+
 class SamplerMethod {
  public:
   virtual ~SamplerMethod() = default;
@@ -76,6 +96,8 @@ class SamplerMethod {
   virtual std::size_t num_layers() const = 0;
   /// Whether SamplerGraph::weights are looked at.
   virtual bool needs_weights() const { return false; }
+  /// The order of seeds that its batches must have; null: any, of the batch size that is asked for.
+  virtual std::unique_ptr<BatchOrder> make_order(const OrderRequest&) const { return nullptr; }
   /// @param key of the run's seed. Throws kUsage for options that do not go with the graph.
   virtual std::unique_ptr<Sampler> make(const SamplerGraph& graph,
                                         const BlockParts& parts,
@@ -83,7 +105,7 @@ class SamplerMethod {
 };
 
 /// The method of a Sampler class `T`: T::Options has describe(Schema&) and num_layers(), and
-/// needs_weights() where it may; T(SamplerGraph, Options, BlockParts, RandomKey).
+/// needs_weights() and make_order() where it may; T(SamplerGraph, Options, BlockParts, RandomKey).
 template <class T>
 class SamplerKind final : public SamplerMethod {
  public:
@@ -97,6 +119,13 @@ class SamplerKind final : public SamplerMethod {
       return options_.needs_weights();
     } else {
       return false;
+    }
+  }
+  std::unique_ptr<BatchOrder> make_order(const OrderRequest& request) const override {
+    if constexpr (requires(const Options& options) { options.make_order(request); }) {
+      return options_.make_order(request);
+    } else {
+      return nullptr;
     }
   }
   std::unique_ptr<Sampler> make(const SamplerGraph& graph,

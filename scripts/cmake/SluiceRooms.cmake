@@ -92,5 +92,8 @@ function(sluice_use_torch_pch target)
     target_precompile_headers(sluice_torch_pch PRIVATE <torch/torch.h>)
   endif()
   sluice_compile_as_library(${target})
+  get_target_property(options ${target} COMPILE_OPTIONS) # it is made optimised as the build says
+  list(REMOVE_ITEM options -O1)
+  set_target_properties(${target} PROPERTIES COMPILE_OPTIONS "${options}")
   target_precompile_headers(${target} REUSE_FROM sluice_torch_pch)
 endfunction()

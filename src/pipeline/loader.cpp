@@ -3,6 +3,7 @@
 #include "core/hash.h"
 #include "pipeline/epoch_forecast.h"
 #include "pipeline/loader_state.h"
+#include "samplers/seed_order.h"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,23 @@ WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots
   return limits;
 }
 
+std::unique_ptr<BatchOrder> make_order(const GraphData::State& data,
+                                       const LoaderOptions& options,
+                                       const Array& seeds,
+                                       MemoryLedger& ledger) {
+  const auto ids = seeds.as<std::uint64_t>();
+  const RandomKey key(options.seed);
+  if (options.sampler) {
+    auto own = options.sampler->make_order(
+        {*data.graph.schema, data.target_type, ids, options.shuffle, key, &ledger});
+    if (own) return own;
+  }
+  return std::make_unique<SeedOrder>(ids,
+                                     static_cast<std::uint64_t>(options.batch_size),
+                                     options.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
+                                     key);
+}
+
 }  // namespace
 
 Loader::State::State(GraphData& graph,
@@ -33,11 +51,8 @@ Loader::State::State(GraphData& graph,
       memory(share),
       ledger(book),
       seeds(std::move(seed_ids)),
-      order(std::as_const(seeds).as<std::uint64_t>(),
-            static_cast<std::uint64_t>(given.batch_size),
-            given.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
-            RandomKey(given.seed)),
-      sampler(data, options, order, book),
+      order(make_order(data, options, seeds, book)),
+      sampler(data, options, *order, book),
       fetcher(data, book),
       assembler(data, options, book) {
   const GraphDataOptions& how = data.options;
@@ -49,7 +64,7 @@ Loader::State::State(GraphData& graph,
 
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
 WindowLimits Loader::State::make_room() {
-  if (order.num_batches() == 0) return {};
+  if (order->num_batches() == 0) return {};
   const Batch first = sampler.sample_one(0);
   batch_bytes = block_bytes(first);
   WindowBudget budget = split_window_bytes(data, first, memory.window_bytes, options.window);
@@ -105,7 +120,7 @@ Loader::~Loader() {
 }
 
 std::uint64_t Loader::num_batches() const {
-  return state_->order.num_batches();
+  return state_->order->num_batches();
 }
 
 void Loader::set_memory(const LoaderMemory& memory) {

@@ -14,7 +14,7 @@ bool Loader::State::planned(std::uint64_t first_batch) const {
   const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
   bool disk = false;
   for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
-  return useful && disk && !how.scratch.empty() && first_batch + 1 < order.num_batches();
+  return useful && disk && !how.scratch.empty() && first_batch + 1 < order->num_batches();
 }
 
 void Loader::State::plan_epoch(Run& now) {

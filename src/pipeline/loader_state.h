@@ -100,7 +100,7 @@ struct Loader::State {
   LoaderMemory memory;
   MemoryLedger& ledger;
   Array seeds;
-  SeedOrder order;
+  std::unique_ptr<BatchOrder> order;
   WindowSampler sampler;
   RowFetcher fetcher;
   Assembler assembler;

@@ -49,7 +49,7 @@ std::uint64_t block_bytes(const Batch& batch) {
 
 WindowSampler::WindowSampler(GraphData::State& data,
                              const LoaderOptions& options,
-                             const SeedOrder& order,
+                             const BatchOrder& order,
                              MemoryLedger& ledger)
     : data_(data),
       options_(options),

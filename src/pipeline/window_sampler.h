@@ -7,7 +7,6 @@
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window_source.h"
 #include "samplers/group_sampler.h"
-#include "samplers/seed_order.h"
 
 #include <sluice/loader.h>
 
@@ -28,7 +27,7 @@ class WindowSampler final : public WindowSource {
  public:
   WindowSampler(GraphData::State& data,
                 const LoaderOptions& options,
-                const SeedOrder& order,
+                const BatchOrder& order,
                 MemoryLedger& ledger);
   WindowSampler(const WindowSampler&) = delete;
   WindowSampler& operator=(const WindowSampler&) = delete;
@@ -94,7 +93,7 @@ class WindowSampler final : public WindowSource {
 
   GraphData::State& data_;
   LoaderOptions options_;
-  const SeedOrder& order_;
+  const BatchOrder& order_;
   MemoryLedger& ledger_;
   ThreadArena arena_;
   GroupSampler sampler_;

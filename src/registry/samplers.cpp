@@ -1,6 +1,10 @@
 #include "registry/samplers.h"
 
+#include "samplers/cluster_sampler.h"
+#include "samplers/ladies_sampler.h"
 #include "samplers/neighbor_sampler.h"
+#include "samplers/random_walk_sampler.h"
+#include "samplers/subgraph_sampler.h"
 
 namespace sluice {
 
@@ -8,6 +12,14 @@ SamplerCatalog builtin_samplers() {
   SamplerCatalog all("sampler");
   all.add<SamplerKind<NeighborSampler>>(
       "neighbor", "in-edges of each node, hop by hop: uniform or weighted, or all of them");
+  all.add<SamplerKind<LadiesSampler>>(
+      "ladies", "so many nodes a layer, those that many targets need rather than others (LADIES)");
+  all.add<SamplerKind<SubgraphSampler>>(
+      "subgraph", "nodes within some hops of the seeds, and all edges among them");
+  all.add<SamplerKind<RandomWalkSampler>>(
+      "walk", "nodes on random walks from the seeds, and all edges among them (GraphSAINT)");
+  all.add<SamplerKind<ClusterSampler>>(
+      "cluster", "whole clusters of close node ids, and all edges within (Cluster-GCN)");
   return all;
 }
 

@@ -25,7 +25,7 @@ TEST_CASE("defaults are what the reference says, and the dump binds back to the 
 }
 
 TEST_CASE("what stands in a config arrives") {
-  const RunOptions options = options_of(R"(
+  RunOptions options = options_of(R"(
 seed = 7
 [dataset]
 path = "d"

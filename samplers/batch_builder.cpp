@@ -1,0 +1,167 @@
+#include "samplers/batch_builder.h"
+
+#include "samplers/topology_access.h"
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::size_t type_index(const GraphSchema& schema, const std::string& name) {
+  for (std::size_t type = 0; type < schema.nodes.size(); ++type) {
+    if (schema.nodes[type].name == name) return type;
+  }
+  throw Error(ErrorCode::kInternal,
+              fmt::format("a relation names the node type '{}', which the schema lacks", name));
+}
+
+std::vector<NodeTable> make_tables(const GraphSchema& schema, const BlockParts& parts) {
+  std::vector<NodeTable> tables(schema.nodes.size());
+  for (std::size_t type = 0; type < tables.size(); ++type) {
+    const std::uint64_t count = schema.nodes[type].count;
+    if (NodeTable::range_bytes(count) <= parts.table_bytes) tables[type].set_range(count);
+  }
+  return tables;
+}
+
+Result<Array> copy_ids(std::span<const std::uint64_t> ids, MemoryLedger* ledger) {
+  auto made = Array::make(DType::kU64, {static_cast<std::int64_t>(ids.size())}, ledger, "batches");
+  if (made) std::copy(ids.begin(), ids.end(), made.value().as<std::uint64_t>().begin());
+  return made;
+}
+
+}  // namespace
+
+std::vector<SampledRelation> resolve_relations(const SamplerGraph& graph) {
+  const GraphSchema& schema = *graph.schema;
+  if (graph.relations.size() != schema.relations.size()) {
+    throw Error(
+        ErrorCode::kInternal,
+        fmt::format(
+            "{} topologies for {} relations", graph.relations.size(), schema.relations.size()));
+  }
+  std::vector<SampledRelation> relations;
+  for (std::size_t r = 0; r < schema.relations.size(); ++r) {
+    relations.push_back({.topology = graph.relations[r].get(),
+                         .index = r,
+                         .source_type = type_index(schema, schema.relations[r].source),
+                         .target_type = type_index(schema, schema.relations[r].target)});
+  }
+  return relations;
+}
+
+Error too_many_block_edges(std::uint64_t count) {
+  return Error(
+      ErrorCode::kResource,
+      fmt::format("a mini-batch would hold {} edges of one relation in one layer; at most {} fit",
+                  format_count(count),
+                  format_count(std::numeric_limits<std::int32_t>::max())),
+      "lower the batch size, or what [sampler] takes a seed");
+}
+
+BatchBuilder::BatchBuilder(SamplerGraph graph, BlockParts parts)
+    : graph_(std::move(graph)),
+      parts_(parts),
+      relations_(resolve_relations(graph_)),
+      tables_(make_tables(*graph_.schema, parts_)) {}
+
+Result<void> BatchBuilder::begin(const SampleRequest& request,
+                                 std::size_t num_layers,
+                                 MemoryLedger* ledger) {
+  reset();
+  if (ledger != ledger_) {  // what is kept is charged to the old one
+    tables_ = make_tables(*graph_.schema, parts_);
+    ranges_ = {};
+  }
+  ledger_ = ledger;
+  if (auto listed = list_seeds(request); !listed) return listed;
+  batch_.epoch = request.epoch;
+  batch_.index = request.index;
+  batch_.seed_type = request.seed_type;
+  batch_.nodes.resize(tables_.size());
+  batch_.layers.resize(num_layers);
+  for (BatchNodes& nodes : batch_.nodes) nodes.size_at.resize(num_layers + 1);
+  auto seeds = copy_ids(request.seeds, ledger);
+  if (!seeds) return std::move(seeds).error();
+  batch_.seeds = std::move(seeds).value();
+  note_sizes(num_layers);
+  return {};
+}
+
+Result<void> BatchBuilder::list_seeds(const SampleRequest& request) {
+  for (NodeTable& table : tables_) table.clear();
+  if (request.seed_type >= tables_.size())
+    return Error(ErrorCode::kInternal, fmt::format("there is no node type {}", request.seed_type));
+  const NodeTypeSchema& type = graph_.schema->nodes[request.seed_type];
+  NodeTable& table = tables_[request.seed_type];
+  if (auto room = table.reserve(request.seeds.size(), ledger_); !room) return room;
+  for (const std::uint64_t seed : request.seeds) {
+    if (seed >= type.count) {
+      return Error(
+          ErrorCode::kData,
+          fmt::format(
+              "seed {} is no node: type '{}' has {}", seed, type.name, format_count(type.count)));
+    }
+    const std::size_t before = table.size();
+    table.insert(seed);
+    if (table.size() == before) {
+      return Error(ErrorCode::kData,
+                   fmt::format("seed {} appears twice in mini-batch {}", seed, request.index));
+    }
+  }
+  return {};
+}
+
+void BatchBuilder::note_sizes(std::size_t boundary) {
+  for (std::size_t type = 0; type < tables_.size(); ++type)
+    batch_.nodes[type].size_at[boundary] = static_cast<std::int64_t>(tables_[type].size());
+}
+
+std::size_t BatchBuilder::size_at(std::size_t type, std::size_t boundary) const {
+  return static_cast<std::size_t>(batch_.nodes[type].size_at[boundary]);
+}
+
+void BatchBuilder::set_layer(std::size_t layer, std::vector<Block> blocks) {
+  batch_.layers[layer] = std::move(blocks);
+}
+
+Result<Batch> BatchBuilder::finish() {
+  for (std::size_t type = 0; type < tables_.size(); ++type) {
+    auto ids = copy_ids(tables_[type].ids(), ledger_);
+    if (!ids) return std::move(ids).error();
+    batch_.nodes[type].ids = std::move(ids).value();
+    if (!parts_.degrees) continue;
+    auto degrees = count_degrees(type);
+    if (!degrees) return std::move(degrees).error();
+    batch_.nodes[type].degrees = std::move(degrees).value();
+  }
+  return std::exchange(batch_, {});
+}
+
+Result<Array> BatchBuilder::count_degrees(std::size_t type) {
+  const auto nodes = tables_[type].ids();
+  auto made =
+      Array::make(DType::kI64, {static_cast<std::int64_t>(nodes.size())}, ledger_, "batches");
+  if (!made) return made;
+  const auto degrees = made.value().as<std::int64_t>();
+  std::fill(degrees.begin(), degrees.end(), 0);
+  if (nodes.empty()) return made;
+  if (auto room = ranges_.ensure(nodes.size(), ledger_); !room) return std::move(room).error();
+  const auto ranges = ranges_.first(nodes.size());
+  for (const SampledRelation& relation : relations_) {
+    if (relation.target_type != type) continue;
+    if (auto located = locate(*relation.topology, nodes, ranges); !located)
+      return std::move(located).error();
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      degrees[i] += static_cast<std::int64_t>(ranges[i].degree());
+  }
+  return made;
+}
+
+}  // namespace sluice

@@ -1,0 +1,46 @@
+// The samplers that exist, by name, each made with options that suit any graph. A new sampler joins
+// the conformance suite by a line here.
+#pragma once
+
+#include "sampler_support.h"
+
+#include "samplers/cluster_sampler.h"
+#include "samplers/ladies_sampler.h"
+#include "samplers/random_walk_sampler.h"
+#include "samplers/subgraph_sampler.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+struct SamplerKind {
+  std::string name;
+  std::function<std::unique_ptr<Sampler>(SamplerGraph, BlockParts, RandomKey)> make;
+};
+
+template <class Kind>
+SamplerKind sampler_kind(std::string name, typename Kind::Options options) {
+  return {std::move(name), [options](SamplerGraph graph, BlockParts parts, RandomKey key) {
+            return std::make_unique<Kind>(std::move(graph), options, parts, key);
+          }};
+}
+
+inline std::vector<SamplerKind> sampler_kinds() {
+  return {
+      sampler_kind<NeighborSampler>("neighbor 4, 3", {{4, 3}}),
+      sampler_kind<NeighborSampler>("neighbor, all of one hop", {{-1}}),
+      sampler_kind<LadiesSampler>("ladies 20, 10", {{20, 10}}),
+      sampler_kind<LadiesSampler>("ladies, more than there are", {{100000}}),
+      sampler_kind<RandomWalkSampler>("random walk", {{.length = 4, .walks = 2}, 2}),
+      sampler_kind<RandomWalkSampler>("node2vec walk", {{.length = 3, .p = 4, .q = 0.5}, 3}),
+      sampler_kind<ClusterSampler>("clusters", {.clusters = 9, .layers = 2}),
+      sampler_kind<SubgraphSampler>("subgraph 4, 3", {.fanout = {4, 3}}),
+      sampler_kind<SubgraphSampler>("subgraph, all of two hops", {.fanout = {-1, -1}, .layers = 1}),
+      sampler_kind<SubgraphSampler>("subgraph of the seeds", {.fanout = {}, .layers = 3}),
+  };
+}
+
+}  // namespace sluice::test
