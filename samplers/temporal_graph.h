@@ -1,0 +1,79 @@
+// TemporalGraph: one relation's in-edges with their times, in RAM, in (time, edge id) order within
+// each node's list. What temporal samplers search.
+//
+// One relation, from one node type to the same or another one; several relations are several
+// graphs. Arrays are views or shared, never changed: thread-safe to read, cheap to copy.
+#pragma once
+
+#include <sluice/array.h>
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace sluice {
+
+/// No node: a query that has no neighbours, and the padding of rows. Any id that is not below
+/// num_nodes() is taken likewise.
+inline constexpr std::uint64_t kNoNode = ~std::uint64_t{0};
+inline constexpr std::uint64_t kNoEdge = ~std::uint64_t{0};
+
+/// The arrays of a temporal CSC. Of two widths one is in use (32 bits where every id fits); without
+/// edge ids an edge's id is its position.
+struct TemporalView {
+  std::span<const std::uint64_t> offsets;  ///< num_nodes + 1
+  std::span<const std::uint32_t> neighbours32;
+  std::span<const std::uint64_t> neighbours64;
+  std::span<const std::uint32_t> edge_ids32;
+  std::span<const std::uint64_t> edge_ids64;
+  std::span<const std::int64_t> times;  ///< ticks of the dataset's own unit
+  /// Whether neighbours are nodes of the same type as those with lists, so that a hop can start at
+  /// them.
+  bool one_type = true;
+
+  std::uint64_t num_nodes() const { return offsets.size() - 1; }
+  std::uint64_t num_edges() const { return times.size(); }
+  bool has_edge_ids() const { return !edge_ids32.empty() || !edge_ids64.empty(); }
+  std::uint64_t neighbour(std::uint64_t position) const {
+    return neighbours32.empty() ? neighbours64[position] : neighbours32[position];
+  }
+  std::uint64_t edge_id(std::uint64_t position) const {
+    if (!edge_ids32.empty()) return edge_ids32[position];
+    return edge_ids64.empty() ? position : edge_ids64[position];
+  }
+};
+
+/// The same as arrays to be kept: u64 offsets, u32 or u64 neighbours and edge ids (or none), i64
+/// times.
+struct TemporalArrays {
+  Array offsets, neighbours, edge_ids, times;
+  bool one_type = true;
+};
+
+class TemporalGraph {
+ public:
+  /// A relation of a dataset, loaded and charged to the dataset's ledger as "topology" and "times".
+  /// @param relation RelationSchema::key(). Errors: kUsage for a relation without times, or with
+  /// appended edges, which have none; what Dataset fails with; as over().
+  static Result<TemporalGraph> load(const Dataset& dataset, std::string_view relation);
+
+  /// Arrays that somebody else keeps for as long as this lives. Errors: kData where sizes do not
+  /// agree, offsets do not ascend, or a list is not in (time, edge id) order. Reads all of it once.
+  static Result<TemporalGraph> over(const TemporalView& view);
+
+  /// Arrays that this keeps. Errors: as over().
+  static Result<TemporalGraph> own(TemporalArrays arrays);
+
+  const TemporalView& view() const { return view_; }
+
+ private:
+  explicit TemporalGraph(const TemporalView& view) : view_(view) {}
+
+  TemporalView view_;
+  std::shared_ptr<const void> kept_;  // what the spans look into
+};
+
+}  // namespace sluice
