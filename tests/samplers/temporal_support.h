@@ -202,7 +202,7 @@ class Oracle {
       case TemporalVisibility::kBatchLag:
         break;
     }
-    if (hop != 0 || time < cut->time) return event.time < time;
+    if (hop != 0 || !cut || time < cut->time) return event.time < time;
     return event.time < cut->time || (event.time == cut->time && event.id < cut->event);
   }
 
