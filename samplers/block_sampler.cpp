@@ -143,7 +143,7 @@ void BlockSampler::choose(std::span<std::uint64_t> positions) {
   for (std::size_t i = piece_.first_target; i < piece_.last_target; ++i) {
     const EdgeRange range = ranges_.data()[i];
     const auto count = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
-    chooser_.choose(range.begin, range.degree(), request_.key.with(targets[i]), {at, count});
+    chooser_.draw(range.begin, range.degree(), request_.key.with(targets[i]), {at, count});
     at += count;
   }
 }

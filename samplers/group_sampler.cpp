@@ -39,9 +39,19 @@ void GroupSampler::make_samplers(std::size_t count) {
     samplers_.push_back(std::make_unique<NeighborSampler>(graph_, options_, parts_, key_));
 }
 
+// A share of the budget for the tables of all threads; edges on disk keep the rest waiting anyway.
+std::uint64_t GroupSampler::table_bytes(const MemoryLedger* ledger) const {
+  constexpr std::uint64_t kShare = 16;
+  if (!resident_) return 0;
+  const std::uint64_t limit = ledger == nullptr ? MemoryLedger::kUnlimited : ledger->limit();
+  return std::min(BlockParts{}.table_bytes,
+                  limit / kShare / static_cast<std::uint64_t>(arena_.threads()));
+}
+
 Result<std::vector<Batch>> GroupSampler::sample(std::span<const SampleRequest> requests,
                                                 MemoryLedger* ledger) {
   if (ledger != ledger_) {  // all scratch is charged to the old one
+    parts_.table_bytes = table_bytes(ledger);
     samplers_.clear();
     positions_ = {};
     answers_ = {};

@@ -55,6 +55,7 @@ class GroupSampler {
   using Step = std::function<Result<void>(std::size_t batch)>;
 
   void make_samplers(std::size_t count);
+  std::uint64_t table_bytes(const MemoryLedger* ledger) const;
   Result<std::vector<Batch>> sample_apart(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_together(std::span<const SampleRequest> requests);
   Result<void> sample_relation(std::size_t relation, std::size_t batches);

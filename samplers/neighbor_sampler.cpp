@@ -115,8 +115,18 @@ void NeighborSampler::note_sizes(std::size_t layer) {
     nodes[type].size_at[layer] = static_cast<std::int64_t>(workspace_.tables[type].size());
 }
 
+void NeighborSampler::make_tables() {
+  if (!workspace_.tables.empty()) return;
+  const auto& types = graph_.schema->nodes;
+  workspace_.tables.resize(types.size());
+  for (std::size_t type = 0; type < types.size(); ++type) {
+    if (NodeTable::range_bytes(types[type].count) <= parts_.table_bytes)
+      workspace_.tables[type].set_range(types[type].count);
+  }
+}
+
 Result<void> NeighborSampler::list_seeds(const SampleRequest& request) {
-  workspace_.tables.resize(graph_.schema->nodes.size());
+  make_tables();
   for (NodeTable& table : workspace_.tables) table.clear();
   if (request.seed_type >= workspace_.tables.size()) {
     return Error(ErrorCode::kInternal, fmt::format("there is no node type {}", request.seed_type));

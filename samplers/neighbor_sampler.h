@@ -70,6 +70,7 @@ class NeighborSampler final : public Sampler {
   };
 
   Result<Batch> sample_whole(const SampleRequest& request, MemoryLedger* ledger);
+  void make_tables();
   Result<void> list_seeds(const SampleRequest& request);
   BlockSampler::Request block_request(std::size_t relation) const;
   Result<Array> count_degrees(std::size_t type);

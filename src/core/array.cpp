@@ -1,9 +1,10 @@
 #include <sluice/array.h>
 
+#include "core/huge_pages.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,17 +26,6 @@ Result<std::int64_t> count_elements(const Array::Shape& shape, DType dtype) {
     count *= extent;
   }
   return count;
-}
-
-// Graphs and tables are read at random: with small pages most of those reads also miss the TLB. A
-// wish: refusing it costs speed only. Below a few huge pages it would be a large part of the array.
-void ask_for_huge_pages(void* data, std::size_t bytes) {
-  constexpr std::size_t kHugePageBytes = 2 << 20;
-  if (bytes < 4 * kHugePageBytes) return;
-  const std::size_t past = reinterpret_cast<std::uintptr_t>(data) % kHugePageBytes;
-  const std::size_t head = past == 0 ? 0 : kHugePageBytes - past;
-  const std::size_t inner = (bytes - head) / kHugePageBytes * kHugePageBytes;
-  ::madvise(static_cast<std::byte*>(data) + head, inner, MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -61,7 +51,7 @@ Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::s
     return Error(ErrorCode::kResource,
                  fmt::format("the system has no {} for '{}'", format_bytes(bytes), name));
   }
-  ask_for_huge_pages(data, bytes);
+  wish_huge_pages(data, bytes);
   array.data_ = std::shared_ptr<void>(data, [charge](void* p) { std::free(p); });
   return array;
 }
