@@ -43,8 +43,9 @@ Result<TemporalArrays> make_arrays(const TemporalView& base,
                                    Events events,
                                    std::uint64_t num_nodes,
                                    MemoryLedger* ledger) {
-  std::uint64_t node = base.neighbours64.empty() ? 0 : kNoNode;
-  std::uint64_t id = base.edge_ids64.empty() ? 0 : kNoEdge;
+  const bool wide = !base.records64.empty();
+  std::uint64_t node = wide || !base.neighbours64.empty() ? kNoNode : 0;
+  std::uint64_t id = wide || !base.edge_ids64.empty() ? kNoEdge : 0;
   for (const TemporalEvent& event : events) {
     node = std::max(node, event.source);
     id = std::max(id, event.id);
@@ -82,7 +83,7 @@ void merge(const TemporalView& base,
     const std::uint64_t last = known ? base.offsets[node + 1] : 0;
     for (; next < events.size() && events[next].target == node; ++next) {
       const auto key = std::make_pair(events[next].time, events[next].id);
-      while (at < last && std::make_pair(base.times[at], base.edge_id(at)) <= key) take(true, at++);
+      while (at < last && std::make_pair(base.time(at), base.edge_id(at)) <= key) take(true, at++);
       take(false, next);
     }
     while (at < last) take(true, at++);
@@ -130,7 +131,7 @@ Result<TemporalGraph> append_events(const TemporalGraph& base,
       sorted,
       num_nodes,
       [&](bool from_base, std::size_t at) {
-        times[to] = from_base ? view.times[at] : sorted[at].time;
+        times[to] = from_base ? view.time(at) : sorted[at].time;
         put(arrays.neighbours, to, from_base ? view.neighbour(at) : sorted[at].source);
         put(arrays.edge_ids, to, from_base ? view.edge_id(at) : sorted[at].id);
         ++to;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -15,7 +16,8 @@ Error damaged(std::string what) {
 
 Result<void> check_sizes(const TemporalView& view) {
   if (view.offsets.empty()) return damaged("it has no offsets");
-  const std::uint64_t edges = view.num_edges();
+  if (view.has_records()) return damaged("records are made by as_records()");
+  const std::uint64_t edges = view.times.size();
   const std::uint64_t neighbours = view.neighbours32.size() + view.neighbours64.size();
   const std::uint64_t ids = view.edge_ids32.size() + view.edge_ids64.size();
   if (neighbours != edges || (ids != 0 && ids != edges)) {
@@ -64,7 +66,55 @@ struct Loaded {
   Array times;
 };
 
+template <class Id>
+Result<std::span<const TemporalRecord<Id>>> make_records(const TemporalView& view,
+                                                         Array& array,
+                                                         MemoryLedger* ledger) {
+  using Record = TemporalRecord<Id>;
+  const auto bytes = static_cast<std::int64_t>(view.num_edges() * sizeof(Record));
+  auto made = Array::make(DType::kU8, {bytes}, ledger, "topology");
+  if (!made) return std::move(made).error();
+  array = std::move(made).value();
+  auto* records = static_cast<Record*>(array.data());
+  for (std::uint64_t at = 0; at < view.num_edges(); ++at) {
+    new (records + at) Record{
+        view.time(at), static_cast<Id>(view.neighbour(at)), static_cast<Id>(view.edge_id(at))};
+  }
+  return std::span<const Record>(records, view.num_edges());
+}
+
+struct KeptRecords {
+  Array offsets, records;
+};
+
 }  // namespace
+
+Result<TemporalGraph> TemporalGraph::as_records(MemoryLedger* ledger) const {
+  auto kept = std::make_shared<KeptRecords>();
+  auto offsets = Array::make(
+      DType::kU64, {static_cast<std::int64_t>(view_.offsets.size())}, ledger, "topology");
+  if (!offsets) return std::move(offsets).error();
+  kept->offsets = std::move(offsets).value();
+  std::ranges::copy(view_.offsets, kept->offsets.as<std::uint64_t>().begin());
+  TemporalView view;
+  view.offsets = std::as_const(kept->offsets).as<std::uint64_t>();
+  view.one_type = view_.one_type;
+  view.position_ids = !view_.has_edge_ids();
+  const bool wide_ids =
+      view.position_ids ? view_.num_edges() > (std::uint64_t{1} << 32) : !view_.edge_ids64.empty();
+  if (wide_ids || !view_.neighbours64.empty() || !view_.records64.empty()) {
+    auto made = make_records<std::uint64_t>(view_, kept->records, ledger);
+    if (!made) return std::move(made).error();
+    view.records64 = made.value();
+  } else {
+    auto made = make_records<std::uint32_t>(view_, kept->records, ledger);
+    if (!made) return std::move(made).error();
+    view.records32 = made.value();
+  }
+  TemporalGraph graph(view);
+  graph.kept_ = kept;
+  return graph;
+}
 
 Result<TemporalGraph> TemporalGraph::over(const TemporalView& view) {
   if (auto checked = check(view); !checked) return std::move(checked).error();

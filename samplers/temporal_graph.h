@@ -21,28 +21,51 @@ namespace sluice {
 inline constexpr std::uint64_t kNoNode = ~std::uint64_t{0};
 inline constexpr std::uint64_t kNoEdge = ~std::uint64_t{0};
 
-/// The arrays of a temporal CSC. Of two widths one is in use (32 bits where every id fits); without
-/// edge ids an edge's id is its position.
+/// An event of a list, all of it in one cache line.
+template <class Id>
+struct TemporalRecord {
+  std::int64_t time;
+  Id neighbour;
+  Id edge_id;
+};
+
+/// The arrays of a temporal CSC: columns, or records of 16 or 24 bytes that stand for all of them.
+/// Of two widths one is in use (32 bits where every id fits).
 struct TemporalView {
   std::span<const std::uint64_t> offsets;  ///< num_nodes + 1
   std::span<const std::uint32_t> neighbours32;
   std::span<const std::uint64_t> neighbours64;
-  std::span<const std::uint32_t> edge_ids32;
+  std::span<const std::uint32_t> edge_ids32;  ///< without ids an edge's id is its position
   std::span<const std::uint64_t> edge_ids64;
   std::span<const std::int64_t> times;  ///< ticks of the dataset's own unit
+  std::span<const TemporalRecord<std::uint32_t>> records32;
+  std::span<const TemporalRecord<std::uint64_t>> records64;
+  bool position_ids = false;  ///< of records: their ids are positions
   /// Whether neighbours are nodes of the same type as those with lists, so that a hop can start at
   /// them.
   bool one_type = true;
 
   std::uint64_t num_nodes() const { return offsets.size() - 1; }
-  std::uint64_t num_edges() const { return times.size(); }
-  bool has_edge_ids() const { return !edge_ids32.empty() || !edge_ids64.empty(); }
+  std::uint64_t num_edges() const { return offsets.back(); }
+  bool has_records() const { return !records32.empty() || !records64.empty(); }
+  bool has_edge_ids() const {
+    return !edge_ids32.empty() || !edge_ids64.empty() || (has_records() && !position_ids);
+  }
   std::uint64_t neighbour(std::uint64_t position) const {
+    if (!records32.empty()) return records32[position].neighbour;
+    if (!records64.empty()) return records64[position].neighbour;
     return neighbours32.empty() ? neighbours64[position] : neighbours32[position];
   }
   std::uint64_t edge_id(std::uint64_t position) const {
+    if (!records32.empty()) return records32[position].edge_id;
+    if (!records64.empty()) return records64[position].edge_id;
     if (!edge_ids32.empty()) return edge_ids32[position];
     return edge_ids64.empty() ? position : edge_ids64[position];
+  }
+  std::int64_t time(std::uint64_t position) const {
+    if (!records32.empty()) return records32[position].time;
+    if (!records64.empty()) return records64[position].time;
+    return times[position];
   }
 };
 
@@ -66,6 +89,11 @@ class TemporalGraph {
 
   /// Arrays that this keeps. Errors: as over().
   static Result<TemporalGraph> own(TemporalArrays arrays);
+
+  /// The same graph as records, in new memory: a random event then costs one cache miss instead of
+  /// three, a list's end fewer too. Its answers are the same. Charged to `ledger` as "topology";
+  /// drop this one to have its memory back. Errors: kResource.
+  Result<TemporalGraph> as_records(MemoryLedger* ledger) const;
 
   const TemporalView& view() const { return view_; }
 

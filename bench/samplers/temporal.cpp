@@ -218,7 +218,9 @@ void TemporalBench::hub() {
         static_cast<std::int64_t>(e < kHub ? e : (e - kHub) * (kHub / kLeaf));
   }
   const TemporalSampler sampler(
-      TemporalGraph::own(std::move(arrays)).or_throw(), {.count = {kCount}}, RandomKey(1));
+      TemporalGraph::own(std::move(arrays)).or_throw().as_records(nullptr).or_throw(),
+      {.count = {kCount}},
+      RandomKey(1));
   std::vector<std::int64_t> times(kQueries);
   for (std::uint64_t i = 0; i < kQueries; ++i)
     times[i] = static_cast<std::int64_t>(RandomKey(2).below(kHub, i));

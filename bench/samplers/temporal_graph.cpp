@@ -64,7 +64,7 @@ TemporalGraph TemporalBenchGraph::make_graph() const {
     ids[at] = static_cast<std::uint32_t>(event);
     times[at] = time_of(event);
   }
-  return TemporalGraph::own(std::move(arrays)).or_throw();
+  return TemporalGraph::own(std::move(arrays)).or_throw().as_records(nullptr).or_throw();
 }
 
 std::uint32_t TemporalBenchGraph::negative_of(std::uint64_t event) const {

@@ -65,7 +65,11 @@ TEST_CASE("a dataset's relation answers as the arrays it was made of") {
       CHECK(graph.view().edge_id(e) == expected.view().edge_id(e));
       CHECK(graph.view().times[e] == expected.view().times[e]);
     }
-    const TemporalSampler sampler(graph, {.count = {5, 5}}, RandomKey(1), 0, &ledger);
+    const std::uint64_t before = ledger.used();
+    const TemporalGraph records = graph.as_records(&ledger).or_throw();
+    CHECK(ledger.used() >= before + 5 * (wide ? 24 : 16));
+    CHECK(records.view().records64.empty() != wide);
+    const TemporalSampler sampler(records, {.count = {5, 5}}, RandomKey(1), 0, &ledger);
     CHECK(ids_of(test::ask(sampler, 0, 8)) == Ids{3, 5, 6});
   }
 }

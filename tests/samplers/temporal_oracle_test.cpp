@@ -95,11 +95,13 @@ TEST_CASE("2,000 random multigraphs: every row is what the definition says") {
   for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
     const RandomTemporal graph = test::random_temporal(seed);
     const RandomKey key = RandomKey(seed).with("queries");
-    const TemporalGraph built = test::make_temporal(
+    const TemporalGraph columns = test::make_temporal(
         graph.events,
         graph.num_nodes,
         {key.below(2, 0) == 0,
          key.below(2, 1) == 0 ? test::Widths::Ids::k32 : test::Widths::Ids::k64});
+    const TemporalGraph built =
+        key.below(2, 3) == 0 ? columns : columns.as_records(nullptr).or_throw();
     const QueryList queries = test::random_queries(graph, 1 + key.below(70, 2), key.with("nodes"));
     for (std::uint64_t variant = 0; variant < 3; ++variant) {
       const TemporalSamplerOptions options = random_options(key.with(variant), graph.regime);
@@ -143,9 +145,13 @@ TEST_CASE("rows longer than a register, a group and a hash table's beginning") {
 TEST_CASE("without edge ids an edge's id is its position") {
   const Events events{{1, 0, 5, 0}, {2, 0, 6, 1}, {0, 1, 5, 2}};
   const TemporalGraph graph = test::make_temporal(events, 3, {.ids = test::Widths::Ids::kPosition});
-  const TemporalSampler sampler(graph, {.count = {4}}, RandomKey(1));
-  CHECK(test::ids_of(test::ask(sampler, 0, 7)) == std::vector<std::uint64_t>{0, 1});
-  CHECK(test::ids_of(test::ask(sampler, 1, 7)) == std::vector<std::uint64_t>{2});
+  const TemporalGraph records = graph.as_records(nullptr).or_throw();
+  CHECK(!records.view().has_edge_ids());
+  for (const TemporalGraph& either : {graph, records}) {
+    const TemporalSampler sampler(either, {.count = {4}}, RandomKey(1));
+    CHECK(test::ids_of(test::ask(sampler, 0, 7)) == std::vector<std::uint64_t>{0, 1});
+    CHECK(test::ids_of(test::ask(sampler, 1, 7)) == std::vector<std::uint64_t>{2});
+  }
 }
 
 }  // namespace

@@ -240,6 +240,7 @@ TEST_CASE("P10: events appended in chunks, late ones among them, give what a reb
       const std::span<const TemporalEvent> chunk(graph.events.data() + begin, size);
       std::uint64_t nodes = grown.view().num_nodes();
       for (const TemporalEvent& event : chunk) nodes = std::max(nodes, event.target + 1);
+      if (begin % 2 == 1) grown = grown.as_records(nullptr).or_throw();
       grown = append_events(grown, chunk, nodes, nullptr).or_throw();
       begin += size;
     }
