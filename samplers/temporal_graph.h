@@ -5,6 +5,8 @@
 // graphs. Arrays are views or shared, never changed: thread-safe to read, cheap to copy.
 #pragma once
 
+#include "samplers/no_node.h"
+
 #include <sluice/array.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
@@ -15,11 +17,6 @@
 #include <string_view>
 
 namespace sluice {
-
-/// No node: a query that has no neighbours, and the padding of rows. Any id that is not below
-/// num_nodes() is taken likewise.
-inline constexpr std::uint64_t kNoNode = ~std::uint64_t{0};
-inline constexpr std::uint64_t kNoEdge = ~std::uint64_t{0};
 
 /// An event of a list, all of it in one cache line.
 template <class Id>

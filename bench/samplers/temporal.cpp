@@ -176,6 +176,7 @@ void TemporalBench::measure(const Case& what, EventOrder order) {
       line.peer = "pyg LastNeighborLoader";  // in time order, whatever ours is in
       line.peer_rate = peer->roots_per_second;
       line.more["peer_edges_per_second"] = peer->edges_per_second;
+      line.more["peer_rate_with_insert"] = peer->with_insert;
     }
   }
   print(line);

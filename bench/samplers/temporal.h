@@ -44,6 +44,7 @@ class TemporalBench {
   struct Peer {
     double roots_per_second;
     double edges_per_second;
+    double with_insert;  ///< roots a second, the batches' events inserted too
   };
 
   void measure(const Case& what);
