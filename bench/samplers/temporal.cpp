@@ -195,8 +195,10 @@ const std::optional<TemporalBench::Peer>& TemporalBench::last_neighbor_loader() 
   for (std::string said; std::getline(text, said);) {
     const auto json = nlohmann::ordered_json::parse(said);
     const double seconds = json.at("seconds").get<double>();
-    peer_ =
-        Peer{json.at("roots").get<double>() / seconds, json.at("edges").get<double>() / seconds};
+    const double roots = json.at("roots").get<double>();
+    peer_ = Peer{.roots_per_second = roots / seconds,
+                 .edges_per_second = json.at("edges").get<double>() / seconds,
+                 .with_insert = roots / json.at("with_insert").get<double>()};
   }
   return peer_;
 }
