@@ -82,7 +82,8 @@ class Filler {
         queries_(queries),
         out_(out),
         chooser_(chooser),
-        ordered_(rule.by_event || rule.cut.has_value()) {}
+        ordered_(rule.by_event || rule.cut.has_value()),
+        all_columns_(!out.edge_ids.empty() && !out.times.empty() && !out.deltas.empty()) {}
 
   // A group's events are on their way while the next one's are looked for.
   void run(std::size_t begin, std::size_t end) {
@@ -247,17 +248,56 @@ class Filler {
     }
   }
 
-  // `position(j)` may read the row of neighbours, which is written last.
+  // `position(j)` may read place j of the row of neighbours, which is written last.
   template <class Position>
   void write_row(std::size_t query, std::size_t count, Position position) const {
-    const std::size_t row = query * rule_.count;
     out_.counts[query] = static_cast<std::int32_t>(count);
+    if (all_columns_) {
+      write_whole_row(query, count, position);
+    } else {
+      write_columns(query, count, position);
+    }
+  }
+
+  // All columns in one pass: how long a row is cannot be foreseen, and is then asked once.
+  template <class Position>
+  void write_whole_row(std::size_t query, std::size_t count, Position position) const {
+    const std::int64_t now = queries_.times[query];
+    const std::size_t row = query * rule_.count;
+    std::uint64_t* neighbours = out_.neighbours.data() + row;
+    std::uint64_t* edge_ids = out_.edge_ids.data() + row;
+    std::int64_t* times = out_.times.data() + row;
+    std::int64_t* deltas = out_.deltas.data() + row;
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::uint64_t at = position(j);
+      const std::int64_t time = events_.time(at);
+      times[j] = time;
+      deltas[j] = minus_saturating(now, time);
+      edge_ids[j] = events_.edge_id(at);
+      neighbours[j] = events_.neighbour(at);
+    }
+    for (std::size_t j = count; j < rule_.count; ++j) {
+      times[j] = 0;
+      deltas[j] = 0;
+      edge_ids[j] = kNoEdge;
+      neighbours[j] = kNoNode;
+    }
+  }
+
+  template <class Position>
+  void write_columns(std::size_t query, std::size_t count, Position position) const {
+    const std::int64_t now = queries_.times[query];
+    const std::size_t row = query * rule_.count;
     if (!out_.times.empty()) {
       write_column(out_.times.data() + row, count, 0, [&](std::size_t j) {
         return events_.time(position(j));
       });
     }
-    if (!out_.deltas.empty()) write_deltas(query, count, position);
+    if (!out_.deltas.empty()) {
+      write_column(out_.deltas.data() + row, count, 0, [&](std::size_t j) {
+        return minus_saturating(now, events_.time(position(j)));
+      });
+    }
     if (!out_.edge_ids.empty()) {
       write_column(out_.edge_ids.data() + row, count, kNoEdge, [&](std::size_t j) {
         return events_.edge_id(position(j));
@@ -266,21 +306,6 @@ class Filler {
     write_column(out_.neighbours.data() + row, count, kNoNode, [&](std::size_t j) {
       return events_.neighbour(position(j));
     });
-  }
-
-  // The oldest event, the first, has the largest delta: where that one fits, all do.
-  template <class Position>
-  void write_deltas(std::size_t query, std::size_t count, Position position) const {
-    const std::int64_t now = queries_.times[query];
-    std::int64_t* out = out_.deltas.data() + query * rule_.count;
-    std::int64_t oldest = 0;
-    if (count != 0 && __builtin_sub_overflow(now, events_.time(position(0)), &oldest)) {
-      write_column(out, count, 0, [&](std::size_t j) {
-        return minus_saturating(now, events_.time(position(j)));
-      });
-    } else {
-      write_column(out, count, 0, [&](std::size_t j) { return now - events_.time(position(j)); });
-    }
   }
 
   template <class T, class Value>
@@ -296,7 +321,8 @@ class Filler {
   const TemporalQueries& queries_;
   const TemporalRows& out_;
   PositionChooser& chooser_;
-  bool ordered_;  // bounds have an event id
+  bool ordered_;      // bounds have an event id
+  bool all_columns_;  // are wanted
 
   std::array<Group, 2> groups_;
   // Of the group being looked for, by lane.

@@ -220,5 +220,31 @@ TEST_CASE("rows packed in place are the packed form") {
   CHECK(same(hop.deltas.as<std::int64_t>(), deltas));
 }
 
+TEST_CASE("columns asked for one by one are those of a whole row") {
+  for (const std::uint64_t seed : {std::uint64_t{4}, std::uint64_t{6}, std::uint64_t{31}}) {
+    const test::RandomTemporal graph = test::random_temporal(seed);
+    const QueryList queries = test::random_queries(graph, 100, RandomKey(seed));
+    const TemporalSampler sampler = uniform(graph.events, graph.num_nodes, {4}, seed);
+    const TemporalRequest request{.queries = queries.view()};
+    std::vector<std::int32_t> counts(100), one_count(100);
+    std::vector<std::uint64_t> neighbours(400), ids(400), one_neighbour(400), one_id(400);
+    std::vector<std::int64_t> times(400), deltas(400), one_time(400), one_delta(400);
+    sampler.fill(0, request, {counts, neighbours, ids, times, deltas}).or_throw();
+    const auto fill = [&](TemporalRows rows) {
+      rows.counts = one_count;
+      rows.neighbours = one_neighbour;
+      sampler.fill(0, request, rows).or_throw();
+      CHECK(one_neighbour == neighbours);
+      CHECK(one_count == counts);
+    };
+    fill({.counts = {}, .neighbours = {}, .edge_ids = one_id});
+    fill({.counts = {}, .neighbours = {}, .times = one_time});
+    fill({.counts = {}, .neighbours = {}, .deltas = one_delta});
+    CHECK(one_id == ids);
+    CHECK(one_time == times);
+    CHECK(one_delta == deltas);
+  }
+}
+
 }  // namespace
 }  // namespace sluice
