@@ -41,6 +41,10 @@ GraphData::GraphData(const Dataset& dataset,
   for (const RelationSchema& relation : schema.relations) {
     state_->graph.relations.push_back(
         dataset.topology(relation.key(), topology_options(schema, relation, options)));
+    if (options.edge_weights) {
+      state_->graph.weights.push_back(relation.has_weights ? dataset.edge_weights(relation.key())
+                                                           : Array());
+    }
   }
   for (const NodeTypeSchema& node : schema.nodes) {
     std::unique_ptr<FeatureStore> store;

@@ -1,8 +1,8 @@
 // What GraphData holds; for the pipeline's own files.
 #pragma once
 
+#include <sluice/sampler.h>
 #include "pipeline/transfer_ring.h"
-#include "samplers/sampler.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/device_profile.h"
 

@@ -2,10 +2,12 @@
 //
 // A sample is a pure function of (seed, epoch, round, hop, node type, relation, node): never of
 // batch mates, order, threads, or where the topology is kept. One sampler serves one thread at a
-// time; make one for each thread.
+// time; make one for each thread. A SamplerMethod is a way of sampling as it was configured, which
+// makes them: what a name in the registry stands for.
 #pragma once
 
 #include <sluice/batch.h>
+#include <sluice/catalog.h>
 #include <sluice/error.h>
 #include <sluice/random.h>
 #include <sluice/topology.h>
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -21,6 +24,9 @@ namespace sluice {
 struct SamplerGraph {
   const GraphSchema* schema = nullptr;
   std::vector<std::shared_ptr<Topology>> relations;
+  /// By relation: f32 [edges], beside the CSC's neighbours; empty for a relation without, and as a
+  /// whole where nobody needs them (SamplerMethod::needs_weights).
+  std::vector<Array> weights = {};
 };
 
 /// What a consumer needs of a batch beyond the sampled edges themselves.
@@ -42,6 +48,8 @@ struct SampleRequest {
   std::span<const std::uint64_t> seeds;  ///< distinct nodes
 };
 
+class NeighborSampler;
+
 class Sampler {
  public:
   virtual ~Sampler() = default;
@@ -54,6 +62,53 @@ class Sampler {
   /// kResource (ledger, or beyond 2^31 nodes of a type or edges of a block), kData (a seed that is
   /// repeated or no node), kIo / kData from a topology on disk. The sampler stays usable.
   virtual Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) = 0;
+
+  /// This sampler where it goes hop by hop in steps, so that several batches ask a topology on disk
+  /// at once; else null.
+  virtual NeighborSampler* by_hops() { return nullptr; }
 };
+
+class SamplerMethod {
+ public:
+  virtual ~SamplerMethod() = default;
+
+  /// Layers of blocks in its batches.
+  virtual std::size_t num_layers() const = 0;
+  /// Whether SamplerGraph::weights are looked at.
+  virtual bool needs_weights() const { return false; }
+  /// @param key of the run's seed. Throws kUsage for options that do not go with the graph.
+  virtual std::unique_ptr<Sampler> make(const SamplerGraph& graph,
+                                        const BlockParts& parts,
+                                        RandomKey key) const = 0;
+};
+
+/// The method of a Sampler class `T`: T::Options has describe(Schema&) and num_layers(), and
+/// needs_weights() where it may; T(SamplerGraph, Options, BlockParts, RandomKey).
+template <class T>
+class SamplerKind final : public SamplerMethod {
+ public:
+  using Options = typename T::Options;
+
+  explicit SamplerKind(Options options) : options_(std::move(options)) {}
+
+  std::size_t num_layers() const override { return options_.num_layers(); }
+  bool needs_weights() const override {
+    if constexpr (requires(const Options& options) { options.needs_weights(); }) {
+      return options_.needs_weights();
+    } else {
+      return false;
+    }
+  }
+  std::unique_ptr<Sampler> make(const SamplerGraph& graph,
+                                const BlockParts& parts,
+                                RandomKey key) const override {
+    return std::make_unique<T>(graph, options_, parts, key);
+  }
+
+ private:
+  Options options_;
+};
+
+using SamplerCatalog = Catalog<SamplerMethod>;
 
 }  // namespace sluice
