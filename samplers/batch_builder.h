@@ -7,6 +7,7 @@
 #pragma once
 
 #include "samplers/charged_buffer.h"
+#include "samplers/no_node.h"
 #include "samplers/node_table.h"
 
 #include <sluice/sampler.h>
@@ -17,9 +18,6 @@
 #include <vector>
 
 namespace sluice {
-
-/// Where a list of nodes has none: after the end of a walk, or where no negative was found.
-inline constexpr std::uint64_t kNoNode = ~std::uint64_t{0};
 
 /// A relation with its place in the schema, its topology and its types resolved.
 struct SampledRelation {

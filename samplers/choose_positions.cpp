@@ -80,6 +80,20 @@ bool has_avx512() {
 
 #endif
 
+// Each number's place is how many are less: no branch depends on what was drawn.
+void sort_lanes(std::uint64_t begin, std::span<std::uint64_t> numbers) {
+  std::array<std::int32_t, PositionChooser::kLanes> keys, places{};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    keys[i] = static_cast<std::int32_t>(numbers[i] - begin);
+  for (std::size_t i = numbers.size(); i < keys.size(); ++i) keys[i] = 0;  // place of no one
+  for (std::size_t j = 0; j < numbers.size(); ++j) {
+    const std::int32_t key = keys[j];
+    for (std::size_t i = 0; i < keys.size(); ++i) places[i] += key < keys[i] ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[static_cast<std::size_t>(places[i])] = begin + static_cast<std::uint64_t>(keys[i]);
+}
+
 }  // namespace
 
 Result<void> PositionChooser::reserve(std::size_t count, MemoryLedger* ledger) {
@@ -108,7 +122,12 @@ void PositionChooser::choose(std::uint64_t begin,
                              RandomKey key,
                              std::span<std::uint64_t> out) {
   draw(begin, degree, key, out);
-  if (out.size() != degree) std::sort(out.begin(), out.end());
+  if (out.size() == degree) return;
+  if (out.size() <= kLanes && degree < kMaxLaneDegree) {
+    sort_lanes(begin, out);
+  } else {
+    std::sort(out.begin(), out.end());
+  }
 }
 
 bool PositionChooser::draw_lanes(std::uint64_t begin,

@@ -2,6 +2,7 @@
 #include "bench/samplers/neighbor_peers.h"
 #include "bench/samplers/paged.h"
 #include "bench/samplers/sampling.h"
+#include "bench/samplers/temporal.h"
 #include "bench/support/program.h"
 
 #include <optional>
@@ -122,5 +123,11 @@ int main(int argc, char** argv) {
   program.add_case("neighbor_paged", "fanout 15/10/5, 2 threads, edges on disk beside RAM", [&] {
     bench.paged("neighbor_paged");
   });
+  sluice::bench::TemporalBenchOptions temporal{bench.dir, bench.scale, bench.rounds, bench.peers};
+  program.option("--order", temporal.order, "temporal: time, shuffled or both");
+  program.option("--temporal-batches", temporal.batches, "temporal: batches a round, at most");
+  program.option("--threads", temporal.threads, "temporal: data threads");
+  sluice::bench::TemporalBench temporal_bench(temporal);
+  temporal_bench.add_to(program);
   return program.run(argc, argv);
 }

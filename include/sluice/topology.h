@@ -28,6 +28,9 @@ struct CscView {
   std::span<const std::uint64_t> offsets;  ///< num_targets + 1
   std::span<const std::uint32_t> neighbours32;
   std::span<const std::uint64_t> neighbours64;
+  /// By position too; at most one is in use. Both empty: ask Topology::edge_ids().
+  std::span<const std::uint32_t> edge_ids32;
+  std::span<const std::uint64_t> edge_ids64;
 
   std::uint64_t neighbour(std::uint64_t position) const {
     return neighbours32.empty() ? neighbours64[position] : neighbours32[position];

@@ -65,6 +65,9 @@ std::unique_ptr<ResidentTopology> ResidentTopology::load(const std::filesystem::
     view.neighbours64 = std::as_const(topology->neighbours_).as<std::uint64_t>();
     check_neighbours(neighbours_path, view.neighbours64, topology->num_sources_);
   }
+  const Array& ids = topology->edge_ids_;
+  if (!ids.empty() && ids.dtype() == DType::kU32) view.edge_ids32 = ids.as<std::uint32_t>();
+  if (!ids.empty() && ids.dtype() == DType::kU64) view.edge_ids64 = ids.as<std::uint64_t>();
   return topology;
 }
 
