@@ -56,6 +56,7 @@ class GroupSampler {
 
   void make_samplers(std::size_t count);
   Result<std::vector<Batch>> sample_apart(std::span<const SampleRequest> requests);
+  Result<std::vector<Batch>> sample_in_rounds(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_together(std::span<const SampleRequest> requests);
   Result<void> sample_relation(std::size_t relation, std::size_t batches);
   Result<void> ask(Topology& topology, std::size_t count, std::size_t batches);
