@@ -64,6 +64,8 @@ struct SnapshotStats {
   std::uint64_t oldest = 0;         ///< the most of that
 
   SnapshotStats& operator+=(const SnapshotStats& more);
+  /// What was counted since; sizes and the oldest are those of now.
+  SnapshotStats operator-(const SnapshotStats& before) const;
 
   /// Of all positions; 0 without any.
   double hit_rate() const;

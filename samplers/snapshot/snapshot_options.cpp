@@ -56,6 +56,19 @@ SnapshotStats& SnapshotStats::operator+=(const SnapshotStats& more) {
   return *this;
 }
 
+SnapshotStats SnapshotStats::operator-(const SnapshotStats& before) const {
+  SnapshotStats since = *this;
+  since.hits -= before.hits;
+  since.misses -= before.misses;
+  since.miss_bytes -= before.miss_bytes;
+  since.filled -= before.filled;
+  since.edges_read -= before.edges_read;
+  since.refresh_bytes -= before.refresh_bytes;
+  since.invalidated -= before.invalidated;
+  since.age_sum -= before.age_sum;
+  return since;
+}
+
 namespace {
 double ratio(double part, std::uint64_t whole) {
   return whole == 0 ? 0.0 : part / static_cast<double>(whole);
