@@ -1,6 +1,7 @@
 // bench/samplers: how many edges a second go into relabelled blocks, one mini-batch a thread.
 #include "bench/samplers/paged.h"
 #include "bench/samplers/sampling.h"
+#include "bench/samplers/snapshot.h"
 #include "bench/support/program.h"
 
 #include <optional>
@@ -67,6 +68,18 @@ class Bench {
     print(line);
   }
 
+  // Snapshot caches, each against the page cache of the same memory, and against RAM.
+  void snapshots(const std::string& name, bool appended) {
+    if (!growing_) growing_.emplace(dir, scale);
+    SnapshotWork work;
+    work.appended = appended;
+    work.num_batches = num_batches;
+    work.batch_size = batch_size;
+    if (look_ahead != 0) work.options.hotness = SnapshotHotness::kLookAhead;
+    print_snapshots(*growing_, work, name);
+  }
+
+  std::uint64_t look_ahead = 1;
   std::string dataset;
   std::string dir = ".";
   std::uint64_t scale = 20;
@@ -77,6 +90,7 @@ class Bench {
 
  private:
   std::optional<BenchGraph> graph_;
+  std::optional<GrowingGraph> growing_;
 };
 
 }  // namespace
@@ -105,6 +119,14 @@ int main(int argc, char** argv) {
                    [&] { bench.neighbor("neighbor_15_10_5_transposed", 2, true); });
   program.add_case("neighbor_paged", "fanout 15/10/5, 2 threads, edges on disk beside RAM", [&] {
     bench.paged("neighbor_paged");
+  });
+  program.option(
+      "--look-ahead", bench.look_ahead, "hot nodes by trial batches; 0: by where edges come from");
+  program.add_case("snapshot", "each snapshot mode, a tenth of the edges' memory", [&] {
+    bench.snapshots("snapshot", false);
+  });
+  program.add_case("snapshot_appended", "the same, a tenth more edges half-way", [&] {
+    bench.snapshots("snapshot_appended", true);
   });
   return program.run(argc, argv);
 }
