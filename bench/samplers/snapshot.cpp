@@ -117,7 +117,7 @@ SnapshotResult run_snapshot(const GrowingGraph& graph, const SnapshotWork& work)
   const bool snapshots = work.options.mode != SnapshotMode::kOff;
   // A tenth of what the edges take: all for pages, or most of it for records.
   const auto start = Clock::now();
-  TopologyOptions how{.placement = work.placement, .cache_bytes = 0};
+  TopologyOptions how{.placement = work.placement, .staging_bytes = 4 << 20};
   {
     const Opened measured(graph.base(), {.placement = Placement::kDisk, .cache_bytes = 0}, kept);
     const std::uint64_t budget = SnapshotGraph::bytes_of(measured.graph) / 10;

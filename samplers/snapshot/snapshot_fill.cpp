@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 // Records are read so many edges at a time: 24 bytes of scratch each.
-constexpr std::size_t kSweep = std::size_t{1} << 18;
+constexpr std::size_t kSweep = std::size_t{1} << 16;
 
 }  // namespace
 
