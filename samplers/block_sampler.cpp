@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace sluice {
@@ -33,6 +34,10 @@ void relabel(std::span<const std::uint64_t> sources,
     table.prefetch(sources[std::min(i + kAhead, count - 1)]);
     rows[i] = table.insert(sources[i]);
   }
+}
+
+std::span<const float> weights_of(const BlockSampler::Relation& relation, const EdgeRange& range) {
+  return relation.weights.as<float>().subspan(range.begin, range.degree());
 }
 
 Error too_many_edges(std::int64_t count) {
@@ -80,9 +85,18 @@ Result<void> BlockSampler::begin(const Request& request,
   return make_arrays();
 }
 
+// How many of a node's in-edges are taken.
+std::uint64_t BlockSampler::count_of(const EdgeRange& range) const {
+  if (request_.fanout < 0) return range.degree();
+  const auto fanout = static_cast<std::uint64_t>(request_.fanout);
+  std::uint64_t there = range.degree();
+  if (!request_.relation.weights.empty())
+    there = WeightedChooser::count(weights_of(request_.relation, range));
+  if (request_.replace) return there == 0 ? 0 : fanout;
+  return std::min(there, fanout);
+}
+
 Result<void> BlockSampler::make_arrays() {
-  const std::uint64_t most = request_.fanout < 0 ? std::numeric_limits<std::uint64_t>::max()
-                                                 : static_cast<std::uint64_t>(request_.fanout);
   auto offsets = Array::make(DType::kI64, {block_.num_targets + 1}, ledger_, "batches");
   if (!offsets) return std::move(offsets).error();
   block_.offsets = std::move(offsets).value();
@@ -90,7 +104,7 @@ Result<void> BlockSampler::make_arrays() {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < request_.num_targets; ++i) {
     out[i] = sum;
-    if (most != 0) sum += static_cast<std::int64_t>(std::min(ranges_.data()[i].degree(), most));
+    if (request_.fanout != 0) sum += static_cast<std::int64_t>(count_of(ranges_.data()[i]));
   }
   out[request_.num_targets] = sum;
   if (sum > kMaxEdges) return too_many_edges(sum);
@@ -103,8 +117,13 @@ Result<void> BlockSampler::make_arrays() {
     if (!edge_ids) return std::move(edge_ids).error();
     block_.edge_ids = std::move(edge_ids).value();
   }
-  return chooser_.reserve(
-      static_cast<std::size_t>(std::clamp<std::int64_t>(request_.fanout, 0, sum)), ledger_);
+  return reserve_choosers(sum);
+}
+
+Result<void> BlockSampler::reserve_choosers(std::int64_t edges) {
+  const auto most = static_cast<std::size_t>(std::clamp<std::int64_t>(request_.fanout, 0, edges));
+  if (!request_.relation.weights.empty()) return weighted_.reserve(most, ledger_);
+  return chooser_.reserve(most, ledger_);
 }
 
 std::size_t BlockSampler::next_piece(std::size_t most) {
@@ -143,8 +162,19 @@ void BlockSampler::choose(std::span<std::uint64_t> positions) {
   for (std::size_t i = piece_.first_target; i < piece_.last_target; ++i) {
     const EdgeRange range = ranges_.data()[i];
     const auto count = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
-    chooser_.choose(range.begin, range.degree(), request_.key.with(targets[i]), {at, count});
+    const std::span<std::uint64_t> out{at, count};
+    const RandomKey key = request_.key.with(targets[i]);
     at += count;
+    if (request_.fanout < 0) {
+      std::iota(out.begin(), out.end(), range.begin);
+    } else if (!request_.relation.weights.empty()) {
+      const auto weights = weights_of(request_.relation, range);
+      weighted_.draw(range.begin, weights, key, request_.replace, out);
+    } else if (request_.replace) {
+      for (std::size_t e = 0; e < count; ++e) out[e] = range.begin + key.below(range.degree(), e);
+    } else {
+      chooser_.draw(range.begin, range.degree(), key, out);
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include "samplers/charged_buffer.h"
 #include "samplers/choose_positions.h"
 #include "samplers/node_table.h"
+#include "samplers/weighted_positions.h"
 
 #include <sluice/batch.h>
 #include <sluice/error.h>
@@ -26,12 +27,14 @@ class BlockSampler {
     std::size_t index = 0;  ///< into GraphSchema::relations
     std::size_t source_type = 0;
     std::size_t target_type = 0;
+    Array weights = {};  ///< f32 [edges], of SamplerGraph; empty: edges are alike
   };
 
   struct Request {
     Relation relation;
     std::size_t num_targets = 0;  ///< the first so many nodes listed of the target type
     std::int64_t fanout = 0;      ///< -1: all
+    bool replace = false;         ///< NeighborSamplerOptions::replace
     RandomKey key{0};             ///< folded with each target's id
     bool edge_ids = false;
   };
@@ -73,10 +76,13 @@ class BlockSampler {
   };
 
   Result<void> make_arrays();
+  Result<void> reserve_choosers(std::int64_t edges);
+  std::uint64_t count_of(const EdgeRange& range) const;
   Result<void> sample_piece(std::size_t count);
   std::size_t first_edge() const;
 
   PositionChooser chooser_;
+  WeightedChooser weighted_;
   ChargedBuffer<EdgeRange> ranges_;         // of all targets
   ChargedBuffer<std::uint64_t> positions_;  // of one piece, for sample()
   ChargedBuffer<std::uint64_t> sources_;

@@ -6,13 +6,25 @@
 #include <utility>
 
 namespace sluice {
+
 GroupSampler::GroupSampler(SamplerGraph graph,
                            NeighborSamplerOptions options,
                            BlockParts parts,
                            RandomKey key,
                            ThreadArena& arena)
+    : GroupSampler(std::move(graph),
+                   std::make_shared<SamplerKind<NeighborSampler>>(std::move(options)),
+                   parts,
+                   key,
+                   arena) {}
+
+GroupSampler::GroupSampler(SamplerGraph graph,
+                           std::shared_ptr<const SamplerMethod> method,
+                           BlockParts parts,
+                           RandomKey key,
+                           ThreadArena& arena)
     : graph_(std::move(graph)),
-      options_(std::move(options)),
+      method_(std::move(method)),
       parts_(parts),
       key_(key),
       arena_(arena),
@@ -20,11 +32,12 @@ GroupSampler::GroupSampler(SamplerGraph graph,
                             graph_.relations.end(),
                             [](const auto& topology) { return topology->resident() != nullptr; })) {
   make_samplers(1);  // so that wrong options are told here
+  together_ = !resident_ && samplers_[0]->by_hops() != nullptr;
 }
 
 std::size_t GroupSampler::group_size() const {
   const auto threads = static_cast<std::size_t>(arena_.threads());
-  return resident_ ? threads : std::max(threads, group_);
+  return together_ ? std::max(threads, group_) : threads;
 }
 
 void GroupSampler::set_group(std::size_t batches) {
@@ -36,21 +49,31 @@ void GroupSampler::set_group(std::size_t batches) {
 }
 
 void GroupSampler::make_samplers(std::size_t count) {
-  while (samplers_.size() < count)
-    samplers_.push_back(std::make_unique<NeighborSampler>(graph_, options_, parts_, key_));
+  while (samplers_.size() < count) samplers_.push_back(method_->make(graph_, parts_, key_));
+}
+
+// A share of the budget for the tables of all threads; edges on disk keep the rest waiting anyway.
+std::uint64_t GroupSampler::table_bytes(const MemoryLedger* ledger) const {
+  constexpr std::uint64_t kShare = 16;
+  if (!resident_) return 0;
+  const std::uint64_t limit = ledger == nullptr ? MemoryLedger::kUnlimited : ledger->limit();
+  return std::min(BlockParts{}.table_bytes,
+                  limit / kShare / static_cast<std::uint64_t>(arena_.threads()));
 }
 
 Result<std::vector<Batch>> GroupSampler::sample(std::span<const SampleRequest> requests,
                                                 MemoryLedger* ledger) {
   if (ledger != ledger_) {  // all scratch is charged to the old one
+    parts_.table_bytes = table_bytes(ledger);
     samplers_.clear();
     positions_ = {};
     answers_ = {};
   }
   ledger_ = ledger;
-  auto batches = resident_ ? sample_apart(requests) : sample_in_rounds(requests);
+  if (!together_) return sample_apart(requests);
+  auto batches = sample_in_rounds(requests);
   if (!batches) {
-    for (const auto& sampler : samplers_) sampler->reset();
+    for (std::size_t i = 0; i < samplers_.size(); ++i) hops(i).reset();
   }
   return batches;
 }
@@ -104,20 +127,20 @@ Result<std::vector<Batch>> GroupSampler::sample_in_rounds(std::span<const Sample
 Result<std::vector<Batch>> GroupSampler::sample_together(std::span<const SampleRequest> requests) {
   const std::size_t count = requests.size();
   make_samplers(count);
-  const auto begin = [&](std::size_t i) { return samplers_[i]->begin(requests[i], ledger_); };
+  const auto begin = [&](std::size_t i) { return hops(i).begin(requests[i], ledger_); };
   if (auto begun = each(count, begin); !begun) return std::move(begun).error();
-  for (std::size_t hop = 0; hop < options_.fanout.size(); ++hop) {
-    for (std::size_t i = 0; i < count; ++i) samplers_[i]->begin_hop(hop);
+  for (std::size_t hop = 0; hop < method_->num_layers(); ++hop) {
+    for (std::size_t i = 0; i < count; ++i) hops(i).begin_hop(hop);
     for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
       if (auto sampled = sample_relation(relation, count); !sampled)
         return std::move(sampled).error();
     }
-    const auto end = [&](std::size_t i) { return samplers_[i]->end_hop(); };
+    const auto end = [&](std::size_t i) { return hops(i).end_hop(); };
     if (auto ended = each(count, end); !ended) return std::move(ended).error();
   }
   std::vector<Batch> batches(count);
   auto finished = each(count, [&](std::size_t i) -> Result<void> {
-    auto batch = samplers_[i]->finish();
+    auto batch = hops(i).finish();
     if (!batch) return std::move(batch).error();
     batches[i] = std::move(batch).value();
     return {};
@@ -129,14 +152,14 @@ Result<std::vector<Batch>> GroupSampler::sample_together(std::span<const SampleR
 Result<void> GroupSampler::sample_relation(std::size_t relation, std::size_t batches) {
   Topology& topology = *graph_.relations[relation];
   if (topology.resident() != nullptr) {
-    return each(batches, [&](std::size_t i) { return samplers_[i]->sample_relation(relation); });
+    return each(batches, [&](std::size_t i) { return hops(i).sample_relation(relation); });
   }
-  const auto begin = [&](std::size_t i) { return samplers_[i]->begin_relation(relation); };
+  const auto begin = [&](std::size_t i) { return hops(i).begin_relation(relation); };
   if (auto begun = each(batches, begin); !begun) return begun;
   while (const std::size_t count = next_pieces(batches)) {
     if (auto asked = ask(topology, count, batches); !asked) return asked;
   }
-  for (std::size_t i = 0; i < batches; ++i) samplers_[i]->end_relation();
+  for (std::size_t i = 0; i < batches; ++i) hops(i).end_relation();
   return {};
 }
 
@@ -145,7 +168,7 @@ std::size_t GroupSampler::next_pieces(std::size_t batches) {
   pieces_.resize(batches);
   std::size_t sum = 0;
   for (std::size_t i = 0; i < batches; ++i) {
-    pieces_[i] = {sum, samplers_[i]->blocks().next_piece(kMaxPositions)};
+    pieces_[i] = {sum, hops(i).blocks().next_piece(kMaxPositions)};
     sum += pieces_[i].count;
   }
   return sum;
@@ -157,20 +180,20 @@ Result<void> GroupSampler::ask(Topology& topology, std::size_t count, std::size_
   const auto positions = positions_.first(count);
   const auto answers = answers_.first(count);
   const auto choose = [&](std::size_t i) -> Result<void> {
-    samplers_[i]->blocks().choose(positions.subspan(pieces_[i].begin, pieces_[i].count));
+    hops(i).blocks().choose(positions.subspan(pieces_[i].begin, pieces_[i].count));
     return {};
   };
   if (auto chosen = each(batches, choose); !chosen) return chosen;
   if (auto found = topology.neighbours(positions, answers); !found) return found;
   const auto take = [&](std::size_t i) {
-    return samplers_[i]->blocks().take(answers.subspan(pieces_[i].begin, pieces_[i].count));
+    return hops(i).blocks().take(answers.subspan(pieces_[i].begin, pieces_[i].count));
   };
   if (auto taken = each(batches, take); !taken) return taken;
   if (!parts_.edge_ids) return {};
   if (auto found = topology.edge_ids(positions, answers); !found) return found;
   for (std::size_t i = 0; i < batches; ++i) {
     const auto ids = answers.subspan(pieces_[i].begin, pieces_[i].count);
-    std::copy(ids.begin(), ids.end(), samplers_[i]->blocks().edge_ids().begin());
+    std::copy(ids.begin(), ids.end(), hops(i).blocks().edge_ids().begin());
   }
   return {};
 }

@@ -1,10 +1,11 @@
 // GroupSampler: several mini-batches at once, on the threads of an arena.
 //
-// Where all edges are in RAM each thread samples whole batches by itself. Where a relation's edges
-// are on disk the batches go hop by hop together: all choose their positions of the relation, the
-// topology is asked once for all of them, and each takes its answers. So a page that several
-// batches need is read once, and the device always has many requests to sort. The batches are the
-// same either way, as NeighborSampler alone makes them. Used by one thread at a time.
+// Where all edges are in RAM each thread samples whole batches by itself, and so do samplers that
+// do not go hop by hop. Where a relation's edges are on disk the batches go hop by hop together:
+// all choose their positions of the relation, the topology is asked once for all of them, and each
+// takes its answers. So a page that several batches need is read once, and the device always has
+// many requests to sort. The batches are the same either way, as NeighborSampler alone makes them.
+// Used by one thread at a time.
 #pragma once
 
 #include "core/threads.h"
@@ -26,7 +27,13 @@ class GroupSampler {
   /// stay together, so a hub taken whole may add to it).
   static constexpr std::size_t kMaxPositions = std::size_t{1} << 19;
 
-  /// @param arena must outlive this. Throws as NeighborSampler's.
+  /// @param arena must outlive this. Throws as SamplerMethod::make.
+  GroupSampler(SamplerGraph graph,
+               std::shared_ptr<const SamplerMethod> method,
+               BlockParts parts,
+               RandomKey key,
+               ThreadArena& arena);
+  /// Of the neighbour sampler.
   GroupSampler(SamplerGraph graph,
                NeighborSamplerOptions options,
                BlockParts parts,
@@ -55,6 +62,8 @@ class GroupSampler {
   using Step = std::function<Result<void>(std::size_t batch)>;
 
   void make_samplers(std::size_t count);
+  NeighborSampler& hops(std::size_t batch) { return *samplers_[batch]->by_hops(); }
+  std::uint64_t table_bytes(const MemoryLedger* ledger) const;
   Result<std::vector<Batch>> sample_apart(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_in_rounds(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_together(std::span<const SampleRequest> requests);
@@ -70,13 +79,14 @@ class GroupSampler {
   };
 
   SamplerGraph graph_;
-  NeighborSamplerOptions options_;
+  std::shared_ptr<const SamplerMethod> method_;
   BlockParts parts_;
   RandomKey key_;
   ThreadArena& arena_;
   bool resident_;
+  bool together_ = false;  // batches ask the topology together
   std::size_t group_ = kGroup;
-  std::vector<std::unique_ptr<NeighborSampler>> samplers_;
+  std::vector<std::unique_ptr<Sampler>> samplers_;
   MemoryLedger* ledger_ = nullptr;
   std::vector<Part> pieces_;  // by batch
   ChargedBuffer<std::uint64_t> positions_;

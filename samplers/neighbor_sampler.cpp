@@ -12,6 +12,8 @@
 namespace sluice {
 namespace {
 
+constexpr double kMostFanout = 0x7fffffff;
+
 std::size_t type_index(const GraphSchema& schema, const std::string& name) {
   const auto at = std::find_if(schema.nodes.begin(),
                                schema.nodes.end(),
@@ -23,6 +25,19 @@ std::size_t type_index(const GraphSchema& schema, const std::string& name) {
   return static_cast<std::size_t>(at - schema.nodes.begin());
 }
 
+bool is_named(const RelationSchema& relation, const std::string& name) {
+  return relation.key() == name || relation.name == name;
+}
+
+void check_fanout(const std::string& key, const std::vector<std::int64_t>& fanout) {
+  for (const std::int64_t count : fanout) {
+    if (count >= -1) continue;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} holds {}; -1 means all edges, 0 none", key, count),
+                "for example fanout = [15, 10, 5]");
+  }
+}
+
 Result<Array> copy_ids(std::span<const std::uint64_t> ids, MemoryLedger* ledger) {
   auto made = Array::make(DType::kU64, {static_cast<std::int64_t>(ids.size())}, ledger, "batches");
   if (made) std::copy(ids.begin(), ids.end(), made.value().as<std::uint64_t>().begin());
@@ -31,12 +46,41 @@ Result<Array> copy_ids(std::span<const std::uint64_t> ids, MemoryLedger* ledger)
 
 }  // namespace
 
+void RelationFanout::describe(Schema& schema) {
+  schema.field("relation", relation)
+      .help("the relation: its name, or SOURCE__NAME__TARGET")
+      .required();
+  schema.field("fanout", fanout)
+      .help("in-edges drawn a node of this relation, one number a layer")
+      .unit("edges")
+      .required()
+      .range(-1, kMostFanout);
+}
+
 void NeighborSamplerOptions::describe(Schema& schema) {
   schema.field("fanout", fanout)
       .help(
-          "edges drawn a node and relation, one number a layer, the first next to the seeds; -1: "
-          "all, 0: none")
-      .range(-1, 0x7fffffff);
+          "in-edges drawn a node and relation, one number a layer, the first next to the seeds; "
+          "-1: all of them, 0: none")
+      .unit("edges")
+      .range(-1, kMostFanout);
+  schema.field("replace", replace).help("draw with replacement: an edge may be drawn again");
+  schema.field("weighted", weighted)
+      .help(
+          "draw by the weights of edges, those of weight 0 never; an edge's cost is its node's "
+          "in-degree");
+  schema.list("relations", relations, "other fanouts for some relations");
+  schema.section("snapshot", snapshot, "in-edges of hot nodes kept in memory");
+}
+
+std::int64_t NeighborSamplerOptions::most_edges() const {
+  // Weights stand by position in the graph; and an edge drawn again would be one of a few.
+  if (weighted || replace) return 0;
+  std::vector<std::int64_t> all = fanout;
+  for (const RelationFanout& other : relations)
+    all.insert(all.end(), other.fanout.begin(), other.fanout.end());
+  if (std::ranges::count(all, -1) != 0) return -1;
+  return all.empty() ? 0 : std::ranges::max(all);
 }
 
 NeighborSampler::NeighborSampler(SamplerGraph graph,
@@ -44,6 +88,19 @@ NeighborSampler::NeighborSampler(SamplerGraph graph,
                                  BlockParts parts,
                                  RandomKey key)
     : graph_(std::move(graph)), options_(std::move(options)), parts_(parts), key_(key) {
+  check_graph();
+  const GraphSchema& schema = *graph_.schema;
+  for (std::size_t r = 0; r < schema.relations.size(); ++r) {
+    relations_.push_back({.topology = graph_.relations[r].get(),
+                          .index = r,
+                          .source_type = type_index(schema, schema.relations[r].source),
+                          .target_type = type_index(schema, schema.relations[r].target)});
+    if (options_.weighted) relations_.back().weights = graph_.weights[r];
+    fanouts_.push_back(fanout_of(schema.relations[r]));
+  }
+}
+
+void NeighborSampler::check_graph() const {
   const GraphSchema& schema = *graph_.schema;
   if (graph_.relations.size() != schema.relations.size()) {
     throw Error(
@@ -51,18 +108,40 @@ NeighborSampler::NeighborSampler(SamplerGraph graph,
         fmt::format(
             "{} topologies for {} relations", graph_.relations.size(), schema.relations.size()));
   }
-  for (const std::int64_t fanout : options_.fanout) {
-    if (fanout >= -1) continue;
+  check_fanout("[sampler] fanout", options_.fanout);
+  for (const RelationFanout& own : options_.relations) {
+    check_fanout(fmt::format("[sampler] fanout of '{}'", own.relation), own.fanout);
+    if (std::any_of(schema.relations.begin(), schema.relations.end(), [&](const auto& relation) {
+          return is_named(relation, own.relation);
+        })) {
+      continue;
+    }
+    std::vector<std::string> known;
+    for (const RelationSchema& relation : schema.relations) known.push_back(relation.key());
+    throw unknown_name("relation", own.relation, known);
+  }
+  const bool any_weights = std::any_of(graph_.weights.begin(),
+                                       graph_.weights.end(),
+                                       [](const Array& weights) { return !weights.empty(); });
+  if (options_.weighted && !any_weights) {
     throw Error(ErrorCode::kUsage,
-                fmt::format("[sampler] fanout holds {}; -1 means all edges, 0 none", fanout),
-                "for example fanout = [15, 10, 5]");
+                "[sampler] weighted is set, but no relation of the dataset has weights",
+                "import the edges with weight_column, or leave weighted out");
   }
-  for (std::size_t r = 0; r < schema.relations.size(); ++r) {
-    relations_.push_back({.topology = graph_.relations[r].get(),
-                          .index = r,
-                          .source_type = type_index(schema, schema.relations[r].source),
-                          .target_type = type_index(schema, schema.relations[r].target)});
+}
+
+std::vector<std::int64_t> NeighborSampler::fanout_of(const RelationSchema& relation) const {
+  for (const RelationFanout& own : options_.relations) {
+    if (!is_named(relation, own.relation)) continue;
+    if (own.fanout.size() == options_.fanout.size()) return own.fanout;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("[sampler] fanout of '{}' has {} numbers, that of the others {}",
+                            own.relation,
+                            own.fanout.size(),
+                            options_.fanout.size()),
+                "give one number a layer");
   }
+  return options_.fanout;
 }
 
 Result<Batch> NeighborSampler::sample(const SampleRequest& request, MemoryLedger* ledger) {
@@ -115,8 +194,18 @@ void NeighborSampler::note_sizes(std::size_t layer) {
     nodes[type].size_at[layer] = static_cast<std::int64_t>(workspace_.tables[type].size());
 }
 
+void NeighborSampler::make_tables() {
+  if (!workspace_.tables.empty()) return;
+  const auto& types = graph_.schema->nodes;
+  workspace_.tables.resize(types.size());
+  for (std::size_t type = 0; type < types.size(); ++type) {
+    if (NodeTable::range_bytes(types[type].count) <= parts_.table_bytes)
+      workspace_.tables[type].set_range(types[type].count);
+  }
+}
+
 Result<void> NeighborSampler::list_seeds(const SampleRequest& request) {
-  workspace_.tables.resize(graph_.schema->nodes.size());
+  make_tables();
   for (NodeTable& table : workspace_.tables) table.clear();
   if (request.seed_type >= workspace_.tables.size()) {
     return Error(ErrorCode::kInternal, fmt::format("there is no node type {}", request.seed_type));
@@ -153,7 +242,8 @@ BlockSampler::Request NeighborSampler::block_request(std::size_t relation) const
   const BlockSampler::Relation& of = relations_[relation];
   return {.relation = of,
           .num_targets = begun_.num_targets[of.target_type],
-          .fanout = options_.fanout[begun_.hop],
+          .fanout = fanouts_[relation][begun_.hop],
+          .replace = options_.replace,
           .key = begun_.round_key.with(begun_.hop).with(of.index),
           .edge_ids = parts_.edge_ids};
 }

@@ -1,42 +1,60 @@
-// NeighborSampler: uniform sampling of in-edges without replacement, hop by hop, over any number of
-// node types and relations (GraphSAGE: Hamilton, Ying, Leskovec 2017).
+// NeighborSampler: in-edges drawn hop by hop over any number of node types and relations
+// (GraphSAGE: Hamilton, Ying, Leskovec 2017): uniformly or by weight, without replacement or with,
+// or all.
 //
 // At each hop every node listed so far is a target anew, and draws its own edges of each relation.
 // The draws of a node are keyed by (key, epoch, round, hop, relation, node) alone. One sampler a
 // thread.
 #pragma once
 
+#include <sluice/sampler.h>
 #include "samplers/block_sampler.h"
 #include "samplers/node_table.h"
-#include "samplers/sampler.h"
 
 #include <sluice/options.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace sluice {
+
+/// Another fanout for one relation.
+struct RelationFanout {
+  std::string relation;              ///< RelationSchema::key(), or its name where one has it
+  std::vector<std::int64_t> fanout;  ///< one number a layer
+
+  void describe(Schema& schema);
+};
 
 struct NeighborSamplerOptions {
   /// Edges drawn a node and relation, one number a layer, the first next to the seeds; -1: all, 0:
   /// none. Batches grow by about the product. Empty: seeds only.
   std::vector<std::int64_t> fanout{15, 10};
+  bool replace = false;   ///< with replacement: an edge may come twice, any node with edges has all
+  bool weighted = false;  ///< by the weights of edges; uniformly in relations without
+  std::vector<RelationFanout> relations = {};
+  SnapshotOptions snapshot = {};
 
   void describe(Schema& schema);
+  std::size_t num_layers() const { return fanout.size(); }
+  bool needs_weights() const { return weighted; }
+  std::int64_t most_edges() const;
 };
 
 class NeighborSampler final : public Sampler {
  public:
   using Options = NeighborSamplerOptions;
 
-  /// @param key of the run's seed. Throws kUsage for a fanout below -1, kInternal for a graph that
-  /// does not match its schema.
+  /// @param key of the run's seed. Throws kUsage for a fanout below -1, a relation that is not
+  /// there, and weights where there are none; kInternal for a graph that does not match its schema.
   NeighborSampler(SamplerGraph graph, Options options, BlockParts parts, RandomKey key);
   NeighborSampler(const NeighborSampler&) = delete;
   NeighborSampler& operator=(const NeighborSampler&) = delete;
 
   std::size_t num_layers() const override { return options_.fanout.size(); }
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+  NeighborSampler* by_hops() override { return this; }
 
   // The same in steps, for GroupSampler: begin(); for each hop begin_hop(), the relations in their
   // order, end_hop(); then finish(). A relation is sample_relation(), or begin_relation(), the
@@ -69,7 +87,10 @@ class NeighborSampler final : public Sampler {
     std::vector<Block> blocks;             // of the hop, by relation
   };
 
+  void check_graph() const;
+  std::vector<std::int64_t> fanout_of(const RelationSchema& relation) const;
   Result<Batch> sample_whole(const SampleRequest& request, MemoryLedger* ledger);
+  void make_tables();
   Result<void> list_seeds(const SampleRequest& request);
   BlockSampler::Request block_request(std::size_t relation) const;
   Result<Array> count_degrees(std::size_t type);
@@ -80,6 +101,7 @@ class NeighborSampler final : public Sampler {
   BlockParts parts_;
   RandomKey key_;
   std::vector<BlockSampler::Relation> relations_;
+  std::vector<std::vector<std::int64_t>> fanouts_;  // by relation
   Workspace workspace_;
   Begun begun_;
   MemoryLedger* ledger_ = nullptr;  // of the workspace and of the batch being made

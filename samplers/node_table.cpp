@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace sluice {
 
@@ -15,6 +16,7 @@ void NodeTable::clear() {
   if (++stamp_ != 0) return;
   // The stamps have gone round: what older batches left would look new.
   if (num_slots_ != 0) std::memset(slots_.data(), 0, num_slots_ * sizeof(Slot));
+  if (own_.data() != nullptr) std::memset(own_.data(), 0, own_.capacity() * sizeof(std::uint64_t));
   stamp_ = 1;
 }
 
@@ -28,8 +30,18 @@ Result<void> NodeTable::reserve(std::size_t count, MemoryLedger* ledger) {
                  "lower the batch size or [sampler] fanout");
   }
   if (auto grown = ids_.grow(rows, size_, ledger); !grown) return grown;
+  if (own_.data() != nullptr || (range_ != 0 && make_own_slots(ledger))) return {};
   if (2 * rows <= num_slots_) return {};
   return rebuild(std::bit_ceil(std::max<std::size_t>(2 * rows, 64)), ledger);
+}
+
+// Asked once: whether memory lets it must not change from batch to batch.
+bool NodeTable::make_own_slots(MemoryLedger* ledger) {
+  const std::uint64_t count = std::exchange(range_, 0);
+  if (size_ != 0 || !own_.ensure_exactly(count, ledger)) return false;
+  std::memset(own_.data(), 0, count * sizeof(std::uint64_t));
+  stamp_ = 1;
+  return true;
 }
 
 Result<void> NodeTable::rebuild(std::size_t num_slots, MemoryLedger* ledger) {

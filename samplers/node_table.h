@@ -1,8 +1,9 @@
 // NodeTable: gives the nodes of one type their rows in a batch, in order of first appearance.
 //
-// An open-addressing hash table beside the list of ids. It is emptied in constant time (slots carry
-// the stamp of the batch that filled them) and keeps its memory for the next batch. Not
-// thread-safe.
+// Beside the list of ids stands an open-addressing hash table or, where set_range() says how many
+// nodes there are and memory allows, a slot for each of them: one cache miss an edge and no search.
+// Either is emptied in constant time (slots carry the stamp of the batch that filled them) and kept
+// for the next batch; the rows are the same. Not thread-safe.
 #pragma once
 
 #include "samplers/charged_buffer.h"
@@ -18,6 +19,14 @@ class NodeTable {
   /// Rows are 32-bit within a batch.
   static constexpr std::size_t kMaxRows = 0x7fffffff;
 
+  /// From the next reserve() on a slot for each id below `num_ids`, as far as the ledger lets it:
+  /// where it does not, a hash table as before. @pre the table is empty
+  void set_range(std::uint64_t num_ids) { range_ = num_ids; }
+  /// What such slots take.
+  static constexpr std::uint64_t range_bytes(std::uint64_t num_ids) {
+    return num_ids * sizeof(std::uint64_t);
+  }
+
   /// Forgets all nodes.
   void clear();
 
@@ -27,20 +36,24 @@ class NodeTable {
 
   /// The row of `id`, a new one when it is not listed yet. @pre room was reserved
   std::int32_t insert(std::uint64_t id) {
+    if (std::uint64_t* const own = own_.data()) return insert_at(own[id], id);
     for (std::size_t at = slot_of(id);; at = (at + 1) & mask_) {
       Slot& slot = slots_.data()[at];
       if (slot.stamp != stamp_) {
-        const auto row = static_cast<std::int32_t>(size_);
-        slot = {id, stamp_, row};
-        ids_.data()[size_++] = id;
-        return row;
+        slot = {id, stamp_, append(id)};
+        return slot.row;
       }
       if (slot.id == id) return slot.row;
     }
   }
 
   /// Starts loading the slot that insert(id) will look at. @pre room was reserved
-  void prefetch(std::uint64_t id) const { __builtin_prefetch(slots_.data() + slot_of(id), 1); }
+  void prefetch(std::uint64_t id) const {
+    const std::uint64_t* const own = own_.data();
+    __builtin_prefetch(own != nullptr ? static_cast<const void*>(own + id)
+                                      : static_cast<const void*>(slots_.data() + slot_of(id)),
+                       1);
+  }
 
   std::size_t size() const noexcept { return size_; }
   /// All ids by row; valid until the next reserve().
@@ -53,16 +66,30 @@ class NodeTable {
     std::int32_t row;
   };
 
+  std::int32_t append(std::uint64_t id) {
+    ids_.data()[size_] = id;
+    return static_cast<std::int32_t>(size_++);
+  }
+  // An id's own slot: the stamp above, the row below.
+  std::int32_t insert_at(std::uint64_t& slot, std::uint64_t id) {
+    if (slot >> 32 == stamp_) return static_cast<std::int32_t>(slot);
+    const std::int32_t row = append(id);
+    slot = std::uint64_t{stamp_} << 32 | static_cast<std::uint32_t>(row);
+    return row;
+  }
   std::size_t slot_of(std::uint64_t id) const {
     return ((id ^ (id >> 32)) * 0xd6e8feb86659fd93ull) >> shift_;
   }
   Result<void> rebuild(std::size_t num_slots, MemoryLedger* ledger);
+  bool make_own_slots(MemoryLedger* ledger);
 
-  ChargedBuffer<Slot> slots_;
+  ChargedBuffer<std::uint64_t> own_;  // a slot an id, if there are
+  ChargedBuffer<Slot> slots_;         // else hashed
   ChargedBuffer<std::uint64_t> ids_;
   std::size_t num_slots_ = 0;  // a power of two, at least twice the rows
   std::size_t mask_ = 0;
   int shift_ = 63;
+  std::uint64_t range_ = 0;  // ids that shall get slots of their own
   std::size_t size_ = 0;
   std::uint32_t stamp_ = 1;  // 0: never used
 };

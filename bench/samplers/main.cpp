@@ -1,4 +1,5 @@
 // bench/samplers: how many edges a second go into relabelled blocks, one mini-batch a thread.
+#include "bench/samplers/neighbor_peers.h"
 #include "bench/samplers/paged.h"
 #include "bench/samplers/sampling.h"
 #include "bench/samplers/snapshot.h"
@@ -33,7 +34,20 @@ class Bench {
     work.num_batches = num_batches;
     work.batch_size = batch_size;
     work.rounds = rounds;
-    print(result_line(name, work, run_sampling(*graph_, work)));
+    Line line = result_line(name, work, run_sampling(*graph_, work));
+    if (!transpose && !peers.empty()) add_peers(line, work);
+    print(line);
+  }
+
+  // The best of them is the peer; all are told.
+  void add_peers(Line& line, const SamplingWork& work) {
+    for (const auto& peer : run_neighbor_peers(peers, dir, *graph_, work)) {
+      const double rate = peer.at("rate");
+      line.more["peers"].push_back(peer);
+      if (line.peer_rate && *line.peer_rate >= rate) continue;
+      line.peer = peer.at("peer");
+      line.peer_rate = rate;
+    }
   }
 
   // Edges on disk, beside the same sampler with edges in RAM.
@@ -82,6 +96,7 @@ class Bench {
   std::uint64_t look_ahead = 1;
   std::string dataset;
   std::string dir = ".";
+  std::string peers = SLUICE_BENCH_PEERS;
   std::uint64_t scale = 20;
   std::uint64_t num_batches = 100;
   std::uint64_t batch_size = 1024;
@@ -108,7 +123,8 @@ int main(int argc, char** argv) {
   program.option("--batch-size", bench.batch_size, "seeds a mini-batch");
   program.option("--rounds", bench.rounds, "rounds; the median is reported");
   program.option("--cache", bench.cache_bytes, "bytes of the page cache where edges are on disk");
-  program.add_case("neighbor_15_10_5", "fanout 15/10/5, 2 threads", [&] {
+  program.option("--peers", bench.peers, "the script that runs the peers; empty: none");
+  program.add_case("neighbor_15_10_5", "fanout 15/10/5, 2 threads, beside DGL and GraphBolt", [&] {
     bench.neighbor("neighbor_15_10_5", 2, false);
   });
   program.add_case("neighbor_15_10_5_1thread", "the same on 1 thread", [&] {

@@ -1,7 +1,6 @@
 #include "bench/samplers/sampling.h"
 
 #include "bench/support/program.h"
-#include "samplers/seed_order.h"
 
 #include <sluice/memory.h>
 
@@ -95,9 +94,13 @@ BenchGraph::BenchGraph(const std::string& path, const std::string& dir, std::uin
   }
 }
 
+SeedOrder seed_order(const BenchGraph& graph, const SamplingWork& work) {
+  return SeedOrder(graph.seeds(), work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
+}
+
 SamplingResult run_sampling(const BenchGraph& graph, const SamplingWork& work) {
   MemoryLedger ledger;
-  const SeedOrder order(graph.seeds(), work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
+  const SeedOrder order = seed_order(graph, work);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int t = 0; t < work.threads; ++t)
     workers.push_back(std::make_unique<Worker>(graph, work, ledger));

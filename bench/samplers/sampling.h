@@ -3,6 +3,7 @@
 
 #include "bench/support/rmat_dataset.h"
 #include "samplers/neighbor_sampler.h"
+#include "samplers/seed_order.h"
 
 #include <cstdint>
 #include <string>
@@ -41,6 +42,9 @@ struct SamplingWork {
   std::uint64_t batch_size = 1024;
   std::uint64_t rounds = 5;
 };
+
+/// The mini-batches of seeds that are sampled.
+SeedOrder seed_order(const BenchGraph& graph, const SamplingWork& work);
 
 /// Of one round; times are medians over the rounds.
 struct SamplingResult {

@@ -27,6 +27,7 @@ namespace sluice {
 
 class ComputeDevice;
 class DeviceProfile;
+class SamplerMethod;
 class TraceWriter;
 
 /// How rows on disk are read; the same rows arrive by every plan.
@@ -49,6 +50,8 @@ struct GraphDataOptions {
   /// The device that the dataset is on, as measured; null: a typical NVMe drive is assumed.
   std::shared_ptr<const DeviceProfile> device;
   Placement topology = Placement::kMemory;
+  /// Load the weights of edges, for samplers that need them; they stay in memory.
+  bool edge_weights = false;
   /// Pages kept of edges on disk: shared out to the relations by their number of edges.
   std::uint64_t topology_cache_bytes = 64 << 20;
   /// In-edges of hot nodes kept in RAM; made by the first loader that draws from them. The
@@ -90,6 +93,8 @@ struct LoaderOptions {
   std::uint64_t seed = 1;
   std::vector<std::int64_t> fanout{
       15, 10};  ///< first number next to the seeds; -1: all; empty: no neighbours
+  /// How batches are sampled, of sluice/sampler.h; null: neighbours by `fanout`, uniformly.
+  std::shared_ptr<const SamplerMethod> sampler = nullptr;
   std::int64_t batch_size = 1024;
   bool shuffle = true;          ///< a new order every epoch
   bool transpose = true;        ///< blocks carry their transpose (for training)

@@ -10,6 +10,7 @@
 #include <sluice/catalog.h>
 #include <sluice/model.h>
 #include <sluice/optimizer.h>
+#include <sluice/sampler.h>
 #include <sluice/task.h>
 
 namespace sluice {
@@ -23,6 +24,7 @@ struct TrainRegistry {
   ModelCatalog models{"model"};
   TaskCatalog tasks{"task"};
   OptimizerCatalog optimizers{"optimizer"};
+  SamplerCatalog samplers{"sampler"};
 
   /// Everything that comes with Sluice.
   static TrainRegistry builtin();

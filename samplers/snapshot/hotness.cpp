@@ -99,6 +99,10 @@ Result<std::size_t> find_candidates(Topology& topology,
 
 }  // namespace
 
+std::int64_t TrialBatches::most_edges() const {
+  return method ? method->most_edges() : NeighborSamplerOptions{.fanout = fanout}.most_edges();
+}
+
 Result<void> NodeUses::add(std::span<const std::uint64_t> more, MemoryLedger* ledger) {
   if (auto room = ids.grow(count + more.size(), count, ledger); !room) return room;
   std::ranges::copy(more, ids.data() + count);
@@ -131,7 +135,10 @@ Result<std::vector<NodeUses>> uses_by_look_ahead(const SamplerGraph& graph,
                                                  std::uint64_t most,
                                                  MemoryLedger* ledger) {
   std::vector<NodeUses> uses(graph.schema->nodes.size());
-  NeighborSampler sampler(graph, {trials.fanout}, {.transpose = false}, trials.key);
+  const BlockParts parts{.transpose = false, .table_bytes = 0};
+  const SamplerKind<NeighborSampler> plain({.fanout = trials.fanout});
+  const SamplerMethod& method = trials.method ? *trials.method : plain;
+  const std::unique_ptr<Sampler> sampler = method.make(graph, parts, trials.key);
   const std::uint64_t batches = trials.order->num_batches();
   const std::uint64_t some = std::min(batches, kTrials);
   std::uint64_t met = 0;
@@ -139,7 +146,7 @@ Result<std::vector<NodeUses>> uses_by_look_ahead(const SamplerGraph& graph,
     const std::uint64_t index = i * batches / some;
     const auto seeds = trials.order->batch(0, index);
     const SampleRequest request{0, index, index, trials.seed_type, seeds};
-    auto batch = sampler.sample(request, ledger);
+    auto batch = sampler->sample(request, ledger);
     if (!batch) return std::move(batch).error();
     for (std::size_t type = 0; type < uses.size(); ++type) {
       const BatchNodes& nodes = batch.value().nodes[type];

@@ -6,12 +6,14 @@
 #pragma once
 
 #include "samplers/charged_buffer.h"
-#include "samplers/sampler.h"
 #include "samplers/seed_order.h"
 #include "samplers/snapshot/snapshot_topology.h"
 
+#include <sluice/sampler.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,12 +34,16 @@ Result<std::vector<NodeUses>> uses_by_degree(const SamplerGraph& graph,
                                              std::uint64_t most,
                                              MemoryLedger* ledger);
 
-/// What look-ahead samples: mini-batches of the first epoch.
+/// The mini-batches to come. Look-ahead samples some of the first epoch's.
 struct TrialBatches {
-  std::vector<std::int64_t> fanout;
-  RandomKey key{0};  ///< of the run's seed
+  std::vector<std::int64_t> fanout;                       ///< without a method
+  std::shared_ptr<const SamplerMethod> method = nullptr;  ///< null: uniform neighbours by `fanout`
+  RandomKey key{0};                                       ///< of the run's seed
   const SeedOrder* order = nullptr;
   std::size_t seed_type = 0;
+
+  /// SamplerMethod::most_edges().
+  std::int64_t most_edges() const;
 };
 
 /// Uses by node type: the targets of up to kTrials mini-batches spread over the epoch, until there

@@ -34,11 +34,16 @@ Result<std::uint64_t> capacity_of(const SamplerGraph& graph, const SnapshotOptio
                "set storage.topology = \"memory\" and snapshot.mode = \"off\", or lower it");
 }
 
-// Edges of a record. Fails for a fanout of all edges.
-Result<std::uint64_t> slots_for(const SnapshotOptions& options, std::int64_t fanout, bool all) {
+// Edges of a record, of mini-batches that draw at most so many of a node.
+Result<std::uint64_t> slots_for(const SnapshotOptions& options, std::int64_t most) {
+  if (most == 0) {
+    return Error(ErrorCode::kUsage,
+                 "this sampler, or this way of drawing, does not go with a snapshot cache",
+                 "set snapshot.mode = \"off\", or draw neighbours uniformly without replacement");
+  }
   if (!options.approximate()) return std::uint64_t{0};
-  if (!all)
-    return static_cast<std::uint64_t>(std::ceil(options.alpha * static_cast<double>(fanout)));
+  if (most > 0)
+    return static_cast<std::uint64_t>(std::ceil(options.alpha * static_cast<double>(most)));
   return Error(ErrorCode::kUsage,
                "a fanout of -1 takes all in-edges of a node; a snapshot has a few of them",
                "set snapshot.mode = \"full\", or give the fanout as a number");
@@ -76,16 +81,15 @@ Result<std::unique_ptr<SnapshotGraph>> SnapshotGraph::make(const SamplerGraph& g
                                                            MemoryLedger* ledger) {
   const auto capacity = capacity_of(graph, options);
   if (!capacity) return capacity.error();
-  const bool all = std::ranges::count(trials.fanout, -1) != 0;
-  const std::int64_t fanout = trials.fanout.empty() ? 0 : std::ranges::max(trials.fanout);
-  const auto slots = slots_for(options, fanout, all);
+  const std::int64_t most = trials.most_edges();
+  const auto slots = slots_for(options, most);
   if (!slots) return slots.error();
   auto uses = find_uses(graph, options, trials, capacity.value(), ledger);
   if (!uses) return with_hint(uses.error());
 
   std::unique_ptr<SnapshotGraph> made(new SnapshotGraph());
   made->options_ = options;
-  made->graph_.schema = graph.schema;
+  made->graph_ = graph;
   const GraphSchema& schema = *graph.schema;
   const auto bytes = static_cast<double>(std::max<std::uint64_t>(bytes_of(graph), 1));
   for (std::size_t r = 0; r < graph.relations.size(); ++r) {
@@ -99,17 +103,15 @@ Result<std::unique_ptr<SnapshotGraph>> SnapshotGraph::make(const SamplerGraph& g
     const auto type =
         std::ranges::find(schema.nodes, schema.relations[r].target, &NodeTypeSchema::name);
     NodeUses& of_type = uses.value().at(static_cast<std::size_t>(type - schema.nodes.begin()));
-    const std::uint64_t reads =
-        all ? ~std::uint64_t{0} : static_cast<std::uint64_t>(std::max<std::int64_t>(fanout, 1));
-    auto hot = choose_hot(*graph.relations[r], setup, reads, of_type);
+    // Of -1, all.
+    auto hot = choose_hot(*graph.relations[r], setup, static_cast<std::uint64_t>(most), of_type);
     if (!hot) return with_hint(hot.error());
-    made->graph_.relations.push_back(graph.relations[r]);
     made->snapshots_.push_back(nullptr);
     if (hot.value().empty()) continue;
     auto snapshot = SnapshotTopology::make(graph.relations[r], setup, hot.value());
     if (!snapshot) return with_hint(snapshot.error());
     made->snapshots_.back() = snapshot.value();
-    made->graph_.relations.back() = std::move(snapshot).value();
+    made->graph_.relations[r] = std::move(snapshot).value();
   }
   return made;
 }

@@ -4,10 +4,10 @@
 // options, the seed and the graph: never on the budget; where it does not fit, it is refused.
 #pragma once
 
-#include "samplers/sampler.h"
 #include "samplers/snapshot/hotness.h"
 #include "samplers/snapshot/snapshot_topology.h"
 
+#include <sluice/sampler.h>
 #include <sluice/snapshot.h>
 
 #include <cstdint>

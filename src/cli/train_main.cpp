@@ -2,6 +2,7 @@
 
 #include "cli/train_commands.h"
 #include "core/interrupt.h"
+#include "registry/samplers.h"
 #include "registry/train.h"
 
 #include <unistd.h>
@@ -39,7 +40,7 @@ void fix_environment(char** argv) {
 }  // namespace
 
 TrainRegistry TrainRegistry::builtin() {
-  return {builtin_models(), builtin_tasks(), builtin_optimizers()};
+  return {builtin_models(), builtin_tasks(), builtin_optimizers(), builtin_samplers()};
 }
 
 int train_main(int argc, char** argv, const TrainRegistry& registry) {

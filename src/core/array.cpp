@@ -1,5 +1,7 @@
 #include <sluice/array.h>
 
+#include "core/huge_pages.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
@@ -49,6 +51,7 @@ Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::s
     return Error(ErrorCode::kResource,
                  fmt::format("the system has no {} for '{}'", format_bytes(bytes), name));
   }
+  wish_huge_pages(data, bytes);
   array.data_ = std::shared_ptr<void>(data, [charge](void* p) { std::free(p); });
   return array;
 }

@@ -41,6 +41,10 @@ GraphData::GraphData(const Dataset& dataset,
   for (const RelationSchema& relation : schema.relations) {
     state_->graph.relations.push_back(
         dataset.topology(relation.key(), topology_options(schema, relation, options)));
+    if (options.edge_weights) {
+      state_->graph.weights.push_back(relation.has_weights ? dataset.edge_weights(relation.key())
+                                                           : Array());
+    }
   }
   for (const NodeTypeSchema& node : schema.nodes) {
     std::unique_ptr<FeatureStore> store;
@@ -83,17 +87,21 @@ const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader
       graph.relations, [](const auto& relation) { return relation->resident() != nullptr; });
   if (mode == SnapshotMode::kOff || (mode == SnapshotMode::kFull && resident)) return graph;
   if (options.snapshot.approximate() && loader.exact) return graph;
-  // Whole lists serve any loader; records of a few edges are of a seed and a fanout.
+  if (!loader.sampler && loader.fanout.empty()) return graph;  // no neighbours are drawn
+  // Whole lists serve any loader; records of a few edges are of a seed and a way of sampling.
   const bool serves =
       snapshots && (mode == SnapshotMode::kFull ||
-                    (snapshot_fanout == loader.fanout && snapshot_seed == loader.seed));
+                    (snapshot_method == loader.sampler && snapshot_fanout == loader.fanout &&
+                     snapshot_seed == loader.seed));
   if (serves) return snapshots->graph();
   snapshots.reset();
   const TrialBatches trials{.fanout = loader.fanout,
+                            .method = loader.sampler,
                             .key = RandomKey(loader.seed),
                             .order = &order,
                             .seed_type = target_type};
   snapshots = SnapshotGraph::make(graph, options.snapshot, trials, &book).or_throw();
+  snapshot_method = loader.sampler;
   snapshot_fanout = loader.fanout;
   snapshot_seed = loader.seed;
   return snapshots->graph();

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "pipeline/transfer_ring.h"
-#include "samplers/sampler.h"
 #include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/device_profile.h"
 
 #include <sluice/loader.h>
+#include <sluice/sampler.h>
 
 #include <cstdint>
 #include <memory>
@@ -37,6 +37,7 @@ struct GraphData::State {
 
   /// The graph with its snapshot cache, and what its records were made for.
   std::unique_ptr<SnapshotGraph> snapshots;
+  std::shared_ptr<const SamplerMethod> snapshot_method;
   std::vector<std::int64_t> snapshot_fanout;
   std::uint64_t snapshot_seed = 0;
 

@@ -22,6 +22,11 @@ std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& re
   return relation.edges * an_edge + (targets + 1) * sizeof(std::uint64_t);
 }
 
+std::shared_ptr<const SamplerMethod> method_of(const LoaderOptions& options) {
+  if (options.sampler) return options.sampler;
+  return std::make_shared<SamplerKind<NeighborSampler>>(NeighborSamplerOptions{options.fanout});
+}
+
 }  // namespace
 
 std::uint64_t block_bytes(const Batch& batch) {
@@ -52,7 +57,7 @@ WindowSampler::WindowSampler(GraphData::State& data,
       ledger_(ledger),
       arena_(options.data_threads),
       sampler_(data.sampling_graph(options, order, ledger),
-               {options.fanout},
+               method_of(options),
                parts(),
                RandomKey(options.seed),
                arena_) {}
@@ -62,11 +67,8 @@ BlockParts WindowSampler::parts() const {
 }
 
 std::unique_ptr<GroupSampler> WindowSampler::make_sampler(SamplerGraph graph) {
-  return std::make_unique<GroupSampler>(std::move(graph),
-                                        NeighborSamplerOptions{options_.fanout},
-                                        parts(),
-                                        RandomKey(options_.seed),
-                                        arena_);
+  return std::make_unique<GroupSampler>(
+      std::move(graph), method_of(options_), parts(), RandomKey(options_.seed), arena_);
 }
 
 void WindowSampler::keep_windows(const std::string& folder,

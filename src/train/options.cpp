@@ -144,19 +144,6 @@ void MemorySection::describe(Schema& schema) {
       .unit("bytes");
 }
 
-void SamplerSection::describe(Schema& schema) {
-  schema
-      .choice("type",
-              type,
-              {{"neighbor", SamplerType::kNeighbor, "uniform over in-edges, without replacement"}})
-      .help("how neighbours are drawn for training");
-  schema.field("fanout", fanout)
-      .help(
-          "in-edges drawn a node, one number a layer, the first next to the seeds; -1: all of them")
-      .unit("edges")
-      .range(-1, kMany);
-}
-
 void EarlyStoppingSection::describe(Schema& schema) {
   schema.field("metric", metric)
       .help(
@@ -242,7 +229,8 @@ void RunOptions::describe(Schema& schema) {
   schema.section("storage", storage, "what sits where; never changes results");
   schema.section(
       "memory", memory, "the budget: a promise, refused at the start when it is too small");
-  schema.section("sampler", sampler, "which neighbours a mini-batch sees");
+  schema.selection(
+      "sampler", sampler, registry->samplers, "which neighbours a mini-batch of training sees");
   schema.selection("model", model, registry->models, "what maps a mini-batch to outputs");
   schema.selection("task", task, registry->tasks, "what the outputs are for");
   schema.section("train", train, "how to train");

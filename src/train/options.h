@@ -42,14 +42,6 @@ struct MemorySection {
   void describe(Schema& schema);
 };
 
-enum class SamplerType { kNeighbor };
-
-struct SamplerSection {
-  SamplerType type = SamplerType::kNeighbor;
-  std::vector<std::int64_t> fanout{15, 10};
-  void describe(Schema& schema);
-};
-
 struct EarlyStoppingSection {
   std::string metric;  ///< "valid.accuracy"; empty: the task's main metric
   std::int64_t patience = 0;
@@ -93,7 +85,7 @@ struct RunOptions {
   DatasetSection dataset;
   StorageSection storage;
   MemorySection memory;
-  SamplerSection sampler;
+  Selection sampler{"neighbor", nullptr};
   Selection model{"graphsage", nullptr};
   Selection task{"node_classification", nullptr};
   TrainSection train;

@@ -64,7 +64,8 @@ std::uint64_t topology_cache_bytes(std::uint64_t budget) {
 GraphDataOptions placement_of(const RunOptions& options,
                               const RunDevice& device,
                               Placement features,
-                              Placement topology) {
+                              Placement topology,
+                              const SamplerMethod& sampler) {
   GraphDataOptions placement;
   placement.compute = device.device;
   placement.compute_ledger = device.ledger.get();
@@ -72,25 +73,41 @@ GraphDataOptions placement_of(const RunOptions& options,
   placement.features = features;
   placement.topology = topology;
   placement.topology_cache_bytes = topology_cache_bytes(options.memory.host.bytes);
+  placement.edge_weights = sampler.needs_weights();
+  placement.snapshot = sampler.snapshot();
   placement.cache = options.storage.cache;
   placement.plan = options.storage.plan;
   placement.io = options.storage.io;
   return placement;
 }
 
-// The fanout of a model's layers; a model that looks at no neighbours needs none.
-std::vector<std::int64_t> fanout_for(const Model& model,
-                                     const std::string& name,
-                                     const char* key,
-                                     const std::vector<std::int64_t>& fanout) {
+// The fanout of evaluation, one number a layer; a model that looks at no neighbours needs none.
+std::vector<std::int64_t> evaluation_fanout(const RunOptions& options, const Model& model) {
   const auto layers = static_cast<std::size_t>(model.num_layers());
-  if (layers == 0 || fanout.size() == layers)
-    return layers == 0 ? std::vector<std::int64_t>{} : fanout;
-  throw Error(
-      ErrorCode::kUsage,
-      fmt::format(
-          "'{}' has {} numbers, model '{}' has {} layers", key, fanout.size(), name, layers),
-      fmt::format("give {} one number a layer, the first next to the seeds", key));
+  if (layers == 0) return {};
+  const std::vector<std::int64_t>& fanout = options.eval.fanout;
+  if (fanout.empty()) return std::vector<std::int64_t>(layers, -1);
+  if (fanout.size() == layers) return fanout;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("'eval.fanout' has {} numbers, model '{}' has {} layers",
+                          fanout.size(),
+                          options.model.type,
+                          layers),
+              "give eval.fanout one number a layer, the first next to the seeds");
+}
+
+void check_layers(const RunOptions& options, const SamplerMethod& sampler, const Model& model) {
+  const auto layers = static_cast<std::size_t>(model.num_layers());
+  if (sampler.num_layers() == layers) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("[sampler] '{}' makes {} layers, model '{}' has {}",
+                          options.sampler.type,
+                          sampler.num_layers(),
+                          options.model.type,
+                          layers),
+              options.sampler.type == "neighbor"
+                  ? "give sampler.fanout one number a layer, the first next to the seeds"
+                  : "give both as many layers");
 }
 
 LoaderOptions common_options(const RunOptions& options, const Model& model, TraceWriter* trace) {
@@ -133,7 +150,10 @@ Parts::Parts(const RunOptions& chosen,
       dataset(Dataset::open(options.dataset.path, {ledger.get(), options.storage.verify})),
       task(make_task(options, dataset)),
       split(open_split(options, dataset, *task)),
-      data(dataset, placement_of(options, device, features, topology), task->target_type()),
+      sampler(options.registry->samplers.create(options.sampler)),
+      data(dataset,
+           placement_of(options, device, features, topology, *sampler),
+           task->target_type()),
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, device, compute)),
       optimizer(make_optimizer(options, *model)) {}
@@ -156,20 +176,21 @@ Array Parts::seeds(Part part) const {
 
 std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
   LoaderOptions loader = common_options(options, *model, trace);
-  loader.fanout = fanout_for(*model, options.model.type, "sampler.fanout", options.sampler.fanout);
+  loader.fanout = {};
+  if (model->num_layers() != 0) {
+    check_layers(options, *sampler, *model);
+    loader.sampler = sampler;
+  }
   loader.batch_size = options.train.batch_size;
   return std::make_unique<Loader>(data, loader, split.train, memory, *ledger);
 }
 
 std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& memory) {
   LoaderOptions loader = common_options(options, *model, trace);
-  const std::vector<std::int64_t> whole(static_cast<std::size_t>(model->num_layers()), -1);
-  loader.fanout = fanout_for(*model,
-                             options.model.type,
-                             "eval.fanout",
-                             options.eval.fanout.empty() ? whole : options.eval.fanout);
+  loader.fanout = evaluation_fanout(options, *model);
   loader.batch_size = options.eval.batch_size;
   loader.shuffle = false;
+  loader.exact = true;
   loader.transpose = false;
   return std::make_unique<Loader>(data, loader, seeds(part), memory, *ledger);
 }

@@ -58,6 +58,7 @@ struct Parts {
   Dataset dataset;
   std::unique_ptr<Task> task;
   Split split;
+  std::shared_ptr<const SamplerMethod> sampler;  ///< of training
   GraphData data;
   ThreadArena compute;
   std::shared_ptr<Model> model;

@@ -1,5 +1,7 @@
 #include "storage/io/aligned_buffer.h"
 
+#include "core/huge_pages.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
@@ -12,8 +14,6 @@
 
 namespace sluice {
 namespace {
-
-constexpr std::size_t kHugePageBytes = 2 * 1024 * 1024;
 
 void* map_anonymous(std::size_t bytes) {
   return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,7 +31,7 @@ void* map_huge(std::size_t bytes) {
   const std::size_t tail = mapped_bytes - head - bytes;
   if (head != 0) ::munmap(begin, head);
   if (tail != 0) ::munmap(begin + head + bytes, tail);
-  ::madvise(begin + head, bytes, MADV_HUGEPAGE);  // a wish: refusing it costs speed only
+  wish_huge_pages(begin + head, bytes);
   return begin + head;
 }
 

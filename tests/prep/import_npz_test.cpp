@@ -238,6 +238,11 @@ TEST_CASE("npz: bad input") {
            npz({{"a.txt", "x"}}),
            "holds no array that is a column: it has no member 'NAME.npy'|save arrays of numbers of "
            "one dimension or two: numpy.savez(file, name=array)"),
+      edge("a member without a name",
+           npz({{"a.npy", npy("<i8", "(2,)", std::string(16, '\0'))},
+                {".npy", npy("<i8", "(2,)", std::string(16, '\0'))}}),
+           "member '.npy': is an array without a name|save it by name: numpy.savez(file, "
+           "name=array)"),
       edge("objects only",
            npz({{"a.npy", npy("|O", "(1,)", "xxxx")}}),
            "holds no array that is a column: 'a' holds pickled Python objects|save arrays of "

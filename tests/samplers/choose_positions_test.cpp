@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <vector>
 
 namespace sluice {
@@ -35,17 +36,48 @@ TEST_CASE("all positions come when as many are asked for as there are") {
   CHECK(out == all);
 }
 
-TEST_CASE("both ways of choosing give the same positions") {
+TEST_CASE("every way of drawing gives the same positions in the same order") {
   PositionChooser chooser;
   REQUIRE(chooser.reserve(300, nullptr));
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const std::uint64_t count = 1 + seed;
-    const std::uint64_t degree = count + 1 + seed % 7 * seed;
-    std::vector<std::uint64_t> few(count), many(count);
-    PositionChooser::choose_few(degree, RandomKey(seed), few);
-    chooser.choose_many(degree, RandomKey(seed), many);
+  std::size_t repeats = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const std::uint64_t count = 1 + seed % 200;
+    const std::uint64_t degree = count + 1 + (seed % 7) * seed * (seed % 3 == 0 ? 100'003 : 1);
+    CAPTURE(seed);
+    std::vector<std::uint64_t> few(count), many(count), drawn(count), lanes(count), chosen(count);
+    PositionChooser::draw_few(77, degree, RandomKey(seed), few);
+    chooser.draw_many(77, degree, RandomKey(seed), many);
+    chooser.draw(77, degree, RandomKey(seed), drawn);
     CHECK(few == many);
+    CHECK(few == drawn);
+    if (count <= PositionChooser::kLanes) {
+      const bool distinct = PositionChooser::draw_lanes(77, degree, RandomKey(seed), lanes);
+      repeats += distinct ? 0 : 1;
+      if (distinct) CHECK(lanes == few);
+    }
+    chooser.choose(77, degree, RandomKey(seed), chosen);
+    std::sort(few.begin(), few.end());
+    CHECK(chosen == few);
   }
+  CHECK(repeats > 20);  // and they were noticed
+  CHECK(repeats < 100);
+}
+
+TEST_CASE("a repeat in any pair of lanes is noticed") {
+  // Of degree one more than the count nearly all draws repeat; those that do not are Floyd's.
+  std::size_t kept = 0;
+  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    const std::uint64_t count = 2 + seed % 15;
+    std::vector<std::uint64_t> lanes(count), draws(count);
+    const std::uint64_t degree = count + 1 + seed % 3;
+    for (std::uint64_t i = 0; i < count; ++i)
+      draws[i] = RandomKey(seed).below(degree - count + i + 1, i);
+    const bool distinct = PositionChooser::draw_lanes(0, degree, RandomKey(seed), lanes);
+    CHECK(distinct == (std::set<std::uint64_t>(draws.begin(), draws.end()).size() == count));
+    if (distinct) CHECK(lanes == draws);
+    kept += distinct ? 1 : 0;
+  }
+  CHECK(kept > 100);
 }
 
 TEST_CASE("every subset of positions is equally likely") {
@@ -55,7 +87,7 @@ TEST_CASE("every subset of positions is equally likely") {
   std::vector<int> counts(64);
   for (std::uint64_t trial = 0; trial < kTrials; ++trial) {
     std::vector<std::uint64_t> out(3);
-    PositionChooser::choose_few(6, RandomKey(20260).with(trial), out);
+    PositionChooser::draw_few(0, 6, RandomKey(20260).with(trial), out);
     ++counts[1u << out[0] | 1u << out[1] | 1u << out[2]];
   }
   double chi_square = 0;

@@ -50,6 +50,19 @@ TEST_CASE("batches and workspace are charged, and all of it is given back") {
   CHECK(ledger.used() == 0);
 }
 
+TEST_CASE("batches are the same with a slot for each node and with hashed ones") {
+  const TestGraph graph = test::random_graph(4);
+  const auto seeds = test::random_seeds(graph, 0, 30, RandomKey(1));
+  std::vector<std::uint64_t> hashes;
+  for (const std::uint64_t bytes : {std::uint64_t{0}, BlockParts{}.table_bytes}) {
+    NeighborSampler sampler(graph.open(Held::k32), {{5, 5}}, {.table_bytes = bytes}, RandomKey(1));
+    for (std::uint64_t round = 0; round < 3; ++round)
+      hashes.push_back(
+          hash_batch(sampler.sample({.round = round, .seeds = seeds}, nullptr).or_throw()));
+  }
+  CHECK(std::equal(hashes.begin(), hashes.begin() + 3, hashes.begin() + 3));
+}
+
 TEST_CASE("another ledger takes the workspace over") {
   const TestGraph graph = test::random_graph(4);
   MemoryLedger first, second;

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <set>
 
 namespace sluice {
 namespace {
@@ -53,13 +54,12 @@ void check_targets(const TestGraph& graph,
     const auto count = static_cast<std::size_t>(offsets_of(block)[t + 1]) - begin;
     const std::size_t most = fanout < 0 ? in_edges.size() : static_cast<std::size_t>(fanout);
     REQUIRE(count == std::min(in_edges.size(), most));
-    // Edge ids are distinct in the graph, so an ascending walk finds each sampled edge at a
-    // position of its own.
-    std::size_t at = 0;
-    for (std::size_t e = begin; e < begin + count; ++e, ++at) {
+    // Edge ids are distinct in the graph: each sampled edge is there, and none twice.
+    std::set<std::uint64_t> seen;
+    for (std::size_t e = begin; e < begin + count; ++e) {
       const std::pair edge(sources[static_cast<std::size_t>(rows[e])], edge_ids[e]);
-      while (at < in_edges.size() && in_edges[at] != edge) ++at;
-      REQUIRE(at < in_edges.size());
+      REQUIRE(std::find(in_edges.begin(), in_edges.end(), edge) != in_edges.end());
+      REQUIRE(seen.insert(edge.second).second);
       REQUIRE(list.row(block.source_type, edge.first) == rows[e]);
     }
   }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sluice/random.h>
 
+#include <algorithm>
 #include <map>
 
 namespace sluice {
@@ -28,6 +29,36 @@ TEST_CASE("rows come in order of first appearance, batch after batch") {
   }
   CHECK(ledger.used() > 0);
   CHECK(ledger.entries().at(0).name == "sampler workspace");
+}
+
+TEST_CASE("slots of their own give ids the same rows as hashing does") {
+  MemoryLedger ledger;
+  NodeTable own, hashed;
+  own.set_range(500);
+  for (std::uint64_t batch = 0; batch < 50; ++batch) {
+    own.clear();
+    hashed.clear();
+    for (std::uint64_t i = 0; i < 20 * batch; ++i) {
+      const std::uint64_t id = RandomKey(4).with(batch).below(500, i);
+      REQUIRE(own.reserve(1, &ledger));
+      REQUIRE(hashed.reserve(1, nullptr));
+      own.prefetch(id);
+      CHECK(own.insert(id) == hashed.insert(id));
+    }
+    CHECK(std::equal(own.ids().begin(), own.ids().end(), hashed.ids().begin(), hashed.ids().end()));
+  }
+  CHECK(ledger.used() >= NodeTable::range_bytes(500));
+}
+
+TEST_CASE("where memory does not let every id have a slot, a hash table does") {
+  MemoryLedger ledger(64 * 1024);
+  NodeTable table;
+  table.set_range(100'000);
+  REQUIRE(table.reserve(100, &ledger));
+  CHECK(table.insert(99'999) == 0);
+  CHECK(table.insert(7) == 1);
+  CHECK(table.insert(99'999) == 0);
+  CHECK(ledger.peak() < NodeTable::range_bytes(100'000));
 }
 
 TEST_CASE("a table beyond 32-bit rows is refused by name") {

@@ -141,5 +141,5 @@ TEST_CASE("fanouts must fit the model's layers") {
   const Error error =
       expect_error([&] { train(dir, short_config(dir, dir / "x"), {"model.layers=3"}); });
   CHECK(error.code() == ErrorCode::kUsage);
-  CHECK(error.message() == "'sampler.fanout' has 2 numbers, model 'graphsage' has 3 layers");
+  CHECK(error.message() == "[sampler] 'neighbor' makes 2 layers, model 'graphsage' has 3");
 }

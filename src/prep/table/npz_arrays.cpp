@@ -19,6 +19,10 @@ std::vector<NpzArray> list_npz_arrays(const ZipArchive& archive) {
   std::vector<NpzArray> arrays;
   for (const ZipMember& member : archive.members()) {
     if (!member.name.ends_with(kSuffix)) continue;
+    if (member.name.size() == kSuffix.size()) {
+      throw archive.member_error(
+          member, "is an array without a name", "save it by name: numpy.savez(file, name=array)");
+    }
     ZipStream stream(archive, member);
     std::vector<std::byte> front(std::min<std::uint64_t>(member.bytes, kNpyMaxHeaderBytes));
     stream.read(front);

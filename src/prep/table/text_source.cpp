@@ -58,8 +58,9 @@ void refuse_others(std::string_view front, const std::string& file) {
                                                 Known{"\x31\x41\x59\x26\x53\x59", "bzip2"}};
   for (const auto& [magic, name] : kOthers) {
     // bzip2's own first letters are text: "BZh9", and the digits of pi behind.
-    const bool bzip2 = name == "bzip2" && front.starts_with("BZh") && front.ends_with(magic);
-    if (!bzip2 && !front.starts_with(magic)) continue;
+    const bool found = name == "bzip2" ? front.starts_with("BZh") && front.ends_with(magic)
+                                       : front.starts_with(magic);
+    if (!found) continue;
     throw Error(ErrorCode::kData,
                 fmt::format("is compressed with {}, which is not read", name),
                 "decompress the file first, or compress it with gzip or zstd",
