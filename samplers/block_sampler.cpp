@@ -207,7 +207,10 @@ Result<void> BlockSampler::add_degrees(const Relation& relation,
   if (nodes.empty()) return {};
   if (auto room = ranges_.ensure(nodes.size(), ledger); !room) return room;
   const auto ranges = ranges_.first(nodes.size());
-  if (auto located = locate(*relation.topology, nodes, ranges); !located) return located;
+  Topology& topology = *relation.topology;
+  auto located = topology.resident() != nullptr ? locate(topology, nodes, ranges)
+                                                : topology.whole_ranges(nodes, ranges);
+  if (!located) return located;
   for (std::size_t i = 0; i < nodes.size(); ++i)
     degrees[i] += static_cast<std::int64_t>(ranges[i].degree());
   return {};

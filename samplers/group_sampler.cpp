@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <utility>
 
 namespace sluice {
@@ -70,7 +71,7 @@ Result<std::vector<Batch>> GroupSampler::sample(std::span<const SampleRequest> r
   }
   ledger_ = ledger;
   if (!together_) return sample_apart(requests);
-  auto batches = sample_together(requests);
+  auto batches = sample_in_rounds(requests);
   if (!batches) {
     for (std::size_t i = 0; i < samplers_.size(); ++i) hops(i).reset();
   }
@@ -95,6 +96,30 @@ Result<std::vector<Batch>> GroupSampler::sample_apart(std::span<const SampleRequ
   });
   for (Result<void>& result : results) {
     if (!result) return std::move(result).error();
+  }
+  return batches;
+}
+
+// A group is parted where a topology begins to offer other edges, and every part is told its round.
+Result<std::vector<Batch>> GroupSampler::sample_in_rounds(std::span<const SampleRequest> requests) {
+  std::vector<Batch> batches;
+  while (!requests.empty()) {
+    const SampleRequest& first = requests.front();
+    std::uint64_t end = Topology::kEveryRound;
+    for (const auto& topology : graph_.relations) {
+      auto begun = topology->begin_round(first.epoch, first.round);
+      if (!begun) return std::move(begun).error();
+      end = std::min(end, begun.value());
+    }
+    std::size_t count = requests.size();
+    for (std::size_t i = 1; end != Topology::kEveryRound && i < count; ++i) {
+      const SampleRequest& next = requests[i];
+      if (next.epoch != first.epoch || next.round < first.round || next.round >= end) count = i;
+    }
+    auto part = sample_together(requests.first(count));
+    if (!part || (batches.empty() && count == requests.size())) return part;
+    std::ranges::move(part.value(), std::back_inserter(batches));
+    requests = requests.subspan(count);
   }
   return batches;
 }

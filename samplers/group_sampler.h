@@ -65,6 +65,7 @@ class GroupSampler {
   NeighborSampler& hops(std::size_t batch) { return *samplers_[batch]->by_hops(); }
   std::uint64_t table_bytes(const MemoryLedger* ledger) const;
   Result<std::vector<Batch>> sample_apart(std::span<const SampleRequest> requests);
+  Result<std::vector<Batch>> sample_in_rounds(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_together(std::span<const SampleRequest> requests);
   Result<void> sample_relation(std::size_t relation, std::size_t batches);
   Result<void> ask(Topology& topology, std::size_t count, std::size_t batches);

@@ -70,6 +70,17 @@ void NeighborSamplerOptions::describe(Schema& schema) {
           "draw by the weights of edges, those of weight 0 never; an edge's cost is its node's "
           "in-degree");
   schema.list("relations", relations, "other fanouts for some relations");
+  schema.section("snapshot", snapshot, "in-edges of hot nodes kept in memory");
+}
+
+std::int64_t NeighborSamplerOptions::most_edges() const {
+  // Weights stand by position in the graph; and an edge drawn again would be one of a few.
+  if (weighted || replace) return 0;
+  std::vector<std::int64_t> all = fanout;
+  for (const RelationFanout& other : relations)
+    all.insert(all.end(), other.fanout.begin(), other.fanout.end());
+  if (std::ranges::count(all, -1) != 0) return -1;
+  return all.empty() ? 0 : std::ranges::max(all);
 }
 
 NeighborSampler::NeighborSampler(SamplerGraph graph,

@@ -34,10 +34,12 @@ struct NeighborSamplerOptions {
   bool replace = false;   ///< with replacement: an edge may come twice, any node with edges has all
   bool weighted = false;  ///< by the weights of edges; uniformly in relations without
   std::vector<RelationFanout> relations = {};
+  SnapshotOptions snapshot = {};
 
   void describe(Schema& schema);
   std::size_t num_layers() const { return fanout.size(); }
   bool needs_weights() const { return weighted; }
+  std::int64_t most_edges() const;
 };
 
 class NeighborSampler final : public Sampler {

@@ -2,6 +2,7 @@
 #include "bench/samplers/neighbor_peers.h"
 #include "bench/samplers/paged.h"
 #include "bench/samplers/sampling.h"
+#include "bench/samplers/snapshot.h"
 #include "bench/samplers/temporal.h"
 #include "bench/support/program.h"
 
@@ -82,6 +83,18 @@ class Bench {
     print(line);
   }
 
+  // Snapshot caches, each against the page cache of the same memory, and against RAM.
+  void snapshots(const std::string& name, bool appended) {
+    if (!growing_) growing_.emplace(dir, scale);
+    SnapshotWork work;
+    work.appended = appended;
+    work.num_batches = num_batches;
+    work.batch_size = batch_size;
+    if (look_ahead != 0) work.options.hotness = SnapshotHotness::kLookAhead;
+    print_snapshots(*growing_, work, name);
+  }
+
+  std::uint64_t look_ahead = 1;
   std::string dataset;
   std::string dir = ".";
   std::string peers = SLUICE_BENCH_PEERS;
@@ -93,6 +106,7 @@ class Bench {
 
  private:
   std::optional<BenchGraph> graph_;
+  std::optional<GrowingGraph> growing_;
 };
 
 }  // namespace
@@ -129,5 +143,13 @@ int main(int argc, char** argv) {
   program.option("--threads", temporal.threads, "temporal: data threads");
   sluice::bench::TemporalBench temporal_bench(temporal);
   temporal_bench.add_to(program);
+  program.option(
+      "--look-ahead", bench.look_ahead, "hot nodes by trial batches; 0: by where edges come from");
+  program.add_case("snapshot", "each snapshot mode, a tenth of the edges' memory", [&] {
+    bench.snapshots("snapshot", false);
+  });
+  program.add_case("snapshot_appended", "the same, a tenth more edges half-way", [&] {
+    bench.snapshots("snapshot_appended", true);
+  });
   return program.run(argc, argv);
 }

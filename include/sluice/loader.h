@@ -16,6 +16,7 @@
 #include <sluice/loader_forecast.h>
 #include <sluice/loader_stats.h>
 #include <sluice/memory.h>
+#include <sluice/snapshot.h>
 
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,9 @@ struct GraphDataOptions {
   bool edge_weights = false;
   /// Pages kept of edges on disk: shared out to the relations by their number of edges.
   std::uint64_t topology_cache_bytes = 64 << 20;
+  /// In-edges of hot nodes kept in RAM; made by the first loader that draws from them. The
+  /// approximate modes hold for edges in memory too, so that mini-batches are the same.
+  SnapshotOptions snapshot;
   /// The card that mini-batches are delivered on, and the ledger of its memory, which must outlive
   /// the data; null: they stay on the host.
   std::shared_ptr<ComputeDevice> compute = nullptr;
@@ -96,6 +100,7 @@ struct LoaderOptions {
   bool transpose = true;        ///< blocks carry their transpose (for training)
   bool degrees = false;         ///< BatchNodes::degrees, for models that need them (Model::needs)
   bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
+  bool exact = false;           ///< not from approximate snapshots: for evaluation
   bool normalize_rows = false;  ///< divide each feature row by the sum of its absolute values
   std::int64_t window =
       0;  ///< mini-batches sampled ahead; 0: as many as fit `LoaderMemory::window_bytes`

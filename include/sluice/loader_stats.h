@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/request_latency.h>
+#include <sluice/snapshot.h>
 
 #include <cstdint>
 #include <string>
@@ -47,6 +48,7 @@ struct LoaderStats {
   std::uint64_t windows_packed = 0;  ///< of these, from repacked rows
   RequestLatency latency;            ///< of each of the requests
   CacheCounts cache;
+  SnapshotStats snapshot;  ///< of the snapshot cache of edges, where there is one
   std::uint64_t batches_xxh3 =
       0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
   /// sample; plan: sampling ahead and choosing; repack: the pass over the table; fetch; assemble.

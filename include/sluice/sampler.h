@@ -10,6 +10,7 @@
 #include <sluice/catalog.h>
 #include <sluice/error.h>
 #include <sluice/random.h>
+#include <sluice/snapshot.h>
 #include <sluice/topology.h>
 
 #include <cstdint>
@@ -98,6 +99,11 @@ class SamplerMethod {
   virtual bool needs_weights() const { return false; }
   /// The order of seeds that its batches must have; null: any, of the batch size that is asked for.
   virtual std::unique_ptr<BatchOrder> make_order(const OrderRequest&) const { return nullptr; }
+  /// Which in-edges are kept in RAM for it, as its options say.
+  virtual SnapshotOptions snapshot() const { return {}; }
+  /// The most in-edges it draws of a node and relation at once, uniformly among Topology::ranges(),
+  /// so that it may draw from snapshots; -1: all of them; 0: it needs the graph itself.
+  virtual std::int64_t most_edges() const { return 0; }
   /// @param key of the run's seed. Throws kUsage for options that do not go with the graph.
   virtual std::unique_ptr<Sampler> make(const SamplerGraph& graph,
                                         const BlockParts& parts,
@@ -105,7 +111,8 @@ class SamplerMethod {
 };
 
 /// The method of a Sampler class `T`: T::Options has describe(Schema&) and num_layers(), and
-/// needs_weights() and make_order() where it may; T(SamplerGraph, Options, BlockParts, RandomKey).
+/// needs_weights(), make_order(), most_edges() and `snapshot` where it may; T(SamplerGraph,
+/// Options, BlockParts, RandomKey).
 template <class T>
 class SamplerKind final : public SamplerMethod {
  public:
@@ -126,6 +133,20 @@ class SamplerKind final : public SamplerMethod {
       return options_.make_order(request);
     } else {
       return nullptr;
+    }
+  }
+  SnapshotOptions snapshot() const override {
+    if constexpr (requires(const Options& options) { options.snapshot; }) {
+      return options_.snapshot;
+    } else {
+      return {};
+    }
+  }
+  std::int64_t most_edges() const override {
+    if constexpr (requires(const Options& options) { options.most_edges(); }) {
+      return options_.most_edges();
+    } else {
+      return 0;
     }
   }
   std::unique_ptr<Sampler> make(const SamplerGraph& graph,

@@ -4,7 +4,8 @@
 // In two steps, so that a topology on disk reads only the pages it must: first where a node's
 // in-edges are, then, once positions are chosen, who is there. A topology in RAM also shows itself
 // whole (`resident()`), for the hot path. Read-only and thread-safe; on disk, calls that read wait
-// for each other, so ask for many positions at once.
+// for each other, so ask for many positions at once. One may offer other in-edges from round to
+// round (samplers/snapshot): whoever samples says which round it is (`begin_round()`).
 #pragma once
 
 #include <sluice/error.h>
@@ -76,13 +77,27 @@ class Topology {
   /// targets.size()
   virtual Result<void> ranges(std::span<const std::uint64_t> targets, std::span<EdgeRange> out) = 0;
 
-  /// The source nodes at `positions`, in their order. @pre every position < num_edges()
+  /// The same of all in-edges the targets have, where ranges() offers a part of them.
+  virtual Result<void> whole_ranges(std::span<const std::uint64_t> targets,
+                                    std::span<EdgeRange> out) {
+    return ranges(targets, out);
+  }
+
+  /// The source nodes at `positions`, in their order. @pre every position is in a range that was
+  /// given
   virtual Result<void> neighbours(std::span<const std::uint64_t> positions,
                                   std::span<std::uint64_t> out) = 0;
 
   /// The edge ids at `positions`; the positions themselves where the relation stores none.
   virtual Result<void> edge_ids(std::span<const std::uint64_t> positions,
                                 std::span<std::uint64_t> out) = 0;
+
+  /// Says that samples of a round of an epoch come next. Returns the first later round that has to
+  /// be begun anew. Called while nobody samples. Does nothing where all rounds see the same edges.
+  virtual Result<std::uint64_t> begin_round(std::uint64_t /*epoch*/, std::uint64_t /*round*/) {
+    return kEveryRound;
+  }
+  static constexpr std::uint64_t kEveryRound = ~std::uint64_t{0};
 
   /// The whole graph when it is in RAM, else null.
   virtual const CscView* resident() const { return nullptr; }

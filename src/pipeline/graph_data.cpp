@@ -79,6 +79,34 @@ bool GraphData::State::reads() const {
                              [](const auto& relation) { return relation->resident() == nullptr; });
 }
 
+const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader,
+                                                     const SeedOrder& order,
+                                                     MemoryLedger& book) {
+  const SnapshotMode mode = options.snapshot.mode;
+  const bool resident = std::ranges::all_of(
+      graph.relations, [](const auto& relation) { return relation->resident() != nullptr; });
+  if (mode == SnapshotMode::kOff || (mode == SnapshotMode::kFull && resident)) return graph;
+  if (options.snapshot.approximate() && loader.exact) return graph;
+  if (!loader.sampler && loader.fanout.empty()) return graph;  // no neighbours are drawn
+  // Whole lists serve any loader; records of a few edges are of a seed and a way of sampling.
+  const bool serves =
+      snapshots && (mode == SnapshotMode::kFull ||
+                    (snapshot_method == loader.sampler && snapshot_fanout == loader.fanout &&
+                     snapshot_seed == loader.seed));
+  if (serves) return snapshots->graph();
+  snapshots.reset();
+  const TrialBatches trials{.fanout = loader.fanout,
+                            .method = loader.sampler,
+                            .key = RandomKey(loader.seed),
+                            .order = &order,
+                            .seed_type = target_type};
+  snapshots = SnapshotGraph::make(graph, options.snapshot, trials, &book).or_throw();
+  snapshot_method = loader.sampler;
+  snapshot_fanout = loader.fanout;
+  snapshot_seed = loader.seed;
+  return snapshots->graph();
+}
+
 void GraphData::plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device) {
   state_->options.scratch = std::move(scratch);
   if (device) state_->device = std::move(device);

@@ -1,12 +1,13 @@
 // What GraphData holds; for the pipeline's own files.
 #pragma once
 
-#include <sluice/sampler.h>
 #include "pipeline/transfer_ring.h"
+#include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/device_profile.h"
 
 #include <sluice/loader.h>
+#include <sluice/sampler.h>
 
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,22 @@ struct GraphData::State {
   bool on_disk(std::size_t type) const {
     return features[type] != nullptr && features[type]->placement() == "disk";
   }
+
+  /// The graph with its snapshot cache, and what its records were made for.
+  std::unique_ptr<SnapshotGraph> snapshots;
+  std::shared_ptr<const SamplerMethod> snapshot_method;
+  std::vector<std::int64_t> snapshot_fanout;
+  std::uint64_t snapshot_seed = 0;
+
+  /// Whether mini-batches of these options are drawn from approximate snapshots.
+  bool approximates(const LoaderOptions& loader) const {
+    return options.snapshot.approximate() && !loader.exact;
+  }
+  /// What a loader draws from: the graph, or, made when it is first asked for, its snapshot cache.
+  /// Throws kUsage, kResource. @param book must outlive this
+  const SamplerGraph& sampling_graph(const LoaderOptions& loader,
+                                     const SeedOrder& order,
+                                     MemoryLedger& book);
 
   /// Whether features or edges are on disk.
   bool reads() const;

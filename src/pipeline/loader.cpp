@@ -89,6 +89,10 @@ TopologyStats Loader::State::topology_stats() const {
   return sum;
 }
 
+SnapshotStats Loader::State::snapshot_stats() const {
+  return data.snapshots ? data.snapshots->stats() : SnapshotStats{};
+}
+
 std::vector<StageTimes> Loader::State::stage_times() const {
   StageTimes sample = run->sampling.times();
   sample.blocked += run->sampled.blocked();
@@ -179,6 +183,7 @@ void Loader::start(const LoaderStart& where) {
   state.chain = where.batches_xxh3;
   state.device_before = state.device_stats();
   state.topology_before = state.topology_stats();
+  state.snapshot_before = state.snapshot_stats();
   state.counts_before = state.fetcher.counts();
   state.run = std::make_unique<State::Run>(state.memory.queue_bytes, state.options.trace);
   State::Run& run = *state.run;
@@ -228,6 +233,7 @@ LoaderStats Loader::stats() const {
   stats.windows_swept = fetched.counts.windows_swept;
   stats.windows_packed = fetched.counts.windows_packed;
   stats.cache = fetched.counts.cache;
+  stats.snapshot = run.snapshot.get();
   stats.stages = state.stage_times();
   const std::scoped_lock lock(run.plan_mutex);
   if (run.plan) stats.plans = run.plan->reasons();

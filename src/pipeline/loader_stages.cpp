@@ -49,6 +49,7 @@ void Loader::State::sample_loop(Run& now) {
         busy.note("batches", window ? static_cast<double>(window->batches.size()) : 0);
       }
       now.topology.set(topology_stats() - topology_before);
+      now.snapshot.set(snapshot_stats() - snapshot_before);
       now.spool_read = sampler.spool_bytes_read();
       now.spool_written = sampler.spool_bytes_written();
       if (!window || !now.sampled.hand_over(std::move(window))) break;

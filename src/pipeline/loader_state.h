@@ -62,6 +62,7 @@ struct Loader::State {
     std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
     WindowsInUse in_use;
     Shared<TopologyStats> topology;
+    Shared<SnapshotStats> snapshot;
     std::atomic<std::uint64_t> spool_read{
         0};  // sampled batches that were kept, and edges as a whole
     std::atomic<std::uint64_t> spool_written{0};
@@ -93,6 +94,7 @@ struct Loader::State {
   FeatureStats device_stats() const;
   // The topologies are the sampling thread's own.
   TopologyStats topology_stats() const;
+  SnapshotStats snapshot_stats() const;
   std::vector<StageTimes> stage_times() const;
 
   GraphData::State& data;
@@ -113,6 +115,7 @@ struct Loader::State {
   std::uint64_t chain = 0;     // batches_xxh3 so far
   FeatureStats device_before;  // counters of the stores when this run began
   TopologyStats topology_before;
+  SnapshotStats snapshot_before;
   FetchCounts counts_before;
 };
 

@@ -56,7 +56,11 @@ WindowSampler::WindowSampler(GraphData::State& data,
       order_(order),
       ledger_(ledger),
       arena_(options.data_threads),
-      sampler_(data.graph, method_of(options), parts(), RandomKey(options.seed), arena_) {}
+      sampler_(data.sampling_graph(options, order, ledger),
+               method_of(options),
+               parts(),
+               RandomKey(options.seed),
+               arena_) {}
 
 BlockParts WindowSampler::parts() const {
   return {.transpose = options_.transpose, .degrees = options_.degrees};
@@ -118,7 +122,9 @@ WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
     if (data_.graph.relations[r]->resident() == nullptr)
       edges += resident_bytes(*data_.graph.schema, data_.graph.schema->relations[r]);
   }
-  if (edges + static_cast<std::uint64_t>(arena_.threads()) * each <= room)
+  // Approximate snapshots stay between, whatever the budget: their batches are other ones.
+  if (!data_.approximates(options_) &&
+      edges + static_cast<std::uint64_t>(arena_.threads()) * each <= room)
     keeping.edge_bytes = edges;
   return keeping;
 }

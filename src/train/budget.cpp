@@ -98,6 +98,8 @@ void add_device_lines(BudgetNeeds& needs, const TrialPeaks& peaks) {
 
 BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   BudgetNeeds needs;
+  // A snapshot cache of edges is made by the first loader that draws from it.
+  if (work.kind == Work::Kind::kTrain) (void)parts.training_loader({});
   for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
     if (entry.name != "tensors") add_line(needs, entry.name, entry.bytes, "loaded");
   }

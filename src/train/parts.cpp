@@ -74,6 +74,7 @@ GraphDataOptions placement_of(const RunOptions& options,
   placement.topology = topology;
   placement.topology_cache_bytes = topology_cache_bytes(options.memory.host.bytes);
   placement.edge_weights = sampler.needs_weights();
+  placement.snapshot = sampler.snapshot();
   placement.cache = options.storage.cache;
   placement.plan = options.storage.plan;
   placement.io = options.storage.io;
@@ -189,6 +190,7 @@ std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& 
   loader.fanout = evaluation_fanout(options, *model);
   loader.batch_size = options.eval.batch_size;
   loader.shuffle = false;
+  loader.exact = true;
   loader.transpose = false;
   return std::make_unique<Loader>(data, loader, seeds(part), memory, *ledger);
 }

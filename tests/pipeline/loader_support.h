@@ -29,6 +29,7 @@ struct Setup {
   LoaderOptions loader;
   Placement topology = Placement::kMemory;
   std::uint64_t topology_cache_bytes = 1 << 20;
+  SnapshotOptions snapshot;
 };
 
 inline LoaderOptions base_options() {
@@ -70,6 +71,7 @@ inline void with_loader(const std::filesystem::path& path,
     kept.device = setup.device;
     kept.topology = setup.topology;
     kept.topology_cache_bytes = setup.topology_cache_bytes;
+    kept.snapshot = setup.snapshot;
     GraphData data(dataset, kept, 0);
     Loader loader(data,
                   setup.loader,
