@@ -6,7 +6,6 @@
 #pragma once
 
 #include "samplers/charged_buffer.h"
-#include "samplers/seed_order.h"
 #include "samplers/snapshot/snapshot_topology.h"
 
 #include <sluice/sampler.h>
@@ -39,7 +38,7 @@ struct TrialBatches {
   std::vector<std::int64_t> fanout;                       ///< without a method
   std::shared_ptr<const SamplerMethod> method = nullptr;  ///< null: uniform neighbours by `fanout`
   RandomKey key{0};                                       ///< of the run's seed
-  const SeedOrder* order = nullptr;
+  const BatchOrder* order = nullptr;
   std::size_t seed_type = 0;
 
   /// SamplerMethod::most_edges().

@@ -80,7 +80,7 @@ bool GraphData::State::reads() const {
 }
 
 const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader,
-                                                     const SeedOrder& order,
+                                                     const BatchOrder& order,
                                                      MemoryLedger& book) {
   const SnapshotMode mode = options.snapshot.mode;
   const bool resident = std::ranges::all_of(

@@ -48,7 +48,7 @@ struct GraphData::State {
   /// What a loader draws from: the graph, or, made when it is first asked for, its snapshot cache.
   /// Throws kUsage, kResource. @param book must outlive this
   const SamplerGraph& sampling_graph(const LoaderOptions& loader,
-                                     const SeedOrder& order,
+                                     const BatchOrder& order,
                                      MemoryLedger& book);
 
   /// Whether features or edges are on disk.
