@@ -1,4 +1,5 @@
 #include "bench/samplers/sampling.h"
+#include "samplers/seed_order.h"
 
 #include "bench/support/program.h"
 

@@ -2,6 +2,7 @@
 // reuse.
 //
 // `snapshot_test -tc="*bias table*" --no-skip` prints the table of ARCHITECTURE.md.
+#include "samplers/seed_order.h"
 #include "snapshot_support.h"
 
 #include "support/sanitized.h"

@@ -66,9 +66,13 @@ TEST_CASE("whole lists kept of hot nodes change no bit, samples of them are the 
   const std::string config = short_config(dir, dir / "x");
   const RunReport off = train_twice(dir, config, {});
   for (const char* mode : {"full", "refresh", "on_the_fly"}) {
-    CAPTURE(mode);
-    const RunReport report = train_twice(
-        dir, config, {std::string("sampler.snapshot.mode=") + mode, "sampler.snapshot.period=2"});
+    CAPTURE(std::string(mode));
+    const RunReport report = train_twice(dir,
+                                         config,
+                                         {std::string("sampler.snapshot.mode=") + mode,
+                                          "sampler.snapshot.period=2",
+                                          "sampler.snapshot.alpha=1",
+                                          "sampler.snapshot.hot=0.5"});
     CHECK((to_json(report).at("batches_xxh3") == to_json(off).at("batches_xxh3")) ==
           (std::string(mode) == "full"));
   }
