@@ -26,9 +26,6 @@ function(sluice_test name)
   target_link_libraries(${name} PRIVATE sluice_flags doctest::doctest ${ARG_LIBS})
   # Tests count and compare; nothing in them is measured. Optimising their macros takes as long as parsing them.
   target_compile_options(${name} PRIVATE -O1)
-  if(SLUICE_SANITIZE)
-    sluice_use_std_pch(${name})
-  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
@@ -52,7 +49,7 @@ function(sluice_bench name)
   set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endfunction()
 
-# In sanitized builds, where nearly all sources are compiled once more: the standard library's headers precompiled, which
+# In sanitized builds, where nearly all rooms are compiled once more: the standard library's headers precompiled, which
 # are a fifth of the time. Other builds go without, and so find what a source forgets to include.
 function(sluice_use_std_pch target)
   get_target_property(precompiled ${target} PRECOMPILE_HEADERS_REUSE_FROM)
@@ -63,7 +60,7 @@ function(sluice_use_std_pch target)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/std_pch.cpp
                    CONTENT "// Holds the precompiled header that sanitized builds share.\n")
     add_library(sluice_std_pch STATIC ${PROJECT_BINARY_DIR}/std_pch.cpp)
-    target_link_libraries(sluice_std_pch PUBLIC sluice_core doctest::doctest PRIVATE sluice_flags)
+    target_link_libraries(sluice_std_pch PUBLIC sluice_core PRIVATE sluice_flags)
     target_precompile_headers(sluice_std_pch PRIVATE
       <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque> <filesystem>
       <fstream> <functional> <future> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string>

@@ -23,7 +23,7 @@ std::string gzip(std::string_view text) {
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
   const int status = deflate(&stream, Z_FINISH);
-  out.resize(out.size() - stream.avail_out);
+  out.erase(stream.total_out);
   deflateEnd(&stream);
   expect(status == Z_STREAM_END, "zlib compresses");
   return out;
