@@ -11,9 +11,15 @@ namespace sluice::kernels {
 struct SegmentScales {
   const float* item = nullptr;  ///< [rows of x]
   const float* list = nullptr;  ///< [lists.count]
+  /// [own_count]: of a list's own row, the self-loop, which is added last. A block's targets are
+  /// the first of its sources: list i has row i of x, for i < own_count, also through the
+  /// transpose.
+  const float* own = nullptr;
+  std::int64_t own_count = 0;
 };
 
-/// out[i] = scales.list[i] * sum over the items s of list i of scales.item[s] * x[s].
+/// out[i] = scales.list[i] * sum over the items s of list i of scales.item[s] * x[s], and
+/// scales.own[i] * x[i] besides.
 /// @pre out.count == lists.count, out.width == x.width, every item < x.count; out overlaps nothing
 void segment_sum(const Executor& executor,
                  const RowLists& lists,
@@ -21,12 +27,14 @@ void segment_sum(const Executor& executor,
                  Rows<const float> x,
                  Rows<float> out);
 
-/// out[i, h, :] = sum over the items s of list i, by edge e, of weights[e, h] * x[s, h, :]; a row
-/// of x is weights.width heads side by side.
+/// out[i, h, :] = sum over the items s of list i, by edge e, of weights[e, h] * x[s, h, :], and
+/// own_weights[i, h] * x[i, h, :] besides for i < own_weights.count; a row of x is weights.width
+/// heads side by side.
 /// @pre as above; x.width is a multiple of weights.width
 void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,
+                          Rows<const float> own_weights,
                           Rows<const float> x,
                           Rows<float> out);
 

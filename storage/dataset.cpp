@@ -4,6 +4,7 @@
 #include "storage/feature/memory_store.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/format/manifest.h"
+#include "storage/format/succession.h"
 #include "storage/topology/paged_topology.h"
 #include "storage/topology/resident_topology.h"
 
@@ -147,6 +148,26 @@ std::uint64_t Dataset::generation() const {
 }
 std::uint64_t Dataset::fingerprint() const {
   return state_->manifest.checksum;
+}
+
+std::optional<Dataset> Dataset::newer() const {
+  for (std::uint64_t seen = fingerprint();;) {
+    const Manifest now = Manifest::load(path()).or_throw();
+    if (now.checksum == fingerprint()) return std::nullopt;
+    check_succession(state_->manifest, now, path()).or_throw();
+    try {
+      Dataset opened = open(path(), state_->options);
+      if (opened.fingerprint() == now.checksum) return opened;
+    } catch (const Error&) {
+      if (seen == now.checksum) throw;  // else it may have been replaced while it was opened
+    }
+    seen = now.checksum;
+  }
+}
+
+bool Dataset::replaced() const {
+  const auto now = Manifest::load(path());
+  return !now || now.value().checksum != fingerprint();
 }
 
 std::unique_ptr<FeatureStore> Dataset::features(std::string_view node_type,

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -108,6 +109,13 @@ class Dataset {
   std::uint64_t generation() const;
   /// XXH3-64 of the manifest's text: changes when anything in the dataset does.
   std::uint64_t fingerprint() const;
+  /// The dataset as it is on disk now, where nodes or edges were appended to it, or it was
+  /// compacted or partitioned, since this was opened; nothing while this is the newest generation.
+  /// What this opened stays what it was. Throws kData where another graph is in its place.
+  std::optional<Dataset> newer() const;
+  /// Whether something else is in its place now: what is opened from here then fails, what was
+  /// opened stays.
+  bool replaced() const;
 
   std::unique_ptr<FeatureStore> features(std::string_view node_type,
                                          const FeatureStoreOptions& options = {},

@@ -82,6 +82,12 @@ class GraphData {
   /// Sets GraphDataOptions::scratch and ::device for the loaders that start from now on.
   void plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device);
 
+  /// Goes on with a later generation of the dataset: Dataset::newer(). Edges are opened anew; rows
+  /// and labels of types that have grown, and what is cached of them; of a snapshot cache only the
+  /// records of nodes whose edges changed are dropped. No loader may be alive. Throws Error; the
+  /// data is then good for another reopen() only. @param newer must outlive this
+  void reopen(const Dataset& newer);
+
   struct State;
   State& state() { return *state_; }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 namespace sluice {
 
 class MemoryLedger;
+class SpareBlocks;
 
 class Charge {
  public:
@@ -58,6 +60,16 @@ class MemoryLedger {
                         std::string knob = "the memory budget");
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
+  ~MemoryLedger();
+
+  /// Memory for a large block, and back. Freed ones are kept for the next of their size while the
+  /// budget has room for them, up to an eighth of it: they count in peak(), and go as soon as a
+  /// charge wants their bytes. What is taken must be charged besides. @param bytes of block_bytes()
+  /// @return aligned to 64 bytes, with any content; null where the system has none
+  void* take_block(std::uint64_t bytes);
+  void give_block(void* block, std::uint64_t bytes) noexcept;
+  /// `bytes` rounded up to what blocks come in: at most an eighth more, multiples of 64.
+  static std::uint64_t block_bytes(std::uint64_t bytes);
 
   /// Charges `bytes` under `name`, or fails with ErrorCode::kResource and the table of where the
   /// bytes are.
@@ -65,7 +77,7 @@ class MemoryLedger {
 
   std::uint64_t limit() const noexcept { return limit_; }
   std::uint64_t used() const;
-  std::uint64_t peak() const;
+  std::uint64_t peak() const;  ///< of what was charged, and kept
   std::uint64_t available() const;
 
   /// Entries by name, sorted.
@@ -80,6 +92,7 @@ class MemoryLedger {
   std::string table_locked() const;
 
   mutable std::mutex mutex_;
+  std::unique_ptr<SpareBlocks> spare_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::uint64_t limit_;
   std::string knob_;

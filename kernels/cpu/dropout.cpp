@@ -1,8 +1,19 @@
 #include "kernels/dropout.h"
 
+#include "kernels/cpu/lanes.h"
 #include "kernels/cpu/parallel.h"
 
+#include <bit>
+#include <cstring>
+
 namespace sluice::kernels {
+namespace {
+
+// A draw serves two elements, the lower half of its bits the first.
+constexpr std::int64_t kDraws = cpu::kLanes / 2;
+static_assert(std::endian::native == std::endian::little);
+
+}  // namespace
 
 void dropout(const Executor& executor,
              RandomKey key,
@@ -10,18 +21,27 @@ void dropout(const Executor& executor,
              const float* x,
              float* out,
              std::int64_t count) {
-  // A draw serves two elements, 32 bits each.
-  const auto threshold = static_cast<std::uint64_t>(rate * 0x1.0p32);
+  const auto threshold = static_cast<std::uint32_t>(rate * 0x1.0p32);
   const auto factor = static_cast<float>(1.0 / (1.0 - rate));
-  const auto work = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t pair = begin; pair < end; ++pair) {
-      const std::uint64_t bits = key.draw(static_cast<std::uint64_t>(pair));
-      const std::int64_t i = 2 * pair;
-      out[i] = (bits & 0xffffffffu) < threshold ? 0.0f : x[i] * factor;
-      if (i + 1 < count) out[i + 1] = (bits >> 32) < threshold ? 0.0f : x[i + 1] * factor;
+  // Of sixteen elements each; the last may be short.
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      std::uint64_t draws[kDraws];
+      for (std::int64_t d = 0; d < kDraws; ++d)
+        draws[d] = key.draw(static_cast<std::uint64_t>(piece * kDraws + d));
+      std::uint32_t bits[cpu::kLanes];
+      std::memcpy(bits, draws, sizeof bits);
+      const std::int64_t first = piece * cpu::kLanes;
+      if (first + cpu::kLanes <= count) {
+        for (std::int64_t i = 0; i < cpu::kLanes; ++i)
+          out[first + i] = bits[i] < threshold ? 0.0f : x[first + i] * factor;
+      } else {
+        for (std::int64_t i = 0; first + i < count; ++i)
+          out[first + i] = bits[i] < threshold ? 0.0f : x[first + i] * factor;
+      }
     }
   };
-  cpu::for_rows(executor, (count + 1) / 2, 2 * count, work);
+  cpu::for_rows(executor, (count + cpu::kLanes - 1) / cpu::kLanes, 2 * count, work);
 }
 
 }  // namespace sluice::kernels

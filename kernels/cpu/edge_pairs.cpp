@@ -10,7 +10,7 @@ void edge_add(const Executor& executor,
               Rows<const float> from_list,
               Rows<const float> from_item,
               Rows<float> out) {
-  const auto work = [&](std::int64_t begin, std::int64_t end) {
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const float* a = from_list.row(i);
       for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
@@ -30,7 +30,7 @@ void edge_dot(const Executor& executor,
               Rows<float> out) {
   const std::int64_t heads = out.width;
   const std::int64_t head_width = heads == 0 ? 0 : from_item.width / heads;
-  const auto work = [&](std::int64_t begin, std::int64_t end) {
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const float* a = from_list.row(i);
       for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {

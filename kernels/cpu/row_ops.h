@@ -1,38 +1,45 @@
 // Loops over the elements of a row that compilers vectorise without reordering a sum.
 #pragma once
 
+#include "kernels/cpu/lanes.h"
+
 #include <cstdint>
 
 namespace sluice::kernels::cpu {
 
-inline void add(float* __restrict out, const float* __restrict x, std::int64_t width) {
+SLUICE_INLINE void add(float* __restrict out, const float* __restrict x, std::int64_t width) {
   for (std::int64_t c = 0; c < width; ++c) out[c] += x[c];
 }
 
-inline void add_scaled(float* __restrict out,
-                       const float* __restrict x,
-                       float factor,
-                       std::int64_t width) {
+SLUICE_INLINE void add_scaled(float* __restrict out,
+                              const float* __restrict x,
+                              float factor,
+                              std::int64_t width) {
   for (std::int64_t c = 0; c < width; ++c) out[c] += factor * x[c];
 }
 
-inline void scale(float* __restrict out, float factor, std::int64_t width) {
+SLUICE_INLINE void scale(float* __restrict out, float factor, std::int64_t width) {
   for (std::int64_t c = 0; c < width; ++c) out[c] *= factor;
 }
 
+/// The lanes that are a multiple of `stride` apart, combined in a fixed tree into the first
+/// `stride`. @pre stride divides kLanes
+template <class Combine>
+SLUICE_INLINE void fold(Lanes& lanes, std::int64_t stride, const Combine& combine) {
+  for (std::int64_t half = kLanes / 2; half >= stride; half /= 2) {
+    for (std::int64_t lane = 0; lane < half; ++lane)
+      lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+  }
+}
+
 /// Sixteen running sums, added up in a fixed tree: vectorised, and the same bits everywhere.
-inline float dot(const float* __restrict a, const float* __restrict b, std::int64_t width) {
-  constexpr std::int64_t kLanes = 16;
-  float lanes[kLanes] = {};
+SLUICE_INLINE float dot(const float* a, const float* b, std::int64_t width) {
+  Lanes sums{};
   std::int64_t c = 0;
-  for (; c + kLanes <= width; c += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += a[c + lane] * b[c + lane];
-  }
-  for (std::int64_t lane = 0; c < width; ++c, ++lane) lanes[lane] += a[c] * b[c];
-  for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  }
-  return lanes[0];
+  for (; c + kLanes <= width; c += kLanes) sums += load(a + c) * load(b + c);
+  for (std::int64_t lane = 0; c < width; ++c, ++lane) sums[lane] += a[c] * b[c];
+  fold(sums, 1, [](float x, float y) { return x + y; });
+  return sums[0];
 }
 
 }  // namespace sluice::kernels::cpu

@@ -6,48 +6,104 @@
 #include <algorithm>
 
 namespace sluice::kernels {
+namespace {
+
+using cpu::One;
+
+/// Items ahead of the one being added whose rows are fetched: about what the memory's latency
+/// takes.
+constexpr std::int64_t kAhead = 8;
+
+SLUICE_INLINE void add_row(float* sum, const float* row, One, std::int64_t width) {
+  cpu::add(sum, row, width);
+}
+SLUICE_INLINE void add_row(float* sum, const float* row, float factor, std::int64_t width) {
+  cpu::add_scaled(sum, row, factor, width);
+}
+
+/// out = the sum over a list's items of factor_of(position, item) * their rows, over `columns`
+/// columns; `x` and `out` begin at the first of them, rows of x are `stride` apart.
+template <class FactorOf>
+SLUICE_INLINE void sum_list(const RowLists& lists,
+                            std::int64_t list,
+                            const FactorOf& factor_of,
+                            const float* x,
+                            std::int64_t stride,
+                            std::int64_t columns,
+                            float* out) {
+  const std::int64_t begin = lists.offsets[list], end = lists.offsets[list + 1];
+  const std::int64_t last = lists.offsets[lists.count] - 1;
+  const std::int64_t rest = cpu::for_tiles(columns, [&](auto tile, std::int64_t column) {
+    const float* from = x + column;
+    for (std::int64_t p = begin; p < end; ++p) {
+      tile.prefetch(from + std::int64_t{lists.items[std::min(p + kAhead, last)]} * stride);
+      const std::int64_t item = lists.items[p];
+      tile.add(from + item * stride, factor_of(p, item));
+    }
+    tile.store_to(out + column);
+  });
+  if (rest == columns) return;
+  std::fill(out + rest, out + columns, 0.0f);
+  for (std::int64_t p = begin; p < end; ++p) {
+    const std::int64_t item = lists.items[p];
+    add_row(out + rest, x + item * stride + rest, factor_of(p, item), columns - rest);
+  }
+}
+
+/// All lists of [begin, end).
+template <class FactorOf>
+SLUICE_INLINE void sum_lists(const RowLists& lists,
+                             std::int64_t begin,
+                             std::int64_t end,
+                             const FactorOf& factor_of,
+                             const SegmentScales& scales,
+                             Rows<const float> x,
+                             Rows<float> out) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    sum_list(lists, i, factor_of, x.data, x.width, x.width, out.row(i));
+    if (scales.list != nullptr) cpu::scale(out.row(i), scales.list[i], x.width);
+    if (i < scales.own_count) cpu::add_scaled(out.row(i), x.row(i), scales.own[i], x.width);
+  }
+}
+
+}  // namespace
 
 void segment_sum(const Executor& executor,
                  const RowLists& lists,
                  const SegmentScales& scales,
                  Rows<const float> x,
                  Rows<float> out) {
-  const std::int64_t width = x.width;
-  const auto work = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      float* sum = out.row(i);
-      std::fill_n(sum, width, 0.0f);
-      for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
-        const std::int64_t item = lists.items[p];
-        if (scales.item == nullptr) {
-          cpu::add(sum, x.row(item), width);
-        } else {
-          cpu::add_scaled(sum, x.row(item), scales.item[item], width);
-        }
-      }
-      if (scales.list != nullptr) cpu::scale(sum, scales.list[i], width);
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
+    if (scales.item == nullptr) {
+      const auto one = [](std::int64_t, std::int64_t) { return One(); };
+      sum_lists(lists, begin, end, one, scales, x, out);
+    } else {
+      const auto scale = [&](std::int64_t, std::int64_t item) { return scales.item[item]; };
+      sum_lists(lists, begin, end, scale, scales, x, out);
     }
   };
-  cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * width, work);
+  cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * x.width, work);
 }
 
 void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,
+                          Rows<const float> own_weights,
                           Rows<const float> x,
                           Rows<float> out) {
   const std::int64_t heads = weights.width;
   const std::int64_t head_width = heads == 0 ? 0 : x.width / heads;
-  const auto work = [&](std::int64_t begin, std::int64_t end) {
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      float* sum = out.row(i);
-      std::fill_n(sum, out.width, 0.0f);
-      for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
-        const float* weight = weights.row(lists.edge(p));
-        const float* row = x.row(lists.items[p]);
-        for (std::int64_t h = 0; h < heads; ++h) {
-          cpu::add_scaled(sum + h * head_width, row + h * head_width, weight[h], head_width);
-        }
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const auto weight = [&](std::int64_t p, std::int64_t) {
+          return weights.row(lists.edge(p))[h];
+        };
+        const std::int64_t first = h * head_width;
+        float* sum = out.row(i) + first;
+        sum_list(lists, i, weight, x.data + first, x.width, head_width, sum);
+        if (i < own_weights.count)
+          cpu::add_scaled(sum, x.row(i) + first, own_weights.row(i)[h], head_width);
       }
     }
   };
@@ -58,7 +114,7 @@ void segment_edge_sum(const Executor& executor,
                       const RowLists& lists,
                       Rows<const float> values,
                       Rows<float> out) {
-  const auto work = [&](std::int64_t begin, std::int64_t end) {
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       float* sum = out.row(i);
       std::fill_n(sum, out.width, 0.0f);

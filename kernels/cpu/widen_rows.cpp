@@ -3,6 +3,9 @@
 #include "core/half.h"
 #include "kernels/cpu/parallel.h"
 
+#include <sluice/graph_schema.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -12,6 +15,10 @@
 
 namespace sluice::kernels {
 namespace {
+
+// Rows lie anywhere: so many ahead are fetched before they are widened.
+constexpr std::int64_t kAhead = 12;
+constexpr std::int64_t kLineBytes = 64;
 
 using WidenRow = void (*)(const std::byte* row, float* __restrict out, std::int64_t width);
 
@@ -80,8 +87,15 @@ void widen_rows(const Executor& executor,
                 const std::byte* const* rows,
                 Rows<float> out) {
   const WidenRow widen = choose(dtype);
-  const auto work = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) widen(rows[i], out.row(i), out.width);
+  const auto row_bytes =
+      static_cast<std::int64_t>(feature_row_bytes(dtype, static_cast<std::uint32_t>(out.width)));
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::byte* ahead = rows[std::min(i + kAhead, out.count - 1)];
+      for (std::int64_t byte = 0; byte < row_bytes; byte += kLineBytes)
+        __builtin_prefetch(ahead + byte);
+      widen(rows[i], out.row(i), out.width);
+    }
   };
   cpu::for_rows(executor, out.count, out.count * out.width, work);
 }

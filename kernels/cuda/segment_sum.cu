@@ -21,13 +21,16 @@ __global__ void sum(std::int64_t count,
       const float value = x.row(item)[c];
       total += scales.item == nullptr ? value : scales.item[item] * value;
     }
-    out.row(i)[c] = scales.list == nullptr ? total : total * scales.list[i];
+    if (scales.list != nullptr) total *= scales.list[i];
+    if (i < scales.own_count) total += scales.own[i] * x.row(i)[c];
+    out.row(i)[c] = total;
   }
 }
 
 __global__ void weighted_sum(std::int64_t count,
                              RowLists lists,
                              Rows<const float> weights,
+                             Rows<const float> own_weights,
                              Rows<const float> x,
                              Rows<float> out) {
   const std::int64_t i = warp_row();
@@ -39,6 +42,7 @@ __global__ void weighted_sum(std::int64_t count,
     float total = 0;
     for (std::int64_t p = first; p < last; ++p)
       total += weights.row(lists.edge(p))[head] * x.row(lists.items[p])[c];
+    if (i < own_weights.count) total += own_weights.row(i)[head] * x.row(i)[c];
     out.row(i)[c] = total;
   }
 }
@@ -70,9 +74,18 @@ void segment_sum(const Executor& executor,
 void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,
+                          Rows<const float> own_weights,
                           Rows<const float> x,
                           Rows<float> out) {
-  launch_rows("segment_weighted_sum", executor, lists.count, &weighted_sum, lists, weights, x, out);
+  launch_rows("segment_weighted_sum",
+              executor,
+              lists.count,
+              &weighted_sum,
+              lists,
+              weights,
+              own_weights,
+              x,
+              out);
 }
 
 void segment_edge_sum(const Executor& executor,

@@ -60,6 +60,7 @@ void segment_sum(const Executor& executor,
 void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,
+                          Rows<const float> own_weights,
                           Rows<const float> x,
                           Rows<float> out);
 void segment_edge_sum(const Executor& executor,

@@ -137,6 +137,7 @@ Result<void> SnapshotGraph::update(const SamplerGraph& newer,
       return updated;
   }
   graph_.schema = newer.schema;
+  graph_.weights = newer.weights;
   return {};
 }
 

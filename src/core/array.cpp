@@ -38,21 +38,31 @@ Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::s
   array.shape_ = std::move(shape);
   array.numel_ = count.value();
   // Rounded up so that kernels may load whole vectors at the tail.
-  const std::size_t bytes =
-      std::max<std::size_t>((array.bytes() + kAlignment - 1) / kAlignment, 1) * kAlignment;
+  const std::uint64_t bytes =
+      ledger != nullptr
+          ? MemoryLedger::block_bytes(array.bytes())
+          : std::max<std::size_t>((array.bytes() + kAlignment - 1) / kAlignment, 1) * kAlignment;
   auto charge = std::make_shared<Charge>();
   if (ledger != nullptr) {
     auto made = ledger->charge(name, bytes);
     if (!made) return std::move(made).error();
     *charge = std::move(made).value();
   }
-  void* data = std::aligned_alloc(kAlignment, bytes);
+  void* data =
+      ledger != nullptr ? ledger->take_block(bytes) : std::aligned_alloc(kAlignment, bytes);
   if (data == nullptr) {
     return Error(ErrorCode::kResource,
                  fmt::format("the system has no {} for '{}'", format_bytes(bytes), name));
   }
   wish_huge_pages(data, bytes);
-  array.data_ = std::shared_ptr<void>(data, [charge](void* p) { std::free(p); });
+  array.data_ = std::shared_ptr<void>(data, [charge, ledger, bytes](void* p) {
+    charge->release();
+    if (ledger != nullptr) {
+      ledger->give_block(p, bytes);
+    } else {
+      std::free(p);
+    }
+  });
   return array;
 }
 

@@ -1,10 +1,15 @@
 #include <sluice/memory.h>
 
+#include "core/spare_blocks.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
 #include <utility>
 
 namespace sluice {
@@ -43,8 +48,49 @@ Result<void> Charge::resize(std::uint64_t bytes) {
   return {};
 }
 
+namespace {
+
+constexpr std::uint64_t kAlignment = 64;
+/// Smaller ones are the allocator's own business.
+constexpr std::uint64_t kLeastKept = kMiB;
+/// Of a ledger without a limit.
+constexpr std::uint64_t kMostKept = kGiB;
+
+}  // namespace
+
 MemoryLedger::MemoryLedger(std::uint64_t limit_bytes, std::string knob)
-    : limit_(limit_bytes), knob_(std::move(knob)) {}
+    : spare_(std::make_unique<SpareBlocks>()), limit_(limit_bytes), knob_(std::move(knob)) {}
+
+MemoryLedger::~MemoryLedger() = default;
+
+std::uint64_t MemoryLedger::block_bytes(std::uint64_t bytes) {
+  if (bytes < kLeastKept)
+    return std::max<std::uint64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
+  // Seven sizes between powers of two; and a head, so that a power of two with one is not the next.
+  const std::uint64_t body = bytes - kAlignment;
+  const std::uint64_t step = std::bit_floor(body) / 8;
+  return (body + step - 1) / step * step + kAlignment;
+}
+
+void* MemoryLedger::take_block(std::uint64_t bytes) {
+  if (bytes >= kLeastKept) {
+    const std::scoped_lock lock(mutex_);
+    if (void* kept = spare_->take(bytes)) return kept;
+  }
+  return std::aligned_alloc(kAlignment, bytes);
+}
+
+void MemoryLedger::give_block(void* block, std::uint64_t bytes) noexcept {
+  if (bytes < kLeastKept) return std::free(block);
+  const std::scoped_lock lock(mutex_);
+  try {
+    spare_->keep(block, bytes);
+  } catch (const std::bad_alloc&) {
+    return std::free(block);
+  }
+  spare_->shrink(std::min({limit_ - used_, limit_ / 8, kMostKept}));
+  peak_ = std::max(peak_, used_ + spare_->bytes());
+}
 
 Result<Charge> MemoryLedger::charge(std::string_view name, std::uint64_t bytes) {
   if (auto changed = change(name, 0, bytes); !changed) return std::move(changed).error();
@@ -70,7 +116,8 @@ Result<void> MemoryLedger::change(std::string_view name, std::uint64_t from, std
   entry.bytes = entry.bytes - from + to;
   entry.peak = std::max(entry.peak, entry.bytes);
   used_ = used_ - from + to;
-  peak_ = std::max(peak_, used_);
+  spare_->shrink(limit_ - used_);
+  peak_ = std::max(peak_, used_ + spare_->bytes());
   return {};
 }
 

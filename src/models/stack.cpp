@@ -138,7 +138,8 @@ torch::Tensor Stack::finish(std::int64_t layer, torch::Tensor out, const torch::
   }
   if (options_.norm == Norm::kLayer) out = layer_norms_[at]->forward(out);
   if (options_.norm == Norm::kBatch) out = batch_norms_[at]->forward(out);
-  return options_.activation == Activation::kElu ? torch::elu(out) : torch::relu(out);
+  // In place: nothing before it needs what it was for its gradient.
+  return options_.activation == Activation::kElu ? torch::elu_(out) : torch::relu_(out);
 }
 
 torch::Tensor Stack::forward(const Batch& batch) {

@@ -15,40 +15,51 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
   static Tensor forward(AutogradContext* context,
                         const LayerCall& call,
                         const Tensor& weights,
+                        const Tensor& own_weights,
                         const Tensor& x) {
     hold(context, call);
-    context->save_for_backward({weights, x});
+    context->save_for_backward({weights, own_weights, x});
     Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
     kernels::on(call.executor)
-        .segment_weighted_sum(
-            call.executor, source_lists(*call.block), rows_of(weights), rows_of(x), rows_of(out));
+        .segment_weighted_sum(call.executor,
+                              source_lists(*call.block),
+                              rows_of(weights),
+                              rows_of(own_weights),
+                              rows_of(x),
+                              rows_of(out));
     return out;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const LayerCall& call = held(context);
     const variable_list saved = context->get_saved_variables();
+    const Tensor &weights = saved[0], &own_weights = saved[1], &x = saved[2];
     const Tensor grad = grads[0].contiguous();
-    Tensor grad_weights, grad_x;
+    Tensor grad_weights, grad_own, grad_x;
     if (context->needs_input_grad(0)) {
-      grad_weights = torch::empty_like(saved[0]);
+      grad_weights = torch::empty_like(weights);
       kernels::on(call.executor)
           .edge_dot(call.executor,
                     source_lists(*call.block),
                     rows_of(grad),
-                    rows_of(saved[1]),
+                    rows_of(x),
                     rows_of(grad_weights));
     }
     if (context->needs_input_grad(1)) {
-      grad_x = torch::empty_like(saved[1]);
+      const std::int64_t targets = grad.size(0), heads = own_weights.size(1);
+      grad_own = (grad * x.narrow(0, 0, targets)).view({targets, heads, -1}).sum(-1);
+    }
+    if (context->needs_input_grad(2)) {
+      grad_x = torch::empty_like(x);
       kernels::on(call.executor)
           .segment_weighted_sum(call.executor,
                                 target_lists(*call.block),
-                                rows_of(saved[0]),
+                                rows_of(weights),
+                                rows_of(own_weights),
                                 rows_of(grad),
                                 rows_of(grad_x));
     }
-    return {Tensor(), grad_weights, grad_x};
+    return {Tensor(), grad_weights, grad_own, grad_x};
   }
 };
 
@@ -124,10 +135,15 @@ struct EdgeSoftmax : torch::autograd::Function<EdgeSoftmax> {
 
 }  // namespace
 
-Tensor weigh_neighbours(const LayerCall& call, const Tensor& weights, const Tensor& x) {
+Tensor weigh_neighbours(const LayerCall& call,
+                        const Tensor& weights,
+                        const Tensor& own_weights,
+                        const Tensor& x) {
   check_rows(weights, call.block->num_edges(), "edges");
+  check_rows(own_weights, call.block->num_targets, "targets");
   check_rows(x, call.block->num_sources, "sources");
-  return WeighNeighbours::apply(call, weights.contiguous(), x.contiguous());
+  return WeighNeighbours::apply(
+      call, weights.contiguous(), own_weights.contiguous(), x.contiguous());
 }
 
 Tensor add_ends(const LayerCall& call, const Tensor& from_target, const Tensor& from_source) {

@@ -16,8 +16,15 @@ using torch::autograd::variable_list;
 
 /// In a struct, as a function takes no undefined tensor as an argument of its own.
 struct Scales {
-  Tensor source, target;
+  Tensor source, target, own;
 };
+
+kernels::SegmentScales scales_of(const Tensor& item, const Tensor& list, const Tensor& own) {
+  return {floats_or_null(item),
+          floats_or_null(list),
+          floats_or_null(own),
+          own.defined() ? own.size(0) : 0};
+}
 
 struct SumNeighbours : torch::autograd::Function<SumNeighbours> {
   static Tensor forward(AutogradContext* context,
@@ -25,12 +32,12 @@ struct SumNeighbours : torch::autograd::Function<SumNeighbours> {
                         const Tensor& x,
                         const Scales& scales) {
     hold(context, call);
-    context->save_for_backward({scales.source, scales.target});
+    context->save_for_backward({scales.source, scales.target, scales.own});
     Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
     kernels::on(call.executor)
         .segment_sum(call.executor,
                      source_lists(*call.block),
-                     {floats_or_null(scales.source), floats_or_null(scales.target)},
+                     scales_of(scales.source, scales.target, scales.own),
                      rows_of(x),
                      rows_of(out));
     return out;
@@ -46,11 +53,80 @@ struct SumNeighbours : torch::autograd::Function<SumNeighbours> {
       kernels::on(call.executor)
           .segment_sum(call.executor,
                        target_lists(*call.block),
-                       {floats_or_null(scales[1]), floats_or_null(scales[0])},
+                       scales_of(scales[1], scales[0], scales[2]),
                        rows_of(grad),
                        rows_of(grad_x));
     }
     return {Tensor(), grad_x, Tensor()};
+  }
+};
+
+struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
+  static Tensor forward(AutogradContext* context,
+                        const LayerCall& call,
+                        Precision precision,
+                        const Tensor& x,
+                        const Tensor& own_weight,
+                        const Tensor& own_bias,
+                        const Tensor& neighbour_weight,
+                        const Scales& scales) {
+    hold(context, call);
+    const Block& block = *call.block;
+    Tensor sums = torch::empty({block.num_targets, x.size(1)}, x.options());
+    kernels::on(call.executor)
+        .segment_sum(call.executor,
+                     source_lists(block),
+                     scales_of({}, scales.target, {}),
+                     rows_of(x),
+                     rows_of(sums));
+    Tensor own = x.narrow(0, 0, block.num_targets), own_by = own_weight, by = neighbour_weight;
+    Tensor out;
+    if (precision == Precision::kFloat32) {
+      out = torch::linear(own, own_by, own_bias).addmm_(sums, by.t());
+    } else {
+      own = rounded_rows(own);
+      sums = rounded_rows(sums);
+      own_by = own_by.to(torch::kBFloat16);
+      by = by.to(torch::kBFloat16);
+      out = torch::linear(own, own_by).addmm_(sums, by.t());
+      out = out.narrow(0, 0, block.num_targets).to(torch::kFloat32).add_(own_bias);
+    }
+    context->save_for_backward({own, sums, own_by, by, scales.target});
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const LayerCall& call = held(context);
+    const Block& block = *call.block;
+    const variable_list saved = context->get_saved_variables();
+    const Tensor &own = saved[0], &sums = saved[1], &own_by = saved[2], &by = saved[3];
+    const Tensor grad = grads[0].contiguous();
+    const bool exact = own.scalar_type() == torch::kFloat32;
+    const Tensor factor = exact ? grad : rounded_rows(grad);
+    const auto product = [](const Tensor& a, const Tensor& b) {
+      return a.mm(b).to(torch::kFloat32);
+    };
+    Tensor grad_x, grad_own, grad_bias, grad_weight;
+    if (context->needs_input_grad(1)) grad_own = product(factor.t(), own);
+    if (context->needs_input_grad(2)) grad_bias = grad.sum(0);
+    if (context->needs_input_grad(3)) grad_weight = product(factor.t(), sums);
+    if (context->needs_input_grad(0)) {
+      const Tensor grad_sums = product(factor, by).narrow(0, 0, block.num_targets);
+      grad_x = torch::empty({block.num_sources, grad_sums.size(1)}, grad_sums.options());
+      kernels::on(call.executor)
+          .segment_sum(call.executor,
+                       target_lists(block),
+                       scales_of(saved[4], {}, {}),
+                       rows_of(grad_sums),
+                       rows_of(grad_x));
+      Tensor first = grad_x.narrow(0, 0, block.num_targets);
+      if (exact) {
+        first.addmm_(factor, own_by);
+      } else {
+        first += factor.mm(own_by).narrow(0, 0, block.num_targets);
+      }
+    }
+    return {Tensor(), Tensor(), grad_x, grad_own, grad_bias, grad_weight, Tensor()};
   }
 };
 
@@ -89,9 +165,27 @@ struct MaxNeighbours : torch::autograd::Function<MaxNeighbours> {
 Tensor sum_neighbours(const LayerCall& call,
                       const Tensor& x,
                       const Tensor& source_scale,
-                      const Tensor& target_scale) {
+                      const Tensor& target_scale,
+                      const Tensor& own_scale) {
   check_rows(x, call.block->num_sources, "sources");
-  return SumNeighbours::apply(call, x.contiguous(), Scales{source_scale, target_scale});
+  return SumNeighbours::apply(call, x.contiguous(), Scales{source_scale, target_scale, own_scale});
+}
+
+Tensor sum_and_transform(const LayerCall& call,
+                         Precision precision,
+                         const Tensor& x,
+                         const Tensor& target_scale,
+                         const Tensor& own_weight,
+                         const Tensor& own_bias,
+                         const Tensor& neighbour_weight) {
+  check_rows(x, call.block->num_sources, "sources");
+  return SumAndTransform::apply(call,
+                                precision,
+                                x.contiguous(),
+                                own_weight,
+                                own_bias,
+                                neighbour_weight,
+                                Scales{{}, target_scale, {}});
 }
 
 Tensor max_neighbours(const LayerCall& call, const Tensor& x) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "nn/layer_call.h"
+#include "nn/precision.h"
 
 #include <torch/torch.h>
 
@@ -12,20 +13,36 @@
 
 namespace sluice::nn {
 
-/// out[t] = target_scale[t] * sum over the sources s of t of source_scale[s] * x[s]. The scales are
-/// constants (no gradient), f32 vectors, or undefined for 1.
+/// out[t] = target_scale[t] * sum over the sources s of t of source_scale[s] * x[s], and
+/// own_scale[t] * x[t] besides where there is an own_scale. The scales are constants (no gradient),
+/// f32 vectors; undefined for 1.
 torch::Tensor sum_neighbours(const LayerCall& call,
                              const torch::Tensor& x,
                              const torch::Tensor& source_scale,
-                             const torch::Tensor& target_scale);
+                             const torch::Tensor& target_scale,
+                             const torch::Tensor& own_scale = {});
+
+/// out[t] = own_weight x[t] + own_bias + neighbour_weight y[t], with y[t] = target_scale[t] * sum
+/// over the sources s of t of x[s]: in one operation, so that no gradient of x is made twice and
+/// added.
+torch::Tensor sum_and_transform(const LayerCall& call,
+                                Precision precision,
+                                const torch::Tensor& x,
+                                const torch::Tensor& target_scale,
+                                const torch::Tensor& own_weight,
+                                const torch::Tensor& own_bias,
+                                const torch::Tensor& neighbour_weight);
 
 /// Elementwise maximum over the sources; 0 where there are none.
 torch::Tensor max_neighbours(const LayerCall& call, const torch::Tensor& x);
 
-/// out[t, h, :] = sum over the edges e from s to t of weights[e, h] * x[s, h, :].
-/// @param weights [edges, heads]  @param x [sources, heads * width]
+/// out[t, h, :] = own_weights[t, h] * x[t, h, :] + sum over the edges e from s to t of
+/// weights[e, h] * x[s, h, :].
+/// @param weights [edges, heads]  @param own_weights [targets, heads]
+/// @param x [sources, heads * width]
 torch::Tensor weigh_neighbours(const LayerCall& call,
                                const torch::Tensor& weights,
+                               const torch::Tensor& own_weights,
                                const torch::Tensor& x);
 
 /// out[e, h] = from_target[t, h] + from_source[s, h].

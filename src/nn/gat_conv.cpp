@@ -4,6 +4,16 @@
 #include "nn/init.h"
 
 namespace sluice::nn {
+namespace {
+
+/// [heads * width, heads]: row (h, i) has attention[h, i] in column h, else 0.
+torch::Tensor columns_of(const torch::Tensor& attention) {
+  const std::int64_t heads = attention.size(0);
+  const torch::Tensor own = torch::eye(heads, attention.options()).unsqueeze(1);
+  return (attention.unsqueeze(-1) * own).reshape({-1, heads});
+}
+
+}  // namespace
 
 GatConv::GatConv(const GatConvOptions& options, RandomKey key) : options_(options) {
   const std::int64_t heads = options.heads, width = options.head_width;
@@ -25,11 +35,12 @@ torch::Tensor GatConv::forward(const LayerCall& call, const torch::Tensor& x) co
   const std::int64_t heads = options_.heads, width = options_.head_width;
   const std::int64_t targets = call.block->num_targets;
   const torch::Tensor z = linear_->forward(x);
-  const torch::Tensor by_head = z.view({z.size(0), heads, width});
-  const torch::Tensor own = by_head.narrow(0, 0, targets);
-
-  const torch::Tensor from_source = (by_head * source_attention_).sum(-1);
-  const torch::Tensor from_target = (own * target_attention_).sum(-1);
+  // a_h . z_h for all heads is a product with a matrix that has a_h in column h: one pass over z.
+  const torch::Tensor by_both =
+      z.matmul(torch::cat({columns_of(source_attention_), columns_of(target_attention_)}, 1));
+  const torch::Tensor from_source = by_both.narrow(1, 0, heads).contiguous();
+  const torch::Tensor from_target =
+      by_both.narrow(0, 0, targets).narrow(1, heads, heads).contiguous();
   const auto slope = [this](const torch::Tensor& logits) {
     return torch::leaky_relu(logits, options_.negative_slope);
   };
@@ -42,9 +53,8 @@ torch::Tensor GatConv::forward(const LayerCall& call, const torch::Tensor& x) co
     weights = dropout(call.executor, key.with(0), options_.attention_dropout, weights);
     own_weights = dropout(call.executor, key.with(1), options_.attention_dropout, own_weights);
   }
-  torch::Tensor out = weigh_neighbours(call, weights, z).view({targets, heads, width}) +
-                      own * own_weights.unsqueeze(-1);
-  out = options_.join == Heads::kConcat ? out.reshape({targets, heads * width}) : out.mean(1);
+  torch::Tensor out = weigh_neighbours(call, weights, own_weights, z);
+  if (options_.join == Heads::kAverage) out = out.view({targets, heads, width}).mean(1);
   return out + bias_;
 }
 

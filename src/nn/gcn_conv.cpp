@@ -13,19 +13,17 @@ torch::Tensor GcnConv::propagate(const LayerCall& call,
                                  const torch::Tensor& x,
                                  const torch::Tensor& degrees) const {
   const Block& block = *call.block;
-  const torch::Tensor own = x.narrow(0, 0, block.num_targets);
   const torch::Tensor sampled = sampled_degrees(block);
   if (norm_ == GcnNorm::kMean) {
     const torch::Tensor scale = (sampled + 1).reciprocal();
-    return sum_neighbours(call, x, {}, scale) + own * scale.unsqueeze(1);
+    return sum_neighbours(call, x, {}, scale, scale);
   }
   const torch::Tensor in_degrees =
       degrees.narrow(0, 0, block.num_sources).to(torch::kFloat32).contiguous();
   const torch::Tensor source_scale = (in_degrees + 1).rsqrt();
   const torch::Tensor target_scale = source_scale.narrow(0, 0, block.num_targets);
   const torch::Tensor missing = in_degrees.narrow(0, 0, block.num_targets) / sampled.clamp_min(1);
-  return sum_neighbours(call, x, source_scale, target_scale * missing) +
-         own * target_scale.square().unsqueeze(1);
+  return sum_neighbours(call, x, source_scale, target_scale * missing, target_scale.square());
 }
 
 torch::Tensor GcnConv::forward(const LayerCall& call,

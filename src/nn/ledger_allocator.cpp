@@ -2,8 +2,6 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <c10/core/impl/alloc_cpu.h>
-#include <c10/util/Exception.h>
 
 #include <cstddef>
 #include <mutex>
@@ -28,12 +26,10 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
       : ledger_(std::move(ledger)), charge_(ledger_->charge("tensors", 0).or_throw()) {}
 
   c10::DataPtr allocate(std::size_t size) override {
-    const std::size_t bytes = size + kHeaderBytes;
+    const std::uint64_t bytes = MemoryLedger::block_bytes(size + kHeaderBytes);
     add(bytes);
-    std::byte* base = nullptr;
-    try {
-      base = static_cast<std::byte*>(c10::alloc_cpu(bytes));
-    } catch (const c10::Error&) {
+    auto* base = static_cast<std::byte*>(ledger_->take_block(bytes));
+    if (base == nullptr) {
       subtract(bytes);
       throw Error(ErrorCode::kResource, "the machine has no memory left for a tensor");
     }
@@ -57,7 +53,7 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
   /// Lies before each allocation: how LibTorch's plain deleter finds its way back.
   struct Header {
     std::shared_ptr<Allocator> owner;
-    std::size_t bytes;
+    std::uint64_t bytes;
   };
   static_assert(sizeof(Header) <= kHeaderBytes);
 
@@ -68,15 +64,15 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
     const Header last = std::move(*header);  // may be what keeps the ledger alive
     header->~Header();
     last.owner->subtract(last.bytes);
-    c10::free_cpu(base);
+    last.owner->ledger_->give_block(base, last.bytes);
   }
 
-  void add(std::size_t bytes) {
+  void add(std::uint64_t bytes) {
     const std::scoped_lock lock(mutex_);
     charge_.resize(charge_.bytes() + bytes).or_throw();
   }
 
-  void subtract(std::size_t bytes) {
+  void subtract(std::uint64_t bytes) {
     const std::scoped_lock lock(mutex_);
     (void)charge_.resize(charge_.bytes() - bytes);  // giving back never fails
   }

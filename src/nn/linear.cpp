@@ -10,7 +10,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, Bias bias, RandomKey key) {
 }
 
 torch::Tensor Linear::forward(const torch::Tensor& x) const {
-  return torch::linear(x, weight_, bias_);
+  return linear(precision_, x, weight_, bias_);
 }
 
 bool transform_first(const AggregationShape& shape) {

@@ -1,6 +1,8 @@
 // Linear: x W^T + b with parameters drawn from a key.
 #pragma once
 
+#include "nn/precision.h"
+
 #include <sluice/random.h>
 
 #include <torch/torch.h>
@@ -19,11 +21,16 @@ class Linear : public torch::nn::Module {
   /// @param x [n, in]; the result is [n, out]
   torch::Tensor forward(const torch::Tensor& x) const;
 
+  const torch::Tensor& weight() const { return weight_; }
+  const torch::Tensor& bias() const { return bias_; }  ///< undefined for Bias::kNone
+  Precision precision() const { return precision_; }
+  void set_precision(Precision precision) { precision_ = precision; }
   std::int64_t in() const { return weight_.size(1); }
   std::int64_t out() const { return weight_.size(0); }
 
  private:
   torch::Tensor weight_, bias_;
+  Precision precision_ = Precision::kFloat32;
 };
 
 /// Whether to multiply by the weights before aggregating: fewer operations, counting an element

@@ -30,6 +30,7 @@ class SageConv : public torch::nn::Module {
   torch::Tensor forward(const LayerCall& call, const torch::Tensor& x) const;
 
  private:
+  AggregationShape shape_over(const Block& block) const;
   torch::Tensor aggregate(const LayerCall& call, const torch::Tensor& x) const;
 
   SageConvOptions options_;

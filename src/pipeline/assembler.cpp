@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -58,21 +59,25 @@ Array::Shape Assembler::feature_shape(const Batch& batch, std::size_t type) cons
 }
 
 template <class See>
-void Assembler::for_each_row(
+void Assembler::for_rows(
     const Batch& batch, std::size_t type, const Window& window, std::size_t index, const See& see) {
   const FeatureStore& store = *data_.features[type];
   const std::span<const std::uint64_t> wanted = batch.nodes[type].ids.as<std::uint64_t>();
-  const WindowRows* const rows = window.rows[type].get();
-  const RowCache* const cache = rows == nullptr ? nullptr : data_.caches[type].get();
+  const WindowRows* const cached = window.rows[type].get();
+  const RowCache* const cache = cached == nullptr ? nullptr : data_.caches[type].get();
   std::span<const std::uint32_t> numbers, places;
-  if (rows != nullptr) {
-    numbers = rows->numbers[index].as<std::uint32_t>();
-    places = std::as_const(rows->places).as<std::uint32_t>();
+  if (cached != nullptr) {
+    numbers = cached->numbers[index].as<std::uint32_t>();
+    places = std::as_const(cached->places).as<std::uint32_t>();
   }
   constexpr std::size_t kGrain = 256;  // rows a task
   arena_.for_ranges(wanted.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      see(i, cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]));
+    std::array<const std::byte*, kGrain> rows;
+    for (std::size_t i = begin; i < end; ++i) {
+      rows[i - begin] =
+          cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]);
+    }
+    see(begin, std::span<const std::byte* const>(rows.data(), end - begin));
   });
 }
 
@@ -86,11 +91,14 @@ void Assembler::add_features(Batch& batch, const Window& window, std::size_t ind
     const FeatureSchema& schema = data_.features[type]->schema();
     const auto dim = static_cast<std::size_t>(schema.dim);
     const std::span<float> out = features.as<float>();
-    for_each_row(batch, type, window, index, [&](std::size_t i, const std::byte* row) {
-      const std::span<float> to = out.subspan(i * dim, dim);
-      kernels::widen_rows({}, schema.dtype, &row, {to.data(), 1, schema.dim});
-      if (options_.normalize_rows) normalize(to);
-    });
+    const auto widen = [&](std::size_t first, std::span<const std::byte* const> rows) {
+      const std::span<float> to = out.subspan(first * dim, rows.size() * dim);
+      const auto count = static_cast<std::int64_t>(rows.size());
+      kernels::widen_rows({}, schema.dtype, rows.data(), {to.data(), count, schema.dim});
+      for (std::size_t i = 0; options_.normalize_rows && i < rows.size(); ++i)
+        normalize(to.subspan(i * dim, dim));
+    };
+    for_rows(batch, type, window, index, widen);
   }
 }
 
@@ -110,9 +118,11 @@ void Assembler::add_addresses(const Batch& batch,
                               const Window& window,
                               std::size_t index,
                               std::span<std::uint64_t> addresses) {
-  for_each_row(batch, type, window, index, [&](std::size_t i, const std::byte* row) {
-    addresses[i] = reinterpret_cast<std::uintptr_t>(row);
-  });
+  const auto take = [&](std::size_t first, std::span<const std::byte* const> rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      addresses[first + i] = reinterpret_cast<std::uintptr_t>(rows[i]);
+  };
+  for_rows(batch, type, window, index, take);
 }
 
 Array Assembler::gather_labels(const Array& seeds) const {

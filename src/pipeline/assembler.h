@@ -40,13 +40,13 @@ class Assembler {
   std::uint64_t assembled_bytes(const Batch& batch) const;
 
  private:
-  // Calls see(i, where the row of the batch's i-th node is), on several threads.
+  // Calls see(i, where the rows of the batch's i-th and next nodes are), on several threads.
   template <class See>
-  void for_each_row(const Batch& batch,
-                    std::size_t type,
-                    const Window& window,
-                    std::size_t index,
-                    const See& see);
+  void for_rows(const Batch& batch,
+                std::size_t type,
+                const Window& window,
+                std::size_t index,
+                const See& see);
   Array gather_labels(const Array& seeds) const;
 
   GraphData::State& data_;

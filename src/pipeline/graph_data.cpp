@@ -37,24 +37,9 @@ GraphData::GraphData(const Dataset& dataset,
   state_->device = options.device ? options.device : typical_device();
   state_->target_type = target_type;
   const GraphSchema& schema = dataset.schema();
-  state_->graph.schema = &schema;
-  for (const RelationSchema& relation : schema.relations) {
-    state_->graph.relations.push_back(
-        dataset.topology(relation.key(), topology_options(schema, relation, options)));
-    if (options.edge_weights) {
-      state_->graph.weights.push_back(relation.has_weights ? dataset.edge_weights(relation.key())
-                                                           : Array());
-    }
-  }
-  for (const NodeTypeSchema& node : schema.nodes) {
-    std::unique_ptr<FeatureStore> store;
-    if (!node.features.empty()) {
-      const FeatureStoreOptions where{
-          options.features, options.io, options.staging_bytes, options.compute};
-      store = dataset.features(node.name, where, node.features.front().name);
-    }
-    state_->features.push_back(std::move(store));
-  }
+  state_->graph = state_->open_graph(dataset);
+  for (std::size_t type = 0; type < schema.nodes.size(); ++type)
+    state_->features.push_back(state_->open_features(dataset, type));
   const NodeTypeSchema& target = schema.nodes.at(target_type);
   if (target.labels) state_->labels = dataset.labels(target.name);
 }
@@ -69,6 +54,68 @@ std::size_t GraphData::target_type() const {
 }
 const GraphDataOptions& GraphData::options() const {
   return state_->options;
+}
+
+SamplerGraph GraphData::State::open_graph(const Dataset& from) const {
+  const GraphSchema& schema = from.schema();
+  SamplerGraph opened;
+  opened.schema = &schema;
+  for (const RelationSchema& relation : schema.relations) {
+    opened.relations.push_back(
+        from.topology(relation.key(), topology_options(schema, relation, options)));
+    if (options.edge_weights) {
+      opened.weights.push_back(relation.has_weights ? from.edge_weights(relation.key()) : Array());
+    }
+  }
+  return opened;
+}
+
+std::unique_ptr<FeatureStore> GraphData::State::open_features(const Dataset& from,
+                                                              std::size_t type) const {
+  const NodeTypeSchema& node = from.schema().nodes[type];
+  if (node.features.empty()) return nullptr;
+  const FeatureStoreOptions where{
+      options.features, options.io, options.staging_bytes, options.compute};
+  return from.features(node.name, where, node.features.front().name);
+}
+
+// A snapshot cache compares old edges with new ones, so both are there for a while; where they do
+// not fit beside each other it is given up, and made anew by the next loader.
+void GraphData::State::reopen_graph(const Dataset& newer) {
+  if (snapshots) {
+    try {
+      SamplerGraph opened = open_graph(newer);
+      if (!snapshots->update(opened)) snapshots.reset();
+      graph = std::move(opened);
+      return;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kResource) throw;
+      snapshots.reset();
+    }
+  }
+  graph.relations.clear();
+  graph.weights.clear();
+  graph = open_graph(newer);
+}
+
+void GraphData::reopen(const Dataset& newer) {
+  State& state = *state_;
+  const NodeTypeSchema& target = newer.schema().nodes.at(state.target_type);
+  state.reopen_graph(newer);
+  state.dataset = &newer;
+  for (std::size_t type = 0; type < state.features.size(); ++type) {
+    const NodeTypeSchema& node = newer.schema().nodes[type];
+    auto& store = state.features[type];
+    if (node.features.empty() || (store && store->schema().rows == node.features.front().rows))
+      continue;
+    state.caches.clear();
+    store.reset();
+    store = state.open_features(newer, type);
+  }
+  if (!target.labels || state.labels.shape().front() == static_cast<std::int64_t>(target.count))
+    return;
+  state.labels = {};
+  state.labels = newer.labels(target.name);
 }
 
 bool GraphData::State::reads() const {

@@ -54,6 +54,11 @@ struct GraphData::State {
   /// Whether features or edges are on disk.
   bool reads() const;
 
+  /// The relations and feature stores of a dataset, as the options say.
+  SamplerGraph open_graph(const Dataset& from) const;
+  std::unique_ptr<FeatureStore> open_features(const Dataset& from, std::size_t type) const;
+  void reopen_graph(const Dataset& newer);
+
   /// Slots of caches of `bytes` in all, by type, as make_caches shares them out.
   std::vector<std::uint64_t> slots_for(std::uint64_t bytes,
                                        const std::vector<std::uint64_t>& wanted_bytes) const;

@@ -139,7 +139,8 @@ bool WindowSampler::load_edges(std::uint64_t bytes) {
         graph.relations[r] = data_.dataset->topology(graph.schema->relations[r].key(), {});
     }
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kResource) throw;
+    // Files that were open before the dataset was replaced serve on.
+    if (error.code() != ErrorCode::kResource && !data_.dataset->replaced()) throw;
     return false;
   }
   resident_sampler_ = make_sampler(std::move(graph));

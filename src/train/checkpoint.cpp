@@ -88,6 +88,7 @@ Json identity_json(const Parts& parts, const std::string& config) {
           {"model", parts.options.model.type},
           {"task", parts.options.task.type},
           {"fingerprint", parts.dataset.fingerprint()},
+          {"generation", parts.dataset.generation()},
           {"compute_threads", parts.options.train.compute_threads},
           {"device", parts.device.kind()}};
 }
@@ -98,6 +99,7 @@ struct Identity {
   std::string model;
   std::string task;
   std::uint64_t fingerprint = 0;
+  std::uint64_t generation = 0;
   int compute_threads = 0;
   std::string device;
 };
@@ -107,6 +109,7 @@ Identity identity_of(const Json& json) {
           json.at("model"),
           json.at("task"),
           json.at("fingerprint"),
+          json.value("generation", std::uint64_t{0}),
           json.at("compute_threads"),
           json.value("device", "cpu")};
 }
@@ -193,13 +196,17 @@ void check_identity(const std::filesystem::path& path,
   check_type("model", identity.model, parts.options.model.type);
   check_type("task", identity.task, parts.options.task.type);
   if (identity.fingerprint == parts.dataset.fingerprint()) return;
+  const bool grown = parts.dataset.generation() > identity.generation;
+  if (parts.options.dataset.follow && grown) return;
   throw Error(ErrorCode::kData,
               fmt::format("the dataset changed under the run: {} has fingerprint {}, the "
                           "checkpoint was made with {}",
                           parts.dataset.path(),
                           hex64(parts.dataset.fingerprint()),
                           hex64(identity.fingerprint)),
-              "bring the dataset back as it was, or start a new run in another directory",
+              grown ? "to go on with what was appended set dataset.follow = true; else bring the "
+                      "dataset back as it was, or start a new run in another directory"
+                    : "bring the dataset back as it was, or start a new run in another directory",
               place(path));
 }
 

@@ -1,5 +1,6 @@
 #include "train/commands.h"
 
+#include "nn/precision.h"
 #include "nn/tensor_view.h"
 #include "pipeline/trace.h"
 #include "train/evaluation.h"
@@ -51,6 +52,10 @@ class LogFile {
 
 void say_plan(const PlannedRun& run, Logger& log) {
   const Parts& parts = *run.parts;
+  if (parts.options.train.products == MatrixProducts::kBFloat16 && !parts.device.device &&
+      !nn::has_bf16_products()) {
+    log.warn("this processor has no products of bf16: train.products = \"f32\" is faster here");
+  }
   log.info("{} seeds to train on, {} to validate, {} to test; engine {}",
            format_count(parts.count(Part::kTrain)),
            format_count(parts.count(Part::kValid)),

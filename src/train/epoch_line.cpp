@@ -40,7 +40,8 @@ std::string to_json_line(const EpochLine& line) {
       {"requests", requests_json(line.counters)},
       {"cache", cache_json(line.counters)},
       {"stages", stages_json(line.counters)},
-      {"bound", line.bound}};
+      {"bound", line.bound},
+      {"generation", line.generation}};
   return json.dump();
 }
 

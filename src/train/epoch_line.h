@@ -22,6 +22,7 @@ struct EpochLine {
   std::uint64_t bytes_useful = 0;
   RunCounters counters;  ///< of the part of the epoch that this session did
   std::string bound;
+  std::uint64_t generation = 0;  ///< of the dataset
 };
 
 /// What an epoch of so many seconds waited for: "compute" when the stage "step" was seldom starved,

@@ -37,6 +37,7 @@ void clear_free_keys(RunOptions& options) {
   options.memory = {};
   options.run = {};
   options.dataset.path = "(checked by its fingerprint)";
+  options.dataset.follow = false;  // whoever sets it wants other data
   const TrainSection defaults;
   options.train.epochs = defaults.epochs;
   options.train.checkpoint_every = defaults.checkpoint_every;
@@ -67,6 +68,13 @@ void DatasetSection::describe(Schema& schema) {
               {{"none", Normalize::kNone, "features as they are"},
                {"row_l1", Normalize::kRowL1, "each row divided by the sum of its absolute values"}})
       .help("what is done to feature rows on their way to the model");
+  schema.field("follow", follow)
+      .help(
+          "at the start of each epoch go on with the dataset's newest generation (after "
+          "sluice-prep "
+          "append or compact), also when a run is resumed; results then depend on when it came. "
+          "Edges "
+          "on disk are taken up once compact has folded them in");
 }
 
 void StorageSection::describe(Schema& schema) {
@@ -179,6 +187,15 @@ void TrainSection::describe(Schema& schema) {
                {"cpu", DeviceChoice::kCpu, ""},
                {"cuda", DeviceChoice::kCuda, "an NVIDIA card; refused where there is none"}})
       .help("where the model runs. Fixed for a run: results depend on it");
+  schema
+      .choice("products",
+              products,
+              {{"f32", MatrixProducts::kFloat32, "as the weights are"},
+               {"bf16",
+                MatrixProducts::kBFloat16,
+                "both sides rounded to 8 significant bits, sums in f32: faster where the processor "
+                "has AMX or AVX512-BF16; approximate"}})
+      .help("what the layers' matrix products are computed in");
   schema.field("hash_batches", hash_batches)
       .help(
           "keep batches_xxh3, the hash of all mini-batches, in the report; off lets a card gather "

@@ -20,6 +20,7 @@ struct DatasetSection {
   std::string path;
   std::string split = "default";
   Normalize normalize = Normalize::kNone;
+  bool follow = false;
   void describe(Schema& schema);
 };
 
@@ -50,12 +51,15 @@ struct EarlyStoppingSection {
 
 enum class DeviceChoice { kAuto, kCpu, kCuda };
 
+enum class MatrixProducts { kFloat32, kBFloat16 };
+
 struct TrainSection {
   std::int64_t epochs = 10;
   std::int64_t batch_size = 1024;
   std::int64_t checkpoint_every = 1;
   double checkpoint_minutes = 0;
   DeviceChoice device = DeviceChoice::kAuto;
+  MatrixProducts products = MatrixProducts::kFloat32;
   bool hash_batches = true;
   int data_threads = 0;
   int compute_threads = 0;

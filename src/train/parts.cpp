@@ -1,5 +1,7 @@
 #include "train/parts.h"
 
+#include "nn/precision.h"
+
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
@@ -41,6 +43,8 @@ std::shared_ptr<Model> make_model(const RunOptions& options,
                              device.kernels()};
   std::shared_ptr<Model> model = options.registry->models.create(options.model, context);
   model->to(device.place());
+  if (options.train.products == MatrixProducts::kBFloat16)
+    nn::set_precision(*model, nn::Precision::kBFloat16);
   return model;
 }
 
@@ -157,6 +161,30 @@ Parts::Parts(const RunOptions& chosen,
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, device, compute)),
       optimizer(make_optimizer(options, *model)) {}
+
+std::optional<Dataset> Parts::newer() const {
+  std::optional<Dataset> now = dataset.newer();
+  if (!now || data.options().topology == Placement::kMemory) return now;
+  const bool logged = std::ranges::any_of(
+      now->schema().relations, [](const RelationSchema& each) { return each.appended != 0; });
+  return logged ? std::nullopt : std::move(now);
+}
+
+bool Parts::follow() {
+  for (;;) {
+    std::optional<Dataset> now = newer();
+    if (!now) return false;
+    outgrown.push_back(std::move(dataset));
+    dataset = *std::move(now);
+    try {
+      data.reopen(dataset);
+      split = open_split(options, dataset, *task);
+      return true;
+    } catch (const Error&) {
+      if (!dataset.newer()) throw;  // else it was replaced while it was opened
+    }
+  }
+}
 
 std::uint64_t Parts::count(Part part) const {
   return part == Part::kAll ? target().count : static_cast<std::uint64_t>(seeds(part).numel());

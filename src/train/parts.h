@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -46,6 +48,11 @@ struct Parts {
   std::unique_ptr<Loader> evaluation_loader(Part part, const LoaderMemory& memory);
   /// The ids of a part in the order of the evaluation loader.
   Array seeds(Part part) const;
+  /// Dataset::newer(), but nothing while edges are read from disk and some of it are in a log.
+  std::optional<Dataset> newer() const;
+  /// Goes on with newer(), where there is one; model and optimiser stay. No loader may be alive.
+  /// Throws Error. @return whether it did
+  bool follow();
 
   RandomKey key() const { return RandomKey(options.seed); }
   const NodeTypeSchema& target() const { return dataset.schema().nodes[task->target_type()]; }
@@ -56,6 +63,7 @@ struct Parts {
   LedgerPtr ledger;
   nn::LedgerAllocation tensors;
   Dataset dataset;
+  std::vector<Dataset> outgrown;  ///< earlier generations: tasks and models may know their schemas
   std::unique_ptr<Task> task;
   Split split;
   std::shared_ptr<const SamplerMethod> sampler;  ///< of training

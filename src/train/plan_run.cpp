@@ -87,6 +87,7 @@ PlannedRun attempt(const RunOptions& options,
   run.plan.why = choice.features.why;
   run.plan.topology = choice.topology.where;
   run.plan.topology_why = choice.topology.why;
+  run.work = work;
   return run;
 }
 
@@ -218,6 +219,28 @@ void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& 
              std::move(found).error().message());
   }
   parts.data.plan_epochs(scratch.string(), std::move(device));
+}
+
+bool follow_dataset(PlannedRun& run) {
+  Parts& parts = *run.parts;
+  if (!parts.follow()) return false;
+  BudgetPlan plan = split_budget(run.plan.budget, measure_needs(parts, run.work));
+  if (!plan.fits()) {
+    throw Error(ErrorCode::kResource,
+                fmt::format("the dataset has grown, generation {} does not fit in [memory] host = "
+                            "{} any more; it needs\n{}",
+                            parts.dataset.generation(),
+                            format_bytes(run.plan.budget),
+                            plan.table()),
+                fmt::format("go on with: sluice-train resume {} --set memory.host={}MiB",
+                            parts.options.run.dir,
+                            plan.least / kMiB),
+                Place{parts.dataset.path(), -1, -1, -1});
+  }
+  run.plan.lines = std::move(plan.lines);
+  run.plan.least = plan.least;
+  run.plan.loader = plan.loader;
+  return true;
 }
 
 PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {

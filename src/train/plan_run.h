@@ -19,6 +19,7 @@ inline constexpr std::uint64_t kOverheadBytes = 300 * kMiB;
 struct PlannedRun {
   std::unique_ptr<Parts> parts;
   BudgetPlan plan;
+  Work work;
 };
 
 /// Throws kResource unless this machine and its memory cgroup (below `root`) grant budget +
@@ -29,6 +30,11 @@ void check_granted(std::uint64_t budget, const std::filesystem::path& root = "/"
 /// remembered (a second), and keeps scratch files without a name in `scratch`. Does nothing for
 /// features in memory.
 void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log);
+
+/// Goes on with the dataset's newest generation, and splits the budget anew for it, where that is a
+/// later one. No loader may be alive. Throws kResource with the table where it does not fit any
+/// more. @return whether it did
+bool follow_dataset(PlannedRun& run);
 
 /// Opens and builds the run under a ledger of options.memory.host, choosing where features go.
 /// Throws kResource with the table and the smallest budget that works when it does not fit. @param

@@ -56,7 +56,8 @@ Trainer::Trainer(PlannedRun& run,
                  std::string config,
                  Logger& log,
                  ProgressStyle progress)
-    : parts_(*run.parts),
+    : run_(run),
+      parts_(*run.parts),
       plan_(run.plan),
       directory_(directory),
       config_(std::move(config)),
@@ -98,7 +99,27 @@ void Trainer::train() {
   }
 }
 
+// Between two epochs, where the dataset may have grown meanwhile. What is done is kept whatever
+// becomes of it.
+void Trainer::follow_dataset() {
+  if (!parts_.options.dataset.follow || state_.next_batch != 0) return;
+  if (!parts_.newer()) return;
+  if (!saved_ && state_.epoch != 0) checkpoint();
+  loader_.reset();
+  const bool followed = sluice::follow_dataset(run_);
+  loader_ = parts_.training_loader(plan_.loader);
+  if (!followed) return;
+  std::uint64_t edges = 0;
+  for (const RelationSchema& relation : parts_.dataset.schema().relations)
+    edges += relation.edges + relation.appended;
+  log_.info("the dataset is of generation {} now: {} edges, {} seeds to train on",
+            parts_.dataset.generation(),
+            format_count(edges),
+            format_count(parts_.count(Part::kTrain)));
+}
+
 void Trainer::run_epoch() {
+  follow_dataset();
   const EpochFigures figures = train_epoch();
   Metrics valid;
   if (validation_due()) {
@@ -242,6 +263,7 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.bytes_useful = figures.loader.bytes_useful;
   line.counters += figures.loader;
   line.bound = bound_of(figures.loader.stages, figures.seconds);
+  line.generation = parts_.dataset.generation();
   directory_.append_metrics(to_json_line(line));
   log_.info("{}", to_text(line));
   if (!std::isfinite(line.metrics["train.loss"])) {

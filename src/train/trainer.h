@@ -63,6 +63,7 @@ class Trainer {
   };
 
   bool finished() const;
+  void follow_dataset();
   void run_epoch();
   EpochFigures train_epoch();
   std::shared_ptr<const Batch> next_of_epoch(StageClock& steps);
@@ -75,6 +76,7 @@ class Trainer {
   void stop_if_interrupted();
   std::string resume_hint() const;
 
+  PlannedRun& run_;
   Parts& parts_;
   const BudgetPlan& plan_;
   RunDirectory& directory_;

@@ -138,3 +138,35 @@ TEST_CASE("this process has memory of its own") {
   CHECK(memory.peak_rss >= memory.anonymous);
   CHECK(memory_granted() > 0);
 }
+
+TEST_CASE("freed blocks serve again, count in the peak, and go when a charge wants their room") {
+  MemoryLedger ledger(64 * kMiB);
+  const std::uint64_t bytes = MemoryLedger::block_bytes(4 * kMiB + 1);
+  CHECK(bytes > 4 * kMiB);
+  CHECK(bytes <= 4 * kMiB + kMiB / 2);
+  CHECK(MemoryLedger::block_bytes(bytes) == bytes);
+  CHECK(MemoryLedger::block_bytes(0) == 64);
+  CHECK(MemoryLedger::block_bytes(65) == 128);
+
+  void* first = ledger.take_block(bytes);
+  REQUIRE(first != nullptr);
+  CHECK(reinterpret_cast<std::uintptr_t>(first) % 64 == 0);
+  ledger.give_block(first, bytes);
+  CHECK(ledger.used() == 0);
+  CHECK(ledger.peak() == bytes);
+  CHECK(ledger.available() == 64 * kMiB);
+  void* other = ledger.take_block(MemoryLedger::block_bytes(6 * kMiB));
+  CHECK(other != first);
+  void* again = ledger.take_block(bytes);
+  CHECK(again == first);
+  ledger.give_block(other, MemoryLedger::block_bytes(6 * kMiB));
+  ledger.give_block(again, bytes);  // both are more than an eighth of the budget
+  CHECK(ledger.peak() <= 8 * kMiB);
+
+  // All of the budget can be charged, whatever is kept.
+  const Charge all = ledger.charge("all", 64 * kMiB).or_throw();
+  CHECK(ledger.peak() == 64 * kMiB);
+  void* last = ledger.take_block(bytes);
+  ledger.give_block(last, bytes);  // not kept: there is no room
+  CHECK(ledger.peak() == 64 * kMiB);
+}

@@ -156,14 +156,18 @@ TEST_CASE("kernel parity: sums of listed rows, plain, scaled, weighted and of ed
           const RowLists lists = bench.lists(block), back = bench.transposed(block);
           const auto& table = bench.table();
           Outputs outputs;
-          for (const kernels::SegmentScales& scales :
-               {kernels::SegmentScales{}, {item, nullptr}, {nullptr, list}, {item, list}}) {
+          for (const kernels::SegmentScales& scales : {kernels::SegmentScales{},
+                                                       {item, nullptr},
+                                                       {nullptr, list},
+                                                       {item, list},
+                                                       {item, list, item, block.num_targets}}) {
             const Rows<float> out = bench.room<float>(block.num_targets, width);
             table.segment_sum(bench.executor(), lists, scales, x, out);
             outputs.push_back(bench.get(out));
           }
           const Rows<float> grad_x = bench.room<float>(block.num_sources, width);
-          table.segment_sum(bench.executor(), back, {list, item}, grad, grad_x);
+          table.segment_sum(
+              bench.executor(), back, {list, item, list, block.num_targets}, grad, grad_x);
           outputs.push_back(bench.get(grad_x));
           for (const RowLists& which : {lists, back}) {
             const Rows<float> out = bench.room<float>(which.count, width);
@@ -187,13 +191,14 @@ TEST_CASE("kernel parity: attention's products over edges, by heads") {
             const RowLists lists = bench.lists(block), back = bench.transposed(block);
             const std::int64_t width = heads * head_width;
             const Rows<float> weights = bench.matrix(block.num_edges(), heads, 1);
+            const Rows<float> own = bench.matrix(block.num_targets, heads, 6);
             const Rows<float> x = bench.matrix(block.num_sources, width, 2);
             const Rows<float> grad = bench.matrix(block.num_targets, width, 3);
             const auto& table = bench.table();
             const Rows<float> out = bench.room<float>(block.num_targets, width);
-            table.segment_weighted_sum(bench.executor(), lists, weights, x, out);
+            table.segment_weighted_sum(bench.executor(), lists, weights, own, x, out);
             const Rows<float> grad_x = bench.room<float>(block.num_sources, width);
-            table.segment_weighted_sum(bench.executor(), back, weights, grad, grad_x);
+            table.segment_weighted_sum(bench.executor(), back, weights, own, grad, grad_x);
             const Rows<float> dots = bench.room<float>(block.num_edges(), heads);
             table.edge_dot(bench.executor(), lists, grad, x, dots);
             const Rows<float> sums = bench.room<float>(block.num_edges(), heads);

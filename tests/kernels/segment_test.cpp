@@ -32,27 +32,38 @@ double scaled_sum(const RowLists& lists,
 
 TEST_CASE("segment_sum, forward and over the transposed block, is the sum by definition") {
   const Block block = random_block(kSources, kTargets, 40, 1);
-  Matrix x(kSources, kWidth, 2), grad(kTargets, kWidth, 3);
   const auto source_scale = random_floats(kSources, 4), target_scale = random_floats(kTargets, 5);
+  const auto own = random_floats(kTargets, 6);
 
-  const auto check = [](const RowLists& lists,
-                        Matrix& input,
-                        const std::vector<float>& item_scale,
-                        const std::vector<float>& list_scale) {
+  const auto check = [&own](const RowLists& lists,
+                            Matrix& input,
+                            const std::vector<float>& item_scale,
+                            const std::vector<float>& list_scale) {
     const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
-      Matrix sums(lists.count, kWidth);
-      kernels::segment_sum(
-          executor, lists, {item_scale.data(), list_scale.data()}, input.rows(), sums.rows());
+      Matrix sums(lists.count, input.width);
+      kernels::segment_sum(executor,
+                           lists,
+                           {item_scale.data(), list_scale.data(), own.data(), kTargets},
+                           input.rows(),
+                           sums.rows());
       return sums;
     });
     for (std::int64_t i = 0; i < lists.count; ++i) {
-      for (const std::int64_t c : {std::int64_t{0}, kWidth - 1}) {
-        check_near(out.at(i, c), scaled_sum(lists, item_scale, list_scale, input, i, c));
+      for (std::int64_t c = 0; c < input.width; ++c) {
+        double expected = scaled_sum(lists, item_scale, list_scale, input, i, c);
+        if (i < kTargets)
+          expected += static_cast<double>(own[static_cast<std::size_t>(i)]) * input.at(i, c);
+        check_near(out.at(i, c), expected);
       }
     }
   };
-  check(forward_lists(block), x, source_scale, target_scale);
-  check(backward_lists(block), grad, target_scale, source_scale);
+  // Widths of all tiles, and with columns left over.
+  for (const std::int64_t width : {1, 15, 16, 37, 128, 500}) {
+    CAPTURE(width);
+    Matrix x(kSources, width, 2), grad(kTargets, width, 3);
+    check(forward_lists(block), x, source_scale, target_scale);
+    check(backward_lists(block), grad, target_scale, source_scale);
+  }
 }
 
 TEST_CASE("segment_sum without scales adds the rows, and an empty list gives zeros") {
@@ -66,12 +77,14 @@ TEST_CASE("segment_sum without scales adds the rows, and an empty list gives zer
 TEST_CASE("segment_weighted_sum weighs by edge and head, also through the transpose") {
   constexpr std::int64_t kHeads = 4, kHeadWidth = 9;
   const Block block = random_block(kSources, kTargets, 40, 6);
+  Matrix own(kTargets, kHeads, 12);
   Matrix x(kSources, kHeads * kHeadWidth, 7), grad(kTargets, kHeads * kHeadWidth, 8);
   Matrix weights(block.num_edges(), kHeads, 9);
   const auto check = [&](const RowLists& lists, Matrix& input) {
     const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
       Matrix sums(lists.count, input.width);
-      kernels::segment_weighted_sum(executor, lists, weights.rows(), input.rows(), sums.rows());
+      kernels::segment_weighted_sum(
+          executor, lists, weights.rows(), own.rows(), input.rows(), sums.rows());
       return sums;
     });
     for (std::int64_t i = 0; i < lists.count; ++i) {
@@ -81,6 +94,8 @@ TEST_CASE("segment_weighted_sum weighs by edge and head, also through the transp
           sum += static_cast<double>(weights.at(lists.edge(p), h)) *
                  input.at(lists.items[p], h * kHeadWidth + 5);
         }
+        if (i < kTargets)
+          sum += static_cast<double>(own.at(i, h)) * input.at(i, h * kHeadWidth + 5);
         check_near(out.at(i, h * kHeadWidth + 5), sum);
       }
     }

@@ -43,13 +43,19 @@ inline kernels::RowLists backward_lists(const Block& block) {
           block.transposed_edges.as<std::int32_t>().data()};
 }
 
-/// `kernel` gives the same bits on the calling thread and on 2, 3 and 7 threads; returns them.
+/// `kernel` gives the same bits on the calling thread and on 2, 3 and 7 threads, and for all
+/// instruction sets that this processor has; returns them.
 inline Matrix same_bits_on_all_threads(
     const std::function<Matrix(const kernels::Executor&)>& kernel) {
   const Matrix expected = kernel({});
   for (const int threads : {2, 3, 7}) {
     ThreadArena arena(threads);
     CHECK(kernel({&arena}) == expected);
+  }
+  for (const kernels::Isa isa : {kernels::Isa::kBaseline, kernels::Isa::kAvx2}) {
+    kernels::Executor older;
+    older.isa = isa;
+    CHECK(kernel(older) == expected);
   }
   return expected;
 }

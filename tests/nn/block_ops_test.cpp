@@ -34,13 +34,42 @@ TEST_CASE("sum_neighbours") {
   const Tensor x = random_tensor({kSources, 5}, 2).requires_grad_();
   const Tensor source_scale = random_tensor({kSources}, 3);
   const Tensor target_scale = random_tensor({kTargets}, 4);
+  const Tensor own_scale = random_tensor({kTargets}, 22);
   const Tensor reference = in_double(x);
   const Tensor scaled = reference * source_scale.to(torch::kFloat64).unsqueeze(1);
-  pull_back(nn::sum_neighbours(call, x, source_scale, target_scale),
-            scatter_sum(scaled.index_select(0, ends.sources), ends) *
-                target_scale.to(torch::kFloat64).unsqueeze(1),
-            5);
+  const Tensor sums = scatter_sum(scaled.index_select(0, ends.sources), ends) *
+                      target_scale.to(torch::kFloat64).unsqueeze(1);
+  pull_back(nn::sum_neighbours(call, x, source_scale, target_scale), sums, 5);
+  pull_back(nn::sum_neighbours(call, x, source_scale, target_scale, own_scale),
+            sums + own_scale.to(torch::kFloat64).unsqueeze(1) * reference.narrow(0, 0, kTargets),
+            6);
   check_close(x.grad(), reference.grad());
+}
+
+TEST_CASE("sum_and_transform") {
+  const auto call = call_over(random_block(kSources, kTargets, 8, 23));
+  const EdgeEnds ends = ends_of(*call.block);
+  const Tensor x = random_tensor({kSources, 5}, 24).requires_grad_();
+  const Tensor scale = random_tensor({kTargets}, 25);
+  const Tensor own = random_tensor({3, 5}, 26).requires_grad_();
+  const Tensor bias = random_tensor({3}, 27).requires_grad_();
+  const Tensor neighbour = random_tensor({3, 5}, 28).requires_grad_();
+  const Tensor x64 = in_double(x), own64 = in_double(own), bias64 = in_double(bias);
+  const Tensor neighbour64 = in_double(neighbour);
+  const Tensor sums =
+      scatter_sum(x64.index_select(0, ends.sources), ends) * scale.to(torch::kFloat64).unsqueeze(1);
+  pull_back(nn::sum_and_transform(call, nn::Precision::kFloat32, x, scale, own, bias, neighbour),
+            torch::linear(x64.narrow(0, 0, kTargets), own64, bias64) + sums.mm(neighbour64.t()),
+            29);
+  check_close(x.grad(), x64.grad());
+  check_close(own.grad(), own64.grad());
+  check_close(bias.grad(), bias64.grad());
+  check_close(neighbour.grad(), neighbour64.grad());
+  const Tensor rows = x.detach();
+  const Tensor out =
+      nn::sum_and_transform(call, nn::Precision::kFloat32, rows, scale, own, bias, neighbour);
+  out.sum().backward();
+  CHECK_FALSE(rows.grad().defined());
 }
 
 TEST_CASE("max_neighbours") {
@@ -72,17 +101,20 @@ TEST_CASE("weigh_neighbours, add_ends and edge_softmax") {
 
   const auto [weights, own_weights] =
       nn::edge_softmax(call, nn::add_ends(call, from_target, from_source), own_logits);
-  const Tensor out = nn::weigh_neighbours(call, weights, x);
+  const Tensor out = nn::weigh_neighbours(call, weights, own_weights, x);
 
   const Tensor exponent =
       (target64.index_select(0, ends.targets) + source64.index_select(0, ends.sources)).exp();
   const Tensor sums = scatter_sum(exponent, ends) + own64.exp();
   const Tensor weights64 = exponent / sums.index_select(0, ends.targets);
   const Tensor rows = x64.view({kSources, kHeads, kWidth}).index_select(0, ends.sources);
+  const Tensor own_weights64 = own64.exp() / sums;
+  const Tensor own_rows = x64.view({kSources, kHeads, kWidth}).narrow(0, 0, kTargets);
   const Tensor out64 =
-      scatter_sum(weights64.unsqueeze(-1) * rows, ends).view({kTargets, kHeads * kWidth});
+      (scatter_sum(weights64.unsqueeze(-1) * rows, ends) + own_weights64.unsqueeze(-1) * own_rows)
+          .view({kTargets, kHeads * kWidth});
 
-  pull_back(own_weights, own64.exp() / sums, 14);
+  pull_back(own_weights, own_weights64, 14);
   pull_back(out, out64, 15);
   check_close(x.grad(), x64.grad());
   check_close(from_target.grad(), target64.grad());
@@ -95,7 +127,8 @@ TEST_CASE("a block without edges gives zeros and zero gradients") {
   const Tensor x = random_tensor({3, 4}, 16).requires_grad_();
   const Tensor own = random_tensor({2, 1}, 17).requires_grad_();
   const auto [weights, own_weights] = nn::edge_softmax(call, torch::empty({0, 1}), own);
-  const Tensor out = nn::sum_neighbours(call, x, {}, {}) + nn::weigh_neighbours(call, weights, x) +
+  const Tensor out = nn::sum_neighbours(call, x, {}, {}) +
+                     nn::weigh_neighbours(call, weights, torch::zeros({2, 1}), x) +
                      nn::max_neighbours(call, x);
   (out.sum() + own_weights.sum()).backward();
   CHECK(out.eq(0).all().item<bool>());
@@ -108,7 +141,8 @@ TEST_CASE("no gradient is computed for an input that needs none") {
   const Tensor weights = random_tensor({call.block->num_edges(), kHeads}, 19).requires_grad_();
   const Tensor x = random_tensor({kSources, kHeads * kWidth}, 20);
   CHECK_FALSE(nn::sum_neighbours(call, x, {}, {}).requires_grad());
-  nn::weigh_neighbours(call, weights, x).sum().backward();
+  const Tensor own = random_tensor({kTargets, kHeads}, 21);
+  nn::weigh_neighbours(call, weights, own, x).sum().backward();
   CHECK(weights.grad().defined());
   CHECK_FALSE(x.grad().defined());
 }

@@ -191,3 +191,29 @@ TEST_CASE("initial parameters are a function of the key, with the variance they 
   CHECK(nn::kaiming(RandomKey(3), {200, 300}, 300).var().item<double>() ==
         doctest::Approx(2.0 / 300).epsilon(0.02));
 }
+
+TEST_CASE("products of bf16 are near those of f32, and so are their gradients") {
+  const auto call = call_over(random_block(40, 12, 8, 31));
+  const auto layer = std::make_shared<nn::SageConv>(nn::SageConvOptions{32, 24}, RandomKey(1));
+  const torch::Tensor grad = random_tensor({12, 24}, 33);
+  const auto run = [&](nn::Precision precision) {
+    nn::set_precision(*layer, precision);
+    layer->zero_grad();
+    const torch::Tensor x = random_tensor({40, 32}, 32).requires_grad_();
+    const torch::Tensor out = layer->forward(call, x);
+    CHECK((out.scalar_type() == torch::kFloat32));
+    out.backward(grad);
+    std::vector<torch::Tensor> all{out.detach(), x.grad()};
+    for (const torch::Tensor& weight : layer->parameters()) all.push_back(weight.grad().clone());
+    return all;
+  };
+  const auto exact = run(nn::Precision::kFloat32), rounded = run(nn::Precision::kBFloat16);
+  REQUIRE(exact.size() == rounded.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    CAPTURE(i);
+    CHECK((rounded[i].scalar_type() == torch::kFloat32));
+    const double error = (rounded[i] - exact[i]).norm().item<double>();
+    CHECK(error < 0.01 * exact[i].norm().item<double>());
+  }
+  CHECK_FALSE(torch::equal(exact[0], rounded[0]));
+}

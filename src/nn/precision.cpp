@@ -1,0 +1,38 @@
+#include "nn/precision.h"
+
+#include "nn/linear.h"
+
+namespace sluice::nn {
+
+torch::Tensor linear(Precision precision,
+                     const torch::Tensor& x,
+                     const torch::Tensor& weight,
+                     const torch::Tensor& bias) {
+  if (precision == Precision::kFloat32) return torch::linear(x, weight, bias);
+  const torch::Tensor product = torch::linear(rounded_rows(x), weight.to(torch::kBFloat16))
+                                    .narrow(0, 0, x.size(0))
+                                    .to(torch::kFloat32);
+  return bias.defined() ? product + bias : product;
+}
+
+torch::Tensor rounded_rows(const torch::Tensor& x) {
+  constexpr std::int64_t kStep = 256;
+  const std::int64_t more = (kStep - x.size(0) % kStep) % kStep;
+  return torch::constant_pad_nd(x.to(torch::kBFloat16), {0, 0, 0, more});
+}
+
+void set_precision(torch::nn::Module& model, Precision precision) {
+  for (const auto& module : model.modules()) {
+    if (auto* layer = dynamic_cast<Linear*>(module.get())) layer->set_precision(precision);
+  }
+}
+
+bool has_bf16_products() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+}  // namespace sluice::nn

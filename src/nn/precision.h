@@ -1,0 +1,31 @@
+// Precision: what matrix products are computed in. Weights, sums and all else stay f32.
+#pragma once
+
+#include <torch/torch.h>
+
+namespace sluice::nn {
+
+enum class Precision {
+  kFloat32,
+  /// Both sides rounded to bf16 (8 significant bits), products summed in f32, each result rounded
+  /// to bf16: several times as fast where the processor has AMX or AVX512-BF16.
+  kBFloat16
+};
+
+/// x W^T + bias, f32 whatever the precision. @param bias may be undefined
+torch::Tensor linear(Precision precision,
+                     const torch::Tensor& x,
+                     const torch::Tensor& weight,
+                     const torch::Tensor& bias);
+
+/// The rows of a matrix rounded to bf16, with zero rows up to a multiple of 256: the library makes
+/// code for each size of a product, and those of mini-batches hardly ever repeat.
+torch::Tensor rounded_rows(const torch::Tensor& x);
+
+/// Tells all nn::Linear of a model, which start with f32.
+void set_precision(torch::nn::Module& model, Precision precision);
+
+/// Whether this processor multiplies bf16 itself.
+bool has_bf16_products();
+
+}  // namespace sluice::nn
