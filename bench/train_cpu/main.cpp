@@ -32,12 +32,12 @@ class Bench {
   void run(const std::string& model) {
     make_graph();
     const nlohmann::json report = train(model);
-    std::vector<double> epochs = report.at("seconds").at("epochs");
-    epochs.erase(epochs.begin());
-    Line line{.name = model, .work = 1, .unit = "epochs", .seconds = median(epochs)};
+    std::vector<double> times = report.at("seconds").at("epochs");
+    times.erase(times.begin());
+    Line line{.name = model, .work = 1, .unit = "epochs", .seconds = median(times)};
     line.more["train_loss"] = report.at("metrics").at("train.loss");
     line.more["ledger_peak"] = report.at("memory").at("ledger_peak");
-    line.more["epochs"] = epochs;
+    line.more["epochs"] = times;
     if (!peers.empty()) {
       for (const char* peer : {"graphbolt", "pyg"}) add_peer(line, peer, model);
     }

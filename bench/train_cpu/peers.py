@@ -80,7 +80,6 @@ def pyg(model, data):
     import torch_geometric
     from torch_geometric.loader import NeighborLoader
     from torch_geometric.nn import GATConv, GCNConv, SAGEConv
-    from torch_geometric.utils import trim_to_layer
 
     offsets, neighbours, features, labels, train = data
     targets = torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff())
@@ -96,14 +95,16 @@ def pyg(model, data):
 
     def batches():
         for batch in loader:
-            state = {"edges": batch.edge_index}
+            edges = batch.edge_index
+            # Hop by hop, seeds first: the last layer needs the first hop's edges and nodes alone. (trim_to_layer wants
+            # pyg-lib's counts, which torch-sparse does not give.)
+            first = edges[:, :int((edges[1] < batch.batch_size).sum())]
+            nodes = int(first[0].max()) + 1
 
-            def call(i, layer, x, batch=batch, state=state):
-                x, state["edges"], _ = trim_to_layer(i, batch.num_sampled_nodes, batch.num_sampled_edges, x,
-                                                     state["edges"])
-                return layer(x, state["edges"])
+            def call(i, layer, x, edges=edges, first=first, nodes=nodes):
+                return layer(x, edges) if i == 0 else layer(x[:nodes], first)
 
-            yield batch.x, batch.y[:batch.batch_size], call, batch.batch_size, batch.edge_index.shape[1]
+            yield batch.x, batch.y[:batch.batch_size], call, batch.batch_size, edges.shape[1]
 
     return "pyg " + torch_geometric.__version__, Net(layers), batches
 

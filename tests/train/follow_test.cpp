@@ -173,17 +173,17 @@ TEST_CASE("nodes may come too, with their features") {
       std::ofstream nodes(dir / "features.csv");
       std::ofstream labels(dir / "labels.csv");
       for (int i = 0; i < 10; ++i) {
-        labels << (i % 2 == 0 ? "1\n" : "\n");
+        labels << i % 4 << '\n';
         for (int j = 0; j < 20; ++j) nodes << i * j % 7 << (j == 19 ? '\n' : ',');
       }
       nodes.close();
       labels.close();
       std::ofstream edges(dir / "new.csv");
-      edges << "source,target\n";
       for (int i = 0; i < 100; ++i) edges << kNodes + i % 10 << ',' << i * 17 % kNodes << '\n';
       edges.close();
       std::ofstream config(dir / "new.toml");
-      config << "[[nodes]]\ncount = 2010\nfeatures = { file = \"features.csv\" }\n"
+      config << "csv.header = \"no\"\n[[nodes]]\ncount = 2010\nfeatures = { file = "
+                "\"features.csv\" }\n"
                 "labels = { file = \"labels.csv\" }\n"
                 "[[edges]]\nfile = \"new.csv\"\n";
       config.close();
