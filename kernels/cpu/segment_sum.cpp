@@ -12,7 +12,7 @@ using cpu::One;
 
 /// Items ahead of the one being added whose rows are fetched: about what the memory's latency
 /// takes.
-constexpr std::int64_t kAhead = 8;
+constexpr std::int64_t kAhead = 16;
 
 SLUICE_INLINE void add_row(float* sum, const float* row, One, std::int64_t width) {
   cpu::add(sum, row, width);

@@ -54,7 +54,7 @@ Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::s
     return Error(ErrorCode::kResource,
                  fmt::format("the system has no {} for '{}'", format_bytes(bytes), name));
   }
-  wish_huge_pages(data, bytes);
+  if (ledger == nullptr) wish_huge_pages(data, bytes);
   array.data_ = std::shared_ptr<void>(data, [charge, ledger, bytes](void* p) {
     charge->release();
     if (ledger != nullptr) {

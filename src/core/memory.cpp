@@ -1,5 +1,6 @@
 #include <sluice/memory.h>
 
+#include "core/huge_pages.h"
 #include "core/spare_blocks.h"
 
 #include <sluice/units.h>
@@ -54,7 +55,7 @@ constexpr std::uint64_t kAlignment = 64;
 /// Smaller ones are the allocator's own business.
 constexpr std::uint64_t kLeastKept = kMiB;
 /// Of a ledger without a limit.
-constexpr std::uint64_t kMostKept = kGiB;
+constexpr std::uint64_t kMostKept = 8 * kGiB;
 
 }  // namespace
 
@@ -77,7 +78,9 @@ void* MemoryLedger::take_block(std::uint64_t bytes) {
     const std::scoped_lock lock(mutex_);
     if (void* kept = spare_->take(bytes)) return kept;
   }
-  return std::aligned_alloc(kAlignment, bytes);
+  void* fresh = std::aligned_alloc(kAlignment, bytes);
+  if (fresh != nullptr) wish_huge_pages(fresh, bytes);
+  return fresh;
 }
 
 void MemoryLedger::give_block(void* block, std::uint64_t bytes) noexcept {

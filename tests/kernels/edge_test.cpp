@@ -4,6 +4,7 @@
 #include "kernels/edge_softmax.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -45,47 +46,84 @@ TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
   }
 }
 
+// Head counts of all walks: sixteen values at a time of several rows, whole columns, and what is
+// left of one.
+constexpr std::int64_t kHeadCounts[] = {1, 2, 3, 4, 8, 16, 20, 33};
+
 TEST_CASE("edge_softmax sums to one over a target's edges and its own row") {
   const Block block = random_block(kSources, kTargets, 40, 6);
   const auto lists = forward_lists(block);
-  Matrix logits(block.num_edges(), kHeads, 7), own(kTargets, kHeads, 8);
-  Matrix own_weights(kTargets, kHeads);
-  for (float& logit : logits.values) logit *= 300;  // overflows without the maximum taken off
-  const Matrix weights = same_bits_on_all_threads([&](const Executor& executor) {
-    Matrix out(block.num_edges(), kHeads);
-    kernels::edge_softmax(
-        executor, lists, logits.rows(), own.rows(), out.rows(), own_weights.rows());
-    return out;
-  });
-  for (std::int64_t t = 0; t < kTargets; ++t) {
-    for (std::int64_t h = 0; h < kHeads; ++h) {
-      double sum = std::exp(static_cast<double>(own.at(t, h)));
-      for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e) {
-        sum += std::exp(static_cast<double>(logits.at(e, h)));
-      }
-      check_near(own_weights.at(t, h), std::exp(static_cast<double>(own.at(t, h))) / sum);
-      for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e) {
-        check_near(weights.at(e, h), std::exp(static_cast<double>(logits.at(e, h))) / sum);
+  for (const std::int64_t heads : kHeadCounts) {
+    CAPTURE(heads);
+    Matrix logits(block.num_edges(), heads, 7), own(kTargets, heads, 8);
+    Matrix own_weights(kTargets, heads);
+    for (float& logit : logits.values) logit *= 300;  // overflows without the maximum taken off
+    const Matrix weights = same_bits_on_all_threads([&](const Executor& executor) {
+      Matrix out(block.num_edges(), heads);
+      kernels::edge_softmax(
+          executor, lists, logits.rows(), own.rows(), out.rows(), own_weights.rows());
+      return out;
+    });
+    for (std::int64_t t = 0; t < kTargets; ++t) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        double sum = std::exp(static_cast<double>(own.at(t, h)));
+        for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e)
+          sum += std::exp(static_cast<double>(logits.at(e, h)));
+        check_near(own_weights.at(t, h), std::exp(static_cast<double>(own.at(t, h))) / sum);
+        for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e)
+          check_near(weights.at(e, h), std::exp(static_cast<double>(logits.at(e, h))) / sum);
       }
     }
   }
 }
 
-TEST_CASE("edge_softmax_backward gives the same bits on any number of threads") {
+TEST_CASE("edge_softmax of extreme logits: far ones weigh nothing, equal ones the same") {
+  const Block block = make_block(3, {{0, 1, 2}, {0, 1}});
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Matrix logits(5, 1), own(2, 1), weights(5, 1), own_weights(2, 1);
+  logits.values = {-kInfinity, 1e30f, -1e30f, -3e38f, -3e38f};
+  own.values = {-kInfinity, -3e38f};
+  kernels::edge_softmax(
+      {}, forward_lists(block), logits.rows(), own.rows(), weights.rows(), own_weights.rows());
+  CHECK(weights.values == std::vector<float>{0, 1, 0, 1.0f / 3, 1.0f / 3});
+  CHECK(own_weights.values == std::vector<float>{0, 1.0f / 3});
+}
+
+TEST_CASE("edge_softmax_backward is the derivative by definition, the same bits anywhere") {
   const Block block = random_block(kSources, kTargets, 40, 9);
   const auto lists = forward_lists(block);
-  Matrix weights(block.num_edges(), kHeads, 10), own_weights(kTargets, kHeads, 11);
-  Matrix grads(block.num_edges(), kHeads, 12), own_grads(kTargets, kHeads, 13);
-  (void)same_bits_on_all_threads([&](const Executor& executor) {
-    Matrix out(block.num_edges(), kHeads), own_out(kTargets, kHeads);
-    kernels::edge_softmax_backward(executor,
-                                   lists,
-                                   weights.rows(),
-                                   own_weights.rows(),
-                                   grads.rows(),
-                                   own_grads.rows(),
-                                   out.rows(),
-                                   own_out.rows());
-    return out;
-  });
+  for (const std::int64_t heads : kHeadCounts) {
+    CAPTURE(heads);
+    Matrix weights(block.num_edges(), heads, 10), own_weights(kTargets, heads, 11);
+    Matrix grads(block.num_edges(), heads, 12), own_grads(kTargets, heads, 13);
+    Matrix own_out(kTargets, heads);
+    const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
+      Matrix grad_logits(block.num_edges(), heads);
+      kernels::edge_softmax_backward(executor,
+                                     lists,
+                                     weights.rows(),
+                                     own_weights.rows(),
+                                     grads.rows(),
+                                     own_grads.rows(),
+                                     grad_logits.rows(),
+                                     own_out.rows());
+      return grad_logits;
+    });
+    for (std::int64_t t = 0; t < kTargets; ++t) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        double mean = static_cast<double>(own_weights.at(t, h)) * own_grads.at(t, h);
+        double size = std::abs(mean);
+        for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e) {
+          const double part = static_cast<double>(weights.at(e, h)) * grads.at(e, h);
+          mean += part;
+          size += std::abs(part);
+        }
+        const double tolerance = 1e-5 * (1 + size);
+        CHECK(std::abs(own_out.at(t, h) - own_weights.at(t, h) * (own_grads.at(t, h) - mean)) <
+              tolerance);
+        for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e)
+          CHECK(std::abs(out.at(e, h) - weights.at(e, h) * (grads.at(e, h) - mean)) < tolerance);
+      }
+    }
+  }
 }

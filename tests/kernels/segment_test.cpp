@@ -11,7 +11,7 @@ using kernels::RowLists;
 
 namespace {
 
-constexpr std::int64_t kSources = 3000, kTargets = 900, kWidth = 37;
+constexpr std::int64_t kSources = 3000, kTargets = 900;
 
 /// In double, by the definition.
 double scaled_sum(const RowLists& lists,
@@ -137,23 +137,42 @@ TEST_CASE("segment_max takes the first of equal rows, and its backward follows i
   CHECK(grad_x.values == std::vector<float>{1, 0, 0, 2, 0, 0});
 }
 
-TEST_CASE("segment_max gives the same bits on any number of threads") {
+TEST_CASE("segment_max and its backward are those by definition, the same bits anywhere") {
   const Block block = random_block(kSources, kTargets, 40, 14);
-  Matrix x(kSources, kWidth, 15);
-  (void)same_bits_on_all_threads([&](const Executor& executor) {
-    Matrix out(kTargets, kWidth), grad_x(kSources, kWidth);
-    std::vector<std::int32_t> winner(out.values.size());
-    kernels::segment_max(
-        executor, forward_lists(block), x.rows(), out.rows(), {winner.data(), kTargets, kWidth});
-    kernels::segment_max_backward(executor,
-                                  backward_lists(block),
-                                  {winner.data(), kTargets, kWidth},
-                                  out.rows(),
-                                  grad_x.rows());
-    return grad_x;
-  });
+  const RowLists lists = forward_lists(block), back = backward_lists(block);
+  for (const std::int64_t width : {5, 64, 100}) {  // columns left over, whole tiles, both
+    CAPTURE(width);
+    Matrix x(kSources, width, 15), grad(kTargets, width, 16);
+    std::vector<std::int32_t> winner(static_cast<std::size_t>(kTargets * width));
+    const kernels::Rows<std::int32_t> winners{winner.data(), kTargets, width};
+    const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
+      Matrix best(kTargets, width);
+      kernels::segment_max(executor, lists, x.rows(), best.rows(), winners);
+      return best;
+    });
+    const Matrix grad_x = same_bits_on_all_threads([&](const Executor& executor) {
+      Matrix sums(kSources, width);
+      kernels::segment_max_backward(executor, back, winners, grad.rows(), sums.rows());
+      return sums;
+    });
+    Matrix expected(kSources, width);
+    for (std::int64_t t = 0; t < kTargets; ++t) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        std::int64_t first = -1;
+        for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e) {
+          if (first < 0 || x.at(lists.items[e], c) > x.at(lists.items[first], c)) first = e;
+        }
+        REQUIRE(winners.row(t)[c] == first);
+        REQUIRE(out.at(t, c) == (first < 0 ? 0.0f : x.at(lists.items[first], c)));
+        if (first >= 0)
+          expected.values[static_cast<std::size_t>(lists.items[first] * width + c)] +=
+              grad.at(t, c);
+      }
+    }
+    for (std::size_t i = 0; i < expected.values.size(); ++i)
+      REQUIRE(grad_x.values[i] == doctest::Approx(expected.values[i]).epsilon(1e-5));
+  }
 }
-
 TEST_CASE("gather_rows copies rows in the order asked, repeats included") {
   Matrix x(4, 3, 16), out(3, 3);
   const std::vector<std::int64_t> index{2, 0, 2};
