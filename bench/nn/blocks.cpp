@@ -34,8 +34,10 @@ Array nodes_with_edges(const Dataset& dataset) {
 
 }  // namespace
 
-Block sampled_block(const Dataset& dataset, std::uint64_t seeds, int threads) {
-  MemoryLedger ledger;
+Block sampled_block(const Dataset& dataset,
+                    std::uint64_t seeds,
+                    int threads,
+                    MemoryLedger& ledger) {
   GraphDataOptions placement;
   placement.features = Placement::kMemory;
   GraphData data(dataset, placement, 0);

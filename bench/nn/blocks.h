@@ -9,8 +9,9 @@
 
 namespace sluice::bench {
 
-/// The outermost block of a mini-batch of `seeds` seeds, fanout 10/10.
-Block sampled_block(const Dataset& dataset, std::uint64_t seeds, int threads);
+/// The outermost block of a mini-batch of `seeds` seeds, fanout 10/10. @param ledger must outlive
+/// it
+Block sampled_block(const Dataset& dataset, std::uint64_t seeds, int threads, MemoryLedger& ledger);
 
 /// All edges of a homogeneous graph of fewer than 2^31: every node is a source and a target.
 Block whole_graph(const Dataset& dataset);

@@ -83,7 +83,8 @@ class Bench {
     if (block) return block;
     const Dataset graph = Dataset::open(make_graph());
     block = std::make_shared<const Block>(
-        sampled ? sampled_block(graph, 1024, static_cast<int>(threads)) : whole_graph(graph));
+        sampled ? sampled_block(graph, 1024, static_cast<int>(threads), ledger_)
+                : whole_graph(graph));
     return block;
   }
 
@@ -128,6 +129,7 @@ class Bench {
     }
   }
 
+  MemoryLedger ledger_;
   std::optional<Folder> made_;
   nn::BlockRef sampled_, whole_;
 };

@@ -4,6 +4,7 @@
 #include "kernels/cpu/parallel.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace sluice::kernels {
 namespace {
@@ -12,17 +13,17 @@ using cpu::IntLanes;
 using cpu::kLanes;
 using cpu::Lanes;
 
-// Columns at a time: what is best so far, and the winners, stay in registers.
-constexpr std::size_t kVectors = 4;
-constexpr std::int64_t kTile = std::int64_t{kVectors} * kLanes;
 // Items ahead whose rows are fetched.
-constexpr std::int64_t kAhead = 8;
+constexpr std::int64_t kAhead = 16;
 
+// Of sixteen columns each: what is best so far, and the winners, stay in registers.
+template <std::size_t kVectors>
 SLUICE_INLINE void prefetch_tile(const void* row) {
   for (std::size_t v = 0; v < kVectors; ++v)
     __builtin_prefetch(static_cast<const float*>(row) + v * std::size_t{kLanes});
 }
 
+template <std::size_t kVectors>
 SLUICE_INLINE void max_tile(const RowLists& lists,
                             std::int64_t list,
                             const float* x,
@@ -35,7 +36,7 @@ SLUICE_INLINE void max_tile(const RowLists& lists,
   const std::int64_t first = lists.offsets[list];
   const std::int64_t last = lists.offsets[lists.count] - 1;
   for (std::int64_t p = first; p < lists.offsets[list + 1]; ++p) {
-    prefetch_tile(x + std::int64_t{lists.items[std::min(p + kAhead, last)]} * width);
+    prefetch_tile<kVectors>(x + std::int64_t{lists.items[std::min(p + kAhead, last)]} * width);
     const float* row = x + std::int64_t{lists.items[p]} * width;
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::size_t v = 0; v < kVectors; ++v) {
@@ -70,6 +71,7 @@ SLUICE_INLINE void max_columns(const RowLists& lists,
   }
 }
 
+template <std::size_t kVectors>
 SLUICE_INLINE void max_backward_tile(const RowLists& transposed,
                                      std::int64_t list,
                                      Rows<const std::int32_t> winner,
@@ -80,8 +82,8 @@ SLUICE_INLINE void max_backward_tile(const RowLists& transposed,
   const std::int64_t last = transposed.offsets[transposed.count] - 1;
   for (std::int64_t p = transposed.offsets[list]; p < transposed.offsets[list + 1]; ++p) {
     const std::int64_t ahead = transposed.items[std::min(p + kAhead, last)];
-    prefetch_tile(winner.row(ahead) + column);
-    prefetch_tile(grad_out.row(ahead) + column);
+    prefetch_tile<kVectors>(winner.row(ahead) + column);
+    prefetch_tile<kVectors>(grad_out.row(ahead) + column);
     const std::int32_t* edge = winner.row(transposed.items[p]) + column;
     const float* grad = grad_out.row(transposed.items[p]) + column;
     const IntLanes id = IntLanes{} + static_cast<std::int32_t>(transposed.edge(p));
@@ -91,6 +93,24 @@ SLUICE_INLINE void max_backward_tile(const RowLists& transposed,
     }
   }
   for (std::size_t v = 0; v < kVectors; ++v) cpu::store(grad_x + v * std::size_t{kLanes}, sum[v]);
+}
+
+/// Calls body(std::integral_constant of a tile's vectors, its first column) to cover the multiples
+/// of kLanes; returns the first column that is left.
+template <class Body>
+SLUICE_INLINE std::int64_t for_columns(std::int64_t width, const Body& body) {
+  std::int64_t column = 0;
+  for (; column + 4 * kLanes <= width; column += 4 * kLanes)
+    body(std::integral_constant<std::size_t, 4>(), column);
+  if (column + 2 * kLanes <= width) {
+    body(std::integral_constant<std::size_t, 2>(), column);
+    column += 2 * kLanes;
+  }
+  if (column + kLanes <= width) {
+    body(std::integral_constant<std::size_t, 1>(), column);
+    column += kLanes;
+  }
+  return column;
 }
 
 }  // namespace
@@ -104,9 +124,9 @@ void segment_max(const Executor& executor,
     for (std::int64_t i = begin; i < end; ++i) {
       float* best = out.row(i);
       std::int32_t* edge = winner.row(i);
-      std::int64_t column = 0;
-      for (; column + kTile <= x.width; column += kTile)
-        max_tile(lists, i, x.data + column, x.width, best + column, edge + column);
+      const std::int64_t column = for_columns(x.width, [&](auto vectors, std::int64_t from) {
+        max_tile<vectors()>(lists, i, x.data + from, x.width, best + from, edge + from);
+      });
       if (column < x.width) max_columns(lists, i, x, column, best, edge);
     }
   };
@@ -122,9 +142,9 @@ void segment_max_backward(const Executor& executor,
   const auto work = [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t s = begin; s < end; ++s) {
       float* sum = grad_x.row(s);
-      std::int64_t column = 0;
-      for (; column + kTile <= width; column += kTile)
-        max_backward_tile(transposed, s, winner, grad_out, column, sum + column);
+      const std::int64_t column = for_columns(width, [&](auto vectors, std::int64_t from) {
+        max_backward_tile<vectors()>(transposed, s, winner, grad_out, from, sum + from);
+      });
       if (column == width) continue;
       std::fill(sum + column, sum + width, 0.0f);
       for (std::int64_t p = transposed.offsets[s]; p < transposed.offsets[s + 1]; ++p) {
