@@ -2,6 +2,7 @@
 
 #include "kernels/edge_pairs.h"
 #include "kernels/edge_softmax.h"
+#include "support/sanitized.h"
 
 #include <cmath>
 #include <limits>
@@ -11,8 +12,9 @@ using namespace sluice::testing;
 using kernels::Executor;
 
 namespace {
-constexpr std::int64_t kSources = 3000, kTargets = 900, kHeads = 3;
-}
+constexpr std::int64_t kSources = test::sanitized(3000, 500), kTargets = test::sanitized(900, 150);
+constexpr std::int64_t kHeads = 3;
+}  // namespace
 
 TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
   constexpr std::int64_t kHeadWidth = 21;

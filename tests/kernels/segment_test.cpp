@@ -3,6 +3,7 @@
 #include "kernels/gather_rows.h"
 #include "kernels/segment_max.h"
 #include "kernels/segment_sum.h"
+#include "support/sanitized.h"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -11,7 +12,7 @@ using kernels::RowLists;
 
 namespace {
 
-constexpr std::int64_t kSources = 3000, kTargets = 900;
+constexpr std::int64_t kSources = test::sanitized(3000, 500), kTargets = test::sanitized(900, 150);
 
 /// In double, by the definition.
 double scaled_sum(const RowLists& lists,
