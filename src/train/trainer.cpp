@@ -103,8 +103,16 @@ void Trainer::train() {
 // becomes of it.
 void Trainer::follow_dataset() {
   if (!parts_.options.dataset.follow || state_.next_batch != 0) return;
-  if (!parts_.newer()) return;
-  if (!saved_ && state_.epoch != 0) checkpoint();
+  const auto keep = [this] {
+    if (!saved_ && state_.epoch != 0) checkpoint();
+  };
+  try {
+    if (!parts_.newer()) return;
+  } catch (const Error&) {
+    keep();
+    throw;
+  }
+  keep();
   loader_.reset();
   const bool followed = sluice::follow_dataset(run_);
   loader_ = parts_.training_loader(plan_.loader);
