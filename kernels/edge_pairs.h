@@ -19,7 +19,7 @@ void edge_add(const Executor& executor,
 void edge_dot(const Executor& executor,
               const RowLists& lists,
               Rows<const float> from_list,
-              Rows<const float> from_item,
+              FloatRows from_item,
               Rows<float> out);
 
 }  // namespace sluice::kernels

@@ -1,4 +1,4 @@
-// gather_rows: copies rows by index.
+// gather_rows: copies rows by index, as floats.
 #pragma once
 
 #include "kernels/executor.h"
@@ -9,9 +9,6 @@
 namespace sluice::kernels {
 
 /// out[i] = x[index[i]]. @pre every index is in [0, x.count), out.width == x.width
-void gather_rows(const Executor& executor,
-                 Rows<const float> x,
-                 const std::int64_t* index,
-                 Rows<float> out);
+void gather_rows(const Executor& executor, FloatRows x, const std::int64_t* index, Rows<float> out);
 
 }  // namespace sluice::kernels

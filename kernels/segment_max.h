@@ -13,14 +13,16 @@ namespace sluice::kernels {
 /// @pre out.count == winner.count == lists.count, all widths equal
 void segment_max(const Executor& executor,
                  const RowLists& lists,
-                 Rows<const float> x,
+                 FloatRows x,
                  Rows<float> out,
                  Rows<std::int32_t> winner);
 
 /// grad_x[s, c] = sum over the targets t of s, by edge e, of grad_out[t, c] where winner[t, c] ==
 /// e.
-/// @param transposed sources list their targets, with `edges` set
+/// @param lists of segment_max  @param transposed the same edges: sources list their targets, with
+/// `edges` set, ascending
 void segment_max_backward(const Executor& executor,
+                          const RowLists& lists,
                           const RowLists& transposed,
                           Rows<const std::int32_t> winner,
                           Rows<const float> grad_out,

@@ -24,7 +24,7 @@ struct SegmentScales {
 void segment_sum(const Executor& executor,
                  const RowLists& lists,
                  const SegmentScales& scales,
-                 Rows<const float> x,
+                 FloatRows x,
                  Rows<float> out);
 
 /// out[i, h, :] = sum over the items s of list i, by edge e, of weights[e, h] * x[s, h, :], and
@@ -35,7 +35,7 @@ void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,
                           Rows<const float> own_weights,
-                          Rows<const float> x,
+                          FloatRows x,
                           Rows<float> out);
 
 /// out[i] = sum over the edges e of list i of values[e].

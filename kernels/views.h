@@ -1,6 +1,8 @@
 // Borrowed views that kernels work on: matrices by rows, and lists of rows.
 #pragma once
 
+#include "core/half.h"
+
 #include <cstdint>
 #include <type_traits>
 
@@ -19,6 +21,53 @@ struct Rows {
   constexpr operator Rows<U>() const {
     return {data, count, width};
   }
+};
+
+/// A float's upper half: what matrix products of bf16 give, and what widens to f32 exactly.
+struct BFloat16 {
+  std::uint16_t bits;
+};
+
+constexpr float widen(float value) {
+  return value;
+}
+constexpr float widen(BFloat16 value) {
+  return widen_bf16(value.bits);
+}
+
+/// Rows of floats or of BFloat16, which a kernel widens as it reads them: the bits of what it gives
+/// are those for rows that were widened before.
+class FloatRows {
+ public:
+  constexpr FloatRows(const Rows<const float>& rows)
+      : FloatRows(rows.data, nullptr, rows.count, rows.width) {}
+  constexpr FloatRows(const Rows<float>& rows)
+      : FloatRows(rows.data, nullptr, rows.count, rows.width) {}
+  constexpr FloatRows(const Rows<const BFloat16>& rows)
+      : FloatRows(nullptr, rows.data, rows.count, rows.width) {}
+  constexpr FloatRows(const Rows<BFloat16>& rows)
+      : FloatRows(nullptr, rows.data, rows.count, rows.width) {}
+
+  /// Calls body with Rows<const float> or Rows<const BFloat16>.
+  template <class Body>
+  void visit(const Body& body) const {
+    if (halves_ != nullptr) {
+      body(Rows<const BFloat16>{halves_, count_, width_});
+    } else {
+      body(Rows<const float>{floats_, count_, width_});
+    }
+  }
+
+ private:
+  constexpr FloatRows(const float* floats,
+                      const BFloat16* halves,
+                      std::int64_t count,
+                      std::int64_t width)
+      : floats_(floats), halves_(halves), count_(count), width_(width) {}
+
+  const float* floats_;
+  const BFloat16* halves_;
+  std::int64_t count_, width_;
 };
 
 /// One list of input rows for each output row: a block's CSC (targets list their sources) or its

@@ -60,6 +60,14 @@ class Bench {
       line.peer_rate = elements / seconds;
       line.peer = peer;
     }
+    if (!softmax) {
+      const Way way = own_way(what.operation, call, width);
+      const Way widened{
+          "", [&way](const torch::Tensor& half) { return way.forward(half.to(torch::kFloat32)); }};
+      const torch::Tensor halves = x.to(torch::kBFloat16);
+      line.more["rows_of_bf16"] = {{"seconds", time_way(way, halves, times)},
+                                   {"seconds_widened_before", time_way(widened, halves, times)}};
+    }
     line.more["edges"] = block.num_edges();
     line.more["sources"] = block.num_sources;
     line.more["targets"] = block.num_targets;

@@ -64,10 +64,12 @@ class MemoryLedger {
 
   /// Memory for a large block, and back. Freed ones are kept for the next of their size while the
   /// budget has room for them, up to an eighth of it: they count in peak(), and go as soon as a
-  /// charge wants their bytes. What is taken must be charged besides. @param bytes of block_bytes()
+  /// charge wants their bytes. What is taken must be charged before, and comes back together with
+  /// that part of its charge, so that no other charge gets the room in between.
+  /// @param bytes of block_bytes()  @param charge of at least `bytes`, of this ledger
   /// @return aligned to 64 bytes, with any content; null where the system has none
   void* take_block(std::uint64_t bytes);
-  void give_block(void* block, std::uint64_t bytes) noexcept;
+  void give_block(void* block, std::uint64_t bytes, Charge& charge) noexcept;
   /// `bytes` rounded up to what blocks come in: at most an eighth more, multiples of 64.
   static std::uint64_t block_bytes(std::uint64_t bytes);
 
@@ -89,6 +91,7 @@ class MemoryLedger {
  private:
   friend class Charge;
   Result<void> change(std::string_view name, std::uint64_t from, std::uint64_t to);
+  Result<void> change_locked(std::string_view name, std::uint64_t from, std::uint64_t to);
   std::string table_locked() const;
 
   mutable std::mutex mutex_;

@@ -12,6 +12,7 @@ namespace {
 // A draw serves two elements, the lower half of its bits the first.
 constexpr std::int64_t kDraws = cpu::kLanes / 2;
 static_assert(std::endian::native == std::endian::little);
+using Bits = std::uint32_t __attribute__((vector_size(kDraws * sizeof(std::uint64_t))));
 
 }  // namespace
 
@@ -29,15 +30,16 @@ void dropout(const Executor& executor,
       std::uint64_t draws[kDraws];
       for (std::int64_t d = 0; d < kDraws; ++d)
         draws[d] = key.draw(static_cast<std::uint64_t>(piece * kDraws + d));
-      std::uint32_t bits[cpu::kLanes];
-      std::memcpy(bits, draws, sizeof bits);
+      Bits bits;
+      std::memcpy(&bits, draws, sizeof bits);
+      const cpu::IntLanes drops = bits < threshold;
       const std::int64_t first = piece * cpu::kLanes;
       if (first + cpu::kLanes <= count) {
-        for (std::int64_t i = 0; i < cpu::kLanes; ++i)
-          out[first + i] = bits[i] < threshold ? 0.0f : x[first + i] * factor;
+        const cpu::Lanes kept = cpu::load(x + first) * factor;
+        cpu::store(out + first, drops ? cpu::Lanes{} : kept);
       } else {
         for (std::int64_t i = 0; first + i < count; ++i)
-          out[first + i] = bits[i] < threshold ? 0.0f : x[first + i] * factor;
+          out[first + i] = drops[i] != 0 ? 0.0f : x[first + i] * factor;
       }
     }
   };

@@ -26,23 +26,24 @@ void edge_add(const Executor& executor,
 void edge_dot(const Executor& executor,
               const RowLists& lists,
               Rows<const float> from_list,
-              Rows<const float> from_item,
+              FloatRows any_item,
               Rows<float> out) {
   const std::int64_t heads = out.width;
-  const std::int64_t head_width = heads == 0 ? 0 : from_item.width / heads;
-  const auto work = [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float* a = from_list.row(i);
-      for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
-        const float* b = from_item.row(lists.items[p]);
-        float* dots = out.row(lists.edge(p));
-        for (std::int64_t h = 0; h < heads; ++h) {
-          dots[h] = cpu::dot(a + h * head_width, b + h * head_width, head_width);
+  const std::int64_t head_width = heads == 0 ? 0 : from_list.width / heads;
+  any_item.visit([&](auto from_item) {
+    const auto work = [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const float* a = from_list.row(i);
+        for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
+          const auto* b = from_item.row(lists.items[p]);
+          float* dots = out.row(lists.edge(p));
+          for (std::int64_t h = 0; h < heads; ++h)
+            dots[h] = cpu::dot(a + h * head_width, b + h * head_width, head_width);
         }
       }
-    }
-  };
-  cpu::for_rows(executor, lists.count, lists.num_items() * from_item.width, work);
+    };
+    cpu::for_rows(executor, lists.count, lists.num_items() * from_item.width, work);
+  });
 }
 
 }  // namespace sluice::kernels

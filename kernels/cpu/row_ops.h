@@ -7,15 +7,17 @@
 
 namespace sluice::kernels::cpu {
 
-SLUICE_INLINE void add(float* __restrict out, const float* __restrict x, std::int64_t width) {
-  for (std::int64_t c = 0; c < width; ++c) out[c] += x[c];
+template <class T>
+SLUICE_INLINE void add(float* __restrict out, const T* __restrict x, std::int64_t width) {
+  for (std::int64_t c = 0; c < width; ++c) out[c] += widen(x[c]);
 }
 
+template <class T>
 SLUICE_INLINE void add_scaled(float* __restrict out,
-                              const float* __restrict x,
+                              const T* __restrict x,
                               float factor,
                               std::int64_t width) {
-  for (std::int64_t c = 0; c < width; ++c) out[c] += factor * x[c];
+  for (std::int64_t c = 0; c < width; ++c) out[c] += factor * widen(x[c]);
 }
 
 SLUICE_INLINE void scale(float* __restrict out, float factor, std::int64_t width) {
@@ -33,11 +35,12 @@ SLUICE_INLINE void fold(Lanes& lanes, std::int64_t stride, const Combine& combin
 }
 
 /// Sixteen running sums, added up in a fixed tree: vectorised, and the same bits everywhere.
-SLUICE_INLINE float dot(const float* a, const float* b, std::int64_t width) {
+template <class T>
+SLUICE_INLINE float dot(const float* a, const T* b, std::int64_t width) {
   Lanes sums{};
   std::int64_t c = 0;
   for (; c + kLanes <= width; c += kLanes) sums += load(a + c) * load(b + c);
-  for (std::int64_t lane = 0; c < width; ++c, ++lane) sums[lane] += a[c] * b[c];
+  for (std::int64_t lane = 0; c < width; ++c, ++lane) sums[lane] += a[c] * widen(b[c]);
   fold(sums, 1, [](float x, float y) { return x + y; });
   return sums[0];
 }

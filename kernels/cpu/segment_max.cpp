@@ -15,18 +15,25 @@ using cpu::Lanes;
 
 // Items ahead whose rows are fetched.
 constexpr std::int64_t kAhead = 16;
+// Items a list from which on few edges win anything: gradients go from targets then.
+constexpr std::int64_t kLongLists = 12;
 
-// Of sixteen columns each: what is best so far, and the winners, stay in registers.
-template <std::size_t kVectors>
-SLUICE_INLINE void prefetch_tile(const void* row) {
-  for (std::size_t v = 0; v < kVectors; ++v)
-    __builtin_prefetch(static_cast<const float*>(row) + v * std::size_t{kLanes});
+// Of columns that a thread has to itself: a cache line's.
+std::int64_t stripes_of(std::int64_t width) {
+  return (width + kLanes - 1) / kLanes;
 }
 
-template <std::size_t kVectors>
+// Of sixteen columns each: what is best so far, and the winners, stay in registers.
+template <std::size_t kVectors, class T>
+SLUICE_INLINE void prefetch_tile(const T* row) {
+  for (std::size_t at = 0; at < kVectors * kLanes; at += 64 / sizeof(T))
+    __builtin_prefetch(row + at);
+}
+
+template <std::size_t kVectors, class T>
 SLUICE_INLINE void max_tile(const RowLists& lists,
                             std::int64_t list,
-                            const float* x,
+                            const T* x,
                             std::int64_t width,
                             float* out,
                             std::int32_t* winner) {
@@ -37,7 +44,7 @@ SLUICE_INLINE void max_tile(const RowLists& lists,
   const std::int64_t last = lists.offsets[lists.count] - 1;
   for (std::int64_t p = first; p < lists.offsets[list + 1]; ++p) {
     prefetch_tile<kVectors>(x + std::int64_t{lists.items[std::min(p + kAhead, last)]} * width);
-    const float* row = x + std::int64_t{lists.items[p]} * width;
+    const T* row = x + std::int64_t{lists.items[p]} * width;
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::size_t v = 0; v < kVectors; ++v) {
       const Lanes values = cpu::load(row + v * std::size_t{kLanes});
@@ -52,20 +59,22 @@ SLUICE_INLINE void max_tile(const RowLists& lists,
   }
 }
 
+template <class T>
 SLUICE_INLINE void max_columns(const RowLists& lists,
                                std::int64_t list,
-                               Rows<const float> x,
+                               Rows<T> x,
                                std::int64_t from,
                                float* best,
                                std::int32_t* edge) {
   std::fill(best + from, best + x.width, 0.0f);
   std::fill(edge + from, edge + x.width, -1);
   for (std::int64_t p = lists.offsets[list]; p < lists.offsets[list + 1]; ++p) {
-    const float* row = x.row(lists.items[p]);
+    const T* row = x.row(lists.items[p]);
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::int64_t c = from; c < x.width; ++c) {
-      const bool wins = edge[c] < 0 || row[c] > best[c];
-      best[c] = wins ? row[c] : best[c];
+      const float value = widen(row[c]);
+      const bool wins = edge[c] < 0 || value > best[c];
+      best[c] = wins ? value : best[c];
       edge[c] = wins ? id : edge[c];
     }
   }
@@ -113,31 +122,12 @@ SLUICE_INLINE std::int64_t for_columns(std::int64_t width, const Body& body) {
   return column;
 }
 
-}  // namespace
-
-void segment_max(const Executor& executor,
-                 const RowLists& lists,
-                 Rows<const float> x,
-                 Rows<float> out,
-                 Rows<std::int32_t> winner) {
-  const auto work = [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      float* best = out.row(i);
-      std::int32_t* edge = winner.row(i);
-      const std::int64_t column = for_columns(x.width, [&](auto vectors, std::int64_t from) {
-        max_tile<vectors()>(lists, i, x.data + from, x.width, best + from, edge + from);
-      });
-      if (column < x.width) max_columns(lists, i, x, column, best, edge);
-    }
-  };
-  cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * out.width, work);
-}
-
-void segment_max_backward(const Executor& executor,
-                          const RowLists& transposed,
-                          Rows<const std::int32_t> winner,
-                          Rows<const float> grad_out,
-                          Rows<float> grad_x) {
+// Gradients by sources: an edge's winners and gradient are read whatever it won.
+void max_backward_by_sources(const Executor& executor,
+                             const RowLists& transposed,
+                             Rows<const std::int32_t> winner,
+                             Rows<const float> grad_out,
+                             Rows<float> grad_x) {
   const std::int64_t width = grad_x.width;
   const auto work = [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t s = begin; s < end; ++s) {
@@ -157,6 +147,72 @@ void segment_max_backward(const Executor& executor,
   };
   cpu::for_rows(
       executor, transposed.count, (transposed.num_items() + transposed.count) * width, work);
+}
+
+// By targets: each element goes to its winner. A thread has columns of its own, so no sum is
+// shared, and goes through the targets, whose edges ascend, in their order: the same sums.
+void max_backward_by_targets(const Executor& executor,
+                             const RowLists& lists,
+                             Rows<const std::int32_t> winner,
+                             Rows<const float> grad_out,
+                             Rows<float> grad_x) {
+  constexpr std::int64_t kTargetsAhead = 4;
+  const std::int64_t width = grad_x.width;
+  cpu::for_rows(
+      executor, grad_x.count, grad_x.count * width, [=](std::int64_t begin, std::int64_t end) {
+        std::fill(grad_x.row(begin), grad_x.row(end), 0.0f);
+      });
+  const auto work = [=](std::int64_t begin, std::int64_t end) {
+    const std::int64_t from = begin * kLanes, to = std::min(end * kLanes, width);
+    for (std::int64_t t = 0; t < lists.count; ++t) {
+      if (t + kTargetsAhead < lists.count) {
+        const std::int32_t* edge = winner.row(t + kTargetsAhead);
+        for (std::int64_t c = from; c < to; ++c)
+          if (edge[c] >= 0) __builtin_prefetch(grad_x.row(lists.items[edge[c]]) + c, 1);
+      }
+      const std::int32_t* edge = winner.row(t);
+      const float* grad = grad_out.row(t);
+      for (std::int64_t c = from; c < to; ++c)
+        if (edge[c] >= 0) grad_x.row(lists.items[edge[c]])[c] += grad[c];
+    }
+  };
+  cpu::for_rows(executor, stripes_of(width), lists.count * width * kLanes, work);
+}
+
+}  // namespace
+
+void segment_max(const Executor& executor,
+                 const RowLists& lists,
+                 FloatRows any,
+                 Rows<float> out,
+                 Rows<std::int32_t> winner) {
+  any.visit([&](auto x) {
+    const auto work = [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        float* best = out.row(i);
+        std::int32_t* edge = winner.row(i);
+        const std::int64_t column = for_columns(x.width, [&](auto vectors, std::int64_t from) {
+          max_tile<vectors()>(lists, i, x.data + from, x.width, best + from, edge + from);
+        });
+        if (column < x.width) max_columns(lists, i, x, column, best, edge);
+      }
+    };
+    cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * out.width, work);
+  });
+}
+
+void segment_max_backward(const Executor& executor,
+                          const RowLists& lists,
+                          const RowLists& transposed,
+                          Rows<const std::int32_t> winner,
+                          Rows<const float> grad_out,
+                          Rows<float> grad_x) {
+  const std::int64_t threads = executor.threads == nullptr ? 1 : executor.threads->threads();
+  if (lists.num_items() >= kLongLists * lists.count && stripes_of(grad_x.width) >= threads) {
+    max_backward_by_targets(executor, lists, winner, grad_out, grad_x);
+  } else {
+    max_backward_by_sources(executor, transposed, winner, grad_out, grad_x);
+  }
 }
 
 }  // namespace sluice::kernels

@@ -14,27 +14,29 @@ using cpu::One;
 /// takes.
 constexpr std::int64_t kAhead = 16;
 
-SLUICE_INLINE void add_row(float* sum, const float* row, One, std::int64_t width) {
+template <class T>
+SLUICE_INLINE void add_row(float* sum, const T* row, One, std::int64_t width) {
   cpu::add(sum, row, width);
 }
-SLUICE_INLINE void add_row(float* sum, const float* row, float factor, std::int64_t width) {
+template <class T>
+SLUICE_INLINE void add_row(float* sum, const T* row, float factor, std::int64_t width) {
   cpu::add_scaled(sum, row, factor, width);
 }
 
 /// out = the sum over a list's items of factor_of(position, item) * their rows, over `columns`
 /// columns; `x` and `out` begin at the first of them, rows of x are `stride` apart.
-template <class FactorOf>
+template <class FactorOf, class T>
 SLUICE_INLINE void sum_list(const RowLists& lists,
                             std::int64_t list,
                             const FactorOf& factor_of,
-                            const float* x,
+                            const T* x,
                             std::int64_t stride,
                             std::int64_t columns,
                             float* out) {
   const std::int64_t begin = lists.offsets[list], end = lists.offsets[list + 1];
   const std::int64_t last = lists.offsets[lists.count] - 1;
-  const std::int64_t rest = cpu::for_tiles(columns, [&](auto tile, std::int64_t column) {
-    const float* from = x + column;
+  const std::int64_t rest = cpu::for_tiles<T>(columns, [&](auto tile, std::int64_t column) {
+    const T* from = x + column;
     for (std::int64_t p = begin; p < end; ++p) {
       tile.prefetch(from + std::int64_t{lists.items[std::min(p + kAhead, last)]} * stride);
       const std::int64_t item = lists.items[p];
@@ -51,13 +53,13 @@ SLUICE_INLINE void sum_list(const RowLists& lists,
 }
 
 /// All lists of [begin, end).
-template <class FactorOf>
+template <class FactorOf, class T>
 SLUICE_INLINE void sum_lists(const RowLists& lists,
                              std::int64_t begin,
                              std::int64_t end,
                              const FactorOf& factor_of,
                              const SegmentScales& scales,
-                             Rows<const float> x,
+                             Rows<T> x,
                              Rows<float> out) {
   for (std::int64_t i = begin; i < end; ++i) {
     sum_list(lists, i, factor_of, x.data, x.width, x.width, out.row(i));
@@ -71,43 +73,47 @@ SLUICE_INLINE void sum_lists(const RowLists& lists,
 void segment_sum(const Executor& executor,
                  const RowLists& lists,
                  const SegmentScales& scales,
-                 Rows<const float> x,
+                 FloatRows any,
                  Rows<float> out) {
-  const auto work = [=](std::int64_t begin, std::int64_t end) {
-    if (scales.item == nullptr) {
-      const auto one = [](std::int64_t, std::int64_t) { return One(); };
-      sum_lists(lists, begin, end, one, scales, x, out);
-    } else {
-      const auto scale = [&](std::int64_t, std::int64_t item) { return scales.item[item]; };
-      sum_lists(lists, begin, end, scale, scales, x, out);
-    }
-  };
-  cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * x.width, work);
+  any.visit([&](auto x) {
+    const auto work = [=](std::int64_t begin, std::int64_t end) {
+      if (scales.item == nullptr) {
+        const auto one = [](std::int64_t, std::int64_t) { return One(); };
+        sum_lists(lists, begin, end, one, scales, x, out);
+      } else {
+        const auto scale = [&](std::int64_t, std::int64_t item) { return scales.item[item]; };
+        sum_lists(lists, begin, end, scale, scales, x, out);
+      }
+    };
+    cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * x.width, work);
+  });
 }
 
 void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,
                           Rows<const float> own_weights,
-                          Rows<const float> x,
+                          FloatRows any,
                           Rows<float> out) {
   const std::int64_t heads = weights.width;
-  const std::int64_t head_width = heads == 0 ? 0 : x.width / heads;
-  const auto work = [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const auto weight = [&](std::int64_t p, std::int64_t) {
-          return weights.row(lists.edge(p))[h];
-        };
-        const std::int64_t first = h * head_width;
-        float* sum = out.row(i) + first;
-        sum_list(lists, i, weight, x.data + first, x.width, head_width, sum);
-        if (i < own_weights.count)
-          cpu::add_scaled(sum, x.row(i) + first, own_weights.row(i)[h], head_width);
+  const std::int64_t head_width = heads == 0 ? 0 : out.width / heads;
+  any.visit([&](auto x) {
+    const auto work = [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (std::int64_t h = 0; h < heads; ++h) {
+          const auto weight = [&](std::int64_t p, std::int64_t) {
+            return weights.row(lists.edge(p))[h];
+          };
+          const std::int64_t first = h * head_width;
+          float* sum = out.row(i) + first;
+          sum_list(lists, i, weight, x.data + first, x.width, head_width, sum);
+          if (i < own_weights.count)
+            cpu::add_scaled(sum, x.row(i) + first, own_weights.row(i)[h], head_width);
+        }
       }
-    }
-  };
-  cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * x.width, work);
+    };
+    cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * x.width, work);
+  });
 }
 
 void segment_edge_sum(const Executor& executor,

@@ -23,10 +23,11 @@ __global__ void add(std::int64_t count,
 // The CPU's sixteen running sums and their tree, one a lane: two edges a warp at a time.
 constexpr int kSums = 16;
 
+template <class T>
 __global__ void dot(std::int64_t count,
                     RowLists lists,
                     Rows<const float> from_list,
-                    Rows<const float> from_item,
+                    Rows<const T> from_item,
                     Rows<float> out) {
   const std::int64_t i = warp_row();
   if (i >= count) return;
@@ -40,8 +41,8 @@ __global__ void dot(std::int64_t count,
     if (real) {
       const std::int64_t p = at / heads, h = at % heads;
       const float* a = from_list.row(i) + h * head_width;
-      const float* b = from_item.row(lists.items[p]) + h * head_width;
-      for (std::int64_t c = mine; c < head_width; c += kSums) total += a[c] * b[c];
+      const T* b = from_item.row(lists.items[p]) + h * head_width;
+      for (std::int64_t c = mine; c < head_width; c += kSums) total += a[c] * widen(b[c]);
     }
     for (int step = kSums / 2; step > 0; step /= 2)
       total += __shfl_down_sync(0xffffffffu, total, static_cast<unsigned int>(step), kSums);
@@ -62,9 +63,11 @@ void edge_add(const Executor& executor,
 void edge_dot(const Executor& executor,
               const RowLists& lists,
               Rows<const float> from_list,
-              Rows<const float> from_item,
+              FloatRows any_item,
               Rows<float> out) {
-  launch_rows("edge_dot", executor, lists.count, &dot, lists, from_list, from_item, out);
+  any_item.visit([&]<class T>(Rows<const T> from_item) {
+    launch_rows("edge_dot", executor, lists.count, &dot<T>, lists, from_list, from_item, out);
+  });
 }
 
 }  // namespace sluice::kernels::cuda

@@ -4,9 +4,10 @@
 namespace sluice::kernels::cuda {
 namespace {
 
+template <class T>
 __global__ void max_of(std::int64_t count,
                        RowLists lists,
-                       Rows<const float> x,
+                       Rows<const T> x,
                        Rows<float> out,
                        Rows<std::int32_t> winner) {
   const std::int64_t i = warp_row();
@@ -16,7 +17,7 @@ __global__ void max_of(std::int64_t count,
     float best = 0;
     std::int32_t edge = -1;
     for (std::int64_t p = first; p < last; ++p) {
-      const float value = x.row(lists.items[p])[c];
+      const float value = widen(x.row(lists.items[p])[c]);
       if (edge >= 0 && !(value > best)) continue;
       best = value;
       edge = static_cast<std::int32_t>(lists.edge(p));
@@ -49,13 +50,16 @@ __global__ void follow_winners(std::int64_t count,
 
 void segment_max(const Executor& executor,
                  const RowLists& lists,
-                 Rows<const float> x,
+                 FloatRows any,
                  Rows<float> out,
                  Rows<std::int32_t> winner) {
-  launch_rows("segment_max", executor, lists.count, &max_of, lists, x, out, winner);
+  any.visit([&]<class T>(Rows<const T> x) {
+    launch_rows("segment_max", executor, lists.count, &max_of<T>, lists, x, out, winner);
+  });
 }
 
 void segment_max_backward(const Executor& executor,
+                          const RowLists&,
                           const RowLists& transposed,
                           Rows<const std::int32_t> winner,
                           Rows<const float> grad_out,

@@ -6,11 +6,9 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-__global__ void sum(std::int64_t count,
-                    RowLists lists,
-                    SegmentScales scales,
-                    Rows<const float> x,
-                    Rows<float> out) {
+template <class T>
+__global__ void sum(
+    std::int64_t count, RowLists lists, SegmentScales scales, Rows<const T> x, Rows<float> out) {
   const std::int64_t i = warp_row();
   if (i >= count) return;
   const std::int64_t first = lists.offsets[i], last = lists.offsets[i + 1];
@@ -18,20 +16,21 @@ __global__ void sum(std::int64_t count,
     float total = 0;
     for (std::int64_t p = first; p < last; ++p) {
       const std::int64_t item = lists.items[p];
-      const float value = x.row(item)[c];
+      const float value = widen(x.row(item)[c]);
       total += scales.item == nullptr ? value : scales.item[item] * value;
     }
     if (scales.list != nullptr) total *= scales.list[i];
-    if (i < scales.own_count) total += scales.own[i] * x.row(i)[c];
+    if (i < scales.own_count) total += scales.own[i] * widen(x.row(i)[c]);
     out.row(i)[c] = total;
   }
 }
 
+template <class T>
 __global__ void weighted_sum(std::int64_t count,
                              RowLists lists,
                              Rows<const float> weights,
                              Rows<const float> own_weights,
-                             Rows<const float> x,
+                             Rows<const T> x,
                              Rows<float> out) {
   const std::int64_t i = warp_row();
   if (i >= count) return;
@@ -41,8 +40,8 @@ __global__ void weighted_sum(std::int64_t count,
     const std::int64_t head = c / head_width;
     float total = 0;
     for (std::int64_t p = first; p < last; ++p)
-      total += weights.row(lists.edge(p))[head] * x.row(lists.items[p])[c];
-    if (i < own_weights.count) total += own_weights.row(i)[head] * x.row(i)[c];
+      total += weights.row(lists.edge(p))[head] * widen(x.row(lists.items[p])[c]);
+    if (i < own_weights.count) total += own_weights.row(i)[head] * widen(x.row(i)[c]);
     out.row(i)[c] = total;
   }
 }
@@ -66,26 +65,30 @@ __global__ void edge_sum(std::int64_t count,
 void segment_sum(const Executor& executor,
                  const RowLists& lists,
                  const SegmentScales& scales,
-                 Rows<const float> x,
+                 FloatRows any,
                  Rows<float> out) {
-  launch_rows("segment_sum", executor, lists.count, &sum, lists, scales, x, out);
+  any.visit([&]<class T>(Rows<const T> x) {
+    launch_rows("segment_sum", executor, lists.count, &sum<T>, lists, scales, x, out);
+  });
 }
 
 void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,
                           Rows<const float> own_weights,
-                          Rows<const float> x,
+                          FloatRows any,
                           Rows<float> out) {
-  launch_rows("segment_weighted_sum",
-              executor,
-              lists.count,
-              &weighted_sum,
-              lists,
-              weights,
-              own_weights,
-              x,
-              out);
+  any.visit([&]<class T>(Rows<const T> x) {
+    launch_rows("segment_weighted_sum",
+                executor,
+                lists.count,
+                &weighted_sum<T>,
+                lists,
+                weights,
+                own_weights,
+                x,
+                out);
+  });
 }
 
 void segment_edge_sum(const Executor& executor,

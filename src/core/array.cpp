@@ -56,9 +56,9 @@ Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::s
   }
   if (ledger == nullptr) wish_huge_pages(data, bytes);
   array.data_ = std::shared_ptr<void>(data, [charge, ledger, bytes](void* p) {
-    charge->release();
     if (ledger != nullptr) {
-      ledger->give_block(p, bytes);
+      ledger->give_block(p, bytes, *charge);
+      charge->release();  // this deleter may outlive the ledger, by a weak pointer to the storage
     } else {
       std::free(p);
     }

@@ -83,16 +83,19 @@ void* MemoryLedger::take_block(std::uint64_t bytes) {
   return fresh;
 }
 
-void MemoryLedger::give_block(void* block, std::uint64_t bytes) noexcept {
-  if (bytes < kLeastKept) return std::free(block);
+void MemoryLedger::give_block(void* block, std::uint64_t bytes, Charge& charge) noexcept {
+  if (bytes < kLeastKept) std::free(block);
   const std::scoped_lock lock(mutex_);
+  // Lowering a charge never fails.
+  (void)change_locked(charge.name_, charge.bytes_, charge.bytes_ - bytes);
+  charge.bytes_ -= bytes;
+  if (bytes < kLeastKept) return;
   try {
     spare_->keep(block, bytes);
   } catch (const std::bad_alloc&) {
     return std::free(block);
   }
   spare_->shrink(std::min({limit_ - used_, limit_ / 8, kMostKept}));
-  peak_ = std::max(peak_, used_ + spare_->bytes());
 }
 
 Result<Charge> MemoryLedger::charge(std::string_view name, std::uint64_t bytes) {
@@ -102,6 +105,12 @@ Result<Charge> MemoryLedger::charge(std::string_view name, std::uint64_t bytes) 
 
 Result<void> MemoryLedger::change(std::string_view name, std::uint64_t from, std::uint64_t to) {
   const std::scoped_lock lock(mutex_);
+  return change_locked(name, from, to);
+}
+
+Result<void> MemoryLedger::change_locked(std::string_view name,
+                                         std::uint64_t from,
+                                         std::uint64_t to) {
   if (to > from && to - from > limit_ - used_) {
     return Error(ErrorCode::kResource,
                  fmt::format("{} more for '{}' do not fit: {} of {} are in use\n{}",

@@ -19,13 +19,13 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
                         const Tensor& x) {
     hold(context, call);
     context->save_for_backward({weights, own_weights, x});
-    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
+    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, weights.options());
     kernels::on(call.executor)
         .segment_weighted_sum(call.executor,
                               source_lists(*call.block),
                               rows_of(weights),
                               rows_of(own_weights),
-                              rows_of(x),
+                              rows_to_read(x),
                               rows_of(out));
     return out;
   }
@@ -42,7 +42,7 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
           .edge_dot(call.executor,
                     source_lists(*call.block),
                     rows_of(grad),
-                    rows_of(x),
+                    rows_to_read(x),
                     rows_of(grad_weights));
     }
     if (context->needs_input_grad(1)) {
@@ -50,7 +50,7 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
       grad_own = (grad * x.narrow(0, 0, targets)).view({targets, heads, -1}).sum(-1);
     }
     if (context->needs_input_grad(2)) {
-      grad_x = torch::empty_like(x);
+      grad_x = torch::empty(x.sizes(), grad.options());
       kernels::on(call.executor)
           .segment_weighted_sum(call.executor,
                                 target_lists(*call.block),
@@ -141,7 +141,7 @@ Tensor weigh_neighbours(const LayerCall& call,
                         const Tensor& x) {
   check_rows(weights, call.block->num_edges(), "edges");
   check_rows(own_weights, call.block->num_targets, "targets");
-  check_rows(x, call.block->num_sources, "sources");
+  check_rows_to_read(x, call.block->num_sources, "sources");
   return WeighNeighbours::apply(
       call, weights.contiguous(), own_weights.contiguous(), x.contiguous());
 }

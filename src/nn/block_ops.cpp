@@ -26,6 +26,11 @@ kernels::SegmentScales scales_of(const Tensor& item, const Tensor& list, const T
           own.defined() ? own.size(0) : 0};
 }
 
+/// What sums of rows are, whatever the rows.
+torch::TensorOptions sums_of(const Tensor& rows) {
+  return rows.options().dtype(torch::kFloat32);
+}
+
 struct SumNeighbours : torch::autograd::Function<SumNeighbours> {
   static Tensor forward(AutogradContext* context,
                         const LayerCall& call,
@@ -33,12 +38,12 @@ struct SumNeighbours : torch::autograd::Function<SumNeighbours> {
                         const Scales& scales) {
     hold(context, call);
     context->save_for_backward({scales.source, scales.target, scales.own});
-    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
+    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, sums_of(x));
     kernels::on(call.executor)
         .segment_sum(call.executor,
                      source_lists(*call.block),
                      scales_of(scales.source, scales.target, scales.own),
-                     rows_of(x),
+                     rows_to_read(x),
                      rows_of(out));
     return out;
   }
@@ -111,13 +116,13 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
     if (context->needs_input_grad(2)) grad_bias = grad.sum(0);
     if (context->needs_input_grad(3)) grad_weight = product(factor.t(), sums);
     if (context->needs_input_grad(0)) {
-      const Tensor grad_sums = product(factor, by).narrow(0, 0, block.num_targets);
-      grad_x = torch::empty({block.num_sources, grad_sums.size(1)}, grad_sums.options());
+      const Tensor grad_sums = factor.mm(by).narrow(0, 0, block.num_targets);
+      grad_x = torch::empty({block.num_sources, grad_sums.size(1)}, sums_of(grad_sums));
       kernels::on(call.executor)
           .segment_sum(call.executor,
                        target_lists(block),
                        scales_of(saved[4], {}, {}),
-                       rows_of(grad_sums),
+                       rows_to_read(grad_sums),
                        rows_of(grad_x));
       Tensor first = grad_x.narrow(0, 0, block.num_targets);
       if (exact) {
@@ -133,12 +138,12 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
 struct MaxNeighbours : torch::autograd::Function<MaxNeighbours> {
   static Tensor forward(AutogradContext* context, const LayerCall& call, const Tensor& x) {
     hold(context, call);
-    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, x.options());
+    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, sums_of(x));
     Tensor winner = torch::empty(out.sizes(), out.options().dtype(torch::kInt32));
     kernels::on(call.executor)
         .segment_max(call.executor,
                      source_lists(*call.block),
-                     rows_of(x),
+                     rows_to_read(x),
                      rows_of(out),
                      {winner.data_ptr<std::int32_t>(), winner.size(0), winner.size(1)});
     context->save_for_backward({winner});
@@ -152,6 +157,7 @@ struct MaxNeighbours : torch::autograd::Function<MaxNeighbours> {
     Tensor grad_x = torch::empty({call.block->num_sources, grad.size(1)}, grad.options());
     kernels::on(call.executor)
         .segment_max_backward(call.executor,
+                              source_lists(*call.block),
                               target_lists(*call.block),
                               {winner.data_ptr<std::int32_t>(), winner.size(0), winner.size(1)},
                               rows_of(grad),
@@ -167,7 +173,7 @@ Tensor sum_neighbours(const LayerCall& call,
                       const Tensor& source_scale,
                       const Tensor& target_scale,
                       const Tensor& own_scale) {
-  check_rows(x, call.block->num_sources, "sources");
+  check_rows_to_read(x, call.block->num_sources, "sources");
   return SumNeighbours::apply(call, x.contiguous(), Scales{source_scale, target_scale, own_scale});
 }
 
@@ -189,7 +195,7 @@ Tensor sum_and_transform(const LayerCall& call,
 }
 
 Tensor max_neighbours(const LayerCall& call, const Tensor& x) {
-  check_rows(x, call.block->num_sources, "sources");
+  check_rows_to_read(x, call.block->num_sources, "sources");
   return MaxNeighbours::apply(call, x.contiguous());
 }
 

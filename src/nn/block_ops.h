@@ -1,6 +1,7 @@
 // Differentiable operations over a block, each over a kernel of `kernels/`.
 //
-// Inputs are f32 matrices, sources [num_sources, .] and targets [num_targets, .]. Gradients flow
+// Inputs are f32 matrices, sources [num_sources, .] and targets [num_targets, .]; rows that are
+// summed may be bf16, as precision.h's products are, and their sums are f32. Gradients flow
 // through the transposed block in a fixed order; none is computed for an input that needs none.
 #pragma once
 
@@ -15,7 +16,7 @@ namespace sluice::nn {
 
 /// out[t] = target_scale[t] * sum over the sources s of t of source_scale[s] * x[s], and
 /// own_scale[t] * x[t] besides where there is an own_scale. The scales are constants (no gradient),
-/// f32 vectors; undefined for 1.
+/// f32 vectors; undefined for 1. @param x f32 or bf16
 torch::Tensor sum_neighbours(const LayerCall& call,
                              const torch::Tensor& x,
                              const torch::Tensor& source_scale,
@@ -33,13 +34,13 @@ torch::Tensor sum_and_transform(const LayerCall& call,
                                 const torch::Tensor& own_bias,
                                 const torch::Tensor& neighbour_weight);
 
-/// Elementwise maximum over the sources; 0 where there are none.
+/// Elementwise maximum over the sources; 0 where there are none. @param x f32 or bf16
 torch::Tensor max_neighbours(const LayerCall& call, const torch::Tensor& x);
 
 /// out[t, h, :] = own_weights[t, h] * x[t, h, :] + sum over the edges e from s to t of
 /// weights[e, h] * x[s, h, :].
 /// @param weights [edges, heads]  @param own_weights [targets, heads]
-/// @param x [sources, heads * width]
+/// @param x [sources, heads * width], f32 or bf16
 torch::Tensor weigh_neighbours(const LayerCall& call,
                                const torch::Tensor& weights,
                                const torch::Tensor& own_weights,

@@ -18,6 +18,12 @@ kernels::Rows<float> rows_of(const torch::Tensor& matrix) {
   return {matrix.data_ptr<float>(), matrix.size(0), matrix.size(1)};
 }
 
+kernels::FloatRows rows_to_read(const torch::Tensor& matrix) {
+  if (matrix.scalar_type() != torch::kBFloat16) return rows_of(matrix);
+  const auto* bits = reinterpret_cast<const kernels::BFloat16*>(matrix.data_ptr<at::BFloat16>());
+  return kernels::Rows<const kernels::BFloat16>{bits, matrix.size(0), matrix.size(1)};
+}
+
 const float* floats_or_null(const torch::Tensor& vector) {
   return vector.defined() ? vector.data_ptr<float>() : nullptr;
 }
@@ -30,6 +36,11 @@ void check_rows(const torch::Tensor& x, std::int64_t count, std::string_view wha
                           what,
                           torch::toString(x.scalar_type()),
                           x.dim() > 0 ? x.size(0) : 0));
+}
+
+void check_rows_to_read(const torch::Tensor& x, std::int64_t count, std::string_view what) {
+  if (x.dim() == 2 && x.scalar_type() == torch::kBFloat16 && x.size(0) == count) return;
+  check_rows(x, count, what);
 }
 
 void hold(torch::autograd::AutogradContext* context, const LayerCall& call) {

@@ -13,11 +13,15 @@ namespace sluice::nn {
 
 /// @pre a contiguous f32 matrix
 kernels::Rows<float> rows_of(const torch::Tensor& matrix);
+/// @pre a contiguous matrix of f32 or bf16
+kernels::FloatRows rows_to_read(const torch::Tensor& matrix);
 /// Null for an undefined tensor.
 const float* floats_or_null(const torch::Tensor& vector);
 
 /// Throws kInternal unless `x` is an f32 matrix of `count` rows.
 void check_rows(const torch::Tensor& x, std::int64_t count, std::string_view what);
+/// The same of one that may be bf16 too.
+void check_rows_to_read(const torch::Tensor& x, std::int64_t count, std::string_view what);
 
 void hold(torch::autograd::AutogradContext* context, const LayerCall& call);
 const LayerCall& held(torch::autograd::AutogradContext* context);

@@ -32,7 +32,7 @@ torch::Tensor GcnConv::forward(const LayerCall& call,
   const Block& block = *call.block;
   const AggregationShape shape{
       block.num_sources, block.num_targets, block.num_edges(), linear_->in(), linear_->out()};
-  if (transform_first(shape)) return propagate(call, linear_->forward(x), degrees) + bias_;
+  if (transform_first(shape)) return propagate(call, linear_->product(x), degrees) + bias_;
   return linear_->forward(propagate(call, x, degrees)) + bias_;
 }
 

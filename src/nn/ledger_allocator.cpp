@@ -63,8 +63,12 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
     auto* header = std::launder(reinterpret_cast<Header*>(base));
     const Header last = std::move(*header);  // may be what keeps the ledger alive
     header->~Header();
-    last.owner->subtract(last.bytes);
-    last.owner->ledger_->give_block(base, last.bytes);
+    last.owner->give(base, last.bytes);
+  }
+
+  void give(void* block, std::uint64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    ledger_->give_block(block, bytes, charge_);
   }
 
   void add(std::uint64_t bytes) {

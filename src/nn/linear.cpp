@@ -13,6 +13,10 @@ torch::Tensor Linear::forward(const torch::Tensor& x) const {
   return linear(precision_, x, weight_, bias_);
 }
 
+torch::Tensor Linear::product(const torch::Tensor& x) const {
+  return nn::product(precision_, x, weight_);
+}
+
 bool transform_first(const AggregationShape& shape) {
   constexpr std::int64_t kGatherCost = 8;
   const std::int64_t before =

@@ -20,6 +20,8 @@ class Linear : public torch::nn::Module {
 
   /// @param x [n, in]; the result is [n, out]
   torch::Tensor forward(const torch::Tensor& x) const;
+  /// The same without the bias, in f32 or bf16 as products are computed: for block operations.
+  torch::Tensor product(const torch::Tensor& x) const;
 
   const torch::Tensor& weight() const { return weight_; }
   const torch::Tensor& bias() const { return bias_; }  ///< undefined for Bias::kNone

@@ -4,15 +4,18 @@
 
 namespace sluice::nn {
 
+torch::Tensor product(Precision precision, const torch::Tensor& x, const torch::Tensor& weight) {
+  if (precision == Precision::kFloat32) return torch::linear(x, weight);
+  return torch::linear(rounded_rows(x), weight.to(torch::kBFloat16)).narrow(0, 0, x.size(0));
+}
+
 torch::Tensor linear(Precision precision,
                      const torch::Tensor& x,
                      const torch::Tensor& weight,
                      const torch::Tensor& bias) {
   if (precision == Precision::kFloat32) return torch::linear(x, weight, bias);
-  const torch::Tensor product = torch::linear(rounded_rows(x), weight.to(torch::kBFloat16))
-                                    .narrow(0, 0, x.size(0))
-                                    .to(torch::kFloat32);
-  return bias.defined() ? product + bias : product;
+  const torch::Tensor out = product(precision, x, weight).to(torch::kFloat32);
+  return bias.defined() ? out + bias : out;
 }
 
 torch::Tensor rounded_rows(const torch::Tensor& x) {

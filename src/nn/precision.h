@@ -12,6 +12,9 @@ enum class Precision {
   kBFloat16
 };
 
+/// x W^T as the products come, in f32 or bf16: for what reads rows of either.
+torch::Tensor product(Precision precision, const torch::Tensor& x, const torch::Tensor& weight);
+
 /// x W^T + bias, f32 whatever the precision. @param bias may be undefined
 torch::Tensor linear(Precision precision,
                      const torch::Tensor& x,

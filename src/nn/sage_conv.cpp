@@ -34,7 +34,7 @@ torch::Tensor SageConv::aggregate(const LayerCall& call, const torch::Tensor& x)
   const torch::Tensor mean = mean_scale(*call.block);
   // The bias of `neighbours_` is added once per target either way only if it comes last.
   if (options_.combine == Combine::kSum && transform_first(shape_over(*call.block))) {
-    return sum_neighbours(call, neighbours_->forward(x), {}, mean);
+    return sum_neighbours(call, neighbours_->product(x), {}, mean);
   }
   return neighbours_->forward(sum_neighbours(call, x, {}, mean));
 }

@@ -96,6 +96,7 @@ void WindowSampler::begin_keeping(const LoaderStart& where) {
   spool_written_ = 0;
   edges_read_ = 0;
   const Keeping keeping = plan_keeping(keep_memory_, keep_bytes_, limits_);
+  keep_ahead_ = keeping.ahead;
   if (keeping.edge_bytes == 0 || !load_edges(keeping.edge_bytes)) sampler_.set_group(keeping.group);
 }
 
@@ -117,15 +118,23 @@ WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
   Keeping keeping;
   keeping.group = static_cast<std::size_t>(
       std::clamp<std::uint64_t>(room / each, GroupSampler::kGroup, kMostGroup));
+  // Two groups live at once: one is sampled while the other's rows are numbered.
+  const auto threads = static_cast<std::uint64_t>(arena_.threads());
+  const auto batches_in = [&](std::uint64_t bytes_left) {
+    const std::uint64_t batches = bytes_left / std::max<std::uint64_t>(2 * block_bytes, 1);
+    return static_cast<std::size_t>(std::clamp(batches, threads, std::max(threads, kMostGroup)));
+  };
+  keeping.ahead = batches_in(room / 2);
   std::uint64_t edges = 0;
   for (std::size_t r = 0; r < data_.graph.relations.size(); ++r) {
     if (data_.graph.relations[r]->resident() == nullptr)
       edges += resident_bytes(*data_.graph.schema, data_.graph.schema->relations[r]);
   }
   // Approximate snapshots stay between, whatever the budget: their batches are other ones.
-  if (!data_.approximates(options_) &&
-      edges + static_cast<std::uint64_t>(arena_.threads()) * each <= room)
-    keeping.edge_bytes = edges;
+  const std::uint64_t held = edges + threads * each;
+  if (edges == 0 || data_.approximates(options_) || held > room) return keeping;
+  keeping.edge_bytes = edges;
+  keeping.ahead = batches_in((room - held) / 2);
   return keeping;
 }
 
@@ -180,7 +189,9 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
 // Samples the batches from the next one on that make a group.
 std::vector<Batch> WindowSampler::next_group() {
   const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
-  const std::size_t most = (resident_sampler_ ? *resident_sampler_ : sampler_).group_size();
+  std::size_t most = (resident_sampler_ ? *resident_sampler_ : sampler_).group_size();
+  // Threads that wait for each other at the end of a group do so seldom in a large one.
+  if (ahead_of_numbering()) most = std::max(most, keep_ahead_);
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(most, left));
   std::vector<Batch> group = sample_batches(epoch_, next_batch_, count);
   next_batch_ += count;
@@ -192,7 +203,7 @@ std::vector<Batch> WindowSampler::next_group() {
 void WindowSampler::sample_group() {
   std::vector<Batch> group = ahead_.valid() ? ahead_.get() : next_group();
   for (Batch& batch : group) sampled_.push_back(std::move(batch));
-  if (keep_ == Keep::kNow && (resident_sampler_ || !paged()))
+  if (ahead_of_numbering())
     ahead_ = std::async(std::launch::async, [this] { return next_group(); });
 }
 

@@ -46,6 +46,7 @@ class WindowSampler final : public WindowSource {
   struct Keeping {
     std::uint64_t edge_bytes = 0;  ///< of edges that are held meanwhile; 0: they are read by pages
     std::size_t group = 1;         ///< batches that share reads
+    std::size_t ahead = 1;         ///< batches sampled at once where none are shared
   };
   Keeping plan_keeping(std::uint64_t bytes,
                        std::uint64_t block_bytes,
@@ -75,6 +76,10 @@ class WindowSampler final : public WindowSource {
 
  private:
   void sample_group();
+  /// Whether the next group is sampled while this one's rows are numbered.
+  bool ahead_of_numbering() const {
+    return keep_ == Keep::kNow && (resident_sampler_ != nullptr || !paged());
+  }
   std::vector<Batch> next_group();
   void forget_ahead();
   void keep(const Window& window);
@@ -124,6 +129,7 @@ class WindowSampler final : public WindowSource {
   std::uint64_t keep_memory_ = 0;
   std::unique_ptr<GroupSampler> resident_sampler_;  // while batches are kept, if edges fit
   std::uint64_t keep_bytes_ = 0;
+  std::size_t keep_ahead_ = 1;  // batches sampled at once meanwhile
   std::unique_ptr<BatchSpool> spool_;
   std::uint64_t spool_read_ = 0;
   std::uint64_t spool_written_ = 0;

@@ -25,7 +25,12 @@ RunWriter::RunWriter(File& file,
     : file_(file), sums_(sums), chunk_(chunk_bytes) {
   const std::size_t runs = begins.size() - 1;
   buffers_ = AlignedBuffer::make((runs + kSpare) * chunk_, ledger, "packing buffers").or_throw();
-  for (std::size_t r = 0; r < runs; ++r) runs_.push_back({begins[r], r, 0});
+  // Runs grow side by side: their first chunks end at different places, so that they do not all ask
+  // for a write, and wait for a free buffer, at the same moment.
+  for (std::size_t r = 0; r < runs; ++r) {
+    const std::size_t pages = std::max<std::size_t>(chunk_ / kPageBytes * (r + 1) / runs, 1);
+    runs_.push_back({begins[r], r, 0, pages * kPageBytes});
+  }
   for (std::size_t i = 0; i < kSpare; ++i) free_.push_back(runs + i);
   for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { write_loop(); });
 }
@@ -47,12 +52,13 @@ void RunWriter::stop() {
 Result<void> RunWriter::append(std::size_t index, std::span<const std::byte> bytes) {
   Run& run = runs_[index];
   while (!bytes.empty()) {
-    const std::size_t part = std::min(bytes.size(), chunk_ - run.used);
+    const std::size_t part = std::min(bytes.size(), run.full - run.used);
     std::memcpy(buffer(run.buffer).data() + run.used, bytes.data(), part);
     run.used += part;
     bytes = bytes.subspan(part);
-    if (run.used < chunk_) continue;
+    if (run.used < run.full) continue;
     if (auto flushed = flush(run); !flushed) return flushed;
+    run.full = chunk_;
     auto next = take_buffer();
     if (!next) return std::move(next).error();
     run.buffer = next.value();

@@ -54,6 +54,7 @@ class RunWriter {
     std::uint64_t at = 0;  // file offset of its buffer
     std::size_t buffer = 0;
     std::size_t used = 0;
+    std::size_t full = 0;  // bytes at which the buffer goes to the disk
   };
   struct Job {
     std::size_t buffer;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::chrono::microseconds kBackOff{100};
 constexpr std::uint32_t kPage = kPageBytes;
+// Verifying and taking what has arrived is work: after so many bytes the device gets more to do.
+constexpr std::uint64_t kTakenAtOnce = 1 << 20;
 
 std::uint64_t to_ns(Clock::duration duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
@@ -110,16 +112,21 @@ void ReadPass::release(std::uint32_t tag) {
   state_.free_slots.push_back(tag);
 }
 
+/// Hands what is queued to the engine, which may not take all of it now.
+Result<void> ReadPass::submit() {
+  std::vector<IoRequest>& queued = state_.queued;
+  if (queued.empty()) return {};
+  auto accepted = state_.engine->submit(queued);
+  if (!accepted) return std::move(accepted).error();
+  queued.erase(queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(accepted.value()));
+  return {};
+}
+
 /// Submits what is queued and takes what has arrived, once; the error is a stall's or the engine's.
 Result<void> ReadPass::exchange() {
   IoEngine& engine = *state_.engine;
-  std::vector<IoRequest>& queued = state_.queued;
   const auto deadline = now_ + state_.options.timeout;
-  if (!queued.empty()) {
-    auto accepted = engine.submit(queued);
-    if (!accepted) return std::move(accepted).error();
-    queued.erase(queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(accepted.value()));
-  }
+  if (auto submitted = submit(); !submitted) return submitted;
   if (engine.in_flight() == 0) {
     // All was refused: there is no completion to wait for, only time.
     if (Clock::now() >= deadline) return stalled();
@@ -130,8 +137,15 @@ Result<void> ReadPass::exchange() {
   if (!reaped) return std::move(reaped).error();
   if (reaped.value() == 0) return stalled();
   now_ = Clock::now();
-  for (const IoCompletion& completion : std::span(state_.arrived).first(reaped.value()))
+  std::uint64_t taken = 0;
+  for (const IoCompletion& completion : std::span(state_.arrived).first(reaped.value())) {
     arrive(completion);
+    if (completion.result > 0) taken += static_cast<std::uint64_t>(completion.result);
+    if (taken < kTakenAtOnce || error_) continue;
+    taken = 0;
+    fill();
+    if (auto submitted = submit(); !submitted) return submitted;
+  }
   return {};
 }
 

@@ -50,6 +50,7 @@ class ReadPass {
  private:
   void fill();
   void drop_queued();
+  Result<void> submit();
   Result<void> exchange();
   void arrive(const IoCompletion& completion);
   void advance(std::uint32_t tag, std::uint32_t bytes);

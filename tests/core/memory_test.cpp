@@ -148,25 +148,35 @@ TEST_CASE("freed blocks serve again, count in the peak, and go when a charge wan
   CHECK(MemoryLedger::block_bytes(0) == 64);
   CHECK(MemoryLedger::block_bytes(65) == 128);
 
+  const std::uint64_t other_bytes = MemoryLedger::block_bytes(6 * kMiB);
+  Charge one = ledger.charge("one", bytes).or_throw();
   void* first = ledger.take_block(bytes);
   REQUIRE(first != nullptr);
   CHECK(reinterpret_cast<std::uintptr_t>(first) % 64 == 0);
-  ledger.give_block(first, bytes);
+  ledger.give_block(first, bytes, one);
+  CHECK(one.bytes() == 0);
   CHECK(ledger.used() == 0);
   CHECK(ledger.peak() == bytes);
   CHECK(ledger.available() == 64 * kMiB);
-  void* other = ledger.take_block(MemoryLedger::block_bytes(6 * kMiB));
+  Charge both = ledger.charge("both", bytes + other_bytes).or_throw();
+  void* other = ledger.take_block(other_bytes);
   CHECK(other != first);
   void* again = ledger.take_block(bytes);
   CHECK(again == first);
-  ledger.give_block(other, MemoryLedger::block_bytes(6 * kMiB));
-  ledger.give_block(again, bytes);  // both are more than an eighth of the budget
-  CHECK(ledger.peak() <= 8 * kMiB);
+  ledger.give_block(other, other_bytes, both);
+  CHECK(both.bytes() == bytes);
+  CHECK(ledger.used() == bytes);
+  ledger.give_block(again, bytes, both);  // the two are more than an eighth of the budget
+  CHECK(ledger.used() == 0);
+  CHECK(ledger.peak() <= bytes + other_bytes + bytes);
 
   // All of the budget can be charged, whatever is kept.
-  const Charge all = ledger.charge("all", 64 * kMiB).or_throw();
+  Charge all = ledger.charge("all", 64 * kMiB).or_throw();
   CHECK(ledger.peak() == 64 * kMiB);
   void* last = ledger.take_block(bytes);
-  ledger.give_block(last, bytes);  // not kept: there is no room
+  ledger.give_block(last, bytes, all);  // kept in the room that it leaves
   CHECK(ledger.peak() == 64 * kMiB);
+  CHECK(ledger.used() == 64 * kMiB - bytes);
+  CHECK(ledger.take_block(bytes) == last);
+  std::free(last);
 }

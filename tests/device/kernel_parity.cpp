@@ -1,5 +1,6 @@
 // The kernels of a device beside the CPU's: the same bits, but for the exponential of the softmax.
 // On the fakes this checks the checks.
+#include "core/half.h"
 #include "device/buffer.h"
 #include "device/devices.h"
 #include "kernels/table.h"
@@ -95,6 +96,12 @@ class Bench {
   }
   Rows<float> matrix(std::int64_t count, std::int64_t width, std::uint64_t seed) {
     return {put(random_floats(count * width, seed)), count, width};
+  }
+  Rows<kernels::BFloat16> halves(std::int64_t count, std::int64_t width, std::uint64_t seed) {
+    std::vector<kernels::BFloat16> values;
+    for (const float value : random_floats(count * width, seed))
+      values.push_back({narrow_bf16(static_cast<double>(value))});
+    return {put(values), count, width};
   }
 
  private:
@@ -214,6 +221,48 @@ TEST_CASE("kernel parity: attention's products over edges, by heads") {
   }
 }
 
+TEST_CASE("kernel parity: rows of bf16, by every kernel that reads them") {
+  constexpr std::int64_t kHeads = 5;
+  for (const std::int64_t head_width : {1, 7, 16, 40}) {
+    CAPTURE(head_width);
+    const std::int64_t width = kHeads * head_width;
+    const Block block = test_block(width);
+    const std::int64_t sources = block.num_sources, targets = block.num_targets;
+    compare(
+        [&](Bench& bench) {
+          const Rows<kernels::BFloat16> x = bench.halves(sources, width, 1);
+          const RowLists lists = bench.lists(block);
+          const float* scale = bench.matrix(sources, 1, 2).data;
+          const Rows<float> weights = bench.matrix(block.num_edges(), kHeads, 3);
+          const Rows<float> own = bench.matrix(targets, kHeads, 4);
+          const Rows<float> grad = bench.matrix(targets, width, 5);
+          const std::vector<std::int64_t> index{3, 0, 3, 699};
+          const auto& table = bench.table();
+          const auto sums = bench.room<float>(targets, width);
+          table.segment_sum(bench.executor(), lists, {scale, nullptr, scale, targets}, x, sums);
+          const auto weighted = bench.room<float>(targets, width);
+          table.segment_weighted_sum(bench.executor(), lists, weights, own, x, weighted);
+          const auto dots = bench.room<float>(block.num_edges(), kHeads);
+          table.edge_dot(bench.executor(), lists, grad, x, dots);
+          const auto best = bench.room<float>(targets, width);
+          const auto winner = bench.room<std::int32_t>(targets, width);
+          table.segment_max(bench.executor(), lists, x, best, winner);
+          const auto gathered = bench.room<float>(4, width);
+          table.gather_rows(bench.executor(), x, bench.put(index), gathered);
+          std::vector<float> winners;
+          for (const std::int32_t edge : bench.get(winner))
+            winners.push_back(static_cast<float>(edge));
+          return Outputs{bench.get(sums),
+                         bench.get(weighted),
+                         bench.get(dots),
+                         bench.get(best),
+                         winners,
+                         bench.get(gathered)};
+        },
+        same_bits<float>);
+  }
+}
+
 TEST_CASE("kernel parity: maxima, their winners and what follows them back") {
   for (const std::int64_t width : kWidths) {
     CAPTURE(width);
@@ -223,13 +272,12 @@ TEST_CASE("kernel parity: maxima, their winners and what follows them back") {
           const auto& table = bench.table();
           const Rows<float> out = bench.room<float>(block.num_targets, width);
           const Rows<std::int32_t> winner = bench.room<std::int32_t>(block.num_targets, width);
-          table.segment_max(bench.executor(),
-                            bench.lists(block),
-                            bench.matrix(block.num_sources, width, 1),
-                            out,
-                            winner);
+          const RowLists lists = bench.lists(block);
+          table.segment_max(
+              bench.executor(), lists, bench.matrix(block.num_sources, width, 1), out, winner);
           const Rows<float> grad_x = bench.room<float>(block.num_sources, width);
           table.segment_max_backward(bench.executor(),
+                                     lists,
                                      bench.transposed(block),
                                      winner,
                                      bench.matrix(block.num_targets, width, 2),

@@ -133,16 +133,28 @@ TEST_CASE("segment_max takes the first of equal rows, and its backward follows i
   kernels::segment_max({}, forward_lists(block), x.rows(), out.rows(), {winner.data(), 2, 2});
   CHECK(out.values == std::vector<float>{0, 0, 5, -1});
   CHECK(winner == std::vector<std::int32_t>{-1, -1, 1, 0});
-  kernels::segment_max_backward(
-      {}, backward_lists(block), {winner.data(), 2, 2}, grad.rows(), grad_x.rows());
+  kernels::segment_max_backward({},
+                                forward_lists(block),
+                                backward_lists(block),
+                                {winner.data(), 2, 2},
+                                grad.rows(),
+                                grad_x.rows());
   CHECK(grad_x.values == std::vector<float>{1, 0, 0, 2, 0, 0});
 }
 
 TEST_CASE("segment_max and its backward are those by definition, the same bits anywhere") {
-  const Block block = random_block(kSources, kTargets, 40, 14);
-  const RowLists lists = forward_lists(block), back = backward_lists(block);
-  for (const std::int64_t width : {5, 16, 32, 64, 127}) {  // all tiles, and columns left over
+  struct Case {
+    std::int64_t degree, width;
+  };
+  // All tiles, and columns left over; of long lists too, whose gradient goes from targets to
+  // sources where there are stripes of columns for all threads.
+  for (const Case& each :
+       {Case{8, 5}, {8, 16}, {8, 32}, {8, 64}, {8, 127}, {60, 5}, {60, 64}, {60, 127}}) {
+    const std::int64_t width = each.width;
+    CAPTURE(each.degree);
     CAPTURE(width);
+    const Block block = random_block(kSources, kTargets, each.degree, 14);
+    const RowLists lists = forward_lists(block), back = backward_lists(block);
     Matrix x(kSources, width, 15), grad(kTargets, width, 16);
     std::vector<std::int32_t> winner(static_cast<std::size_t>(kTargets * width));
     const kernels::Rows<std::int32_t> winners{winner.data(), kTargets, width};
@@ -153,7 +165,7 @@ TEST_CASE("segment_max and its backward are those by definition, the same bits a
     });
     const Matrix grad_x = same_bits_on_all_threads([&](const Executor& executor) {
       Matrix sums(kSources, width);
-      kernels::segment_max_backward(executor, back, winners, grad.rows(), sums.rows());
+      kernels::segment_max_backward(executor, lists, back, winners, grad.rows(), sums.rows());
       return sums;
     });
     Matrix expected(kSources, width);
@@ -174,6 +186,7 @@ TEST_CASE("segment_max and its backward are those by definition, the same bits a
       REQUIRE(grad_x.values[i] == doctest::Approx(expected.values[i]).epsilon(1e-5));
   }
 }
+
 TEST_CASE("gather_rows copies rows in the order asked, repeats included") {
   Matrix x(4, 3, 16), out(3, 3);
   const std::vector<std::int64_t> index{2, 0, 2};

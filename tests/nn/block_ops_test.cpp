@@ -46,6 +46,28 @@ TEST_CASE("sum_neighbours") {
   check_close(x.grad(), reference.grad());
 }
 
+TEST_CASE("rows of bf16 are summed in f32, and get gradients of bf16") {
+  const auto call = call_over(random_block(kSources, kTargets, 8, 30));
+  const Tensor scale = random_tensor({kTargets}, 31);
+  const Tensor weights = random_tensor({call.block->num_edges(), 1}, 32);
+  const Tensor own = random_tensor({kTargets, 1}, 33);
+  const Tensor half = random_tensor({kSources, 5}, 34).to(torch::kBFloat16).requires_grad_();
+  const Tensor whole = half.detach().to(torch::kFloat32).requires_grad_();
+  const auto check = [&](const auto& operation) {
+    half.mutable_grad() = Tensor();
+    whole.mutable_grad() = Tensor();
+    const Tensor got = operation(half), expected = operation(whole);
+    CHECK((got.scalar_type() == torch::kFloat32));
+    CHECK(torch::equal(got, expected));
+    got.sum().backward();
+    expected.sum().backward();
+    CHECK(torch::equal(half.grad(), whole.grad().to(torch::kBFloat16)));
+  };
+  check([&](const Tensor& x) { return nn::sum_neighbours(call, x, {}, scale); });
+  check([&](const Tensor& x) { return nn::max_neighbours(call, x); });
+  check([&](const Tensor& x) { return nn::weigh_neighbours(call, weights, own, x); });
+}
+
 TEST_CASE("sum_and_transform") {
   const auto call = call_over(random_block(kSources, kTargets, 8, 23));
   const EdgeEnds ends = ends_of(*call.block);

@@ -193,27 +193,44 @@ TEST_CASE("initial parameters are a function of the key, with the variance they 
 }
 
 TEST_CASE("products of bf16 are near those of f32, and so are their gradients") {
-  const auto call = call_over(random_block(40, 12, 8, 31));
-  const auto layer = std::make_shared<nn::SageConv>(nn::SageConvOptions{32, 24}, RandomKey(1));
-  const torch::Tensor grad = random_tensor({12, 24}, 33);
-  const auto run = [&](nn::Precision precision) {
-    nn::set_precision(*layer, precision);
-    layer->zero_grad();
-    const torch::Tensor x = random_tensor({40, 32}, 32).requires_grad_();
-    const torch::Tensor out = layer->forward(call, x);
-    CHECK((out.scalar_type() == torch::kFloat32));
-    out.backward(grad);
-    std::vector<torch::Tensor> all{out.detach(), x.grad()};
-    for (const torch::Tensor& weight : layer->parameters()) all.push_back(weight.grad().clone());
-    return all;
+  // Many sources and a wide input multiply first, and sum rows of bf16 then.
+  struct Case {
+    std::int64_t in, out;
   };
-  const auto exact = run(nn::Precision::kFloat32), rounded = run(nn::Precision::kBFloat16);
-  REQUIRE(exact.size() == rounded.size());
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    CAPTURE(i);
-    CHECK((rounded[i].scalar_type() == torch::kFloat32));
-    const double error = (rounded[i] - exact[i]).norm().item<double>();
-    CHECK(error < 0.01 * exact[i].norm().item<double>());
+  const auto call = call_over(random_block(40, 12, 8, 31));
+  const Tensor degrees = torch::arange(40) % 9 + 1;
+  const auto check = [&](torch::nn::Module& layer,
+                         const Case& size,
+                         const std::function<Tensor(const Tensor&)>& forward) {
+    const Tensor grad = random_tensor({12, size.out}, 33);
+    const auto run = [&](nn::Precision precision) {
+      nn::set_precision(layer, precision);
+      layer.zero_grad();
+      const Tensor x = random_tensor({40, size.in}, 32).requires_grad_();
+      const Tensor out = forward(x);
+      CHECK((out.scalar_type() == torch::kFloat32));
+      out.backward(grad);
+      std::vector<Tensor> all{out.detach(), x.grad()};
+      for (const Tensor& weight : layer.parameters()) all.push_back(weight.grad().clone());
+      return all;
+    };
+    const auto exact = run(nn::Precision::kFloat32), rounded = run(nn::Precision::kBFloat16);
+    REQUIRE(exact.size() == rounded.size());
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      CAPTURE(i);
+      CHECK((rounded[i].scalar_type() == torch::kFloat32));
+      const double error = (rounded[i] - exact[i]).norm().item<double>();
+      CHECK(error < 0.01 * exact[i].norm().item<double>());
+    }
+    CHECK_FALSE(torch::equal(exact[0], rounded[0]));
+  };
+  for (const Case& size : {Case{32, 24}, Case{300, 4}}) {
+    CAPTURE(size.in);
+    const auto sage =
+        std::make_shared<nn::SageConv>(nn::SageConvOptions{size.in, size.out}, RandomKey(1));
+    check(*sage, size, [&](const Tensor& x) { return sage->forward(call, x); });
+    const auto gcn =
+        std::make_shared<nn::GcnConv>(size.in, size.out, nn::GcnNorm::kSymmetric, RandomKey(2));
+    check(*gcn, size, [&](const Tensor& x) { return gcn->forward(call, x, degrees); });
   }
-  CHECK_FALSE(torch::equal(exact[0], rounded[0]));
 }

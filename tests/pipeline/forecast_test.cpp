@@ -175,11 +175,13 @@ TEST_CASE("a forecast says within a factor of 1.3 what the epoch reads and write
       where = name;
     }
   };
+  const auto percents = sanitized<std::vector<std::uint64_t>>({12, 25, 50, 200}, {25, 200});
+  const auto windows = sanitized<std::vector<std::int64_t>>({0, 4}, {0});
   for (const PlanChoice plan :
        {PlanChoice::kAuto, PlanChoice::kDirect, PlanChoice::kSweep, PlanChoice::kRepack}) {
     for (const char* policy : {"belady", "lru", "degree"}) {
-      for (const std::uint64_t percent : {12u, 25u, 50u, 200u}) {
-        for (const std::int64_t window : {0, 4}) {
+      for (const std::uint64_t percent : percents) {
+        for (const std::int64_t window : windows) {
           for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {
             if (topology == Placement::kDisk && (window != 0 || policy != std::string("belady")))
               continue;
