@@ -14,8 +14,9 @@ void edge_add(const Executor& executor,
               Rows<const float> from_item,
               Rows<float> out);
 
-/// out[e, h] = <from_list[i, h, :], from_item[s, h, :]>; rows are out.width heads side by side.
-/// @pre as above; the width of the rows is a multiple of out.width
+/// out[e, h] = <from_list[i, h, :], from_item[s, h, :]>; rows are out.width heads side by side, or
+/// those of from_item are one head's, which all share.
+/// @pre as above; the width of from_list is a multiple of out.width
 void edge_dot(const Executor& executor,
               const RowLists& lists,
               Rows<const float> from_list,

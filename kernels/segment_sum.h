@@ -27,10 +27,26 @@ void segment_sum(const Executor& executor,
                  FloatRows x,
                  Rows<float> out);
 
+/// How the columns of x and of the sums belong to the heads of weights.
+struct HeadColumns {
+  std::int64_t heads, width;
+  std::int64_t x_step;    ///< from a head's columns of x to the next head's; 0: they share them
+  std::int64_t out_step;  ///< the same of the sums; 0: the heads' sums are added up
+
+  HeadColumns(std::int64_t num_heads, std::int64_t x_width, std::int64_t out_width)
+      : heads(num_heads),
+        width(x_width == out_width ? (heads == 0 ? 0 : x_width / heads)
+                                   : (x_width < out_width ? x_width : out_width)),
+        x_step(x_width < out_width ? 0 : width),
+        out_step(out_width < x_width ? 0 : width) {}
+};
+
 /// out[i, h, :] = sum over the items s of list i, by edge e, of weights[e, h] * x[s, h, :], and
-/// own_weights[i, h] * x[i, h, :] besides for i < own_weights.count; a row of x is weights.width
-/// heads side by side.
-/// @pre as above; x.width is a multiple of weights.width
+/// own_weights[i, h] * x[i, h, :] besides for i < own_weights.count. With weights.width heads, rows
+/// of x and out are heads side by side; or each head weighs all of x[s, :], and out is `heads`
+/// times as wide; or its transpose, where x is `heads` times as wide as out: out[i, :] is the sum
+/// over the heads.
+/// @pre as above, but for the width of x: out.width, out.width / heads or out.width * heads
 void segment_weighted_sum(const Executor& executor,
                           const RowLists& lists,
                           Rows<const float> weights,

@@ -1,12 +1,14 @@
 #include "bench/storage/known_rows.h"
 
 #include "core/threads.h"
+#include "kernels/widen_rows.h"
 #include "pipeline/epoch_plan.h"
 #include "pipeline/graph_data_state.h"
 #include "pipeline/row_fetcher.h"
 #include "storage/io/device_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -82,9 +84,14 @@ void copy_out(const RowCache& cache,
   const std::span<const std::uint32_t> numbers =
       std::as_const(rows.numbers[batch]).as<std::uint32_t>();
   const std::span<const std::uint32_t> places = std::as_const(rows.places).as<std::uint32_t>();
-  arena.for_ranges(numbers.size(), 4096, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      std::memcpy(out.data() + i * row_bytes, cache.row(places[numbers[i]]), row_bytes);
+  const auto width = static_cast<std::int64_t>(row_bytes / sizeof(float));
+  constexpr std::size_t kGrain = 256;
+  arena.for_ranges(numbers.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    std::array<const std::byte*, kGrain> from;
+    for (std::size_t i = begin; i < end; ++i) from[i - begin] = cache.row(places[numbers[i]]);
+    float* to = reinterpret_cast<float*>(out.data() + begin * row_bytes);
+    kernels::widen_rows(
+        {}, DType::kF32, from.data(), {to, static_cast<std::int64_t>(end - begin), width});
   });
 }
 

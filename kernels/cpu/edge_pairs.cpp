@@ -31,6 +31,7 @@ void edge_dot(const Executor& executor,
   const std::int64_t heads = out.width;
   const std::int64_t head_width = heads == 0 ? 0 : from_list.width / heads;
   any_item.visit([&](auto from_item) {
+    const std::int64_t step = from_item.width == from_list.width ? head_width : 0;
     const auto work = [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const float* a = from_list.row(i);
@@ -38,11 +39,11 @@ void edge_dot(const Executor& executor,
           const auto* b = from_item.row(lists.items[p]);
           float* dots = out.row(lists.edge(p));
           for (std::int64_t h = 0; h < heads; ++h)
-            dots[h] = cpu::dot(a + h * head_width, b + h * head_width, head_width);
+            dots[h] = cpu::dot(a + h * head_width, b + h * step, head_width);
         }
       }
     };
-    cpu::for_rows(executor, lists.count, lists.num_items() * from_item.width, work);
+    cpu::for_rows(executor, lists.count, lists.num_items() * from_list.width, work);
   });
 }
 

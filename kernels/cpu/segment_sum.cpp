@@ -23,8 +23,13 @@ SLUICE_INLINE void add_row(float* sum, const T* row, float factor, std::int64_t 
   cpu::add_scaled(sum, row, factor, width);
 }
 
-/// out = the sum over a list's items of factor_of(position, item) * their rows, over `columns`
-/// columns; `x` and `out` begin at the first of them, rows of x are `stride` apart.
+/// Stretches of a row that are added up: `count` of them, `step` elements apart.
+struct Parts {
+  std::int64_t count = 1, step = 0;
+};
+
+/// out = the sum over parts and a list's items of factor_of(position, item, part) * their rows,
+/// over `columns` columns; `x` and `out` begin at the first of them, rows of x are `stride` apart.
 template <class FactorOf, class T>
 SLUICE_INLINE void sum_list(const RowLists& lists,
                             std::int64_t list,
@@ -32,23 +37,29 @@ SLUICE_INLINE void sum_list(const RowLists& lists,
                             const T* x,
                             std::int64_t stride,
                             std::int64_t columns,
+                            Parts parts,
                             float* out) {
   const std::int64_t begin = lists.offsets[list], end = lists.offsets[list + 1];
   const std::int64_t last = lists.offsets[lists.count] - 1;
   const std::int64_t rest = cpu::for_tiles<T>(columns, [&](auto tile, std::int64_t column) {
-    const T* from = x + column;
-    for (std::int64_t p = begin; p < end; ++p) {
-      tile.prefetch(from + std::int64_t{lists.items[std::min(p + kAhead, last)]} * stride);
-      const std::int64_t item = lists.items[p];
-      tile.add(from + item * stride, factor_of(p, item));
+    for (std::int64_t part = 0; part < parts.count; ++part) {
+      const T* from = x + part * parts.step + column;
+      for (std::int64_t p = begin; p < end; ++p) {
+        tile.prefetch(from + std::int64_t{lists.items[std::min(p + kAhead, last)]} * stride);
+        const std::int64_t item = lists.items[p];
+        tile.add(from + item * stride, factor_of(p, item, part));
+      }
     }
     tile.store_to(out + column);
   });
   if (rest == columns) return;
   std::fill(out + rest, out + columns, 0.0f);
-  for (std::int64_t p = begin; p < end; ++p) {
-    const std::int64_t item = lists.items[p];
-    add_row(out + rest, x + item * stride + rest, factor_of(p, item), columns - rest);
+  for (std::int64_t part = 0; part < parts.count; ++part) {
+    const T* from = x + part * parts.step + rest;
+    for (std::int64_t p = begin; p < end; ++p) {
+      const std::int64_t item = lists.items[p];
+      add_row(out + rest, from + item * stride, factor_of(p, item, part), columns - rest);
+    }
   }
 }
 
@@ -62,7 +73,7 @@ SLUICE_INLINE void sum_lists(const RowLists& lists,
                              Rows<T> x,
                              Rows<float> out) {
   for (std::int64_t i = begin; i < end; ++i) {
-    sum_list(lists, i, factor_of, x.data, x.width, x.width, out.row(i));
+    sum_list(lists, i, factor_of, x.data, x.width, x.width, Parts(), out.row(i));
     if (scales.list != nullptr) cpu::scale(out.row(i), scales.list[i], x.width);
     if (i < scales.own_count) cpu::add_scaled(out.row(i), x.row(i), scales.own[i], x.width);
   }
@@ -78,10 +89,12 @@ void segment_sum(const Executor& executor,
   any.visit([&](auto x) {
     const auto work = [=](std::int64_t begin, std::int64_t end) {
       if (scales.item == nullptr) {
-        const auto one = [](std::int64_t, std::int64_t) { return One(); };
+        const auto one = [](std::int64_t, std::int64_t, std::int64_t) { return One(); };
         sum_lists(lists, begin, end, one, scales, x, out);
       } else {
-        const auto scale = [&](std::int64_t, std::int64_t item) { return scales.item[item]; };
+        const auto scale = [&](std::int64_t, std::int64_t item, std::int64_t) {
+          return scales.item[item];
+        };
         sum_lists(lists, begin, end, scale, scales, x, out);
       }
     };
@@ -95,24 +108,30 @@ void segment_weighted_sum(const Executor& executor,
                           Rows<const float> own_weights,
                           FloatRows any,
                           Rows<float> out) {
-  const std::int64_t heads = weights.width;
-  const std::int64_t head_width = heads == 0 ? 0 : out.width / heads;
   any.visit([&](auto x) {
+    const HeadColumns columns(weights.width, x.width, out.width);
+    const bool added_up = columns.out_step == 0;
+    const std::int64_t sums = added_up ? 1 : columns.heads;
+    const Parts parts{added_up ? columns.heads : 1, columns.x_step};
     const auto work = [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t h = 0; h < heads; ++h) {
-          const auto weight = [&](std::int64_t p, std::int64_t) {
-            return weights.row(lists.edge(p))[h];
+        for (std::int64_t first = 0; first < sums; ++first) {
+          const auto weight = [&](std::int64_t p, std::int64_t, std::int64_t part) {
+            return weights.row(lists.edge(p))[first + part];
           };
-          const std::int64_t first = h * head_width;
-          float* sum = out.row(i) + first;
-          sum_list(lists, i, weight, x.data + first, x.width, head_width, sum);
-          if (i < own_weights.count)
-            cpu::add_scaled(sum, x.row(i) + first, own_weights.row(i)[h], head_width);
+          const std::int64_t from = first * columns.x_step;
+          float* sum = out.row(i) + first * columns.out_step;
+          sum_list(lists, i, weight, x.data + from, x.width, columns.width, parts, sum);
+          if (i >= own_weights.count) continue;
+          for (std::int64_t h = first; h < first + parts.count; ++h) {
+            const auto* own = x.row(i) + h * columns.x_step;
+            cpu::add_scaled(sum, own, own_weights.row(i)[h], columns.width);
+          }
         }
       }
     };
-    cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * x.width, work);
+    const std::int64_t elements = columns.heads * columns.width;
+    cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * elements, work);
   });
 }
 

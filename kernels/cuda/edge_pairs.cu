@@ -31,7 +31,8 @@ __global__ void dot(std::int64_t count,
                     Rows<float> out) {
   const std::int64_t i = warp_row();
   if (i >= count) return;
-  const std::int64_t heads = out.width, head_width = from_item.width / heads;
+  const std::int64_t heads = out.width, head_width = from_list.width / heads;
+  const std::int64_t step = from_item.width == from_list.width ? head_width : 0;
   const std::int64_t first = lists.offsets[i] * heads, last = lists.offsets[i + 1] * heads;
   const int half = lane() / kSums, mine = lane() % kSums;
   for (std::int64_t pair = first; pair < last; pair += kLanes / kSums) {
@@ -41,7 +42,7 @@ __global__ void dot(std::int64_t count,
     if (real) {
       const std::int64_t p = at / heads, h = at % heads;
       const float* a = from_list.row(i) + h * head_width;
-      const T* b = from_item.row(lists.items[p]) + h * head_width;
+      const T* b = from_item.row(lists.items[p]) + h * step;
       for (std::int64_t c = mine; c < head_width; c += kSums) total += a[c] * widen(b[c]);
     }
     for (int step = kSums / 2; step > 0; step /= 2)

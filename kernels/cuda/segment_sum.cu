@@ -31,17 +31,25 @@ __global__ void weighted_sum(std::int64_t count,
                              Rows<const float> weights,
                              Rows<const float> own_weights,
                              Rows<const T> x,
+                             HeadColumns columns,
                              Rows<float> out) {
   const std::int64_t i = warp_row();
   if (i >= count) return;
-  const std::int64_t first = lists.offsets[i], last = lists.offsets[i + 1];
-  const std::int64_t head_width = x.width / weights.width;
+  const std::int64_t begin = lists.offsets[i], end = lists.offsets[i + 1];
+  const std::int64_t added_up = columns.out_step == 0 ? columns.heads : 1;
   for (std::int64_t c = lane(); c < out.width; c += kLanes) {
-    const std::int64_t head = c / head_width;
+    const std::int64_t first = c / columns.width, last = first + added_up;
+    const std::int64_t column = c % columns.width;
     float total = 0;
-    for (std::int64_t p = first; p < last; ++p)
-      total += weights.row(lists.edge(p))[head] * widen(x.row(lists.items[p])[c]);
-    if (i < own_weights.count) total += own_weights.row(i)[head] * widen(x.row(i)[c]);
+    for (std::int64_t head = first; head < last; ++head) {
+      const std::int64_t at = head * columns.x_step + column;
+      for (std::int64_t p = begin; p < end; ++p)
+        total += weights.row(lists.edge(p))[head] * widen(x.row(lists.items[p])[at]);
+    }
+    if (i < own_weights.count) {
+      for (std::int64_t head = first; head < last; ++head)
+        total += own_weights.row(i)[head] * widen(x.row(i)[head * columns.x_step + column]);
+    }
     out.row(i)[c] = total;
   }
 }
@@ -87,6 +95,7 @@ void segment_weighted_sum(const Executor& executor,
                 weights,
                 own_weights,
                 x,
+                HeadColumns(weights.width, x.width, out.width),
                 out);
   });
 }

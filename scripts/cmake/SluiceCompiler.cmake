@@ -28,6 +28,6 @@ target_compile_options(sluice_flags INTERFACE -Wall -Wextra -Wshadow -Wconversio
                                               # libstdc++ 12's own stable_sort uses what it deprecates; clang says so
                                               $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(SLUICE_SANITIZE)
-  target_compile_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -O1 -g1)
+  target_compile_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(sluice_flags INTERFACE -fsanitize=${SLUICE_SANITIZE})
 endif()

@@ -14,12 +14,15 @@ using torch::autograd::variable_list;
 struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
   static Tensor forward(AutogradContext* context,
                         const LayerCall& call,
+                        Columns columns,
                         const Tensor& weights,
                         const Tensor& own_weights,
                         const Tensor& x) {
     hold(context, call);
     context->save_for_backward({weights, own_weights, x});
-    Tensor out = torch::empty({call.block->num_targets, x.size(1)}, weights.options());
+    const std::int64_t width =
+        columns == Columns::kShared ? weights.size(1) * x.size(1) : x.size(1);
+    Tensor out = torch::empty({call.block->num_targets, width}, weights.options());
     kernels::on(call.executor)
         .segment_weighted_sum(call.executor,
                               source_lists(*call.block),
@@ -36,7 +39,7 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
     const Tensor &weights = saved[0], &own_weights = saved[1], &x = saved[2];
     const Tensor grad = grads[0].contiguous();
     Tensor grad_weights, grad_own, grad_x;
-    if (context->needs_input_grad(0)) {
+    if (context->needs_input_grad(1)) {
       grad_weights = torch::empty_like(weights);
       kernels::on(call.executor)
           .edge_dot(call.executor,
@@ -45,11 +48,13 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
                     rows_to_read(x),
                     rows_of(grad_weights));
     }
-    if (context->needs_input_grad(1)) {
-      const std::int64_t targets = grad.size(0), heads = own_weights.size(1);
-      grad_own = (grad * x.narrow(0, 0, targets)).view({targets, heads, -1}).sum(-1);
-    }
     if (context->needs_input_grad(2)) {
+      const std::int64_t targets = grad.size(0), heads = own_weights.size(1);
+      const std::int64_t width = grad.size(1) / heads;
+      const Tensor own = x.narrow(0, 0, targets).view({targets, -1, width});
+      grad_own = (grad.view({targets, heads, width}) * own).sum(-1);
+    }
+    if (context->needs_input_grad(3)) {
       grad_x = torch::empty(x.sizes(), grad.options());
       kernels::on(call.executor)
           .segment_weighted_sum(call.executor,
@@ -59,7 +64,7 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
                                 rows_of(grad),
                                 rows_of(grad_x));
     }
-    return {Tensor(), grad_weights, grad_own, grad_x};
+    return {Tensor(), Tensor(), grad_weights, grad_own, grad_x};
   }
 };
 
@@ -136,6 +141,7 @@ struct EdgeSoftmax : torch::autograd::Function<EdgeSoftmax> {
 }  // namespace
 
 Tensor weigh_neighbours(const LayerCall& call,
+                        Columns columns,
                         const Tensor& weights,
                         const Tensor& own_weights,
                         const Tensor& x) {
@@ -143,7 +149,7 @@ Tensor weigh_neighbours(const LayerCall& call,
   check_rows(own_weights, call.block->num_targets, "targets");
   check_rows_to_read(x, call.block->num_sources, "sources");
   return WeighNeighbours::apply(
-      call, weights.contiguous(), own_weights.contiguous(), x.contiguous());
+      call, columns, weights.contiguous(), own_weights.contiguous(), x.contiguous());
 }
 
 Tensor add_ends(const LayerCall& call, const Tensor& from_target, const Tensor& from_source) {

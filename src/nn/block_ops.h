@@ -37,11 +37,16 @@ torch::Tensor sum_and_transform(const LayerCall& call,
 /// Elementwise maximum over the sources; 0 where there are none. @param x f32 or bf16
 torch::Tensor max_neighbours(const LayerCall& call, const torch::Tensor& x);
 
+/// Whether heads have columns of their own, side by side, or all read the same ones.
+enum class Columns { kOfHeads, kShared };
+
 /// out[t, h, :] = own_weights[t, h] * x[t, h, :] + sum over the edges e from s to t of
-/// weights[e, h] * x[s, h, :].
+/// weights[e, h] * x[s, h, :]; where columns are shared, x[s, :] stands for each x[s, h, :].
 /// @param weights [edges, heads]  @param own_weights [targets, heads]
-/// @param x [sources, heads * width], f32 or bf16
+/// @param x [sources, heads * width] or, shared, [sources, width]; f32 or bf16
+/// @return [targets, heads * width]
 torch::Tensor weigh_neighbours(const LayerCall& call,
+                               Columns columns,
                                const torch::Tensor& weights,
                                const torch::Tensor& own_weights,
                                const torch::Tensor& x);

@@ -4,16 +4,6 @@
 #include "nn/init.h"
 
 namespace sluice::nn {
-namespace {
-
-/// [heads * width, heads]: row (h, i) has attention[h, i] in column h, else 0.
-torch::Tensor columns_of(const torch::Tensor& attention) {
-  const std::int64_t heads = attention.size(0);
-  const torch::Tensor own = torch::eye(heads, attention.options()).unsqueeze(1);
-  return (attention.unsqueeze(-1) * own).reshape({-1, heads});
-}
-
-}  // namespace
 
 GatConv::GatConv(const GatConvOptions& options, RandomKey key) : options_(options) {
   const std::int64_t heads = options.heads, width = options.head_width;
@@ -31,13 +21,27 @@ std::int64_t GatConv::out() const {
                                          : options_.head_width;
 }
 
+/// [heads, in]: row h is W_h^T a_h, so that its product with x_s is a_h . z_s.
+torch::Tensor GatConv::columns_of(const torch::Tensor& attention) const {
+  const std::int64_t heads = options_.heads, width = options_.head_width;
+  const torch::Tensor by_heads = linear_->weight().view({heads, width, options_.in});
+  return attention.unsqueeze(1).bmm(by_heads).squeeze(1);
+}
+
+/// [n, heads * in], a row of x's columns a head, to [n, heads * width].
+torch::Tensor GatConv::transform_by_heads(const torch::Tensor& rows) const {
+  const std::int64_t heads = options_.heads, width = options_.head_width;
+  const torch::Tensor by_heads = linear_->weight().view({heads, width, options_.in});
+  const torch::Tensor of_heads = rows.view({rows.size(0), heads, options_.in}).transpose(0, 1);
+  return of_heads.bmm(by_heads.transpose(1, 2)).transpose(0, 1).reshape({rows.size(0), -1});
+}
+
 torch::Tensor GatConv::forward(const LayerCall& call, const torch::Tensor& x) const {
   const std::int64_t heads = options_.heads, width = options_.head_width;
   const std::int64_t targets = call.block->num_targets;
-  const torch::Tensor z = linear_->forward(x);
-  // a_h . z_h for all heads is a product with a matrix that has a_h in column h: one pass over z.
+  // For all heads in one pass over x.
   const torch::Tensor by_both =
-      z.matmul(torch::cat({columns_of(source_attention_), columns_of(target_attention_)}, 1));
+      torch::linear(x, torch::cat({columns_of(source_attention_), columns_of(target_attention_)}));
   const torch::Tensor from_source = by_both.narrow(1, 0, heads).contiguous();
   const torch::Tensor from_target =
       by_both.narrow(0, 0, targets).narrow(1, heads, heads).contiguous();
@@ -53,7 +57,13 @@ torch::Tensor GatConv::forward(const LayerCall& call, const torch::Tensor& x) co
     weights = dropout(call.executor, key.with(0), options_.attention_dropout, weights);
     own_weights = dropout(call.executor, key.with(1), options_.attention_dropout, own_weights);
   }
-  torch::Tensor out = weigh_neighbours(call, weights, own_weights, z);
+  const Block& block = *call.block;
+  const AggregationShape shape{
+      block.num_sources, targets, block.num_edges(), options_.in, heads * width, heads};
+  torch::Tensor out =
+      transform_first(shape)
+          ? weigh_neighbours(call, Columns::kOfHeads, weights, own_weights, linear_->product(x))
+          : transform_by_heads(weigh_neighbours(call, Columns::kShared, weights, own_weights, x));
   if (options_.join == Heads::kAverage) out = out.view({targets, heads, width}).mean(1);
   return out + bias_;
 }

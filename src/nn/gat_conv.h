@@ -4,6 +4,10 @@
 //   out_t = sum over sampled s and t itself of softmax(e)(s, t) z_s, heads side by side or averaged
 // The own row is one more entry of the softmax: the self-loop needs no edge in the block. A self
 // edge that the graph already has counts as a neighbour besides.
+//
+// Where that takes fewer operations, rows of x are weighed and summed first and multiplied then,
+// head by head: W_h (sum over s of w_h(s, t) x_s) is the same. So z is made of targets alone, of
+// which a block has several times fewer than sources.
 #pragma once
 
 #include "nn/layer_call.h"
@@ -37,6 +41,9 @@ class GatConv : public torch::nn::Module {
   torch::Tensor forward(const LayerCall& call, const torch::Tensor& x) const;
 
  private:
+  torch::Tensor columns_of(const torch::Tensor& attention) const;
+  torch::Tensor transform_by_heads(const torch::Tensor& rows) const;
+
   GatConvOptions options_;
   std::shared_ptr<Linear> linear_;
   torch::Tensor source_attention_, target_attention_, bias_;

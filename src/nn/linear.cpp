@@ -22,7 +22,7 @@ bool transform_first(const AggregationShape& shape) {
   const std::int64_t before =
       shape.sources * shape.in * shape.out + kGatherCost * shape.edges * shape.out;
   const std::int64_t after =
-      shape.targets * shape.in * shape.out + kGatherCost * shape.edges * shape.in;
+      shape.targets * shape.in * shape.out + kGatherCost * shape.edges * shape.in * shape.heads;
   return before < after;
 }
 

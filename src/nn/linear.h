@@ -40,6 +40,7 @@ class Linear : public torch::nn::Module {
 /// batches take equal ways.
 struct AggregationShape {
   std::int64_t sources, targets, edges, in, out;
+  std::int64_t heads = 1;  ///< aggregated rows of `in` columns; each is multiplied into out / heads
 };
 bool transform_first(const AggregationShape& shape);
 

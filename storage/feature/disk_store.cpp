@@ -1,5 +1,6 @@
 #include "storage/feature/disk_store.h"
 
+#include "storage/feature/prefetch.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/io/engine_kind.h"
 #include "storage/io/staging_ring.h"
@@ -76,6 +77,9 @@ class GatherSource final : public ReadSource {
     const Run& run = runs_[index - first_run_];
     const std::byte* from = target_.staging + ring_.offset_of(index);
     for (std::size_t i = run.first; i < run.last; ++i) {
+      if (i + kPlacesAhead < run.last)
+        prefetch_for_write(out_.data() + wanted_[i + kPlacesAhead].place * layout_.row_bytes,
+                           layout_.row_bytes);
       std::memcpy(out_.data() + wanted_[i].place * layout_.row_bytes,
                   from + (layout_.offset_of(wanted_[i].row) - run.file_offset),
                   layout_.row_bytes);

@@ -1,5 +1,6 @@
 #include "storage/feature/packed_rows.h"
 
+#include "storage/feature/prefetch.h"
 #include "storage/feature/run_writer.h"
 #include "storage/io/staging_ring.h"
 
@@ -20,7 +21,6 @@ constexpr std::uint64_t kScanBytes = 1024 * 1024;  // a request of the scan, and
 constexpr std::uint64_t kScanDepth = 32;           // requests in flight, with room for all of them
 constexpr std::uint64_t kLeastDepth = 12;          // and with less: before they get smaller
 constexpr std::uint64_t kLeastScanDepth = 4;       // requests of one part
-constexpr std::size_t kPlacesAhead = 6;            // rows, while they are copied out of a run
 constexpr std::size_t kIdsAhead = 128;             // of each run, in memory
 
 // Reads the needed parts of a table in order, and hands them on in order.
@@ -126,14 +126,6 @@ class IdCursor {
   std::size_t count_ = 0;
   bool ended_ = false;
 };
-
-// Rows go to places all over a table that no cache holds: the lines are asked for ahead.
-void prefetch_for_write(const std::byte* at, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
-  constexpr std::size_t kMost = 8 * kLine;  // beyond, the processor follows by itself
-  for (std::size_t line = 0; line < std::min(bytes, kMost); line += kLine)
-    __builtin_prefetch(at + line, 1);
-}
 
 // The most that one part of a table takes.
 std::uint64_t part_bytes(const FeatureLayout& layout) {

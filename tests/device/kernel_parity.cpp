@@ -208,13 +208,27 @@ TEST_CASE("kernel parity: attention's products over edges, by heads") {
             table.segment_weighted_sum(bench.executor(), back, weights, own, grad, grad_x);
             const Rows<float> dots = bench.room<float>(block.num_edges(), heads);
             table.edge_dot(bench.executor(), lists, grad, x, dots);
+            // Columns that all heads share: there, back and the gradient of the weights.
+            const Rows<float> narrow = bench.matrix(block.num_sources, head_width, 7);
+            const Rows<float> shared = bench.room<float>(block.num_targets, width);
+            table.segment_weighted_sum(bench.executor(), lists, weights, own, narrow, shared);
+            const Rows<float> added_up = bench.room<float>(block.num_sources, head_width);
+            table.segment_weighted_sum(bench.executor(), back, weights, own, grad, added_up);
+            const Rows<float> shared_dots = bench.room<float>(block.num_edges(), heads);
+            table.edge_dot(bench.executor(), lists, grad, narrow, shared_dots);
             const Rows<float> sums = bench.room<float>(block.num_edges(), heads);
             table.edge_add(bench.executor(),
                            lists,
                            bench.matrix(block.num_targets, heads, 4),
                            bench.matrix(block.num_sources, heads, 5),
                            sums);
-            return Outputs{bench.get(out), bench.get(grad_x), bench.get(dots), bench.get(sums)};
+            return Outputs{bench.get(out),
+                           bench.get(grad_x),
+                           bench.get(dots),
+                           bench.get(shared),
+                           bench.get(added_up),
+                           bench.get(shared_dots),
+                           bench.get(sums)};
           },
           same_bits<float>);
     }

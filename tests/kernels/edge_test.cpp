@@ -22,7 +22,7 @@ TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
   const auto lists = forward_lists(block);
   Matrix from_target(kTargets, kHeads, 2), from_source(kSources, kHeads, 3);
   Matrix target_rows(kTargets, kHeads * kHeadWidth, 4);
-  Matrix source_rows(kSources, kHeads * kHeadWidth, 5);
+  Matrix source_rows(kSources, kHeads * kHeadWidth, 5), shared_rows(kSources, kHeadWidth, 6);
   const Matrix sums = same_bits_on_all_threads([&](const Executor& executor) {
     Matrix out(block.num_edges(), kHeads);
     kernels::edge_add(executor, lists, from_target.rows(), from_source.rows(), out.rows());
@@ -33,16 +33,24 @@ TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
     kernels::edge_dot(executor, lists, target_rows.rows(), source_rows.rows(), out.rows());
     return out;
   });
+  const Matrix shared_dots = same_bits_on_all_threads([&](const Executor& executor) {
+    Matrix out(block.num_edges(), kHeads);
+    kernels::edge_dot(executor, lists, target_rows.rows(), shared_rows.rows(), out.rows());
+    return out;
+  });
   for (std::int64_t t = 0; t < kTargets; ++t) {
     for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e) {
       const std::int32_t s = lists.items[e];
       for (std::int64_t h = 0; h < kHeads; ++h) {
         CHECK(sums.at(e, h) == from_target.at(t, h) + from_source.at(s, h));
-        double dot = 0;
-        for (std::int64_t c = h * kHeadWidth; c < (h + 1) * kHeadWidth; ++c) {
-          dot += static_cast<double>(target_rows.at(t, c)) * source_rows.at(s, c);
+        double dot = 0, shared = 0;
+        for (std::int64_t c = 0; c < kHeadWidth; ++c) {
+          const double of_target = target_rows.at(t, h * kHeadWidth + c);
+          dot += of_target * source_rows.at(s, h * kHeadWidth + c);
+          shared += of_target * shared_rows.at(s, c);
         }
         check_near(dots.at(e, h), dot);
+        check_near(shared_dots.at(e, h), shared);
       }
     }
   }

@@ -76,33 +76,43 @@ TEST_CASE("segment_sum without scales adds the rows, and an empty list gives zer
 }
 
 TEST_CASE("segment_weighted_sum weighs by edge and head, also through the transpose") {
-  constexpr std::int64_t kHeads = 4, kHeadWidth = 9;
+  // A width below a tile, and one of a tile and more; the column looked at is of the more.
+  constexpr std::int64_t kHeads = 4;
   const Block block = random_block(kSources, kTargets, 40, 6);
-  Matrix own(kTargets, kHeads, 12);
-  Matrix x(kSources, kHeads * kHeadWidth, 7), grad(kTargets, kHeads * kHeadWidth, 8);
-  Matrix weights(block.num_edges(), kHeads, 9);
-  const auto check = [&](const RowLists& lists, Matrix& input) {
-    const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
-      Matrix sums(lists.count, input.width);
-      kernels::segment_weighted_sum(
-          executor, lists, weights.rows(), own.rows(), input.rows(), sums.rows());
-      return sums;
-    });
-    for (std::int64_t i = 0; i < lists.count; ++i) {
-      for (std::int64_t h = 0; h < kHeads; ++h) {
-        double sum = 0;
-        for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p) {
-          sum += static_cast<double>(weights.at(lists.edge(p), h)) *
-                 input.at(lists.items[p], h * kHeadWidth + 5);
+  Matrix own(kTargets, kHeads, 12), weights(block.num_edges(), kHeads, 9);
+  for (const std::int64_t head_width : {9, 21}) {
+    const std::int64_t column = head_width - 4, width = kHeads * head_width;
+    Matrix wide(kSources, width, 7), narrow(kSources, head_width, 8);
+    /// The sum of one head, whose columns of x begin at `from`.
+    const auto sum_of = [&](const RowLists& lists, Matrix& x, std::int64_t i, std::int64_t h) {
+      const std::int64_t at = (x.width == width ? h * head_width : 0) + column;
+      double sum = 0;
+      for (std::int64_t p = lists.offsets[i]; p < lists.offsets[i + 1]; ++p)
+        sum += static_cast<double>(weights.at(lists.edge(p), h)) * x.at(lists.items[p], at);
+      return i < kTargets ? sum + static_cast<double>(own.at(i, h)) * x.at(i, at) : sum;
+    };
+    const auto weigh = [&](const RowLists& lists, Matrix& x, std::int64_t out_width) {
+      return same_bits_on_all_threads([&](const Executor& executor) {
+        Matrix sums(lists.count, out_width, 5);
+        kernels::segment_weighted_sum(
+            executor, lists, weights.rows(), own.rows(), x.rows(), sums.rows());
+        return sums;
+      });
+    };
+    for (const RowLists& lists : {forward_lists(block), backward_lists(block)}) {
+      const Matrix by_head = weigh(lists, wide, width), shared = weigh(lists, narrow, width);
+      const Matrix added_up = weigh(lists, wide, head_width);
+      for (std::int64_t i = 0; i < lists.count; ++i) {
+        double over_heads = 0;
+        for (std::int64_t h = 0; h < kHeads; ++h) {
+          over_heads += sum_of(lists, wide, i, h);
+          check_near(by_head.at(i, h * head_width + column), sum_of(lists, wide, i, h));
+          check_near(shared.at(i, h * head_width + column), sum_of(lists, narrow, i, h));
         }
-        if (i < kTargets)
-          sum += static_cast<double>(own.at(i, h)) * input.at(i, h * kHeadWidth + 5);
-        check_near(out.at(i, h * kHeadWidth + 5), sum);
+        check_near(added_up.at(i, column), over_heads);
       }
     }
-  };
-  check(forward_lists(block), x);
-  check(backward_lists(block), grad);
+  }
 }
 
 TEST_CASE("segment_edge_sum adds the edges' values") {

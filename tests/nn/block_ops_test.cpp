@@ -65,7 +65,9 @@ TEST_CASE("rows of bf16 are summed in f32, and get gradients of bf16") {
   };
   check([&](const Tensor& x) { return nn::sum_neighbours(call, x, {}, scale); });
   check([&](const Tensor& x) { return nn::max_neighbours(call, x); });
-  check([&](const Tensor& x) { return nn::weigh_neighbours(call, weights, own, x); });
+  check([&](const Tensor& x) {
+    return nn::weigh_neighbours(call, nn::Columns::kOfHeads, weights, own, x);
+  });
 }
 
 TEST_CASE("sum_and_transform") {
@@ -123,15 +125,19 @@ TEST_CASE("weigh_neighbours, add_ends and edge_softmax") {
 
   const auto [weights, own_weights] =
       nn::edge_softmax(call, nn::add_ends(call, from_target, from_source), own_logits);
-  const Tensor out = nn::weigh_neighbours(call, weights, own_weights, x);
+  const Tensor shared = random_tensor({kSources, kWidth}, 22).requires_grad_();
+  const Tensor shared64 = in_double(shared);
+  const Tensor out = nn::weigh_neighbours(call, nn::Columns::kOfHeads, weights, own_weights, x) +
+                     nn::weigh_neighbours(call, nn::Columns::kShared, weights, own_weights, shared);
 
   const Tensor exponent =
       (target64.index_select(0, ends.targets) + source64.index_select(0, ends.sources)).exp();
   const Tensor sums = scatter_sum(exponent, ends) + own64.exp();
   const Tensor weights64 = exponent / sums.index_select(0, ends.targets);
-  const Tensor rows = x64.view({kSources, kHeads, kWidth}).index_select(0, ends.sources);
+  const Tensor by_heads64 = x64.view({kSources, kHeads, kWidth}) + shared64.unsqueeze(1);
+  const Tensor rows = by_heads64.index_select(0, ends.sources);
   const Tensor own_weights64 = own64.exp() / sums;
-  const Tensor own_rows = x64.view({kSources, kHeads, kWidth}).narrow(0, 0, kTargets);
+  const Tensor own_rows = by_heads64.narrow(0, 0, kTargets);
   const Tensor out64 =
       (scatter_sum(weights64.unsqueeze(-1) * rows, ends) + own_weights64.unsqueeze(-1) * own_rows)
           .view({kTargets, kHeads * kWidth});
@@ -139,6 +145,7 @@ TEST_CASE("weigh_neighbours, add_ends and edge_softmax") {
   pull_back(own_weights, own_weights64, 14);
   pull_back(out, out64, 15);
   check_close(x.grad(), x64.grad());
+  check_close(shared.grad(), shared64.grad());
   check_close(from_target.grad(), target64.grad());
   check_close(from_source.grad(), source64.grad());
   check_close(own_logits.grad(), own64.grad());
@@ -149,9 +156,10 @@ TEST_CASE("a block without edges gives zeros and zero gradients") {
   const Tensor x = random_tensor({3, 4}, 16).requires_grad_();
   const Tensor own = random_tensor({2, 1}, 17).requires_grad_();
   const auto [weights, own_weights] = nn::edge_softmax(call, torch::empty({0, 1}), own);
-  const Tensor out = nn::sum_neighbours(call, x, {}, {}) +
-                     nn::weigh_neighbours(call, weights, torch::zeros({2, 1}), x) +
-                     nn::max_neighbours(call, x);
+  const Tensor out =
+      nn::sum_neighbours(call, x, {}, {}) +
+      nn::weigh_neighbours(call, nn::Columns::kOfHeads, weights, torch::zeros({2, 1}), x) +
+      nn::max_neighbours(call, x);
   (out.sum() + own_weights.sum()).backward();
   CHECK(out.eq(0).all().item<bool>());
   CHECK(own_weights.eq(1).all().item<bool>());
@@ -164,7 +172,7 @@ TEST_CASE("no gradient is computed for an input that needs none") {
   const Tensor x = random_tensor({kSources, kHeads * kWidth}, 20);
   CHECK_FALSE(nn::sum_neighbours(call, x, {}, {}).requires_grad());
   const Tensor own = random_tensor({kTargets, kHeads}, 21);
-  nn::weigh_neighbours(call, weights, own, x).sum().backward();
+  nn::weigh_neighbours(call, nn::Columns::kOfHeads, weights, own, x).sum().backward();
   CHECK(weights.grad().defined());
   CHECK_FALSE(x.grad().defined());
 }

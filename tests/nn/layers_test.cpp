@@ -138,18 +138,30 @@ TEST_CASE("GatConv, heads side by side and averaged") {
   const auto call = call_over(random_block(kSources, kTargets, 6, 39));
   // Repeated edges are entries of their own: the dense softmax counts them so.
   const Tensor looped = dense(*call.block) + torch::eye(kTargets, kSources, torch::kFloat64);
-  for (const nn::Heads join : {nn::Heads::kConcat, nn::Heads::kAverage}) {
-    nn::GatConv conv({5, 3, 4, join, 0.2, 0}, RandomKey(7));
+  struct Case {
+    nn::Heads join;
+    std::int64_t in, width;
+    bool multiplies_first;
+  };
+  for (const Case& what : {Case{nn::Heads::kConcat, 16, 4, true},
+                           Case{nn::Heads::kAverage, 16, 4, true},
+                           Case{nn::Heads::kConcat, 5, 40, false},
+                           Case{nn::Heads::kAverage, 5, 40, false}}) {
+    CHECK(nn::transform_first(
+              {kSources, kTargets, call.block->num_edges(), what.in, 3 * what.width, 3}) ==
+          what.multiplies_first);
+    nn::GatConv conv({what.in, 3, what.width, what.join, 0.2, 0}, RandomKey(7));
     const auto forward = [&](const Tensor& x) { return conv.forward(call, x); };
-    check_layer(conv, forward, 5, [&](const Tensor& x, Parameters& p) {
-      const Tensor z = x.mm(p["linear.weight"].t()).view({kSources, 3, 4});
+    check_layer(conv, forward, what.in, [&](const Tensor& x, Parameters& p) {
+      const Tensor z = x.mm(p["linear.weight"].t()).view({kSources, 3, what.width});
       const Tensor source = (z * p["source_attention"]).sum(-1);
       const Tensor target = own_rows((z * p["target_attention"]).sum(-1));
       const Tensor logits = torch::leaky_relu(target.unsqueeze(1) + source.unsqueeze(0), 0.2);
       const Tensor entries = logits.exp() * looped.unsqueeze(-1);
       const Tensor weights = entries / entries.sum(1, true);
       const Tensor out = torch::einsum("tsh,shc->thc", {weights, z});
-      return (join == nn::Heads::kConcat ? out.reshape({kTargets, 12}) : out.mean(1)) + p["bias"];
+      const bool concat = what.join == nn::Heads::kConcat;
+      return (concat ? out.reshape({kTargets, -1}) : out.mean(1)) + p["bias"];
     });
   }
 }

@@ -81,7 +81,7 @@ TEST_CASE("repacked rows are the table's, run by run, for every width of row and
   const auto dims =
       test::sanitized<std::vector<std::uint32_t>>({1, 25, 128, 700, 1433, 5000}, {25, 700, 1433});
   for (const std::uint32_t dim : dims) {
-    Table table(dim, dim > 1000 ? 300 : test::sanitized(3000, 1000));
+    Table table(dim, dim > 1000 ? 300u : test::sanitized(3000u, 1000u));
     const std::size_t row_bytes = table.store().row_bytes();
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       CAPTURE(dim);
