@@ -39,7 +39,7 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
     const Tensor &weights = saved[0], &own_weights = saved[1], &x = saved[2];
     const Tensor grad = grads[0].contiguous();
     Tensor grad_weights, grad_own, grad_x;
-    if (context->needs_input_grad(1)) {
+    if (context->needs_input_grad(0)) {
       grad_weights = torch::empty_like(weights);
       kernels::on(call.executor)
           .edge_dot(call.executor,
@@ -48,13 +48,13 @@ struct WeighNeighbours : torch::autograd::Function<WeighNeighbours> {
                     rows_to_read(x),
                     rows_of(grad_weights));
     }
-    if (context->needs_input_grad(2)) {
+    if (context->needs_input_grad(1)) {
       const std::int64_t targets = grad.size(0), heads = own_weights.size(1);
       const std::int64_t width = grad.size(1) / heads;
       const Tensor own = x.narrow(0, 0, targets).view({targets, -1, width});
       grad_own = (grad.view({targets, heads, width}) * own).sum(-1);
     }
-    if (context->needs_input_grad(3)) {
+    if (context->needs_input_grad(2)) {
       grad_x = torch::empty(x.sizes(), grad.options());
       kernels::on(call.executor)
           .segment_weighted_sum(call.executor,

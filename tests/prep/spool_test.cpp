@@ -3,6 +3,7 @@
 #include "prep/dataset_edges.h"
 #include "prep/spool/edge_column.h"
 #include "prep/spool/sorted_edges.h"
+#include "support/sanitized.h"
 
 #include <sluice/random.h>
 
@@ -113,7 +114,7 @@ TEST_CASE(
     std::vector<std::int64_t> times;
     for (std::uint64_t chunk = 0; chunk < 30; ++chunk) {
       std::vector<std::uint64_t> from, to, ids;
-      for (std::uint64_t i = 0; i < 50'000; ++i) {
+      for (std::uint64_t i = 0; i < test::sanitized(50'000u, 10'000u); ++i) {
         times.push_back(static_cast<std::int64_t>(key.draw(times.size())) >>
                         (chunk % 2 == 0 ? 50 : 1));
         if (!by_itself && times.size() % 7 == 0) continue;
