@@ -1,6 +1,7 @@
 // 100 SIGKILLs at random moments of import, append and compact: what is there is a whole dataset,
 // every time, and the next run sweeps up.
 #include "support/process.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
@@ -19,11 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kKills = 6;
-#else
-constexpr int kKills = 100;
-#endif
+constexpr int kKills = test::sanitized(100, 6);
+constexpr std::uint64_t kRounds = test::sanitized(12u, 5u);
 
 void write_edges(const fs::path& path, std::uint64_t count, std::uint64_t nodes, RandomKey key) {
   std::ofstream out(path);
@@ -129,7 +127,7 @@ TEST_CASE("--resume keeps finished stages, and gives the dataset that no kill wo
   REQUIRE(test::run(command(dir / "whole")).code == 0);
   const auto longest = Clock::now() - begin;
   int taken_over = 0;
-  for (std::uint64_t round = 0; round < 12; ++round) {
+  for (std::uint64_t round = 0; round < kRounds; ++round) {
     const std::string out = dir / "x";
     for (std::uint64_t kill = 0; kill < 2; ++kill) {
       Process process(command(out));
@@ -147,7 +145,7 @@ TEST_CASE("--resume keeps finished stages, and gives the dataset that no kill wo
     REQUIRE(test::run({tool, "verify", out}).code == 0);
     fs::remove_all(out);
   }
-  MESSAGE(taken_over << " of 12 runs took stages over");
+  MESSAGE(taken_over << " of " << kRounds << " runs took stages over");
   CHECK(taken_over > 0);
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(dir.path()))
