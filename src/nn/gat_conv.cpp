@@ -28,14 +28,6 @@ torch::Tensor GatConv::columns_of(const torch::Tensor& attention) const {
   return attention.unsqueeze(1).bmm(by_heads).squeeze(1);
 }
 
-/// [n, heads * in], a row of x's columns a head, to [n, heads * width].
-torch::Tensor GatConv::transform_by_heads(const torch::Tensor& rows) const {
-  const std::int64_t heads = options_.heads, width = options_.head_width;
-  const torch::Tensor by_heads = linear_->weight().view({heads, width, options_.in});
-  const torch::Tensor of_heads = rows.view({rows.size(0), heads, options_.in}).transpose(0, 1);
-  return of_heads.bmm(by_heads.transpose(1, 2)).transpose(0, 1).reshape({rows.size(0), -1});
-}
-
 torch::Tensor GatConv::forward(const LayerCall& call, const torch::Tensor& x) const {
   const std::int64_t heads = options_.heads, width = options_.head_width;
   const std::int64_t targets = call.block->num_targets;
@@ -63,7 +55,10 @@ torch::Tensor GatConv::forward(const LayerCall& call, const torch::Tensor& x) co
   torch::Tensor out =
       transform_first(shape)
           ? weigh_neighbours(call, Columns::kOfHeads, weights, own_weights, linear_->product(x))
-          : transform_by_heads(weigh_neighbours(call, Columns::kShared, weights, own_weights, x));
+          : grouped_product(linear_->precision(),
+                            weigh_neighbours(call, Columns::kShared, weights, own_weights, x),
+                            linear_->weight(),
+                            heads);
   if (options_.join == Heads::kAverage) out = out.view({targets, heads, width}).mean(1);
   return out + bias_;
 }

@@ -7,8 +7,8 @@
 //
 // Where that takes fewer operations, rows of x are weighed and summed first and multiplied then,
 // head by head: W_h (sum over s of w_h(s, t) x_s) is the same. So z is made of targets alone, of
-// which a block has several times fewer than sources. Those products are f32 whatever the
-// precision.
+// which a block has several times fewer than sources. Logits are f32
+// whatever the precision.
 #pragma once
 
 #include "nn/layer_call.h"
@@ -43,7 +43,6 @@ class GatConv : public torch::nn::Module {
 
  private:
   torch::Tensor columns_of(const torch::Tensor& attention) const;
-  torch::Tensor transform_by_heads(const torch::Tensor& rows) const;
 
   GatConvOptions options_;
   std::shared_ptr<Linear> linear_;

@@ -9,6 +9,19 @@ torch::Tensor product(Precision precision, const torch::Tensor& x, const torch::
   return torch::linear(rounded_rows(x), weight.to(torch::kBFloat16)).narrow(0, 0, x.size(0));
 }
 
+torch::Tensor grouped_product(Precision precision,
+                              const torch::Tensor& x,
+                              const torch::Tensor& weight,
+                              std::int64_t groups) {
+  const bool exact = precision == Precision::kFloat32;
+  const torch::Tensor rows = exact ? x : rounded_rows(x);
+  const std::int64_t in = weight.size(1);
+  const torch::Tensor by_groups = weight.view({groups, -1, in}).to(rows.scalar_type());
+  const torch::Tensor products =
+      rows.view({-1, groups, in}).transpose(0, 1).bmm(by_groups.transpose(1, 2)).transpose(0, 1);
+  return products.reshape({rows.size(0), -1}).narrow(0, 0, x.size(0)).to(torch::kFloat32);
+}
+
 torch::Tensor linear(Precision precision,
                      const torch::Tensor& x,
                      const torch::Tensor& weight,

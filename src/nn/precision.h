@@ -3,6 +3,8 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
+
 namespace sluice::nn {
 
 enum class Precision {
@@ -14,6 +16,14 @@ enum class Precision {
 
 /// x W^T as the products come, in f32 or bf16: for what reads rows of either.
 torch::Tensor product(Precision precision, const torch::Tensor& x, const torch::Tensor& weight);
+
+/// Columns by equal groups, each with rows of weights of its own: group g of the result is
+/// x_g W_g^T, f32 whatever the precision.
+/// @param x [n, groups * in]; @param weight [groups * out, in]; the result is [n, groups * out]
+torch::Tensor grouped_product(Precision precision,
+                              const torch::Tensor& x,
+                              const torch::Tensor& weight,
+                              std::int64_t groups);
 
 /// x W^T + bias, f32 whatever the precision. @param bias may be undefined
 torch::Tensor linear(Precision precision,

@@ -244,5 +244,10 @@ TEST_CASE("products of bf16 are near those of f32, and so are their gradients") 
     const auto gcn =
         std::make_shared<nn::GcnConv>(size.in, size.out, nn::GcnNorm::kSymmetric, RandomKey(2));
     check(*gcn, size, [&](const Tensor& x) { return gcn->forward(call, x, degrees); });
+    CHECK(nn::transform_first({40, 12, call.block->num_edges(), size.in, size.out, 2}) ==
+          (size.in > 32));
+    const auto gat = std::make_shared<nn::GatConv>(
+        nn::GatConvOptions{size.in, 2, size.out / 2, nn::Heads::kConcat, 0.2, 0}, RandomKey(3));
+    check(*gat, size, [&](const Tensor& x) { return gat->forward(call, x); });
   }
 }
