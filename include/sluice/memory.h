@@ -44,6 +44,12 @@ class Charge {
   std::uint64_t bytes_ = 0;
 };
 
+/// Memory that a MemoryLedger handed out.
+struct MemoryBlock {
+  void* data = nullptr;     ///< aligned to 64 bytes, with any content
+  std::uint64_t bytes = 0;  ///< what it takes, as charged
+};
+
 class MemoryLedger {
  public:
   struct Entry {
@@ -62,14 +68,16 @@ class MemoryLedger {
   MemoryLedger& operator=(const MemoryLedger&) = delete;
   ~MemoryLedger();
 
-  /// Memory for a large block, and back. Freed ones are kept for the next of their size while the
-  /// budget has room for them, up to an eighth of it: they count in peak(), and go as soon as a
-  /// charge wants their bytes. What is taken must be charged before, and comes back together with
-  /// that part of its charge, so that no other charge gets the room in between.
-  /// @param bytes of block_bytes()  @param charge of at least `bytes`, of this ledger
-  /// @return aligned to 64 bytes, with any content; null where the system has none
-  void* take_block(std::uint64_t bytes);
-  void give_block(void* block, std::uint64_t bytes, Charge& charge) noexcept;
+  /// Memory for a large block, and back. Freed ones are kept for the next of about their size while
+  /// the budget has room for them, up to a quarter of it: they count in peak(), and go as soon as a
+  /// charge wants their bytes. A block comes and goes together with its part of a charge: so one
+  /// that is kept does not give way to the charge for its own use, and no other charge gets the
+  /// room in between.
+  /// @param bytes of block_bytes(): the block may have an eighth more
+  /// @param charge of this ledger: grows by the block's bytes, and shrinks again
+  /// Errors: charge()'s; kResource where the system has none.
+  Result<MemoryBlock> take_block(std::uint64_t bytes, Charge& charge);
+  void give_block(const MemoryBlock& block, Charge& charge) noexcept;
   /// `bytes` rounded up to what blocks come in: at most an eighth more, multiples of 64.
   static std::uint64_t block_bytes(std::uint64_t bytes);
 

@@ -28,6 +28,33 @@ Result<std::int64_t> count_elements(const Array::Shape& shape, DType dtype) {
   return count;
 }
 
+// Both round up so that kernels may load whole vectors at the tail.
+
+Result<std::shared_ptr<void>> allocate(std::uint64_t bytes, std::string_view name) {
+  constexpr std::uint64_t kAlignment = Array::kAlignment;
+  const std::uint64_t size =
+      std::max<std::uint64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
+  std::shared_ptr<void> data(std::aligned_alloc(kAlignment, size), &std::free);
+  if (data == nullptr) {
+    return Error(ErrorCode::kResource,
+                 fmt::format("the system has no {} for '{}'", format_bytes(size), name));
+  }
+  wish_huge_pages(data.get(), size);
+  return data;
+}
+
+Result<std::shared_ptr<void>> allocate_charged(std::uint64_t bytes,
+                                               MemoryLedger& ledger,
+                                               std::string_view name) {
+  auto charge = std::make_shared<Charge>(ledger.charge(name, 0).or_throw());
+  const auto block = ledger.take_block(MemoryLedger::block_bytes(bytes), *charge);
+  if (!block) return block.error();
+  return std::shared_ptr<void>(block.value().data, [charge, &ledger, given = block.value()](void*) {
+    ledger.give_block(given, *charge);
+    charge->release();  // this deleter may outlive the ledger, by a weak pointer to the storage
+  });
+}
+
 }  // namespace
 
 Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::string_view name) {
@@ -37,32 +64,10 @@ Result<Array> Array::make(DType dtype, Shape shape, MemoryLedger* ledger, std::s
   array.dtype_ = dtype;
   array.shape_ = std::move(shape);
   array.numel_ = count.value();
-  // Rounded up so that kernels may load whole vectors at the tail.
-  const std::uint64_t bytes =
-      ledger != nullptr
-          ? MemoryLedger::block_bytes(array.bytes())
-          : std::max<std::size_t>((array.bytes() + kAlignment - 1) / kAlignment, 1) * kAlignment;
-  auto charge = std::make_shared<Charge>();
-  if (ledger != nullptr) {
-    auto made = ledger->charge(name, bytes);
-    if (!made) return std::move(made).error();
-    *charge = std::move(made).value();
-  }
-  void* data =
-      ledger != nullptr ? ledger->take_block(bytes) : std::aligned_alloc(kAlignment, bytes);
-  if (data == nullptr) {
-    return Error(ErrorCode::kResource,
-                 fmt::format("the system has no {} for '{}'", format_bytes(bytes), name));
-  }
-  if (ledger == nullptr) wish_huge_pages(data, bytes);
-  array.data_ = std::shared_ptr<void>(data, [charge, ledger, bytes](void* p) {
-    if (ledger != nullptr) {
-      ledger->give_block(p, bytes, *charge);
-      charge->release();  // this deleter may outlive the ledger, by a weak pointer to the storage
-    } else {
-      std::free(p);
-    }
-  });
+  auto memory = ledger == nullptr ? allocate(array.bytes(), name)
+                                  : allocate_charged(array.bytes(), *ledger, name);
+  if (!memory) return std::move(memory).error();
+  array.data_ = std::move(memory).value();
   return array;
 }
 

@@ -73,29 +73,43 @@ std::uint64_t MemoryLedger::block_bytes(std::uint64_t bytes) {
   return (body + step - 1) / step * step + kAlignment;
 }
 
-void* MemoryLedger::take_block(std::uint64_t bytes) {
-  if (bytes >= kLeastKept) {
+Result<MemoryBlock> MemoryLedger::take_block(std::uint64_t bytes, Charge& charge) {
+  {
     const std::scoped_lock lock(mutex_);
-    if (void* kept = spare_->take(bytes)) return kept;
+    // Before it is charged: what is charged takes the room of what is kept.
+    const MemoryBlock kept = bytes < kLeastKept ? MemoryBlock{} : spare_->take(bytes);
+    const std::uint64_t taken = kept.data == nullptr ? bytes : kept.bytes;
+    auto charged = change_locked(charge.name_, charge.bytes_, charge.bytes_ + taken);
+    if (!charged) return std::move(charged).error();  // none was kept: those are within the limit
+    charge.bytes_ += taken;
+    if (kept.data != nullptr) return kept;
   }
   void* fresh = std::aligned_alloc(kAlignment, bytes);
-  if (fresh != nullptr) wish_huge_pages(fresh, bytes);
-  return fresh;
+  if (fresh == nullptr) {
+    (void)charge.resize(charge.bytes_ - bytes);  // giving back never fails
+    return Error(ErrorCode::kResource,
+                 fmt::format("the system has no {} for '{}'", format_bytes(bytes), charge.name_),
+                 fmt::format("free memory, or lower {}; `ulimit -v` and the cgroup's limit count "
+                             "too",
+                             knob_));
+  }
+  wish_huge_pages(fresh, bytes);
+  return MemoryBlock{fresh, bytes};
 }
 
-void MemoryLedger::give_block(void* block, std::uint64_t bytes, Charge& charge) noexcept {
-  if (bytes < kLeastKept) std::free(block);
+void MemoryLedger::give_block(const MemoryBlock& block, Charge& charge) noexcept {
+  if (block.bytes < kLeastKept) std::free(block.data);
   const std::scoped_lock lock(mutex_);
   // Lowering a charge never fails.
-  (void)change_locked(charge.name_, charge.bytes_, charge.bytes_ - bytes);
-  charge.bytes_ -= bytes;
-  if (bytes < kLeastKept) return;
+  (void)change_locked(charge.name_, charge.bytes_, charge.bytes_ - block.bytes);
+  charge.bytes_ -= block.bytes;
+  if (block.bytes < kLeastKept) return;
   try {
-    spare_->keep(block, bytes);
+    spare_->keep(block);
   } catch (const std::bad_alloc&) {
-    return std::free(block);
+    return std::free(block.data);
   }
-  spare_->shrink(std::min({limit_ - used_, limit_ / 8, kMostKept}));
+  spare_->shrink(std::min({limit_ - used_, limit_ / 4, kMostKept}));
 }
 
 Result<Charge> MemoryLedger::charge(std::string_view name, std::uint64_t bytes) {

@@ -1,7 +1,7 @@
 #include "core/spare_blocks.h"
 
-#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 // To a sanitizer a kept block is as good as freed.
 #if defined(__SANITIZE_ADDRESS__)
@@ -15,26 +15,29 @@
 
 namespace sluice {
 
-void* SpareBlocks::take(std::uint64_t bytes) {
-  const auto found = std::find_if(
-      blocks_.rbegin(), blocks_.rend(), [&](const Block& block) { return block.bytes == bytes; });
-  if (found == blocks_.rend()) return nullptr;
-  void* data = found->data;
-  blocks_.erase(std::next(found).base());
-  bytes_ -= bytes;
-  SLUICE_ALLOW(data, bytes);
-  return data;
+MemoryBlock SpareBlocks::take(std::uint64_t bytes) {
+  auto best = blocks_.rend();
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    if (block->bytes < bytes || block->bytes > bytes + bytes / 8) continue;
+    if (best == blocks_.rend() || block->bytes < best->bytes) best = block;
+  }
+  if (best == blocks_.rend()) return {};
+  const MemoryBlock block = *best;
+  blocks_.erase(std::next(best).base());
+  bytes_ -= block.bytes;
+  SLUICE_ALLOW(block.data, block.bytes);
+  return block;
 }
 
-void SpareBlocks::keep(void* block, std::uint64_t bytes) {
-  blocks_.push_back({block, bytes});
-  bytes_ += bytes;
-  SLUICE_FORBID(block, bytes);
+void SpareBlocks::keep(const MemoryBlock& block) {
+  blocks_.push_back(block);
+  bytes_ += block.bytes;
+  SLUICE_FORBID(block.data, block.bytes);
 }
 
 void SpareBlocks::shrink(std::uint64_t most) noexcept {
   while (bytes_ > most) {
-    const Block oldest = blocks_.front();
+    const MemoryBlock oldest = blocks_.front();
     blocks_.pop_front();
     bytes_ -= oldest.bytes;
     SLUICE_ALLOW(oldest.data, oldest.bytes);

@@ -5,6 +5,8 @@
 // zeroed by the system page by page: a twelfth of the processor time of an epoch in memory.
 #pragma once
 
+#include <sluice/memory.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,19 +22,17 @@ class SpareBlocks {
 
   /// Of all that are kept.
   std::uint64_t bytes() const { return bytes_; }
-  /// One of exactly this size, the newest; null where there is none.
-  void* take(std::uint64_t bytes);
+  /// The smallest of at least so many bytes and at most an eighth more, and of these the newest;
+  /// one without memory where there is none. Mini-batches differ by that much: blocks of just their
+  /// size would be made anew for every fourth.
+  MemoryBlock take(std::uint64_t bytes);
   /// @param block of std::aligned_alloc
-  void keep(void* block, std::uint64_t bytes);
+  void keep(const MemoryBlock& block);
   /// Frees the oldest until at most so many bytes are kept.
   void shrink(std::uint64_t most) noexcept;
 
  private:
-  struct Block {
-    void* data;
-    std::uint64_t bytes;
-  };
-  std::deque<Block> blocks_;  // oldest first
+  std::deque<MemoryBlock> blocks_;  // oldest first
   std::uint64_t bytes_ = 0;
 };
 

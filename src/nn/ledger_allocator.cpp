@@ -26,14 +26,9 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
       : ledger_(std::move(ledger)), charge_(ledger_->charge("tensors", 0).or_throw()) {}
 
   c10::DataPtr allocate(std::size_t size) override {
-    const std::uint64_t bytes = MemoryLedger::block_bytes(size + kHeaderBytes);
-    add(bytes);
-    auto* base = static_cast<std::byte*>(ledger_->take_block(bytes));
-    if (base == nullptr) {
-      subtract(bytes);
-      throw Error(ErrorCode::kResource, "the machine has no memory left for a tensor");
-    }
-    new (base) Header{shared_from_this(), bytes};
+    const MemoryBlock block = take(MemoryLedger::block_bytes(size + kHeaderBytes));
+    auto* base = static_cast<std::byte*>(block.data);
+    new (base) Header{shared_from_this(), block.bytes};
     void* data = base + kHeaderBytes;
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
@@ -63,22 +58,17 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
     auto* header = std::launder(reinterpret_cast<Header*>(base));
     const Header last = std::move(*header);  // may be what keeps the ledger alive
     header->~Header();
-    last.owner->give(base, last.bytes);
+    last.owner->give({base, last.bytes});
   }
 
-  void give(void* block, std::uint64_t bytes) {
+  MemoryBlock take(std::uint64_t bytes) {
     const std::scoped_lock lock(mutex_);
-    ledger_->give_block(block, bytes, charge_);
+    return ledger_->take_block(bytes, charge_).or_throw();
   }
 
-  void add(std::uint64_t bytes) {
+  void give(const MemoryBlock& block) {
     const std::scoped_lock lock(mutex_);
-    charge_.resize(charge_.bytes() + bytes).or_throw();
-  }
-
-  void subtract(std::uint64_t bytes) {
-    const std::scoped_lock lock(mutex_);
-    (void)charge_.resize(charge_.bytes() - bytes);  // giving back never fails
+    ledger_->give_block(block, charge_);
   }
 
   std::shared_ptr<MemoryLedger> ledger_;

@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kAhead =
     16;  // ids whose place in the index is fetched while others are looked up
 
+constexpr std::uint64_t kLeastPagesAhead = 16 << 20;  // smaller tables do without a thread
+
 std::uint64_t table_of(std::uint64_t slots) {
   return std::bit_ceil(2 * slots + 2);
 }
@@ -76,11 +78,14 @@ std::span<std::byte> RowCache::table(std::uint32_t slots) {
   if (data_.size() == 0 && !rows_.empty())
     data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache", device_)
                 .or_throw();
+  if (!device_ && bytes >= kLeastPagesAhead && (!pages_ || pages_->size() < bytes))
+    pages_ = std::make_unique<PagesAhead>(data_.bytes().first(bytes));
   return {data_.data(), std::size_t{slots} * row_bytes_};
 }
 
 void RowCache::release_rows() {
   clear();
+  pages_.reset();
   data_ = {};
   data_charge_.release();
 }
@@ -182,6 +187,7 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   const std::uint32_t filled = used_;
   while (free_.size() < count && used_ < rows_.size()) free_.push_back(used_++);
   admission.fresh = free_.size();
+  if (pages_) pages_->want(std::size_t{used_} * row_bytes_);
   const std::size_t evict = count - free_.size();
   if (evict == 0) return admission;
   // Rows of this window stay, and those of the one before while it may still be read from.

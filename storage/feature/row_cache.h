@@ -10,6 +10,7 @@
 // the rows of a window that was read in.
 #pragma once
 
+#include "core/pages_ahead.h"
 #include "storage/feature/cache_policy.h"
 #include "storage/io/aligned_buffer.h"
 
@@ -123,11 +124,12 @@ class RowCache {
   std::shared_ptr<HostPinning> device_;
   std::unique_ptr<CachePolicy> policy_;
   Charge charge_;
-  AlignedBuffer data_;           // mapped whole; slots that were never asked for take no memory
-  Charge data_charge_;           // of the slots that were
-  std::vector<CachedRow> rows_;  // by slot
-  std::vector<bool> seen_;       // by id, where the table's rows are told
-  std::vector<std::uint32_t> index_;  // open addressing, linear probing: slots by id
+  AlignedBuffer data_;  // mapped whole; slots that were never asked for take no memory
+  std::unique_ptr<PagesAhead> pages_;  // of the slots that were, if they are many
+  Charge data_charge_;                 // of the slots that were
+  std::vector<CachedRow> rows_;        // by slot
+  std::vector<bool> seen_;             // by id, where the table's rows are told
+  std::vector<std::uint32_t> index_;   // open addressing, linear probing: slots by id
   int shift_ = 0;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free
   std::uint32_t window_ = 1;

@@ -149,34 +149,66 @@ TEST_CASE("freed blocks serve again, count in the peak, and go when a charge wan
   CHECK(MemoryLedger::block_bytes(65) == 128);
 
   const std::uint64_t other_bytes = MemoryLedger::block_bytes(6 * kMiB);
-  Charge one = ledger.charge("one", bytes).or_throw();
-  void* first = ledger.take_block(bytes);
-  REQUIRE(first != nullptr);
-  CHECK(reinterpret_cast<std::uintptr_t>(first) % 64 == 0);
-  ledger.give_block(first, bytes, one);
+  Charge one = ledger.charge("one", 0).or_throw();
+  const MemoryBlock first = ledger.take_block(bytes, one).or_throw();
+  CHECK(one.bytes() == bytes);
+  CHECK(ledger.used() == bytes);
+  CHECK(reinterpret_cast<std::uintptr_t>(first.data) % 64 == 0);
+  ledger.give_block(first, one);
   CHECK(one.bytes() == 0);
   CHECK(ledger.used() == 0);
   CHECK(ledger.peak() == bytes);
   CHECK(ledger.available() == 64 * kMiB);
-  Charge both = ledger.charge("both", bytes + other_bytes).or_throw();
-  void* other = ledger.take_block(other_bytes);
-  CHECK(other != first);
-  void* again = ledger.take_block(bytes);
-  CHECK(again == first);
-  ledger.give_block(other, other_bytes, both);
+  Charge both = ledger.charge("both", 0).or_throw();
+  const MemoryBlock other = ledger.take_block(other_bytes, both).or_throw();
+  CHECK(other.data != first.data);
+  const MemoryBlock again = ledger.take_block(bytes, both).or_throw();
+  CHECK(again.data == first.data);
+  ledger.give_block(other, both);
   CHECK(both.bytes() == bytes);
   CHECK(ledger.used() == bytes);
-  ledger.give_block(again, bytes, both);  // the two are more than an eighth of the budget
+  ledger.give_block(again, both);  // the two are more than an eighth of the budget
   CHECK(ledger.used() == 0);
   CHECK(ledger.peak() <= bytes + other_bytes + bytes);
 
   // All of the budget can be charged, whatever is kept.
-  Charge all = ledger.charge("all", 64 * kMiB).or_throw();
+  { const Charge all = ledger.charge("all", 64 * kMiB).or_throw(); }
   CHECK(ledger.peak() == 64 * kMiB);
-  void* last = ledger.take_block(bytes);
-  ledger.give_block(last, bytes, all);  // kept in the room that it leaves
-  CHECK(ledger.peak() == 64 * kMiB);
-  CHECK(ledger.used() == 64 * kMiB - bytes);
-  CHECK(ledger.take_block(bytes) == last);
-  std::free(last);
+}
+
+TEST_CASE("a kept block serves where the budget has room for no other") {
+  const std::uint64_t bytes = MemoryLedger::block_bytes(4 * kMiB);
+  MemoryLedger ledger(64 * kMiB + bytes);
+  const Charge all_else = ledger.charge("all else", 64 * kMiB).or_throw();
+  Charge charge = ledger.charge("block", 0).or_throw();
+  const MemoryBlock first = ledger.take_block(bytes, charge).or_throw();
+  ledger.give_block(first, charge);
+  CHECK(ledger.take_block(bytes, charge).or_throw().data == first.data);
+  const auto refused = ledger.take_block(bytes, charge);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code() == ErrorCode::kResource);
+  CHECK(charge.bytes() == bytes);
+  CHECK(ledger.peak() == ledger.limit());
+  std::free(first.data);
+}
+
+TEST_CASE("a kept block serves requests that are up to an eighth smaller, the smallest first") {
+  MemoryLedger ledger(1024 * kMiB);
+  Charge charge = ledger.charge("blocks", 0).or_throw();
+  const auto size = [](std::uint64_t mib) { return MemoryLedger::block_bytes(mib * kMiB); };
+  const auto take = [&](std::uint64_t mib) {
+    return ledger.take_block(size(mib), charge).or_throw();
+  };
+  const MemoryBlock of_9 = take(9), of_10 = take(10), of_12 = take(12);
+  for (const MemoryBlock& block : {of_12, of_9, of_10}) ledger.give_block(block, charge);
+  const MemoryBlock first = take(9), second = take(9), third = take(9);
+  CHECK(first.data == of_9.data);
+  CHECK(second.data == of_10.data);
+  CHECK(second.bytes == size(10));
+  CHECK(third.data != of_12.data);
+  CHECK(third.bytes == size(9));
+  CHECK(charge.bytes() == 2 * size(9) + size(10));
+  CHECK(ledger.used() == charge.bytes());
+  for (const MemoryBlock& block : {first, second, third}) ledger.give_block(block, charge);
+  CHECK(ledger.used() == 0);
 }
