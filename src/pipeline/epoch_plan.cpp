@@ -32,7 +32,8 @@ struct TypePlan {
   TypePlan(const std::filesystem::path& folder, std::uint64_t nodes) : lists(folder, nodes) {}
 
   EpochLists lists;
-  std::vector<WantedRow> prefill;  // ascending, when all windows were admitted
+  std::uint32_t prefilled_slots = 0;  // the first of the cache: rows go there without a run
+  std::vector<WantedRow> prefill;     // ascending, when all windows were admitted
   std::unique_ptr<PackedRows> packed;
 };
 
@@ -47,10 +48,7 @@ struct EpochPlan::State {
 
   void sample(WindowSource& windows);
   void admit(std::size_t type, const DeviceProfile& device, Busy& busy);
-  bool pack(TypePlan& plan,
-            std::span<std::byte> table,
-            DiskFeatureStore& store,
-            const NeededParts& needed);
+  bool pack(TypePlan& plan, RowCache& cache, DiskFeatureStore& store, const NeededParts& needed);
   void check_stopped() const {
     if (options.stopped && options.stopped())
       throw Error(ErrorCode::kInterrupted, "interrupted while an epoch was planned");
@@ -139,8 +137,12 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy
   const Charge prefill_charge =
       ledger.charge("epoch plan", prefilled_slots * 2 * sizeof(WantedRow)).or_throw();
   plan.prefill.reserve(prefilled_slots);
-  const std::span<std::byte> table = cache.table(prefilled_slots);  // its pages are made meanwhile
-  prefilled_bytes += table.size();
+  plan.prefilled_slots = prefilled_slots;
+  const std::uint64_t table_bytes = std::uint64_t{prefilled_slots} * layout.row_bytes;
+  prefilled_bytes += table_bytes;
+  // Pages are made while the cache goes through the epoch. A device's table is there all at once,
+  // or not at all: it waits until it is wanted.
+  if (!data.options.compute) (void)cache.table(prefilled_slots);
   std::array<MissedRows, 2> missed;
   std::future<void> pricing;
   for (std::size_t w = 0; w < lists.steps.size(); ++w) {
@@ -169,16 +171,16 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy
   reasons.push_back(decision.why);
   {
     const Busy::Pause pause(busy);
-    if (decision.pack && pack(plan, table, store, cost.needed())) return;
+    if (decision.pack && pack(plan, cache, store, cost.needed())) return;
   }
   cache.release_rows();
-  prefilled_bytes -= table.size();
+  prefilled_bytes -= table_bytes;
   plan.prefill = {};
 }
 
 // False where there is no room, as on the disk: what was only the cheapest plan may be left.
 bool EpochPlan::State::pack(TypePlan& plan,
-                            std::span<std::byte> table,
+                            RowCache& cache,
                             DiskFeatureStore& store,
                             const NeededParts& needed) {
   EpochLists& lists = plan.lists;
@@ -195,8 +197,9 @@ bool EpochPlan::State::pack(TypePlan& plan,
   radix_sort(plan.prefill, sorting, [](const WantedRow& row) { return row.row; });
   sorting = {};
   try {
+    const Prefill prefill{plan.prefill, cache.table(plan.prefilled_slots)};
     plan.packed = std::make_unique<PackedRows>(
-        store, *runs, needed, packed, &ledger, options.stopped, Prefill{plan.prefill, table});
+        store, *runs, needed, packed, &ledger, options.stopped, prefill);
   } catch (const Error& error) {
     if (options.plan == PlanChoice::kRepack || error.code() != ErrorCode::kResource) throw;
     reasons.back() += "; not repacked after all: " + error.message();
