@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kPiece = 4 * kHugePageBytes;
 constexpr std::size_t kStop = std::numeric_limits<std::size_t>::max();
 
-bool populate(std::span<std::byte> memory) {
+bool populate([[maybe_unused]] std::span<std::byte> memory) {
 #if defined(MADV_POPULATE_WRITE)
   return ::madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE) == 0;
 #else
