@@ -178,6 +178,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   if (one_window) {
     windows.begin({}, limits);
   } else {
+    state.caches[0]->release_rows();
     plan = EpochPlan::make(state, windows, {}, limits, *state.device, planning, ledger);
   }
   RowFetcher fetcher(state, ledger);

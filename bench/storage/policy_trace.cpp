@@ -263,7 +263,7 @@ PlannedBytes windows(const EpochRows& trace,
   // As EpochPlan: the cache's memory is shared between the packing and the rows prefilled.
   const std::uint64_t cache_bytes = work.cache_rows * work.row_bytes;
   std::uint64_t prefill =
-      (cache_bytes - std::min(cache_bytes, PackedRows::good_buffer_bytes(grouped.size(), layout))) /
+      (cache_bytes - std::min(cache_bytes, PackingBuffers::good_bytes(grouped.size(), layout))) /
       (work.row_bytes + 2 * sizeof(WantedRow));
   admit_all(grouped,
             trace.nodes,

@@ -69,7 +69,7 @@ EpochCost::Decision EpochCost::decide(std::uint64_t buffer_bytes) const {
   Decision decision;
   decision.packing = estimate_repack(device_, work);
   const PlanEstimate windows = this->windows();
-  const bool room = PackedRows::least_buffer_bytes(num_windows_, layout_) <= buffer_bytes;
+  const bool room = PackingBuffers::least_bytes(num_windows_, layout_) <= buffer_bytes;
   decision.pack = plan_ == PlanChoice::kRepack || (plan_ == PlanChoice::kAuto && room &&
                                                    decision.packing.seconds < windows.seconds);
   decision.why = fmt::format("{}: {} rows missed in {} windows; window by window {}; repacked {}{}",
@@ -99,7 +99,7 @@ std::uint32_t slots_to_prefill(PlanChoice plan,
                                std::uint64_t bytes,
                                std::uint32_t cache_slots) {
   if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return 0;
-  const std::uint64_t packing = PackedRows::good_buffer_bytes(windows, layout);
+  const std::uint64_t packing = PackingBuffers::good_bytes(windows, layout);
   const std::uint64_t room = bytes - std::min(bytes, packing);
   const std::uint64_t slots = room / (layout.row_bytes + 2 * sizeof(WantedRow));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, cache_slots));

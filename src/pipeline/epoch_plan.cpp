@@ -48,7 +48,13 @@ struct EpochPlan::State {
 
   void sample(WindowSource& windows);
   void admit(std::size_t type, const DeviceProfile& device, Busy& busy);
-  bool pack(TypePlan& plan, RowCache& cache, DiskFeatureStore& store, const NeededParts& needed);
+  std::shared_ptr<PackingBuffers> packing_buffers(const TypePlan& plan,
+                                                  const FeatureLayout& layout);
+  bool pack(TypePlan& plan,
+            RowCache& cache,
+            DiskFeatureStore& store,
+            const NeededParts& needed,
+            std::shared_ptr<PackingBuffers> buffers);
   void check_stopped() const {
     if (options.stopped && options.stopped())
       throw Error(ErrorCode::kInterrupted, "interrupted while an epoch was planned");
@@ -62,7 +68,7 @@ struct EpochPlan::State {
   std::vector<std::unique_ptr<TypePlan>> types;
   std::vector<std::uint64_t> batches;  // by window
   std::vector<std::string> reasons;
-  std::uint64_t prefilled_bytes = 0;  // of caches, while planning goes on
+  std::uint64_t prefilled_bytes = 0;  // of caches beyond what they held, while planning goes on
   double seconds = 0;
 };
 
@@ -115,6 +121,20 @@ void note_missed(EpochLists& lists, EpochLists::Step& step, MissedRows& rows, Ep
 
 }  // namespace
 
+// For packing that may be decided on: null where there is no room, which packing says itself.
+std::shared_ptr<PackingBuffers> EpochPlan::State::packing_buffers(const TypePlan& plan,
+                                                                  const FeatureLayout& layout) {
+  if (options.plan == PlanChoice::kDirect || options.plan == PlanChoice::kSweep) return nullptr;
+  const std::uint64_t bytes =
+      options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
+  try {
+    return std::make_shared<PackingBuffers>(plan.lists.steps.size(), layout, bytes, &ledger);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource) throw;
+    return nullptr;
+  }
+}
+
 // Lets the cache go through the epoch without rows, prices every window, and chooses. A window is
 // priced and listed on another thread while the cache goes on to the next.
 void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy& busy) {
@@ -128,21 +148,22 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy
   std::vector<std::uint64_t> ids;
   std::vector<std::uint32_t> places, missing;
   cache.clear();
-  const std::uint32_t prefilled_slots =
-      slots_to_prefill(options.plan,
-                       lists.steps.size(),
-                       layout,
-                       options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes),
-                       cache.slots());
+  const std::uint64_t kept = cache.held_bytes();
+  const std::uint64_t buffer_bytes =
+      options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
+  const std::uint32_t prefilled_slots = slots_to_prefill(
+      options.plan, lists.steps.size(), layout, buffer_bytes + kept, cache.slots());
   const Charge prefill_charge =
       ledger.charge("epoch plan", prefilled_slots * 2 * sizeof(WantedRow)).or_throw();
   plan.prefill.reserve(prefilled_slots);
   plan.prefilled_slots = prefilled_slots;
   const std::uint64_t table_bytes = std::uint64_t{prefilled_slots} * layout.row_bytes;
-  prefilled_bytes += table_bytes;
+  const std::uint64_t taken_bytes = table_bytes - std::min(table_bytes, kept);
+  prefilled_bytes += taken_bytes;
   // Pages are made while the cache goes through the epoch. A device's table is there all at once,
   // or not at all: it waits until it is wanted.
   if (!data.options.compute) (void)cache.table(prefilled_slots);
+  std::shared_ptr<PackingBuffers> buffers = packing_buffers(plan, layout);
   std::array<MissedRows, 2> missed;
   std::future<void> pricing;
   for (std::size_t w = 0; w < lists.steps.size(); ++w) {
@@ -171,10 +192,10 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy
   reasons.push_back(decision.why);
   {
     const Busy::Pause pause(busy);
-    if (decision.pack && pack(plan, cache, store, cost.needed())) return;
+    if (decision.pack && pack(plan, cache, store, cost.needed(), std::move(buffers))) return;
   }
-  cache.release_rows();
-  prefilled_bytes -= table_bytes;
+  cache.forget_rows(static_cast<std::uint32_t>(kept / std::max(layout.row_bytes, 1u)));
+  prefilled_bytes -= taken_bytes;
   plan.prefill = {};
 }
 
@@ -182,7 +203,8 @@ void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy
 bool EpochPlan::State::pack(TypePlan& plan,
                             RowCache& cache,
                             DiskFeatureStore& store,
-                            const NeededParts& needed) {
+                            const NeededParts& needed,
+                            std::shared_ptr<PackingBuffers> buffers) {
   EpochLists& lists = plan.lists;
   const std::unique_ptr<RunIds> runs = lists.runs();
   PackedRowsOptions packed;
@@ -190,6 +212,7 @@ bool EpochPlan::State::pack(TypePlan& plan,
   packed.engine = store.engine_options();
   packed.read_bytes = data.options.staging_bytes;
   packed.buffer_bytes = options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
+  packed.buffers = std::move(buffers);
   Busy repacking(packing);
   repacking.note("windows", static_cast<double>(lists.steps.size()));
   repacking.note("rows", static_cast<double>(lists.missing_rows()));
@@ -199,7 +222,7 @@ bool EpochPlan::State::pack(TypePlan& plan,
   try {
     const Prefill prefill{plan.prefill, cache.table(plan.prefilled_slots)};
     plan.packed = std::make_unique<PackedRows>(
-        store, *runs, needed, packed, &ledger, options.stopped, prefill);
+        store, *runs, needed, std::move(packed), &ledger, options.stopped, prefill);
   } catch (const Error& error) {
     if (options.plan == PlanChoice::kRepack || error.code() != ErrorCode::kResource) throw;
     reasons.back() += "; not repacked after all: " + error.message();
@@ -227,11 +250,6 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
       state->types[type] =
           std::make_unique<TypePlan>(options.folder, data.graph.schema->nodes[type].count);
     }
-  }
-  // What is cached goes: rows that are worth it come back with the first windows, and planning has
-  // the memory until then.
-  for (const auto& cache : data.caches) {
-    if (cache) cache->release_rows();
   }
   windows.begin(where, limits);
   {

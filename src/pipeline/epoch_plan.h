@@ -32,7 +32,8 @@ struct EpochPlanOptions {
 class EpochPlan {
  public:
   /// Goes through the epoch from `where` on, and leaves `windows` at its begin. The caches know no
-  /// rows then, but their tables may hold some (prefilled()). Throws Error.
+  /// rows then, but their tables may hold some. @pre they were forgotten; memory that they still
+  /// hold is used beyond `buffer_bytes`. Throws Error.
   static std::unique_ptr<EpochPlan> make(GraphData::State& data,
                                          WindowSource& windows,
                                          const LoaderStart& where,

@@ -17,6 +17,27 @@ bool Loader::State::planned(std::uint64_t first_batch) const {
   return useful && disk && !how.scratch.empty() && first_batch + 1 < order->num_batches();
 }
 
+// Memory that is given back and taken again soon after may have left the machine meanwhile, if that
+// is a virtual one: pages are kept where they can be.
+std::uint64_t Loader::State::forget_rows() {
+  std::uint64_t held = 0;
+  for (const auto& cache : data.caches) held += cache ? cache->held_bytes() : 0;
+  const std::uint64_t room = planning_room() + held;
+  const std::uint64_t wanted = sampler.wish_for_keeping(batch_bytes, limits);
+  // No more than half, so that there is room for packing.
+  std::uint64_t left = std::min(room / 2, room - std::min(room, wanted));
+  held = 0;
+  for (const auto& cache : data.caches) {
+    if (!cache) continue;
+    const std::uint64_t row = std::max<std::uint64_t>(cache->row_bytes(), 1);
+    cache->forget_rows(
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(left / row, cache->slots())));
+    held += cache->held_bytes();
+    left -= std::min(left, cache->held_bytes());
+  }
+  return held;
+}
+
 void Loader::State::plan_epoch(Run& now) {
   if (!planned(where.first_batch)) return sampler.begin(where, limits);
   const GraphDataOptions& how = data.options;
@@ -25,11 +46,9 @@ void Loader::State::plan_epoch(Run& now) {
   planning.plan = how.plan;
   planning.stopped = [&now] { return now.stopping || interrupted(); };
   planning.trace = options.trace;
-  for (const auto& cache : data.caches) {
-    if (cache) cache->release_rows();
-  }
+  const std::uint64_t kept = forget_rows();
   const std::uint64_t room = planning_room();
-  planning.buffer_bytes = planning_bytes(room);
+  planning.buffer_bytes = planning_bytes(room + kept) - kept;
   if (sampler.worth_keeping()) sampler.keep_windows(how.scratch, room, batch_bytes);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   const std::scoped_lock lock(now.plan_mutex);

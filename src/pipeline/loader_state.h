@@ -80,8 +80,11 @@ struct Loader::State {
   void plan_epoch(Run& run);
   void fetch(Run& run, Window& window, const Window* ahead);
   WindowLimits make_room();
-  // What is free while an epoch is planned: nothing is delivered then, and the caches have no rows,
-  // so what mini-batches, their features and the consumer's tensors will take is.
+  // Forgets what is cached: rows that are worth it come back with the first windows. Returns the
+  // bytes that the caches keep, as planning has enough without them.
+  std::uint64_t forget_rows();
+  // What is free while an epoch is planned, of caches whose rows were released: nothing is
+  // delivered then, so what mini-batches, their features and the consumer's tensors will take is.
   std::uint64_t planning_room() const {
     return ledger.limit() == MemoryLedger::kUnlimited ? memory.window_bytes : ledger.available();
   }

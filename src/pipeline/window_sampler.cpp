@@ -4,6 +4,7 @@
 #include <sluice/units.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace sluice {
 namespace {
@@ -20,6 +21,14 @@ std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& re
   const std::uint64_t an_edge = size_of(node_id_dtype(sources)) +
                                 (relation.has_edge_ids ? size_of(relation.edge_id_dtype()) : 0);
   return relation.edges * an_edge + (targets + 1) * sizeof(std::uint64_t);
+}
+
+// Of a window that is being made.
+std::uint64_t window_bytes(const WindowLimits& limits) {
+  std::uint64_t bytes = limits.block_bytes + kSpareBytes;
+  for (const std::uint64_t rows : limits.rows)
+    bytes += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
+  return bytes;
 }
 
 std::shared_ptr<const SamplerMethod> method_of(const LoaderOptions& options) {
@@ -110,10 +119,7 @@ WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
   }
   // A window is being made meanwhile. Beside its workspace a batch takes its positions, its answers
   // and itself.
-  std::uint64_t window = limits.block_bytes + kSpareBytes;
-  for (const std::uint64_t rows : limits.rows)
-    window += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
-  const std::uint64_t room = bytes - std::min(bytes, window);
+  const std::uint64_t room = bytes - std::min(bytes, window_bytes(limits));
   const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * block_bytes, 1);
   Keeping keeping;
   keeping.group = static_cast<std::size_t>(
@@ -136,6 +142,12 @@ WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
   keeping.edge_bytes = edges;
   keeping.ahead = batches_in((room - held) / 2);
   return keeping;
+}
+
+std::uint64_t WindowSampler::wish_for_keeping(std::uint64_t block_bytes,
+                                              const WindowLimits& limits) const {
+  if (paged()) return std::numeric_limits<std::uint64_t>::max();
+  return window_bytes(limits) + 4 * kMostGroup * block_bytes;
 }
 
 // Edges that do not fit beside training may fit while an epoch is planned: then they are read once,

@@ -51,6 +51,8 @@ class WindowSampler final : public WindowSource {
   Keeping plan_keeping(std::uint64_t bytes,
                        std::uint64_t block_bytes,
                        const WindowLimits& limits) const;
+  /// Memory that makes keeping as fast as it gets; all of it where edges are on disk.
+  std::uint64_t wish_for_keeping(std::uint64_t block_bytes, const WindowLimits& limits) const;
   /// Whether some of the edges are on disk.
   bool paged() const { return !sampler_.resident(); }
   void set_group(std::size_t batches) { sampler_.set_group(batches); }

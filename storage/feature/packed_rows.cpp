@@ -17,12 +17,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kScanBytes = 1024 * 1024;  // a request of the scan, and of reading back
-constexpr std::uint64_t kScanDepth = 32;           // requests in flight, with room for all of them
-constexpr std::uint64_t kLeastDepth = 12;          // and with less: before they get smaller
-constexpr std::uint64_t kLeastScanDepth = 4;       // requests of one part
-constexpr std::size_t kIdsAhead = 128;             // of each run, in memory
-
 // Reads the needed parts of a table in order, and hands them on in order.
 class ScanSource final : public ReadSource {
  public:
@@ -106,6 +100,7 @@ class ScanSource final : public ReadSource {
 class IdCursor {
  public:
   static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+  static constexpr std::size_t kIdsAhead = PackingBuffers::kIdsAhead;
 
   std::uint64_t peek(RunIds& ids, std::size_t run) {
     if (at_ == count_) {
@@ -126,23 +121,6 @@ class IdCursor {
   std::size_t count_ = 0;
   bool ended_ = false;
 };
-
-// The most that one part of a table takes.
-std::uint64_t part_bytes(const FeatureLayout& layout) {
-  return round_up_to_page(std::max<std::uint64_t>(layout.row_bytes, NeededParts::kPartBytes)) +
-         2 * kPageBytes;
-}
-
-std::uint64_t least_scan_bytes(const FeatureLayout& layout) {
-  return kLeastScanDepth * part_bytes(layout);
-}
-
-// Half of the buffers, between what works and what a device can use.
-std::uint64_t scan_bytes(std::uint64_t buffer_bytes, const FeatureLayout& layout) {
-  const std::uint64_t least = least_scan_bytes(layout);
-  const std::uint64_t most = std::max(least, kScanDepth * kScanBytes);
-  return std::clamp(round_up_to_page(buffer_bytes / 2), least, most);
-}
 
 void reserve_space(File& file, std::uint64_t bytes) {
   int problem = 0;
@@ -173,21 +151,10 @@ std::uint64_t NeededParts::needed() const {
   return static_cast<std::uint64_t>(std::count(bits_.begin(), bits_.end(), true));
 }
 
-std::uint64_t PackedRows::least_buffer_bytes(std::size_t runs, const FeatureLayout& layout) {
-  return least_scan_bytes(layout) + (runs + RunWriter::kSpare) * RunWriter::kLeastChunk +
-         runs * kIdsAhead * sizeof(std::uint64_t);
-}
-
-std::uint64_t PackedRows::good_buffer_bytes(std::size_t runs, const FeatureLayout& layout) {
-  return least_scan_bytes(layout) + kLeastDepth * kScanBytes +
-         (runs + RunWriter::kSpare) * RunWriter::kGoodChunk +
-         runs * kIdsAhead * sizeof(std::uint64_t);
-}
-
 PackedRows::PackedRows(DiskFeatureStore& store,
                        RunIds& ids,
                        const NeededParts& needed,
-                       const PackedRowsOptions& options,
+                       PackedRowsOptions options,
                        MemoryLedger* ledger,
                        const std::function<bool()>& stopped,
                        const Prefill& prefill)
@@ -205,8 +172,13 @@ PackedRows::PackedRows(DiskFeatureStore& store,
 
   auto file = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
   if (end != 0) reserve_space(*file, end);
-  if (end != 0 || !prefill.rows.empty())
-    pack(store, *file, ids, needed, options.buffer_bytes, stopped, prefill);
+  if (end != 0 || !prefill.rows.empty()) {
+    std::shared_ptr<PackingBuffers> buffers = std::move(options.buffers);
+    if (!buffers || buffers->runs() != ids.runs())
+      buffers = std::make_shared<PackingBuffers>(
+          ids.runs(), store.layout(), options.buffer_bytes, ledger);
+    pack(store, *file, ids, needed, *buffers, stopped, prefill);
+  }
   bytes_written_ = end;
   if (end == 0) return;
   ReadAhead::Source source;
@@ -215,10 +187,10 @@ PackedRows::PackedRows(DiskFeatureStore& store,
       source.reader->attach(std::shared_ptr<const File>(std::move(file)), sums_).or_throw();
   source.bytes = end;
   source.buffer = std::make_shared<AlignedBuffer>(
-      AlignedBuffer::make(std::max(options.read_bytes, kScanBytes), ledger, "feature staging")
+      AlignedBuffer::make(std::max(options.read_bytes, kRequestBytes), ledger, "feature staging")
           .or_throw());
   source.slot = source.reader->attach(source.buffer).or_throw();
-  source.request_bytes = kScanBytes;
+  source.request_bytes = kRequestBytes;
   ahead_ = std::make_unique<ReadAhead>(std::move(source));
 }
 
@@ -228,32 +200,14 @@ void PackedRows::pack(DiskFeatureStore& store,
                       File& file,
                       RunIds& ids,
                       const NeededParts& needed,
-                      std::uint64_t buffer_bytes,
+                      PackingBuffers& buffers,
                       const std::function<bool()>& stopped,
                       const Prefill& prefill) {
   const std::size_t runs = ids.runs();
   const FeatureLayout& layout = store.layout();
-  const std::uint64_t cursors = runs * kIdsAhead * sizeof(std::uint64_t);
-  const Charge cursor_charge =
-      ledger_ == nullptr ? Charge{} : ledger_->charge("packing buffers", cursors).or_throw();
-  const std::uint64_t scan = scan_bytes(buffer_bytes, layout);
-  const std::uint64_t chunk =
-      RunWriter::chunk_for(buffer_bytes - std::min(buffer_bytes, scan + cursors), runs);
-  if (chunk == 0) {
-    throw Error(ErrorCode::kResource,
-                fmt::format("repacking {} runs needs {} of buffers, {} are granted",
-                            runs,
-                            format_bytes(least_buffer_bytes(runs, layout)),
-                            format_bytes(buffer_bytes)),
-                "raise [memory] host, or set [storage] plan to \"direct\" or \"sweep\"");
-  }
-  auto buffer = std::make_shared<AlignedBuffer>(
-      AlignedBuffer::make(scan, ledger_, "packing buffers").or_throw());
   const std::unique_ptr<BlockReader> reader = store.make_reader().or_throw();
-  const BufferSlot slot = reader->attach(buffer).or_throw();
-  RunWriter writer(file, begins_, sums_, chunk, ledger_);
-  const std::uint64_t request = std::max(
-      std::min(kScanBytes, scan / kLeastDepth / kPageBytes * kPageBytes), part_bytes(layout));
+  const BufferSlot slot = reader->attach(buffers.scan()).or_throw();
+  RunWriter writer(file, begins_, sums_, buffers.chunk_bytes(), buffers.chunks().bytes());
   std::vector<IdCursor> cursor(runs);
   std::span<const WantedRow> straight = prefill.rows;
   std::optional<Error> problem;
@@ -261,8 +215,8 @@ void PackedRows::pack(DiskFeatureStore& store,
       store,
       needed,
       slot,
-      *buffer,
-      request,
+      *buffers.scan(),
+      buffers.request_bytes(),
       [&](std::uint64_t first, std::uint64_t last, const std::byte* bytes) {
         try {
           if (stopped && stopped()) throw Error(ErrorCode::kInterrupted, "interrupted");

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "storage/feature/disk_store.h"
+#include "storage/feature/packing_buffers.h"
 #include "storage/io/read_ahead.h"
 
 #include <sluice/memory.h>
@@ -57,24 +58,24 @@ struct Prefill {
 };
 
 struct PackedRowsOptions {
-  std::filesystem::path folder;            ///< where the scratch file is
-  IoEngineOptions engine;                  ///< to read the runs back
-  std::uint64_t buffer_bytes = 128 << 20;  ///< while packing, all buffers together
-  std::uint64_t read_bytes = 8 << 20;      ///< while reading back
+  std::filesystem::path folder;             ///< where the scratch file is
+  IoEngineOptions engine;                   ///< to read the runs back
+  std::uint64_t buffer_bytes = 128 << 20;   ///< while packing, all buffers together
+  std::shared_ptr<PackingBuffers> buffers;  ///< made before for as many runs, or null; let go after
+  std::uint64_t read_bytes = 8 << 20;       ///< while reading back
 };
 
 class PackedRows {
  public:
-  /// The least `buffer_bytes` that so many runs need, and what is enough for good speed.
-  static std::uint64_t least_buffer_bytes(std::size_t runs, const FeatureLayout& layout);
-  static std::uint64_t good_buffer_bytes(std::size_t runs, const FeatureLayout& layout);
+  /// Of one read, at most.
+  static constexpr std::uint64_t kRequestBytes = 1024 * 1024;
 
   /// Makes room for the runs and copies the rows. `stopped` is asked now and then; when it says so,
   /// the Error kInterrupted is thrown. Throws Error: kResource where folder or ledger have no room.
   PackedRows(DiskFeatureStore& store,
              RunIds& ids,
              const NeededParts& needed,
-             const PackedRowsOptions& options,
+             PackedRowsOptions options,
              MemoryLedger* ledger,
              const std::function<bool()>& stopped = {},
              const Prefill& prefill = {});
@@ -95,7 +96,7 @@ class PackedRows {
             File& file,
             RunIds& ids,
             const NeededParts& needed,
-            std::uint64_t buffer_bytes,
+            PackingBuffers& buffers,
             const std::function<bool()>& stopped,
             const Prefill& prefill);
   Result<void> copy_next(std::span<std::byte> to);

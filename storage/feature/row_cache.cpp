@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <sys/mman.h>
+
 namespace sluice {
 
 namespace {
@@ -78,16 +80,27 @@ std::span<std::byte> RowCache::table(std::uint32_t slots) {
   if (data_.size() == 0 && !rows_.empty())
     data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache", device_)
                 .or_throw();
+  held_ = std::max(held_, bytes);
   if (!device_ && bytes >= kLeastPagesAhead && (!pages_ || pages_->size() < bytes))
     pages_ = std::make_unique<PagesAhead>(data_.bytes().first(bytes));
   return {data_.data(), std::size_t{slots} * row_bytes_};
 }
 
-void RowCache::release_rows() {
+void RowCache::forget_rows(std::uint32_t kept) {
   clear();
+  const bool all = kept >= slots();
+  const std::uint64_t bytes =
+      device_ && !all ? 0 : round_up_to_page(std::uint64_t{kept} * row_bytes_);
+  if (all || bytes >= held_) return;
   pages_.reset();
+  if (bytes != 0 && ::madvise(data_.data() + bytes, held_ - bytes, MADV_DONTNEED) == 0) {
+    if (ledger_ != nullptr) data_charge_.resize(bytes).or_throw();
+    held_ = bytes;
+    return;
+  }
   data_ = {};
   data_charge_.release();
+  held_ = 0;
 }
 
 void RowCache::clear() {

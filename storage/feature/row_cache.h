@@ -88,6 +88,7 @@ class RowCache {
 
   /// The number the next window admitted will have.
   std::uint32_t next_window() const { return window_; }
+  std::size_t row_bytes() const { return row_bytes_; }
   std::uint32_t slots() const { return static_cast<std::uint32_t>(rows_.size()); }
   std::uint32_t resident() const { return used_; }
   const CachePolicy& policy() const { return *policy_; }
@@ -103,8 +104,12 @@ class RowCache {
   /// Whether the device of the options may read rows where they are.
   bool pinned() const { return data_.pinned(); }
 
-  /// Forgets all rows and gives their memory back until table() is asked for again.
-  void release_rows();
+  /// Forgets all rows and gives back the memory of all slots but the first `kept`, until table() is
+  /// asked for them again. A device's table stays whole or goes.
+  void forget_rows(std::uint32_t kept);
+  void release_rows() { forget_rows(0); }
+  /// Memory that slots have now, bytes.
+  std::uint64_t held_bytes() const { return held_; }
 
  private:
   std::uint32_t find(std::uint64_t id) const;
@@ -127,6 +132,7 @@ class RowCache {
   AlignedBuffer data_;  // mapped whole; slots that were never asked for take no memory
   std::unique_ptr<PagesAhead> pages_;  // of the slots that were, if they are many
   Charge data_charge_;                 // of the slots that were
+  std::uint64_t held_ = 0;             // bytes of them
   std::vector<CachedRow> rows_;        // by slot
   std::vector<bool> seen_;             // by id, where the table's rows are told
   std::vector<std::uint32_t> index_;   // open addressing, linear probing: slots by id

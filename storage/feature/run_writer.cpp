@@ -3,6 +3,7 @@
 #include "core/hash.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace sluice {
@@ -21,10 +22,10 @@ RunWriter::RunWriter(File& file,
                      std::span<const std::uint64_t> begins,
                      std::span<std::uint32_t> sums,
                      std::uint64_t chunk_bytes,
-                     MemoryLedger* ledger)
-    : file_(file), sums_(sums), chunk_(chunk_bytes) {
+                     std::span<std::byte> chunks)
+    : file_(file), sums_(sums), chunk_(chunk_bytes), buffers_(chunks) {
   const std::size_t runs = begins.size() - 1;
-  buffers_ = AlignedBuffer::make((runs + kSpare) * chunk_, ledger, "packing buffers").or_throw();
+  assert(chunks.size() >= (runs + kSpare) * chunk_);
   // Runs grow side by side: their first chunks end at different places, so that they do not all ask
   // for a write, and wait for a free buffer, at the same moment.
   for (std::size_t r = 0; r < runs; ++r) {

@@ -27,7 +27,7 @@ class RunWriter {
   static constexpr std::size_t kSpare = 8;  ///< buffers on their way
   static constexpr std::uint64_t kLeastChunk = 4 * 1024;
   static constexpr std::uint64_t kGoodChunk = 64 * 1024;
-  static constexpr std::uint64_t kMostChunk = 1024 * 1024;
+  static constexpr std::uint64_t kMostChunk = 256 * 1024;
 
   /// The chunk that so many runs get out of `bytes`; 0 when that is too little.
   static std::uint64_t chunk_for(std::uint64_t bytes, std::size_t runs);
@@ -35,11 +35,12 @@ class RunWriter {
   /// @param file direct or not; borrowed
   /// @param begins where each run begins, whole pages; the last entry is the file's end
   /// @param sums one a page of the file, filled in
+  /// @param chunks page-aligned, room for a chunk a run and kSpare more; borrowed
   RunWriter(File& file,
             std::span<const std::uint64_t> begins,
             std::span<std::uint32_t> sums,
             std::uint64_t chunk_bytes,
-            MemoryLedger* ledger);
+            std::span<std::byte> chunks);
   RunWriter(const RunWriter&) = delete;
   RunWriter& operator=(const RunWriter&) = delete;
   ~RunWriter();
@@ -73,7 +74,7 @@ class RunWriter {
   File& file_;
   std::span<std::uint32_t> sums_;
   std::size_t chunk_;
-  AlignedBuffer buffers_;
+  std::span<std::byte> buffers_;
   std::vector<Run> runs_;
   std::mutex mutex_;
   std::condition_variable changed_;

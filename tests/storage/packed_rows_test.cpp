@@ -93,7 +93,10 @@ TEST_CASE("repacked rows are the table's, run by run, for every width of row and
       options.folder = table.dir.path();
       options.read_bytes = 1 << 20;
       options.buffer_bytes =
-          PackedRows::least_buffer_bytes(ids.runs(), table.store().layout()) + seed * (4 << 20);
+          PackingBuffers::least_bytes(ids.runs(), table.store().layout()) + seed * (4 << 20);
+      if (seed == 1)  // made before it was known that they are wanted
+        options.buffers = std::make_shared<PackingBuffers>(
+            ids.runs(), table.store().layout(), options.buffer_bytes, &ledger);
       {
         PackedRows packed(table.store(), ids, needed, options, &ledger);
         for (std::size_t run = 0; run < ids.runs(); ++run) {
@@ -110,6 +113,7 @@ TEST_CASE("repacked rows are the table's, run by run, for every width of row and
           CHECK(got == wanted);
         }
       }
+      options.buffers.reset();
       CHECK(ledger.used() == 0);
     }
   }

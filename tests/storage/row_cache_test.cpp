@@ -226,6 +226,32 @@ TEST_CASE(
     CHECK(plain.admit(ids, {}, nullptr, places, missing).misses_again == 0);
 }
 
+TEST_CASE("a cache that forgets its rows keeps the memory of as many slots as it is told to") {
+  constexpr std::uint32_t kSlots = 40'000;
+  constexpr std::size_t kRowBytes = 1024;
+  for (const std::uint32_t kept : {0u, 1u, 20'000u, kSlots}) {
+    CAPTURE(kept);
+    MemoryLedger ledger;
+    RowCache cache({kRowBytes, kSlots}, make_cache_policy("lru"), &ledger);
+    const std::uint64_t all = ledger.used();
+    std::memset(cache.table().data(), 1, cache.table().size());
+    cache.forget_rows(kept);
+    CHECK(cache.resident() == 0);
+    CHECK(cache.held_bytes() == round_up_to_page(kept * kRowBytes));
+    CHECK(ledger.used() == all - round_up_to_page(kSlots * kRowBytes) + cache.held_bytes());
+    // What is asked for again is there, charged, and may be filled in.
+    CHECK(cache.table(30'000).size() == 30'000 * kRowBytes);
+    CHECK(cache.held_bytes() == round_up_to_page(std::max(kept, 30'000u) * kRowBytes));
+    std::memset(cache.table().data(), 2, cache.table().size());
+    CHECK(ledger.used() == all);
+    std::vector<std::uint32_t> places(3), missing;
+    CHECK(cache.admit(std::vector<std::uint64_t>{5, 6, 7}, {}, nullptr, places, missing).fresh ==
+          3);
+    cache.release_rows();
+    CHECK(cache.held_bytes() == 0);
+  }
+}
+
 TEST_CASE("an unknown policy is told with the nearest") {
   const Error error = test::expect_error([] { make_cache_policy("beladdy"); });
   CHECK(error.code() == ErrorCode::kUsage);

@@ -1,0 +1,85 @@
+#include "storage/feature/packing_buffers.h"
+
+#include "storage/feature/packed_rows.h"
+#include "storage/feature/run_writer.h"
+
+#include <fmt/format.h>
+#include <sluice/units.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kScanDepth = 12;      // requests in flight, with room for all of them
+constexpr std::uint64_t kLeastDepth = 12;     // and with less: before they get smaller
+constexpr std::uint64_t kLeastScanDepth = 4;  // requests of one part
+constexpr std::uint64_t kLeastPagesAhead = 4 << 20;  // smaller buffers do without a thread
+
+// The most that one part of a table takes.
+std::uint64_t part_bytes(const FeatureLayout& layout) {
+  return round_up_to_page(std::max<std::uint64_t>(layout.row_bytes, NeededParts::kPartBytes)) +
+         2 * kPageBytes;
+}
+
+std::uint64_t least_scan_bytes(const FeatureLayout& layout) {
+  return kLeastScanDepth * part_bytes(layout);
+}
+
+// Half of the buffers, between what works and what a device can use.
+std::uint64_t scan_bytes(std::uint64_t bytes, const FeatureLayout& layout) {
+  const std::uint64_t least = least_scan_bytes(layout);
+  const std::uint64_t most = std::max(least, kScanDepth * PackedRows::kRequestBytes);
+  return std::clamp(round_up_to_page(bytes / 2), least, most);
+}
+
+std::uint64_t cursor_bytes(std::size_t runs) {
+  return runs * PackingBuffers::kIdsAhead * sizeof(std::uint64_t);
+}
+
+void make_pages(AlignedBuffer& buffer, std::optional<PagesAhead>& pages) {
+  if (buffer.size() < kLeastPagesAhead) return;
+  pages.emplace(buffer.bytes());
+  pages->want(buffer.size());
+}
+
+}  // namespace
+
+std::uint64_t PackingBuffers::least_bytes(std::size_t runs, const FeatureLayout& layout) {
+  return least_scan_bytes(layout) + (runs + RunWriter::kSpare) * RunWriter::kLeastChunk +
+         cursor_bytes(runs);
+}
+
+std::uint64_t PackingBuffers::good_bytes(std::size_t runs, const FeatureLayout& layout) {
+  return least_scan_bytes(layout) + kLeastDepth * PackedRows::kRequestBytes +
+         (runs + RunWriter::kSpare) * RunWriter::kGoodChunk + cursor_bytes(runs);
+}
+
+PackingBuffers::PackingBuffers(std::size_t runs,
+                               const FeatureLayout& layout,
+                               std::uint64_t bytes,
+                               MemoryLedger* ledger)
+    : runs_(runs) {
+  const std::uint64_t scan = scan_bytes(bytes, layout);
+  const std::uint64_t others = scan + cursor_bytes(runs);
+  chunk_ = RunWriter::chunk_for(bytes - std::min(bytes, others), runs);
+  if (chunk_ == 0) {
+    throw Error(ErrorCode::kResource,
+                fmt::format("repacking {} runs needs {} of buffers, {} are granted",
+                            runs,
+                            format_bytes(least_bytes(runs, layout)),
+                            format_bytes(bytes)),
+                "raise [memory] host, or set [storage] plan to \"direct\" or \"sweep\"");
+  }
+  request_ =
+      std::max(std::min(PackedRows::kRequestBytes, scan / kLeastDepth / kPageBytes * kPageBytes),
+               part_bytes(layout));
+  constexpr std::string_view kName = "packing buffers";
+  if (ledger != nullptr) cursors_ = ledger->charge(kName, cursor_bytes(runs)).or_throw();
+  scan_ = std::make_shared<AlignedBuffer>(AlignedBuffer::make(scan, ledger, kName).or_throw());
+  chunks_ = AlignedBuffer::make((runs + RunWriter::kSpare) * chunk_, ledger, kName).or_throw();
+  make_pages(*scan_, scan_pages_);
+  make_pages(chunks_, chunk_pages_);
+}
+
+}  // namespace sluice
