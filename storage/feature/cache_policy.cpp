@@ -5,34 +5,46 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 namespace sluice {
 namespace {
 
-// The `limit` for which `count` numbers lie below it or, `equal` of them, on it: found digit by
-// digit, the highest first, without sorting or copying.
+// The `limit` for which `count` numbers lie below it or, `equal` of them, on it.
 struct Divide {
   std::uint32_t limit;
   std::size_t equal;
 };
-Divide find_least(std::span<const std::uint32_t> numbers, std::size_t count) {
-  constexpr unsigned kBits = 11;
-  constexpr std::uint32_t kDigits = 1u << kBits;
-  Divide divide{0, count};
-  std::uint32_t known = 0;  // bits of the limit that are found
-  for (unsigned left = 32; left > 0;) {
-    const unsigned shift = left - std::min(left, kBits);
-    std::array<std::size_t, kDigits> held{};
-    for (const std::uint32_t number : numbers) {
-      if ((number & known) == divide.limit) ++held[number >> shift & (kDigits - 1)];
+
+// Digit by digit, from the first in which the numbers differ on. `left` is used up.
+Divide find_least(std::span<std::uint32_t> left, std::size_t count) {
+  constexpr int kBits = 11;
+  constexpr std::size_t kSides = 4;
+  for (;;) {
+    std::uint32_t least = left.front();
+    std::uint32_t most = left.front();
+    for (const std::uint32_t number : left) {
+      least = std::min(least, number);
+      most = std::max(most, number);
     }
+    if (least == most) return {least, count};
+    const int shift = std::max(static_cast<int>(std::bit_width(least ^ most)) - kBits, 0);
+    const std::uint32_t first = least >> shift;
+    // Side by side: equal numbers follow each other, and each count would wait for the last.
+    std::array<std::array<std::uint32_t, kSides>, 1u << kBits> sides{};
+    for (std::size_t i = 0; i < left.size(); ++i) ++sides[(left[i] >> shift) - first][i % kSides];
+    const auto held = [&](std::uint32_t digit) {
+      return std::accumulate(sides[digit].begin(), sides[digit].end(), std::size_t{0});
+    };
     std::uint32_t digit = 0;
-    while (divide.equal > held[digit]) divide.equal -= held[digit++];
-    divide.limit |= digit << shift;
-    known |= ((1u << (left - shift)) - 1) << shift;
-    left = shift;
+    while (count > held(digit)) count -= held(digit++);
+    std::size_t kept = 0;
+    for (const std::uint32_t number : left) {
+      left[kept] = number;
+      kept += (number >> shift) - first == digit ? 1u : 0u;
+    }
+    left = left.first(kept);
   }
-  return divide;
 }
 
 // Policies that rank rows by a number: the lowest give way, the lowest slot first among equals.
@@ -48,19 +60,23 @@ class RankingPolicy final : public CachePolicy {
     if (count == 0 || count == candidates.size()) return;
     worths_.clear();
     for (const std::uint32_t slot : candidates) worths_.push_back(worth_(rows[slot]));
-    Divide divide = find_least(worths_, count);
+    sorting_ = worths_;
+    Divide divide = find_least(sorting_, count);
+    // No branch is taken by worth: it could not be foreseen.
     std::size_t chosen = 0;
     for (std::size_t i = 0; chosen < count; ++i) {
-      if (worths_[i] > divide.limit || (worths_[i] == divide.limit && divide.equal == 0)) continue;
-      if (worths_[i] == divide.limit) --divide.equal;
-      std::swap(candidates[chosen++], candidates[i]);
+      const std::size_t equal = worths_[i] == divide.limit && divide.equal != 0 ? 1 : 0;
+      candidates[chosen] = candidates[i];
+      chosen += (worths_[i] < divide.limit ? 1u : 0u) | equal;
+      divide.equal -= equal;
     }
   }
 
  private:
   std::string_view name_;
   Worth worth_;
-  std::vector<std::uint32_t> worths_;  // of the candidates; reused between calls
+  std::vector<std::uint32_t> worths_;   // of the candidates; reused between calls
+  std::vector<std::uint32_t> sorting_;  // likewise
 };
 
 template <class Worth>

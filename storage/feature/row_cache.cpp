@@ -22,10 +22,14 @@ std::uint64_t table_of(std::uint64_t slots) {
   return std::bit_ceil(2 * slots + 2);
 }
 
+std::uint64_t words_of(std::uint64_t bits) {
+  return (bits + 63) / 64;
+}
+
 // What policies know, the index, and the lists of a call.
 std::uint64_t bookkeeping_of(std::uint64_t slots) {
-  return slots * (sizeof(CachedRow) + 3 * sizeof(std::uint32_t)) +
-         table_of(slots) * sizeof(std::uint32_t);
+  return slots * (sizeof(CachedRow) + 4 * sizeof(std::uint32_t)) +
+         table_of(slots) * sizeof(std::uint32_t) + 2 * words_of(slots) * sizeof(std::uint64_t);
 }
 
 }  // namespace
@@ -60,6 +64,8 @@ RowCache::RowCache(const Options& options,
   rows_.resize(options.slots);
   seen_.resize(options.table_rows);
   index_.assign(table, kNoSlot);
+  used_now_.resize(words_of(options.slots));
+  used_before_.resize(words_of(options.slots));
   shift_ = 64 - std::countr_zero(table);
   free_.reserve(options.slots);
   candidates_.reserve(options.slots);
@@ -106,6 +112,7 @@ void RowCache::forget_rows(std::uint32_t kept) {
 void RowCache::clear() {
   std::fill(index_.begin(), index_.end(), kNoSlot);
   std::fill(seen_.begin(), seen_.end(), false);
+  std::fill(used_now_.begin(), used_now_.end(), 0);
   used_ = 0;
   window_ = 1;
   policy_->reset();
@@ -161,6 +168,8 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                 "raise [memory] host, or lower batch_size or fanout");
   }
   missing.clear();
+  used_before_.swap(used_now_);
+  std::fill(used_now_.begin(), used_now_.end(), 0);
   std::uint64_t hits_window = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i + 2 * kAhead < ids.size()) prefetch(ids[i + 2 * kAhead]);
@@ -176,6 +185,7 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
     row.last_use = window_;
     row.next_use = next_use.empty() ? kNeverUsed : next_use[i];
     ++row.uses;
+    note_use(slot);
   }
   Admission admission = make_room(missing.size(), ahead);
   admission.hits = ids.size() - missing.size();
@@ -186,11 +196,31 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
     const std::uint32_t slot = free_[m];
     rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};
     insert(ids[i], slot);
+    note_use(slot);
     admission.misses_again += note_seen(ids[i]) ? 1u : 0u;
     places[i] = slot;
   }
   ++window_;
   return admission;
+}
+
+// Rows of this window stay, and those of the one before while it may still be read from. Returns
+// whether those had to be taken too, for there were not as many as are wanted without them.
+bool RowCache::find_candidates(std::uint32_t filled, std::size_t wanted) {
+  const auto list = [&](bool before_too) {
+    candidates_.clear();
+    for (std::uint32_t first = 0; first < filled; first += 64) {
+      std::uint64_t idle = ~used_now_[first / 64];
+      if (!before_too) idle &= ~used_before_[first / 64];
+      if (filled - first < 64) idle &= (std::uint64_t{1} << (filled - first)) - 1;
+      for (; idle != 0; idle &= idle - 1)
+        candidates_.push_back(first + static_cast<std::uint32_t>(std::countr_zero(idle)));
+    }
+  };
+  list(false);
+  if (candidates_.size() >= wanted) return false;
+  list(true);
+  return true;
 }
 
 // Fills free_ with `count` slots: unused ones first, then those the policy gives up.
@@ -203,18 +233,7 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   if (pages_) pages_->want(std::size_t{used_} * row_bytes_);
   const std::size_t evict = count - free_.size();
   if (evict == 0) return admission;
-  // Rows of this window stay, and those of the one before while it may still be read from.
-  candidates_.clear();
-  for (std::uint32_t slot = 0; slot < filled; ++slot) {
-    if (rows_[slot].last_use + 1 < window_) candidates_.push_back(slot);
-  }
-  if (candidates_.size() < evict) {
-    admission.exclusive = true;
-    candidates_.clear();
-    for (std::uint32_t slot = 0; slot < filled; ++slot) {
-      if (rows_[slot].last_use < window_) candidates_.push_back(slot);
-    }
-  }
+  admission.exclusive = find_candidates(filled, evict);
   if (ahead != nullptr) {
     for (const std::uint32_t slot : candidates_)
       rows_[slot].next_use = ahead->next_use(rows_[slot].id);

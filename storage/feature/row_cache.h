@@ -122,6 +122,8 @@ class RowCache {
   }
   std::uint64_t home(std::uint64_t id) const { return (id * 0x9e3779b97f4a7c15ull) >> shift_; }
   Admission make_room(std::size_t count, const LookAhead* ahead);
+  bool find_candidates(std::uint32_t filled, std::size_t wanted);
+  void note_use(std::uint32_t slot) { used_now_[slot / 64] |= std::uint64_t{1} << slot % 64; }
   bool note_seen(std::uint64_t id);
 
   std::size_t row_bytes_;
@@ -139,7 +141,9 @@ class RowCache {
   int shift_ = 0;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free
   std::uint32_t window_ = 1;
-  std::vector<std::uint32_t> free_;  // slots for the window being admitted
+  std::vector<std::uint64_t> used_now_;     // a bit a slot: asked for by the window being admitted
+  std::vector<std::uint64_t> used_before_;  // by the one before
+  std::vector<std::uint32_t> free_;         // slots for the window being admitted
   std::vector<std::uint32_t> candidates_;
 };
 
