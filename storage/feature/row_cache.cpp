@@ -62,7 +62,7 @@ RowCache::RowCache(const Options& options,
                            bookkeeping_of(options.slots) + bytes_of_table(options.table_rows))
                   .or_throw();
   rows_.resize(options.slots);
-  seen_.resize(options.table_rows);
+  seen_.resize(words_of(options.table_rows));
   index_.assign(table, kNoSlot);
   used_now_.resize(words_of(options.slots));
   used_before_.resize(words_of(options.slots));
@@ -111,7 +111,7 @@ void RowCache::forget_rows(std::uint32_t kept) {
 
 void RowCache::clear() {
   std::fill(index_.begin(), index_.end(), kNoSlot);
-  std::fill(seen_.begin(), seen_.end(), false);
+  std::fill(seen_.begin(), seen_.end(), 0);
   std::fill(used_now_.begin(), used_now_.end(), 0);
   used_ = 0;
   window_ = 1;
@@ -150,26 +150,18 @@ void RowCache::erase(std::uint32_t slot) {
 // Whether the row was here before.
 bool RowCache::note_seen(std::uint64_t id) {
   if (seen_.empty()) return false;
-  const bool before = seen_[id];
-  seen_[id] = true;
+  const std::uint64_t bit = std::uint64_t{1} << id % 64;
+  const bool before = (seen_[id / 64] & bit) != 0;
+  seen_[id / 64] |= bit;
   return before;
 }
 
-RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
-                                    std::span<const std::uint32_t> next_use,
-                                    const LookAhead* ahead,
-                                    std::span<std::uint32_t> places,
-                                    std::vector<std::uint32_t>& missing) {
-  if (ids.size() > rows_.size()) {
-    throw Error(ErrorCode::kResource,
-                fmt::format("a window needs {} feature rows, the cache has room for {}",
-                            format_count(ids.size()),
-                            format_count(rows_.size())),
-                "raise [memory] host, or lower batch_size or fanout");
-  }
-  missing.clear();
-  used_before_.swap(used_now_);
-  std::fill(used_now_.begin(), used_now_.end(), 0);
+// Finds the ids and notes that they are asked for; lists those that are not here. Returns how many
+// the window before asked for too.
+std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
+                                std::span<const std::uint32_t> next_use,
+                                std::span<std::uint32_t> places,
+                                std::vector<std::uint32_t>& missing) {
   std::uint64_t hits_window = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i + 2 * kAhead < ids.size()) prefetch(ids[i + 2 * kAhead]);
@@ -187,11 +179,34 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
     ++row.uses;
     note_use(slot);
   }
+  return hits_window;
+}
+
+RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
+                                    std::span<const std::uint32_t> next_use,
+                                    const LookAhead* ahead,
+                                    std::span<std::uint32_t> places,
+                                    std::vector<std::uint32_t>& missing) {
+  if (ids.size() > rows_.size()) {
+    throw Error(ErrorCode::kResource,
+                fmt::format("a window needs {} feature rows, the cache has room for {}",
+                            format_count(ids.size()),
+                            format_count(rows_.size())),
+                "raise [memory] host, or lower batch_size or fanout");
+  }
+  missing.clear();
+  used_before_.swap(used_now_);
+  std::fill(used_now_.begin(), used_now_.end(), 0);
+  const std::uint64_t hits_window = look_up(ids, next_use, places, missing);
   Admission admission = make_room(missing.size(), ahead);
   admission.hits = ids.size() - missing.size();
   admission.hits_window = hits_window;
   for (std::size_t m = 0; m < missing.size(); ++m) {
-    if (m + kAhead < missing.size()) prefetch(ids[missing[m + kAhead]]);
+    if (m + kAhead < missing.size()) {
+      const std::uint64_t later = ids[missing[m + kAhead]];
+      prefetch(later);
+      if (!seen_.empty()) __builtin_prefetch(&seen_[later / 64], 1);
+    }
     const std::uint32_t i = missing[m];
     const std::uint32_t slot = free_[m];
     rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};

@@ -113,6 +113,10 @@ class RowCache {
 
  private:
   std::uint32_t find(std::uint64_t id) const;
+  std::uint64_t look_up(std::span<const std::uint64_t> ids,
+                        std::span<const std::uint32_t> next_use,
+                        std::span<std::uint32_t> places,
+                        std::vector<std::uint32_t>& missing);
   void insert(std::uint64_t id, std::uint32_t slot);
   void erase(std::uint32_t slot);
   void prefetch(std::uint64_t id) const { __builtin_prefetch(&index_[home(id)]); }
@@ -136,7 +140,7 @@ class RowCache {
   Charge data_charge_;                 // of the slots that were
   std::uint64_t held_ = 0;             // bytes of them
   std::vector<CachedRow> rows_;        // by slot
-  std::vector<bool> seen_;             // by id, where the table's rows are told
+  std::vector<std::uint64_t> seen_;    // a bit an id, where the table's rows are told
   std::vector<std::uint32_t> index_;   // open addressing, linear probing: slots by id
   int shift_ = 0;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free
