@@ -1,6 +1,7 @@
 #include "train/doctor.h"
 
 #include "core/threads.h"
+#include "nn/products.h"
 #include "storage/io/device_profile.h"
 #include "train/run_device.h"
 
@@ -65,6 +66,7 @@ DoctorReport examine(const std::filesystem::path& folder, std::uint64_t scratch_
   report.torch_threads = at::get_num_threads();
   const char* mkl = std::getenv("MKL_CBWR");
   report.mkl = mkl == nullptr ? "not set" : mkl;
+  report.products = nn::product_library() == nn::ProductLibrary::kOneDnn ? "oneDNN" : "MKL";
   measure_device(report, folder, scratch_bytes);
   return report;
 }
@@ -82,11 +84,12 @@ std::string to_text(const DoctorReport& report) {
   std::string text =
       line("cores", std::to_string(report.cores)) + line("memory", memory) +
       line("LibTorch",
-           fmt::format("{}, {}, {} threads, MKL_CBWR {}",
+           fmt::format("{}, {}, {} threads, MKL_CBWR {}, products by {}",
                        report.libtorch,
                        report.isa,
                        report.torch_threads,
-                       report.mkl)) +
+                       report.mkl,
+                       report.products)) +
       line("device",
            report.device.empty() ? "cpu (" + report.why_device + ")"
                                  : fmt::format("{} ({})", report.device, report.why_device)) +

@@ -27,6 +27,7 @@ struct DoctorReport {
   std::string isa;       ///< that LibTorch's kernels use
   int torch_threads = 0;
   std::string mkl;         ///< MKL_CBWR
+  std::string products;    ///< "MKL" or "oneDNN": what multiplies f32 matrices of many rows
   std::string device;      ///< the card's name; empty where there is none that works
   std::string why_device;  ///< what it is, or why there is none
   std::string engine;      ///< "io_uring" or "pread"

@@ -279,6 +279,8 @@ TEST_CASE("config init writes what run takes; doctor says what the machine offer
   for (const char* key : {"cores", "memory", "libtorch", "engine", "folder"})
     CHECK(doctor.contains(key));
   CHECK(doctor.at("libtorch").at("mkl_cbwr") != "not set");
+  const std::string products = doctor.at("libtorch").at("products");
+  CHECK((products == "MKL" || products == "oneDNN"));
   CHECK(doctor.at("folder").at("figures").size() == 7);
   CHECK(fs::exists(box.folder()));
 }
