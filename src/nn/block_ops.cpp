@@ -89,7 +89,7 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
     Tensor out;
     if (precision == Precision::kFloat32) {
       const Products products;
-      out = products.rows(own, own_by.t()).add_(own_bias);
+      out = products.linear(own, own_by, own_bias);
       products.add_rows(sums, by.t(), out);
     } else {
       own = rounded_rows(own);

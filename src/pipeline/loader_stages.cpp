@@ -48,7 +48,8 @@ void Loader::State::plan_epoch(Run& now) {
   planning.trace = options.trace;
   const std::uint64_t kept = forget_rows();
   const std::uint64_t room = planning_room();
-  planning.buffer_bytes = planning_bytes(room + kept) - kept;
+  const std::uint64_t planned = planning_bytes(room + kept);
+  planning.buffer_bytes = planned - std::min(planned, kept);
   if (sampler.worth_keeping()) sampler.keep_windows(how.scratch, room, batch_bytes);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   const std::scoped_lock lock(now.plan_mutex);
