@@ -23,7 +23,8 @@ const char* mkl_branch() {
 
 // What must be in the environment before the libraries are loaded, which is before main:
 //   MKL_CBWR        MKL picks code by CPU and alignment otherwise, and results with it. The same
-//                   on all CPUs with AVX-512, and on all others: a fifth faster than AVX2 for all
+//                   on all CPUs with AVX-512, and on all others: a fifth faster than AVX2 for all.
+//                   MKL takes it so on Intel's alone: nn/products.h
 //   GOMP_SPINCOUNT  GNU OpenMP's waiting threads take the data threads' cores otherwise. Some
 //                   microseconds are less than sleeping takes: 1000 turns are an eighth off a small
 //                   model's epoch, 30,000 a fifth on

@@ -66,7 +66,7 @@ class RankingPolicy final : public CachePolicy {
     std::size_t chosen = 0;
     for (std::size_t i = 0; chosen < count; ++i) {
       const std::size_t equal = worths_[i] == divide.limit && divide.equal != 0 ? 1 : 0;
-      candidates[chosen] = candidates[i];
+      std::swap(candidates[chosen], candidates[i]);
       chosen += (worths_[i] < divide.limit ? 1u : 0u) | equal;
       divide.equal -= equal;
     }

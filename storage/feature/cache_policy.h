@@ -37,8 +37,7 @@ class CachePolicy {
   virtual std::string_view name() const = 0;
 
   /// Moves the `count` of `candidates` (slots, each an index into `rows`) that give way to the
-  /// front, in an order that depends on the arguments and earlier calls alone. What is behind them
-  /// then is nothing to go by.
+  /// front, in an order that depends on the arguments and earlier calls alone.
   /// @pre count <= candidates.size(), candidates ascend
   virtual void choose(std::span<const CachedRow> rows,
                       std::span<std::uint32_t> candidates,

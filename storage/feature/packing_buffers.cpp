@@ -11,9 +11,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kScanDepth = 12;      // requests in flight, with room for all of them
-constexpr std::uint64_t kLeastDepth = 12;     // and with less: before they get smaller
-constexpr std::uint64_t kLeastScanDepth = 4;  // requests of one part
+constexpr std::uint64_t kScanDepth = 12;      // requests in flight: with less room they get smaller
+constexpr std::uint64_t kLeastScanDepth = 4;  // of one part each
 constexpr std::uint64_t kLeastPagesAhead = 4 << 20;  // smaller buffers do without a thread
 
 // The most that one part of a table takes.
@@ -51,7 +50,7 @@ std::uint64_t PackingBuffers::least_bytes(std::size_t runs, const FeatureLayout&
 }
 
 std::uint64_t PackingBuffers::good_bytes(std::size_t runs, const FeatureLayout& layout) {
-  return least_scan_bytes(layout) + kLeastDepth * PackedRows::kRequestBytes +
+  return least_scan_bytes(layout) + kScanDepth * PackedRows::kRequestBytes +
          (runs + RunWriter::kSpare) * RunWriter::kGoodChunk + cursor_bytes(runs);
 }
 
@@ -72,7 +71,7 @@ PackingBuffers::PackingBuffers(std::size_t runs,
                 "raise [memory] host, or set [storage] plan to \"direct\" or \"sweep\"");
   }
   request_ =
-      std::max(std::min(PackedRows::kRequestBytes, scan / kLeastDepth / kPageBytes * kPageBytes),
+      std::max(std::min(PackedRows::kRequestBytes, scan / kScanDepth / kPageBytes * kPageBytes),
                part_bytes(layout));
   constexpr std::string_view kName = "packing buffers";
   if (ledger != nullptr) cursors_ = ledger->charge(kName, cursor_bytes(runs)).or_throw();

@@ -83,10 +83,10 @@ std::span<std::byte> RowCache::table(std::uint32_t slots) {
       data_charge_.resize(bytes).or_throw();
     }
   }
+  held_ = std::max(held_, bytes);
   if (data_.size() == 0 && !rows_.empty())
     data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache", device_)
                 .or_throw();
-  held_ = std::max(held_, bytes);
   if (!device_ && bytes >= kLeastPagesAhead && (!pages_ || pages_->size() < bytes))
     pages_ = std::make_unique<PagesAhead>(data_.bytes().first(bytes));
   return {data_.data(), std::size_t{slots} * row_bytes_};

@@ -280,9 +280,12 @@ TEST_CASE("policies that rank choose what sorting by worth and slot would") {
       return hotness[a] < hotness[b];
     });
     std::sort(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::uint32_t> left = candidates;
     const auto policy = make_cache_policy("degree", [&](std::uint64_t id) { return hotness[id]; });
     policy->choose(rows, candidates, count);
     CHECK(std::equal(
         wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(count), candidates.begin()));
+    std::sort(candidates.begin(), candidates.end());
+    CHECK(candidates == left);
   }
 }
