@@ -48,6 +48,12 @@ void GroupSampler::set_group(std::size_t batches) {
   answers_ = {};
 }
 
+void GroupSampler::release() {
+  samplers_.clear();
+  positions_ = {};
+  answers_ = {};
+}
+
 void GroupSampler::make_samplers(std::size_t count) {
   while (samplers_.size() < count) samplers_.push_back(method_->make(graph_, parts_, key_));
 }
@@ -65,9 +71,7 @@ Result<std::vector<Batch>> GroupSampler::sample(std::span<const SampleRequest> r
                                                 MemoryLedger* ledger) {
   if (ledger != ledger_) {  // all scratch is charged to the old one
     parts_.table_bytes = table_bytes(ledger);
-    samplers_.clear();
-    positions_ = {};
-    answers_ = {};
+    release();
   }
   ledger_ = ledger;
   if (!together_) return sample_apart(requests);

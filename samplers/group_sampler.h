@@ -52,6 +52,8 @@ class GroupSampler {
   /// memory and read fewer pages a batch. Scratch of a larger group is given back.
   void set_group(std::size_t batches);
   static constexpr std::size_t kGroup = 4;  ///< unless told otherwise
+  /// Gives back all scratch, until the next batch takes it again.
+  void release();
   /// Workspaces that exist now.
   std::size_t workspaces() const { return samplers_.size(); }
 

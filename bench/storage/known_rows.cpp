@@ -206,9 +206,9 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   delivery.requests = stats.requests;
   delivery.how = "one window, swept";
   if (plan) {
-    delivery.read += plan->bytes_read();
-    delivery.written = plan->bytes_written();
-    delivery.requests += plan->requests();
+    delivery.read += plan->traffic().bytes_read;
+    delivery.written = plan->traffic().bytes_written;
+    delivery.requests += plan->traffic().requests;
     delivery.how = plan->reasons().front();
     delivery.plan_seconds = plan->seconds();
   }

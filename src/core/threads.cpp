@@ -1,6 +1,7 @@
 #include "core/threads.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -28,6 +29,11 @@ int available_cores() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+void give_way_to_others() noexcept {
+  constexpr int kNice = 10;  // of Linux, where threads are nice each for itself
+  if (::getpriority(PRIO_PROCESS, 0) < kNice) (void)::setpriority(PRIO_PROCESS, 0, kNice);
 }
 
 #ifdef SLUICE_PLAIN_THREADS

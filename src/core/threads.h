@@ -13,6 +13,11 @@ namespace sluice {
 /// Cores this process may run on (its affinity mask).
 int available_cores();
 
+/// The calling thread, and those that it starts from now on, take what time others leave, for good:
+/// products of matrices are split between cores beforehand, and wait for the half whose core has
+/// something else to do. A wish.
+void give_way_to_others() noexcept;
+
 /// An arena of `threads` workers, the caller included. Thread-safe; several may exist.
 class ThreadArena {
  public:

@@ -28,6 +28,7 @@ struct ForecastSetup {
   bool planned = false;              ///< whether an EpochPlan would know all next uses
   std::uint64_t planning_bytes = 0;  ///< that it may take
   std::uint64_t planning_room = 0;   ///< free while it is made
+  std::uint64_t first_part = 0;  ///< mini-batches that it packs before the others; 0: all at once
 };
 
 class EpochForecast {

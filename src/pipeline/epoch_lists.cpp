@@ -25,8 +25,11 @@ std::uint64_t noted_at_once(std::uint64_t nodes, std::uint64_t buffer_bytes) {
 
 }  // namespace
 
-EpochLists::EpochLists(const std::filesystem::path& folder, std::uint64_t nodes)
+EpochLists::EpochLists(const std::filesystem::path& folder,
+                       std::uint64_t nodes,
+                       std::uint32_t first_window)
     : nodes_(nodes),
+      first_window_(first_window),
       folder_(folder),
       ids_(folder, id_width(nodes)),
       places_(folder, sizeof(std::uint32_t)),
@@ -50,7 +53,8 @@ std::uint64_t EpochLists::most_rows() const {
 // Goes backwards through the windows and notes by id where it was met last.
 void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
                                 MemoryLedger& ledger,
-                                const std::function<void()>& check) {
+                                const std::function<void()>& check,
+                                const TellUses& tell) {
   next_.emplace(folder_, window_width(steps.size()));
   const std::uint64_t most = most_rows();
   const Charge lists = ledger.charge("epoch plan", most * 12).or_throw();
@@ -79,7 +83,15 @@ void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
       }
       next_->write(step.first_id, uses);
     }
+    if (!tell) continue;
+    for (std::uint32_t& note : met) note = to_window(note);
+    tell(begin, std::span(met).first(std::min(range, nodes_ - begin)));
   }
+}
+
+// Windows are noted by their place in these lists, from 1 on.
+std::uint32_t EpochLists::to_window(std::uint32_t note) const {
+  return note == kUnwritten ? kNeverUsed : first_window_ + note;
 }
 
 void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {
@@ -90,9 +102,7 @@ void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {
 std::vector<std::uint32_t> EpochLists::read_next_uses(const Step& step) {
   std::vector<std::uint32_t> uses(step.rows);
   next_->read(step.first_id, std::span<std::uint32_t>(uses));
-  for (std::uint32_t& use : uses) {
-    if (use == kUnwritten) use = kNeverUsed;
-  }
+  for (std::uint32_t& use : uses) use = to_window(use);
   return uses;
 }
 

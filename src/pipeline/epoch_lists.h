@@ -31,8 +31,9 @@ class EpochLists {
     std::uint32_t gap_bytes = 0;
   };
 
-  /// @param nodes of the type. Throws Error.
-  EpochLists(const std::filesystem::path& folder, std::uint64_t nodes);
+  /// @param nodes of the type. @param first_window number of the first window in its epoch; steps
+  /// count from it. Throws Error.
+  EpochLists(const std::filesystem::path& folder, std::uint64_t nodes, std::uint32_t first_window);
 
   std::vector<Step> steps;  ///< by window
 
@@ -43,11 +44,15 @@ class EpochLists {
   /// @param buffer_bytes for notes: where those of all ids take more, ranges of ids come one after
   /// the other
   /// @param check called now and then
+  /// @param tell called with the first use of each id from `first` on, as RowCache counts windows;
+  /// kNeverUsed where there is none
+  using TellUses = std::function<void(std::uint64_t first, std::span<const std::uint32_t> uses)>;
   void find_next_uses(std::uint64_t buffer_bytes,
                       MemoryLedger& ledger,
-                      const std::function<void()>& check);
+                      const std::function<void()>& check,
+                      const TellUses& tell = {});
   void read_ids(const Step& step, std::vector<std::uint64_t>& out);
-  /// kNeverUsed where no later window asks for a row.
+  /// As RowCache counts windows; kNeverUsed where no later one of these lists asks for a row.
   std::vector<std::uint32_t> read_next_uses(const Step& step);
 
   void append_places(std::span<const std::uint32_t> places);
@@ -73,7 +78,10 @@ class EpochLists {
  private:
   class MissedIds;
 
+  std::uint32_t to_window(std::uint32_t note) const;
+
   std::uint64_t nodes_;
+  std::uint32_t first_window_;
   std::filesystem::path folder_;
   ScratchList ids_;
   ScratchList places_;  // by ids

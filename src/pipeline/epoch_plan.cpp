@@ -1,17 +1,21 @@
 #include "pipeline/epoch_plan.h"
 
-#include "core/radix_sort.h"
-#include "pipeline/epoch_lists.h"
-#include "pipeline/stage_clock.h"
+#include "core/threads.h"
+#include "pipeline/plan_part.h"
 #include "storage/feature/disk_store.h"
 
 #include <fmt/format.h>
-#include <sluice/units.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <exception>
 #include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include <malloc.h>
 
@@ -20,220 +24,227 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A row's part in the lists of a window while the cache goes through it: id, next use, place; and
-// where it is missing its number, and twice (two windows are listed at a time) itself and its id,
-// with room to sort them, and what goes to the files.
-constexpr std::uint64_t kAdmitBytes = 8 + 4 + 4 + 4 + 2 * (2 * sizeof(WantedRow) + 2 * 8) + 12;
+// Windows that are planned together.
+struct Part {
+  std::size_t first_window = 0;
+  std::vector<std::unique_ptr<PlanPart>> types;  // null where features are in memory
+};
 
 }  // namespace
-
-// The plan of one node type.
-struct TypePlan {
-  TypePlan(const std::filesystem::path& folder, std::uint64_t nodes) : lists(folder, nodes) {}
-
-  EpochLists lists;
-  std::uint32_t prefilled_slots = 0;  // the first of the cache: rows go there without a run
-  std::vector<WantedRow> prefill;     // ascending, when all windows were admitted
-  std::unique_ptr<PackedRows> packed;
-};
 
 struct EpochPlan::State {
-  State(GraphData::State& graph, const EpochPlanOptions& given, MemoryLedger& book)
-      : data(graph),
-        options(given),
-        ledger(book),
-        planning("plan", given.trace),
-        packing("repack", given.trace),
-        types(graph.features.size()) {}
+  State(GraphData::State& data,
+        const DeviceProfile& device,
+        const EpochPlanOptions& options,
+        MemoryLedger& ledger)
+      : setting{data,
+                device,
+                options,
+                ledger,
+                StageClock("plan", options.trace),
+                StageClock("repack", options.trace),
+                [this] {
+                  return stopping || (setting.options.stopped && setting.options.stopped());
+                }} {}
 
-  void sample(WindowSource& windows);
-  void admit(std::size_t type, const DeviceProfile& device, Busy& busy);
-  std::shared_ptr<PackingBuffers> packing_buffers(const TypePlan& plan,
-                                                  const FeatureLayout& layout);
-  bool pack(TypePlan& plan,
-            RowCache& cache,
-            DiskFeatureStore& store,
-            const NeededParts& needed,
-            std::shared_ptr<PackingBuffers> buffers);
-  void check_stopped() const {
-    if (options.stopped && options.stopped())
-      throw Error(ErrorCode::kInterrupted, "interrupted while an epoch was planned");
+  ~State() { end(); }
+
+  void end() noexcept;
+  void clear_caches() noexcept;
+  void open_part();
+  bool sample(WindowSource& windows, std::uint64_t batches);
+  void plan_first(std::uint64_t bytes, PlanPart::Place place);
+  void find_later_uses();
+  void plan_later(std::uint64_t bytes);
+  void sample_and_plan(WindowSource& source);
+  void plan_rest();
+  void plan_beside_training(std::uint64_t bytes);
+  void announce(std::size_t parts);
+  const Part& part_of(std::size_t window) const;
+  PlanPart& of(std::size_t window, std::size_t type) { return *part_of(window).types[type]; }
+  const EpochLists::Step& step(std::size_t window, std::size_t type) {
+    return of(window, type).lists.steps.at(window - part_of(window).first_window);
   }
 
-  GraphData::State& data;
-  EpochPlanOptions options;
-  MemoryLedger& ledger;
-  StageClock planning;
-  StageClock packing;
-  std::vector<std::unique_ptr<TypePlan>> types;
-  std::vector<std::uint64_t> batches;  // by window
-  std::vector<std::string> reasons;
-  std::uint64_t prefilled_bytes = 0;  // of caches beyond what they held, while planning goes on
+  PlanSetting setting;
+  std::atomic<bool> stopping = false;
+  std::vector<Part> parts;  // one or two; all of them from the time on that all is sampled
+  std::size_t windows = 0;
+  std::size_t begun = 0;  // parts that were waited for
+  bool ended = false;
   double seconds = 0;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t planned = 0;  // parts
+  std::vector<std::string> reasons;
+  std::exception_ptr failure;
+  std::jthread beside;  // last: it uses the others
 };
 
-void EpochPlan::State::sample(WindowSource& windows) {
-  const TraceSpan span(options.trace, "sample ahead");
-  while (const auto window = windows.sample()) {
-    check_stopped();
-    batches.push_back(window->batches.size());
-    for (std::size_t type = 0; type < types.size(); ++type) {
-      if (!types[type]) continue;
-      types[type]->lists.add_window(window->rows[type]->index->ids());
+// Caches go through windows for the plan alone: afterwards none may seem to hold what never came.
+void EpochPlan::State::clear_caches() noexcept {
+  for (const auto& cache : setting.data.caches) {
+    if (cache) cache->clear();
+  }
+}
+
+void EpochPlan::State::end() noexcept {
+  if (std::exchange(ended, true)) return;
+  stopping = true;
+  if (beside.joinable()) beside.join();
+  if (planned < parts.size()) clear_caches();
+}
+
+void EpochPlan::State::open_part() {
+  parts.reserve(2);  // the first stays where it is, for it may be planned meanwhile
+  Part part{windows, {}};
+  part.types.resize(setting.data.features.size());
+  for (std::size_t type = 0; type < part.types.size(); ++type) {
+    if (!setting.data.on_disk(type)) continue;
+    part.types[type] =
+        std::make_unique<PlanPart>(setting, type, static_cast<std::uint32_t>(windows));
+  }
+  parts.push_back(std::move(part));
+}
+
+// Samples so many mini-batches or a few more into a part of their own. False at the end of the
+// epoch.
+bool EpochPlan::State::sample(WindowSource& source, std::uint64_t batches) {
+  const TraceSpan span(setting.options.trace, "sample ahead");
+  for (std::uint64_t sampled = 0; sampled < batches;) {
+    const auto window = source.sample();
+    if (!window) return false;
+    setting.check_stopped();
+    if (sampled == 0) open_part();
+    sampled += window->batches.size();
+    ++windows;
+    for (std::size_t type = 0; type < parts.back().types.size(); ++type) {
+      if (PlanPart* part = parts.back().types[type].get())
+        part->lists.add_window(window->rows[type]->index->ids());
     }
   }
-}
-
-namespace {
-
-// The rows with those numbers, and where they belong.
-void list_rows(std::span<const std::uint32_t> numbers,
-               std::span<const std::uint64_t> ids,
-               std::span<const std::uint32_t> places,
-               std::vector<WantedRow>& out) {
-  out.clear();
-  for (const std::uint32_t i : numbers) out.push_back({ids[i], places[i]});
-}
-
-// What a window misses.
-struct MissedRows {
-  std::vector<WantedRow> prefilled;
-  std::vector<WantedRow> run;  // the others
-  std::vector<WantedRow> sorting;
-  std::vector<std::uint64_t> ids, sorting_ids;
-};
-
-// Lists what a window misses, and chooses how it would best be read without repacking.
-void note_missed(EpochLists& lists, EpochLists::Step& step, MissedRows& rows, EpochCost& cost) {
-  step.first_missing = lists.missing_rows();
-  radix_sort(rows.run, rows.sorting, [](const WantedRow& row) { return row.row; });
-  lists.append_missing(rows.run);
-  lists.append_missing(rows.prefilled);
-  rows.ids.clear();
-  for (const WantedRow& row : rows.run) rows.ids.push_back(row.row);
-  for (const WantedRow& row : rows.prefilled) rows.ids.push_back(row.row);
-  if (!rows.prefilled.empty())
-    radix_sort(rows.ids, rows.sorting_ids, [](std::uint64_t id) { return id; });
-  const EpochCost::Choice choice = cost.add(rows.ids, step.missing);
-  step.plan = choice.plan;
-  step.gap_bytes = choice.gap_bytes;
-}
-
-}  // namespace
-
-// For packing that may be decided on: null where there is no room, which packing says itself.
-std::shared_ptr<PackingBuffers> EpochPlan::State::packing_buffers(const TypePlan& plan,
-                                                                  const FeatureLayout& layout) {
-  if (options.plan == PlanChoice::kDirect || options.plan == PlanChoice::kSweep) return nullptr;
-  const std::uint64_t bytes =
-      options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
-  try {
-    return std::make_shared<PackingBuffers>(plan.lists.steps.size(), layout, bytes, &ledger);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kResource) throw;
-    return nullptr;
-  }
-}
-
-// Lets the cache go through the epoch without rows, prices every window, and chooses. A window is
-// priced and listed on another thread while the cache goes on to the next.
-void EpochPlan::State::admit(std::size_t type, const DeviceProfile& device, Busy& busy) {
-  TypePlan& plan = *types[type];
-  EpochLists& lists = plan.lists;
-  RowCache& cache = *data.caches[type];
-  auto& store = dynamic_cast<DiskFeatureStore&>(*data.features[type]);
-  const FeatureLayout& layout = store.layout();
-  const Charge charge = ledger.charge("epoch plan", lists.most_rows() * kAdmitBytes).or_throw();
-  EpochCost cost(layout, device, options.plan, &ledger);
-  std::vector<std::uint64_t> ids;
-  std::vector<std::uint32_t> places, missing;
-  cache.clear();
-  const std::uint64_t kept = cache.held_bytes();
-  const std::uint64_t buffer_bytes =
-      options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
-  const std::uint32_t prefilled_slots = slots_to_prefill(
-      options.plan, lists.steps.size(), layout, buffer_bytes + kept, cache.slots());
-  const Charge prefill_charge =
-      ledger.charge("epoch plan", prefilled_slots * 2 * sizeof(WantedRow)).or_throw();
-  plan.prefill.reserve(prefilled_slots);
-  plan.prefilled_slots = prefilled_slots;
-  const std::uint64_t table_bytes = std::uint64_t{prefilled_slots} * layout.row_bytes;
-  const std::uint64_t taken_bytes = table_bytes - std::min(table_bytes, kept);
-  prefilled_bytes += taken_bytes;
-  // Pages are made while the cache goes through the epoch. A device's table is there all at once,
-  // or not at all: it waits until it is wanted.
-  if (!data.options.compute) (void)cache.table(prefilled_slots);
-  std::shared_ptr<PackingBuffers> buffers = packing_buffers(plan, layout);
-  std::array<MissedRows, 2> missed;
-  std::future<void> pricing;
-  for (std::size_t w = 0; w < lists.steps.size(); ++w) {
-    check_stopped();
-    EpochLists::Step& step = lists.steps[w];
-    lists.read_ids(step, ids);
-    places.resize(step.rows);
-    const std::vector<std::uint32_t> next = lists.read_next_uses(step);
-    step.admission = cache.admit(ids, next, nullptr, places, missing);
-    lists.append_places(places);
-    step.prefilled = count_prefilled(step.admission, missing, places, prefilled_slots);
-    step.missing = missing.size() - step.prefilled;
-    const std::span<const std::uint32_t> all(missing);
-    MissedRows& rows = missed[w % 2];
-    list_rows(all.first(step.prefilled), ids, places, rows.prefilled);
-    list_rows(all.subspan(step.prefilled), ids, places, rows.run);
-    plan.prefill.insert(plan.prefill.end(), rows.prefilled.begin(), rows.prefilled.end());
-    if (pricing.valid()) pricing.get();
-    pricing = std::async(std::launch::async,
-                         [&lists, &step, &rows, &cost] { note_missed(lists, step, rows, cost); });
-  }
-  if (pricing.valid()) pricing.get();
-  cache.clear();
-
-  const EpochCost::Decision decision = cost.decide(options.buffer_bytes);
-  reasons.push_back(decision.why);
-  {
-    const Busy::Pause pause(busy);
-    if (decision.pack && pack(plan, cache, store, cost.needed(), std::move(buffers))) return;
-  }
-  cache.forget_rows(static_cast<std::uint32_t>(kept / std::max(layout.row_bytes, 1u)));
-  prefilled_bytes -= taken_bytes;
-  plan.prefill = {};
-}
-
-// False where there is no room, as on the disk: what was only the cheapest plan may be left.
-bool EpochPlan::State::pack(TypePlan& plan,
-                            RowCache& cache,
-                            DiskFeatureStore& store,
-                            const NeededParts& needed,
-                            std::shared_ptr<PackingBuffers> buffers) {
-  EpochLists& lists = plan.lists;
-  const std::unique_ptr<RunIds> runs = lists.runs();
-  PackedRowsOptions packed;
-  packed.folder = options.folder;
-  packed.engine = store.engine_options();
-  packed.read_bytes = data.options.staging_bytes;
-  packed.buffer_bytes = options.buffer_bytes - std::min(options.buffer_bytes, prefilled_bytes);
-  packed.buffers = std::move(buffers);
-  Busy repacking(packing);
-  repacking.note("windows", static_cast<double>(lists.steps.size()));
-  repacking.note("rows", static_cast<double>(lists.missing_rows()));
-  std::vector<WantedRow> sorting;
-  radix_sort(plan.prefill, sorting, [](const WantedRow& row) { return row.row; });
-  sorting = {};
-  try {
-    const Prefill prefill{plan.prefill, cache.table(plan.prefilled_slots)};
-    plan.packed = std::make_unique<PackedRows>(
-        store, *runs, needed, std::move(packed), &ledger, options.stopped, prefill);
-  } catch (const Error& error) {
-    if (options.plan == PlanChoice::kRepack || error.code() != ErrorCode::kResource) throw;
-    reasons.back() += "; not repacked after all: " + error.message();
-    return false;
-  }
-  plan.prefill = {};
-  for (EpochLists::Step& step : lists.steps) step.plan = WindowPlan::kPacked;
   return true;
 }
 
+// Adds to the plan in the order of the parts: more of them are there from now on.
+void EpochPlan::State::announce(std::size_t parts_planned) {
+  if (parts_planned == parts.size()) clear_caches();
+  const std::scoped_lock lock(mutex);
+  for (; planned < parts_planned; ++planned) {
+    for (const auto& part : parts[planned].types) {
+      if (!part) continue;
+      const std::size_t from = parts[planned].first_window;
+      reasons.push_back(from == 0 ? part->reason()
+                                  : fmt::format("from window {} on: {}", from + 1, part->reason()));
+    }
+  }
+  changed.notify_all();
+}
+
+void EpochPlan::State::plan_first(std::uint64_t bytes, PlanPart::Place place) {
+  Busy busy(setting.planning);
+  std::uint64_t taken = 0;
+  for (const auto& part : parts.front().types) {
+    if (!part) continue;
+    {
+      const TraceSpan span(setting.options.trace, "find next uses");
+      part->lists.find_next_uses(bytes, setting.ledger, [this] { setting.check_stopped(); });
+    }
+    part->plan(bytes - std::min(bytes, taken), place, busy);
+    taken += part->cache_bytes();
+  }
+}
+
+// Of the later part; and when the rows that the first one leaves in the caches are asked for next.
+void EpochPlan::State::find_later_uses() {
+  const Busy busy(setting.planning);
+  const TraceSpan span(setting.options.trace, "find next uses");
+  for (std::size_t type = 0; type < parts.back().types.size(); ++type) {
+    if (!parts.back().types[type]) continue;
+    RowCache& cache = *setting.data.caches[type];
+    parts.back().types[type]->lists.find_next_uses(
+        setting.options.buffer_bytes,
+        setting.ledger,
+        [this] { setting.check_stopped(); },
+        [&](std::uint64_t first, std::span<const std::uint32_t> uses) {
+          cache.tell_next_uses(first, uses);
+        });
+  }
+}
+
+void EpochPlan::State::plan_later(std::uint64_t bytes) {
+  Busy busy(setting.planning);
+  for (const auto& part : parts.back().types) {
+    if (part) part->plan(bytes, PlanPart::Place::kLast, busy);
+  }
+}
+
+void EpochPlan::State::plan_beside_training(std::uint64_t bytes) {
+  // Whole, for from here on rows are filled in while the caches go on.
+  for (std::size_t type = 0; type < parts.back().types.size(); ++type) {
+    if (parts.back().types[type]) (void)setting.data.caches[type]->table();
+  }
+  beside = std::jthread([this, bytes] {
+    try {
+      give_way_to_others();
+      if (setting.options.trace != nullptr) setting.options.trace->name_thread("plan");
+      plan_later(bytes);
+      announce(parts.size());
+    } catch (...) {
+      const std::scoped_lock lock(mutex);
+      failure = std::current_exception();
+      changed.notify_all();
+    }
+  });
+}
+
+// Samples all, and plans the first part: if there is another, while that is sampled.
+void EpochPlan::State::sample_and_plan(WindowSource& source) {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  const EpochPlanOptions& options = setting.options;
+  std::future<void> first;
+  {
+    const Busy busy(setting.planning);
+    const bool more = sample(source, options.first_part == 0 ? kAll : options.first_part);
+    if (more) {
+      first = std::async(std::launch::async, [this] {
+        if (setting.options.trace != nullptr) setting.options.trace->name_thread("plan");
+        plan_first(setting.options.beside_sampling, PlanPart::Place::kFirst);
+      });
+      sample(source, kAll);
+    }
+    // Mini-batches that were freed stay with malloc otherwise, beside the cache's rows, which take
+    // their room in the budget from here on: up to 180 MiB were, of a budget of 1.2 GiB.
+    ::malloc_trim(0);
+  }
+  if (first.valid()) return first.get();
+  if (!parts.empty()) plan_first(options.buffer_bytes, PlanPart::Place::kOnly);
+}
+
+void EpochPlan::State::plan_rest() {
+  if (parts.size() < 2) return announce(parts.size());
+  find_later_uses();
+  const EpochPlanOptions& options = setting.options;
+  const std::uint64_t bytes = options.beside_training ? options.beside_training() : 0;
+  std::uint64_t least = 0;
+  for (const auto& part : parts.back().types)
+    least = std::max(least, part ? part->bytes_beside_training() : 0);
+  if (least <= bytes) {
+    announce(1);
+    return plan_beside_training(bytes);
+  }
+  plan_later(options.buffer_bytes);
+  announce(parts.size());
+}
+
+const Part& EpochPlan::State::part_of(std::size_t window) const {
+  if (window >= windows)
+    throw Error(ErrorCode::kInternal, "a window is asked for that was not planned");
+  return window >= parts.back().first_window ? parts.back() : parts.front();
+}
+
 EpochPlan::EpochPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
 EpochPlan::~EpochPlan() = default;
 
 std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
@@ -244,110 +255,99 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
                                            const EpochPlanOptions& options,
                                            MemoryLedger& ledger) {
   const auto begin = SteadyClock::now();
-  auto state = std::make_unique<State>(data, options, ledger);
-  for (std::size_t type = 0; type < state->types.size(); ++type) {
-    if (data.on_disk(type)) {
-      state->types[type] =
-          std::make_unique<TypePlan>(options.folder, data.graph.schema->nodes[type].count);
-    }
-  }
+  auto state = std::make_unique<State>(data, device, options, ledger);
   windows.begin(where, limits);
-  {
-    Busy busy(state->planning);
-    state->sample(windows);
-    // Mini-batches that were freed stay with malloc otherwise, beside the cache's rows, which take
-    // their room in the budget from here on: up to 180 MiB were, of a budget of 1.2 GiB.
-    ::malloc_trim(0);
-    for (std::size_t type = 0; type < state->types.size(); ++type) {
-      if (!state->types[type]) continue;
-      {
-        const TraceSpan span(options.trace, "find next uses");
-        state->types[type]->lists.find_next_uses(
-            options.buffer_bytes, ledger, [&] { state->check_stopped(); });
-      }
-      state->admit(type, device, busy);
-    }
-  }
+  state->sample_and_plan(windows);
   windows.begin(where, limits);
+  state->plan_rest();
   state->seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
   return std::unique_ptr<EpochPlan>(new EpochPlan(std::move(state)));
 }
 
 std::size_t EpochPlan::num_windows() const {
-  return state_->batches.size();
+  return state_->windows;
 }
-std::uint64_t EpochPlan::batches(std::size_t window) const {
-  return state_->batches.at(window);
+
+void EpochPlan::wait_for(std::size_t window) {
+  State& state = *state_;
+  const auto part = static_cast<std::size_t>(&state.part_of(window) - state.parts.data());
+  if (part < state.begun) return;
+  {
+    std::unique_lock lock(state.mutex);
+    state.changed.wait(lock, [&] { return state.planned > part || state.failure; });
+    if (state.planned <= part) std::rethrow_exception(state.failure);
+  }
+  for (; state.begun <= part; ++state.begun) {
+    for (std::size_t type = 0; type < state.parts[part].types.size(); ++type) {
+      const PlanPart* begun = state.parts[state.begun].types[type].get();
+      if (begun == nullptr) continue;
+      if (begun->packed() != nullptr) begun->store().count_extra(begun->packed()->scan_stats());
+      if (state.begun > 0) state.parts[state.begun - 1].types[type]->drop_packed();
+    }
+  }
 }
+
+void EpochPlan::stop() {
+  state_->end();
+}
+
 WindowPlan EpochPlan::plan(std::size_t window, std::size_t type) const {
-  return state_->types[type]->lists.steps.at(window).plan;
+  return state_->step(window, type).plan;
 }
 std::uint32_t EpochPlan::gap(std::size_t window, std::size_t type) const {
-  return state_->types[type]->lists.steps.at(window).gap_bytes;
+  return state_->step(window, type).gap_bytes;
 }
 RowCache::Admission EpochPlan::rows(std::size_t window,
                                     std::size_t type,
                                     std::span<std::uint32_t> places,
                                     std::vector<WantedRow>& wanted) {
-  EpochLists& lists = state_->types[type]->lists;
-  const EpochLists::Step& step = lists.steps.at(window);
+  wait_for(window);
+  EpochLists& lists = state_->of(window, type).lists;
+  const EpochLists::Step& step = state_->step(window, type);
   if (step.rows != places.size())
     throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
   lists.read_places(step, places);
   lists.read_missing(step, wanted);
   return step.admission;
 }
-PackedRows* EpochPlan::packed(std::size_t type) {
-  return state_->types[type]->packed.get();
+Result<void> EpochPlan::read_packed(std::size_t window,
+                                    std::size_t type,
+                                    std::span<const WantedRow> wanted,
+                                    std::span<std::byte> table) {
+  const std::size_t run = window - state_->part_of(window).first_window;
+  return state_->of(window, type).packed()->read(run, wanted, table);
 }
-const std::vector<std::string>& EpochPlan::reasons() const {
+std::vector<std::string> EpochPlan::reasons() const {
+  const std::scoped_lock lock(state_->mutex);
   return state_->reasons;
 }
 double EpochPlan::seconds() const {
   return state_->seconds;
 }
 std::vector<StageTimes> EpochPlan::stages() const {
-  return {state_->planning.times(), state_->packing.times()};
+  return {state_->setting.planning.times(), state_->setting.packing.times()};
 }
 
-namespace {
-
-template <class Count>
-std::uint64_t sum(const std::vector<std::unique_ptr<TypePlan>>& types, Count count) {
-  std::uint64_t total = 0;
-  for (const auto& plan : types) {
-    if (plan) total += count(*plan);
+// Parts that nobody waited for yet are still being made.
+EpochPlan::Traffic EpochPlan::traffic() const {
+  Traffic all;
+  for (std::size_t i = 0; i < state_->begun; ++i) {
+    for (const auto& part : state_->parts[i].types) {
+      if (!part) continue;
+      const Traffic traffic = part->traffic();
+      all.bytes_read += traffic.bytes_read;
+      all.bytes_written += traffic.bytes_written;
+      all.requests += traffic.requests;
+      all.latency += traffic.latency;
+    }
   }
-  return total;
+  return all;
 }
 
-}  // namespace
-
-std::uint64_t EpochPlan::bytes_read() const {
-  return sum(state_->types, [](const TypePlan& plan) {
-    return plan.lists.bytes_read() + (plan.packed ? plan.packed->bytes_read() : 0);
-  });
-}
-std::uint64_t EpochPlan::bytes_written() const {
-  return sum(state_->types, [](const TypePlan& plan) {
-    return plan.lists.bytes_written() + (plan.packed ? plan.packed->bytes_written() : 0);
-  });
-}
 EpochPlan::ListBytes EpochPlan::list_bytes(std::uint64_t nodes,
                                            const ListSizes& sizes,
                                            std::uint64_t buffer_bytes) {
   return EpochLists::bytes(nodes, sizes, buffer_bytes);
-}
-RequestLatency EpochPlan::latency() const {
-  RequestLatency total;
-  for (const auto& plan : state_->types) {
-    if (plan && plan->packed) total += plan->packed->io_stats().latency;
-  }
-  return total;
-}
-std::uint64_t EpochPlan::requests() const {
-  return sum(state_->types,
-             [](const TypePlan& plan) { return plan.packed ? plan.packed->requests() : 0; });
 }
 
 }  // namespace sluice

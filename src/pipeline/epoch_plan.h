@@ -6,6 +6,10 @@
 // its place in the cache, and the ids of those that are missing. The batches themselves are kept by
 // the sampler, or sampled again: that is a pure function of (seed, epoch, batch). Memory: a
 // window's lists, and four bytes a node id in a range (ranges so wide that they fit).
+//
+// An epoch may be planned in two parts, so that training begins with the first while the second is
+// planned beside it. What a first part's rows are asked for in the second is not known to it, and
+// packing passes over the table twice.
 #pragma once
 
 #include "pipeline/epoch_cost.h"
@@ -25,15 +29,26 @@ struct EpochPlanOptions {
   std::filesystem::path folder;  ///< for scratch files
   PlanChoice plan = PlanChoice::kAuto;
   std::uint64_t buffer_bytes = 0;  ///< for lists and packing, while no window lives
-  std::function<bool()> stopped;   ///< asked now and then: throws kInterrupted when it says so
-  TraceWriter* trace = nullptr;    ///< borrowed; may be null
+  /// Asked now and then, by several threads: throws kInterrupted when it says so.
+  std::function<bool()> stopped;
+  TraceWriter* trace = nullptr;  ///< borrowed; may be null
+
+  /// Mini-batches of a first part, rounded up to whole windows; 0: all are planned together.
+  std::uint64_t first_part = 0;
+  /// What planning the first part may take while the rest is sampled, bytes.
+  std::uint64_t beside_sampling = 0;
+  /// Asked once all is sampled: what planning the second part may take beside training. Too little:
+  /// it is planned before.
+  std::function<std::uint64_t()> beside_training;
 };
 
 class EpochPlan {
  public:
   /// Goes through the epoch from `where` on, and leaves `windows` at its begin. The caches know no
   /// rows then, but their tables may hold some. @pre they were forgotten; memory that they still
-  /// hold is used beyond `buffer_bytes`. Throws Error.
+  /// hold is used beyond `buffer_bytes`. Where it goes in two parts the second goes on on a thread
+  /// of the plan's own, which uses the caches' bookkeeping; all that is borrowed must outlive the
+  /// plan. Throws Error.
   static std::unique_ptr<EpochPlan> make(GraphData::State& data,
                                          WindowSource& windows,
                                          const LoaderStart& where,
@@ -44,8 +59,13 @@ class EpochPlan {
   ~EpochPlan();
 
   std::size_t num_windows() const;
-  /// Mini-batches of a window.
-  std::uint64_t batches(std::size_t window) const;
+  /// Waits until the window is planned, and gives up what windows before its part took. Throws
+  /// Error: what planning it met.
+  void wait_for(std::size_t window);
+  /// Ends what goes on beside training: windows that are not planned yet never are.
+  void stop();
+
+  /// Of windows that were waited for, from here on.
   WindowPlan plan(std::size_t window, std::size_t type) const;
   /// For a sweep: the gap to read through, bytes.
   std::uint32_t gap(std::size_t window, std::size_t type) const;
@@ -55,16 +75,25 @@ class EpochPlan {
                            std::size_t type,
                            std::span<std::uint32_t> places,
                            std::vector<WantedRow>& wanted);
-  /// The packed rows of a type, or null. Run = window.
-  PackedRows* packed(std::size_t type);
-  /// What was chosen and why, with the figures, a line a node type.
-  const std::vector<std::string>& reasons() const;
-  double seconds() const;                  ///< that planning and packing took
+  /// Brings the rows of a packed window to their places of the cache's table. `wanted`: as rows()
+  /// gave them. Each window once, in order.
+  Result<void> read_packed(std::size_t window,
+                           std::size_t type,
+                           std::span<const WantedRow> wanted,
+                           std::span<std::byte> table);
+
+  /// What was chosen and why, with the figures: a line a node type and part that is planned.
+  std::vector<std::string> reasons() const;
+  double seconds() const;                  ///< that passed until the first windows were planned
   std::vector<StageTimes> stages() const;  ///< plan, repack: what they were busy for
-  std::uint64_t bytes_read() const;        ///< scratch and packed rows, so far
-  std::uint64_t bytes_written() const;
-  std::uint64_t requests() const;
-  RequestLatency latency() const;  ///< of packed rows that were read back
+  /// Of scratch files and packed rows, so far; latencies of rows that were read back.
+  struct Traffic {
+    std::uint64_t bytes_read = 0;
+    std::uint64_t bytes_written = 0;
+    std::uint64_t requests = 0;
+    RequestLatency latency;
+  };
+  Traffic traffic() const;
 
   /// What a node type's lists of ids and next uses move in scratch files, all of an epoch.
   struct ListBytes {

@@ -69,10 +69,14 @@ WindowLimits Loader::State::make_room() {
   batch_bytes = block_bytes(first);
   WindowBudget budget = split_window_bytes(data, first, memory.window_bytes, options.window);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
+  return within(std::move(budget.limits), slots());
+}
+
+std::vector<std::uint64_t> Loader::State::slots() const {
   std::vector<std::uint64_t> slots(data.features.size());
   for (std::size_t type = 0; type < data.caches.size(); ++type)
     slots[type] = data.caches[type] ? data.caches[type]->slots() : 0;
-  return within(std::move(budget.limits), slots);
+  return slots;
 }
 
 FeatureStats Loader::State::device_stats() const {
@@ -156,8 +160,9 @@ LoaderForecast Loader::forecast(double seconds) {
   LoaderForecast nothing_read;
   nothing_read.batches = num_batches();
   if (num_batches() == 0 || !state.data.reads()) return nothing_read;
-  WindowBudget budget = split_window_bytes(
-      state.data, state.sampler.sample_one(0), state.memory.window_bytes, state.options.window);
+  const Batch first = state.sampler.sample_one(0);
+  WindowBudget budget =
+      split_window_bytes(state.data, first, state.memory.window_bytes, state.options.window);
   ForecastSetup setup;
   setup.batches = num_batches();
   setup.window = static_cast<std::uint64_t>(state.options.window);
@@ -173,6 +178,17 @@ LoaderForecast Loader::forecast(double seconds) {
   }
   setup.planning_room = state.planning_room() - std::min(state.planning_room(), bookkeeping);
   setup.planning_bytes = state.planning_bytes(setup.planning_room);
+  if (setup.planned) {
+    const std::uint64_t block = block_bytes(first);
+    const std::uint64_t kept = std::min(
+        state.kept_while_planning(setup.planning_room, setup.limits, block), budget.cache_bytes);
+    setup.first_part =
+        split_plan(
+            state.data,
+            state.sampler,
+            {num_batches(), block, setup.limits, setup.slots, setup.planning_room - kept, kept})
+            .first_part;
+  }
   return forecast_epoch(state.data, state.sampler, setup, seconds, state.ledger);
 }
 

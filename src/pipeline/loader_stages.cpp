@@ -1,6 +1,7 @@
 #include "core/hash.h"
 #include "core/interrupt.h"
 #include "pipeline/loader_state.h"
+#include "pipeline/plan_part.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,15 +18,20 @@ bool Loader::State::planned(std::uint64_t first_batch) const {
   return useful && disk && !how.scratch.empty() && first_batch + 1 < order->num_batches();
 }
 
-// Memory that is given back and taken again soon after may have left the machine meanwhile, if that
-// is a virtual one: pages are kept where they can be.
+// Of `room` that planning has if caches give back their rows' memory, what they keep: it may have
+// left the machine, if that is a virtual one, before it is taken again soon after.
+std::uint64_t Loader::State::kept_while_planning(std::uint64_t room,
+                                                 const WindowLimits& of_windows,
+                                                 std::uint64_t block) const {
+  const std::uint64_t wanted = sampler.wish_for_keeping(block, of_windows);
+  // No more than half, so that there is room for packing.
+  return std::min(room / 2, room - std::min(room, wanted));
+}
+
 std::uint64_t Loader::State::forget_rows() {
   std::uint64_t held = 0;
   for (const auto& cache : data.caches) held += cache ? cache->held_bytes() : 0;
-  const std::uint64_t room = planning_room() + held;
-  const std::uint64_t wanted = sampler.wish_for_keeping(batch_bytes, limits);
-  // No more than half, so that there is room for packing.
-  std::uint64_t left = std::min(room / 2, room - std::min(room, wanted));
+  std::uint64_t left = kept_while_planning(planning_room() + held, limits, batch_bytes);
   held = 0;
   for (const auto& cache : data.caches) {
     if (!cache) continue;
@@ -38,20 +44,39 @@ std::uint64_t Loader::State::forget_rows() {
   return held;
 }
 
+// Memory that training leaves alone while its windows were all kept: of their row numbers' indexes,
+// and of sampling.
+std::uint64_t Loader::State::beside_training() {
+  if (!sampler.all_kept()) return 0;
+  std::uint64_t rows = 0;
+  for (const std::uint64_t of_type : limits.rows) rows += of_type;
+  return sampler.release_workspaces() + kLiveWindows * RowIndex::kBytesAnId * rows;
+}
+
 void Loader::State::plan_epoch(Run& now) {
   if (!planned(where.first_batch)) return sampler.begin(where, limits);
   const GraphDataOptions& how = data.options;
   EpochPlanOptions planning;
   planning.folder = how.scratch;
   planning.plan = how.plan;
-  planning.stopped = [&now] { return now.stopping || interrupted(); };
+  // Once training goes on, it is training that sees to interruptions.
+  planning.stopped = [&now] { return now.stopping || (!now.planned && interrupted()); };
   planning.trace = options.trace;
   const std::uint64_t kept = forget_rows();
-  const std::uint64_t room = planning_room();
-  const std::uint64_t planned = planning_bytes(room + kept);
-  planning.buffer_bytes = planned - std::min(planned, kept);
+  std::uint64_t room = planning_room();
+  const std::uint64_t bytes = planning_bytes(room + kept);
+  planning.buffer_bytes = bytes - std::min(bytes, kept);
+  const PlanSplit split = split_plan(
+      data,
+      sampler,
+      {order->num_batches() - where.first_batch, batch_bytes, limits, slots(), room, kept});
+  planning.first_part = split.first_part;
+  planning.beside_sampling = split.beside_sampling;
+  planning.beside_training = [this] { return beside_training(); };
+  room -= split.beside_sampling;
   if (sampler.worth_keeping()) sampler.keep_windows(how.scratch, room, batch_bytes);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
+  now.planned = true;
   const std::scoped_lock lock(now.plan_mutex);
   now.plan = std::move(plan);
 }
@@ -81,6 +106,11 @@ void Loader::State::sample_loop(Run& now) {
 }
 
 void Loader::State::fetch(Run& now, Window& window, const Window* ahead) {
+  if (now.plan) {
+    const auto begin = StageClock::Clock::now();
+    now.plan->wait_for(window.number);
+    now.fetching.count_starved(begin, StageClock::Clock::now());
+  }
   Busy busy(now.fetching);
   busy.note("epoch", static_cast<double>(where.epoch));
   busy.note("window", static_cast<double>(window.number));
@@ -104,11 +134,11 @@ void Loader::State::fetch_loop(Run& now) {
       progress.counts = fetcher.counts() - counts_before;
       progress.device = device_stats() - device_before;
       if (now.plan) {
-        progress.device.bytes_read += now.plan->bytes_read();
-        const RequestLatency packed = now.plan->latency();
-        progress.device.requests += packed.requests();
-        progress.device.latency += packed;
-        progress.bytes_written = now.plan->bytes_written();
+        const EpochPlan::Traffic planned = now.plan->traffic();
+        progress.device.bytes_read += planned.bytes_read;
+        progress.device.requests += planned.latency.requests();
+        progress.device.latency += planned.latency;
+        progress.bytes_written = planned.bytes_written;
       }
       now.fetch_progress.set(progress);
       now.in_use.add();
@@ -184,6 +214,7 @@ void Loader::State::halt() {
   for (std::jthread& thread : run->threads) {
     if (thread.joinable()) thread.join();
   }
+  if (run->plan) run->plan->stop();
   sampler.halt();
   if (!feed) return;
   feed->finish_window();  // a stopped run leaves one in the middle

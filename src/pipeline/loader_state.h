@@ -5,6 +5,7 @@
 #include "pipeline/assembler.h"
 #include "pipeline/byte_queue.h"
 #include "pipeline/device_feed.h"
+#include "pipeline/plan_split.h"
 #include "pipeline/row_fetcher.h"
 #include "pipeline/stage_clock.h"
 #include "pipeline/stage_state.h"
@@ -58,6 +59,7 @@ struct Loader::State {
     StageClock fetching;
     StageClock assembling;
     std::atomic<bool> stopping{false};
+    std::atomic<bool> planned{false};  // as far as training waits for
     mutable std::mutex plan_mutex;
     std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
     WindowsInUse in_use;
@@ -78,11 +80,16 @@ struct Loader::State {
   bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
   bool planned(std::uint64_t first_batch) const;
   void plan_epoch(Run& run);
+  std::uint64_t beside_training();
   void fetch(Run& run, Window& window, const Window* ahead);
   WindowLimits make_room();
   // Forgets what is cached: rows that are worth it come back with the first windows. Returns the
   // bytes that the caches keep, as planning has enough without them.
   std::uint64_t forget_rows();
+  std::uint64_t kept_while_planning(std::uint64_t room,
+                                    const WindowLimits& of_windows,
+                                    std::uint64_t block) const;
+  std::vector<std::uint64_t> slots() const;  // of the caches, by node type; 0: none
   // What is free while an epoch is planned, of caches whose rows were released: nothing is
   // delivered then, so what mini-batches, their features and the consumer's tensors will take is.
   std::uint64_t planning_room() const {

@@ -56,6 +56,7 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
       read_missing(type, window, future.plan);
     }
   } catch (...) {
+    if (future.plan != nullptr) future.plan->stop();
     // Slots whose rows did not arrive must not look as if they had.
     for (const auto& cache : data_.caches) {
       if (cache) cache->clear();
@@ -85,7 +86,7 @@ void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan*
   const std::span<std::byte> table = data_.caches[type]->table();
   if (plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked) {
     ++counts_.windows_packed;
-    plan->packed(type)->read(window.number, wanted_, table).or_throw();
+    plan->read_packed(window.number, type, wanted_, table).or_throw();
     return;
   }
   auto& store = dynamic_cast<DiskFeatureStore&>(*data_.features[type]);

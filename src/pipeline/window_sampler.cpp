@@ -10,8 +10,6 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kSpareBytes = 16 << 20;
-// Of sampled blocks, by two cores, of a graph in memory.
-constexpr double kSampledBytesASecond = 500e6;
 constexpr std::uint64_t kMostGroup = 32;  // batches that share reads, while an epoch is planned
 
 // What a relation's edges and offsets take in RAM.
@@ -37,24 +35,6 @@ std::shared_ptr<const SamplerMethod> method_of(const LoaderOptions& options) {
 }
 
 }  // namespace
-
-std::uint64_t block_bytes(const Batch& batch) {
-  std::uint64_t bytes = batch.seeds.bytes();
-  for (const BatchNodes& nodes : batch.nodes) bytes += nodes.ids.bytes() + nodes.degrees.bytes();
-  for (const auto& layer : batch.layers) {
-    for (const Block& block : layer) {
-      for (const Array* array : {&block.offsets,
-                                 &block.neighbours,
-                                 &block.edge_ids,
-                                 &block.transposed_offsets,
-                                 &block.transposed_targets,
-                                 &block.transposed_edges}) {
-        bytes += array->bytes();
-      }
-    }
-  }
-  return bytes;
-}
 
 WindowSampler::WindowSampler(GraphData::State& data,
                              const LoaderOptions& options,
@@ -109,14 +89,25 @@ void WindowSampler::begin_keeping(const LoaderStart& where) {
   if (keeping.edge_bytes == 0 || !load_edges(keeping.edge_bytes)) sampler_.set_group(keeping.group);
 }
 
+// Of all loaders on this ledger: one samples at a time.
+std::uint64_t WindowSampler::workspace_bytes() const {
+  for (const MemoryLedger::Entry& entry : ledger_.entries()) {
+    if (entry.name == "sampler workspace") return entry.bytes;
+  }
+  return 0;
+}
+
+std::uint64_t WindowSampler::release_workspaces() {
+  const std::uint64_t before = workspace_bytes();
+  sampler_.release();
+  return before - workspace_bytes();
+}
+
 WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
                                                    std::uint64_t block_bytes,
                                                    const WindowLimits& limits) const {
-  std::uint64_t workspace = 0;
-  for (const MemoryLedger::Entry& entry : ledger_.entries()) {
-    if (entry.name == "sampler workspace")
-      workspace = entry.bytes / std::max<std::size_t>(sampler_.workspaces(), 1);
-  }
+  const std::uint64_t workspace =
+      workspace_bytes() / std::max<std::size_t>(sampler_.workspaces(), 1);
   // A window is being made meanwhile. Beside its workspace a batch takes its positions, its answers
   // and itself.
   const std::uint64_t room = bytes - std::min(bytes, window_bytes(limits));

@@ -20,7 +20,9 @@
 
 namespace sluice {
 
-inline constexpr std::uint64_t kFirstWindow = 4;   ///< batches; each next one may be twice as large
+inline constexpr std::uint64_t kFirstWindow = 4;  ///< batches; each next one may be twice as large
+/// Of sampled blocks, by two cores, of a graph in memory.
+inline constexpr double kSampledBytesASecond = 500e6;
 inline constexpr std::uint64_t kMaxWindow = 1024;  ///< batches, when the options leave it open
 
 class WindowSampler final : public WindowSource {
@@ -42,6 +44,10 @@ class WindowSampler final : public WindowSource {
   void keep_windows(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
   /// Whether that pays: edges are on disk, or a mini-batch comes back sooner than it is sampled.
   bool worth_keeping() const;
+  /// Whether the epoch that was begun comes from what was kept, all of it.
+  bool all_kept() const { return keep_ == Keep::kUse && !spool_full_; }
+  /// Gives back what sampling takes until it is wanted again. Returns the bytes.
+  std::uint64_t release_workspaces();
   /// How mini-batches are sampled while they are kept.
   struct Keeping {
     std::uint64_t edge_bytes = 0;  ///< of edges that are held meanwhile; 0: they are read by pages
@@ -90,6 +96,7 @@ class WindowSampler final : public WindowSource {
   std::shared_ptr<Window> take_kept();
   void begin_keeping(const LoaderStart& where);
   void end_keeping();
+  std::uint64_t workspace_bytes() const;
   bool load_edges(std::uint64_t bytes);
   BlockParts parts() const;
   std::unique_ptr<GroupSampler> make_sampler(SamplerGraph graph);

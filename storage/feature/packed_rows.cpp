@@ -23,7 +23,7 @@ class ScanSource final : public ReadSource {
   /// Takes rows [first, last), whose first page is at `bytes`; false ends the scan.
   using Take = std::function<bool(std::uint64_t first, std::uint64_t last, const std::byte* bytes)>;
 
-  ScanSource(DiskFeatureStore& store,
+  ScanSource(const DiskFeatureStore& store,
              const NeededParts& needed,
              BufferSlot slot,
              AlignedBuffer& buffer,
@@ -82,7 +82,7 @@ class ScanSource final : public ReadSource {
     return (layout_.last_page_of(last) + 1 - layout_.first_page_of(first)) * kPageBytes;
   }
 
-  DiskFeatureStore& store_;
+  const DiskFeatureStore& store_;
   const FeatureLayout& layout_;
   const NeededParts& needed_;
   BufferSlot slot_;
@@ -138,27 +138,37 @@ void reserve_space(File& file, std::uint64_t bytes) {
 
 }  // namespace
 
-NeededParts::NeededParts(const FeatureLayout& layout, MemoryLedger* ledger) {
+std::uint64_t NeededParts::rows_a_part(const FeatureLayout& layout) {
   const std::uint64_t align = std::max<std::uint64_t>(layout.rows_per_page, 1);
-  rows_a_part_ =
-      std::max<std::uint64_t>(kPartBytes / std::max(layout.row_bytes, 1u) / align, 1) * align;
-  const std::uint64_t parts = (layout.rows + rows_a_part_ - 1) / rows_a_part_;
-  if (ledger != nullptr) charge_ = ledger->charge("epoch plan", parts / 8).or_throw();
-  bits_.resize(parts);
+  return std::max<std::uint64_t>(kPartBytes / std::max(layout.row_bytes, 1u) / align, 1) * align;
+}
+
+std::uint64_t NeededParts::bytes(const FeatureLayout& layout) {
+  const std::uint64_t each = rows_a_part(layout);
+  return (layout.rows + each - 1) / each / 8 + sizeof(std::uint64_t);
+}
+
+NeededParts::NeededParts(const FeatureLayout& layout, MemoryLedger* ledger)
+    : rows_a_part_(rows_a_part(layout)) {
+  if (ledger != nullptr) charge_ = ledger->charge("epoch plan", bytes(layout)).or_throw();
+  bits_.resize((layout.rows + rows_a_part_ - 1) / rows_a_part_);
 }
 
 std::uint64_t NeededParts::needed() const {
   return static_cast<std::uint64_t>(std::count(bits_.begin(), bits_.end(), true));
 }
 
-PackedRows::PackedRows(DiskFeatureStore& store,
+PackedRows::PackedRows(const DiskFeatureStore& store,
                        RunIds& ids,
                        const NeededParts& needed,
                        PackedRowsOptions options,
                        MemoryLedger* ledger,
                        const std::function<bool()>& stopped,
                        const Prefill& prefill)
-    : ledger_(ledger), row_bytes_(store.row_bytes()) {
+    : ledger_(ledger),
+      row_bytes_(store.row_bytes()),
+      engine_(options.engine),
+      read_bytes_(std::max(options.read_bytes, kRequestBytes)) {
   std::uint64_t end = 0;
   for (std::size_t run = 0; run < ids.runs(); ++run) {
     begins_.push_back(end);
@@ -170,34 +180,41 @@ PackedRows::PackedRows(DiskFeatureStore& store,
     sums_charge_ = ledger->charge("checksums", end / kPageBytes * sizeof(std::uint32_t)).or_throw();
   sums_.resize(end / kPageBytes);
 
-  auto file = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
-  if (end != 0) reserve_space(*file, end);
+  file_ = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
+  if (end != 0) reserve_space(*file_, end);
   if (end != 0 || !prefill.rows.empty()) {
     std::shared_ptr<PackingBuffers> buffers = std::move(options.buffers);
     if (!buffers || buffers->runs() != ids.runs())
       buffers = std::make_shared<PackingBuffers>(
           ids.runs(), store.layout(), options.buffer_bytes, ledger);
-    pack(store, *file, ids, needed, *buffers, stopped, prefill);
+    pack(store, ids, needed, *buffers, stopped, prefill);
   }
   bytes_written_ = end;
-  if (end == 0) return;
+}
+
+Result<void> PackedRows::begin_reading() {
+  auto engine = make_io_engine(engine_);
+  if (!engine) return std::move(engine).error();
+  auto buffer = AlignedBuffer::make(read_bytes_, ledger_, "feature staging");
+  if (!buffer) return std::move(buffer).error();
   ReadAhead::Source source;
-  source.reader = std::make_unique<BlockReader>(make_io_engine(options.engine).or_throw().engine);
-  source.file =
-      source.reader->attach(std::shared_ptr<const File>(std::move(file)), sums_).or_throw();
-  source.bytes = end;
-  source.buffer = std::make_shared<AlignedBuffer>(
-      AlignedBuffer::make(std::max(options.read_bytes, kRequestBytes), ledger, "feature staging")
-          .or_throw());
-  source.slot = source.reader->attach(source.buffer).or_throw();
+  source.reader = std::make_unique<BlockReader>(std::move(engine).value().engine);
+  auto file = source.reader->attach(std::shared_ptr<const File>(file_), sums_);
+  if (!file) return std::move(file).error();
+  source.file = file.value();
+  source.bytes = begins_.back();
+  source.buffer = std::make_shared<AlignedBuffer>(std::move(buffer).value());
+  auto slot = source.reader->attach(source.buffer);
+  if (!slot) return std::move(slot).error();
+  source.slot = slot.value();
   source.request_bytes = kRequestBytes;
   ahead_ = std::make_unique<ReadAhead>(std::move(source));
+  return {};
 }
 
 PackedRows::~PackedRows() = default;
 
-void PackedRows::pack(DiskFeatureStore& store,
-                      File& file,
+void PackedRows::pack(const DiskFeatureStore& store,
                       RunIds& ids,
                       const NeededParts& needed,
                       PackingBuffers& buffers,
@@ -207,7 +224,7 @@ void PackedRows::pack(DiskFeatureStore& store,
   const FeatureLayout& layout = store.layout();
   const std::unique_ptr<BlockReader> reader = store.make_reader().or_throw();
   const BufferSlot slot = reader->attach(buffers.scan()).or_throw();
-  RunWriter writer(file, begins_, sums_, buffers.chunk_bytes(), buffers.chunks().bytes());
+  RunWriter writer(*file_, begins_, sums_, buffers.chunk_bytes(), buffers.chunks().bytes());
   std::vector<IdCursor> cursor(runs);
   std::span<const WantedRow> straight = prefill.rows;
   std::optional<Error> problem;
@@ -243,7 +260,7 @@ void PackedRows::pack(DiskFeatureStore& store,
         }
       });
   auto read = reader->read(source);
-  store.count_extra(reader->stats());
+  scan_stats_ = reader->stats();
   if (problem) throw *std::move(problem);
   std::move(read).or_throw();
   writer.finish().or_throw();
@@ -299,6 +316,9 @@ Result<void> PackedRows::skip(std::uint64_t bytes) {
 }
 
 Result<void> PackedRows::read_on() {
+  if (!ahead_) {
+    if (auto begun = begin_reading(); !begun) return begun;
+  }
   auto next = ahead_->next();
   if (!next) return std::move(next).error();
   here_ = next.value();

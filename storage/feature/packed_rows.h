@@ -39,6 +39,8 @@ class NeededParts {
   static constexpr std::uint64_t kPartBytes = 64 * 1024;
 
   NeededParts(const FeatureLayout& layout, MemoryLedger* ledger);
+  /// Memory that it takes.
+  static std::uint64_t bytes(const FeatureLayout& layout);
   void add(std::uint64_t row) { bits_[row / rows_a_part_] = true; }
   bool has(std::uint64_t part) const { return bits_[part]; }
   std::uint64_t parts() const { return bits_.size(); }
@@ -46,6 +48,8 @@ class NeededParts {
   std::uint64_t needed() const;
 
  private:
+  static std::uint64_t rows_a_part(const FeatureLayout& layout);
+
   std::uint64_t rows_a_part_;
   Charge charge_;
   std::vector<bool> bits_;
@@ -72,7 +76,7 @@ class PackedRows {
 
   /// Makes room for the runs and copies the rows. `stopped` is asked now and then; when it says so,
   /// the Error kInterrupted is thrown. Throws Error: kResource where folder or ledger have no room.
-  PackedRows(DiskFeatureStore& store,
+  PackedRows(const DiskFeatureStore& store,
              RunIds& ids,
              const NeededParts& needed,
              PackedRowsOptions options,
@@ -82,29 +86,36 @@ class PackedRows {
   ~PackedRows();
 
   /// Reads the next run, which is number `run` and whose rows are `wanted`, ascending: each goes to
-  /// its place of `out`. Those that follow are read ahead meanwhile.
+  /// its place of `out`. Those that follow are read ahead meanwhile, from the first call on, which
+  /// takes the memory for it.
   Result<void> read(std::size_t run, std::span<const WantedRow> wanted, std::span<std::byte> out);
 
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t bytes_read() const { return bytes_read_; }  ///< of the runs
   std::uint64_t requests() const { return io_stats().requests; }
+  /// Of the pass over the table.
+  const IoStats& scan_stats() const { return scan_stats_; }
   /// Of reading the runs; `busy_ns` has the waits for their consumer too.
   IoStats io_stats() const { return ahead_ ? ahead_->stats() : IoStats{}; }
 
  private:
-  void pack(DiskFeatureStore& store,
-            File& file,
+  void pack(const DiskFeatureStore& store,
             RunIds& ids,
             const NeededParts& needed,
             PackingBuffers& buffers,
             const std::function<bool()>& stopped,
             const Prefill& prefill);
+  Result<void> begin_reading();
   Result<void> copy_next(std::span<std::byte> to);
   Result<void> skip(std::uint64_t bytes);
   Result<void> read_on();
 
   MemoryLedger* ledger_;
   std::size_t row_bytes_;
+  IoEngineOptions engine_;
+  std::uint64_t read_bytes_;
+  std::shared_ptr<File> file_;
+  IoStats scan_stats_;
   Charge sums_charge_;
   std::vector<std::uint64_t> begins_;  // of runs, bytes; and the end
   std::vector<std::uint64_t> sizes_;   // of runs, rows

@@ -83,7 +83,7 @@ std::span<std::byte> RowCache::table(std::uint32_t slots) {
       data_charge_.resize(bytes).or_throw();
     }
   }
-  held_ = std::max(held_, bytes);
+  if (held_ < bytes) held_ = bytes;
   if (data_.size() == 0 && !rows_.empty())
     data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache", device_)
                 .or_throw();
@@ -107,6 +107,13 @@ void RowCache::forget_rows(std::uint32_t kept) {
   data_ = {};
   data_charge_.release();
   held_ = 0;
+}
+
+void RowCache::tell_next_uses(std::uint64_t first, std::span<const std::uint32_t> next_use) {
+  for (std::uint32_t slot = 0; slot < used_; ++slot) {
+    const std::uint64_t at = rows_[slot].id - first;
+    if (at < next_use.size()) rows_[slot].next_use = next_use[at];
+  }
 }
 
 void RowCache::clear() {

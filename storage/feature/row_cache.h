@@ -83,6 +83,10 @@ class RowCache {
                   std::span<std::uint32_t> places,
                   std::vector<std::uint32_t>& missing);
 
+  /// What is known now of the next uses of rows that are here, instead of what admit() was told:
+  /// of the ids from `first` on, one each.
+  void tell_next_uses(std::uint64_t first, std::span<const std::uint32_t> next_use);
+
   /// Forgets all rows and begins to count windows anew.
   void clear();
 

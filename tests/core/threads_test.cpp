@@ -3,8 +3,12 @@
 #include <doctest/doctest.h>
 #include <sluice/error.h>
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 using namespace sluice;
@@ -23,6 +27,19 @@ TEST_CASE("every index is visited once, for any width and grain") {
     }
   }
   ThreadArena(2).for_each(0, [](std::size_t) { FAIL("nothing to visit"); });
+}
+
+TEST_CASE("a thread that gives way takes those it starts with it, and no other") {
+  const int before = ::getpriority(PRIO_PROCESS, 0);
+  int itself = 0, started = 0;
+  std::thread([&] {
+    give_way_to_others();
+    itself = ::getpriority(PRIO_PROCESS, 0);
+    std::thread([&] { started = ::getpriority(PRIO_PROCESS, 0); }).join();
+  }).join();
+  CHECK(itself >= std::max(before, 10));
+  CHECK(started == itself);
+  CHECK(::getpriority(PRIO_PROCESS, 0) == before);
 }
 
 TEST_CASE("an exception in a task reaches the caller") {

@@ -49,9 +49,11 @@ TEST_CASE(
     CHECK(run.chain == reference.chain);
     CHECK(run.stats.windows_packed == 0);
     CHECK(run.stats.cache == packed.stats.cache);
-    REQUIRE(run.stats.plans.size() == 1);
-    CAPTURE(run.stats.plans[0]);
-    CHECK(run.stats.plans[0].find("; not repacked after all: cannot ") != std::string::npos);
+    REQUIRE(run.stats.plans.size() == packed.stats.plans.size());
+    for (const std::string& plan : run.stats.plans) {
+      CAPTURE(plan);
+      CHECK(plan.find("; not repacked after all: cannot ") != std::string::npos);
+    }
     const Run rest = deliver(
         dir / "x", setup, {.epoch = 0, .first_batch = 10, .batches_xxh3 = reference.chain[9]});
     CHECK(rest.chain == std::vector(reference.chain.begin() + 10, reference.chain.end()));

@@ -243,6 +243,10 @@ TEST_CASE("an error of one batch is the group's, and the sampler works on") {
       for (const auto& entry : ledger.entries())
         CHECK((entry.name == "sampler workspace" || entry.bytes == 0));
       CHECK(hashes(sampler.sample(group.requests, &ledger).or_throw()) == expected);
+      CHECK(ledger.used() > 0);
+      sampler.release();
+      CHECK(ledger.used() == 0);
+      CHECK(hashes(sampler.sample(group.requests, &ledger).or_throw()) == expected);
       CHECK(hashes(sampler.sample(group.requests, nullptr).or_throw()) == expected);
       CHECK(ledger.used() == 0);
       CHECK(sampler.sample({}, &ledger).or_throw().empty());

@@ -252,6 +252,25 @@ TEST_CASE("a cache that forgets its rows keeps the memory of as many slots as it
   }
 }
 
+TEST_CASE("a cache goes by what it is told last of its rows' next uses") {
+  std::vector<std::uint32_t> places(2), missing;
+  RowCache cache({8, 6}, make_cache_policy("belady"), nullptr);
+  const std::vector<std::uint32_t> next{3, kNeverUsed};
+  // The third window takes the slots of two rows out of four that the second does not protect.
+  for (const std::uint64_t first : {10u, 20u, 30u}) {
+    cache.admit(std::vector<std::uint64_t>{first, first + 1}, next, nullptr, places, missing);
+  }
+  cache.tell_next_uses(10, std::vector<std::uint32_t>{kNeverUsed, 5});
+  cache.tell_next_uses(20, std::vector<std::uint32_t>{4, kNeverUsed, 7});
+  cache.tell_next_uses(31, std::vector<std::uint32_t>{});
+  CHECK(cache.resident() == 6);
+  cache.admit(std::vector<std::uint64_t>{40, 41}, next, nullptr, places, missing);
+  CHECK(missing.size() == 2);
+  // 10 and 21 gave way, which are not asked for again; 30 and 31 are of the window before.
+  cache.admit(std::vector<std::uint64_t>{11, 20}, next, nullptr, places, missing);
+  CHECK(missing.empty());
+}
+
 TEST_CASE("an unknown policy is told with the nearest") {
   const Error error = test::expect_error([] { make_cache_policy("beladdy"); });
   CHECK(error.code() == ErrorCode::kUsage);

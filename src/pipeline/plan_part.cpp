@@ -1,0 +1,262 @@
+#include "pipeline/plan_part.h"
+
+#include "core/radix_sort.h"
+#include "storage/feature/disk_store.h"
+
+#include <algorithm>
+#include <array>
+#include <future>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// A row's part in the lists of a window while the cache goes through it: id, next use, place; and
+// where it is missing its number, twice (two windows are listed at a time) itself, room to sort it
+// and its id, and what goes to the files.
+constexpr std::uint64_t kAdmitBytes = 8 + 4 + 4 + 4 + 3 * sizeof(WantedRow) + 2 * 8 + 12;
+
+// The rows with those numbers, and where they belong.
+void list_rows(std::span<const std::uint32_t> numbers,
+               std::span<const std::uint64_t> ids,
+               std::span<const std::uint32_t> places,
+               std::vector<WantedRow>& out) {
+  out.clear();
+  for (const std::uint32_t i : numbers) out.push_back({ids[i], places[i]});
+}
+
+// What a window misses.
+struct MissedRows {
+  std::vector<WantedRow> prefilled;
+  std::vector<WantedRow> run;  // the others
+};
+
+// Used by one window at a time.
+struct MissedScratch {
+  std::vector<WantedRow> sorting;
+  std::vector<std::uint64_t> ids, sorting_ids;
+};
+
+// Lists what a window misses, and chooses how it would best be read without repacking.
+void note_missed(EpochLists& lists,
+                 EpochLists::Step& step,
+                 MissedRows& rows,
+                 MissedScratch& scratch,
+                 EpochCost& cost) {
+  step.first_missing = lists.missing_rows();
+  radix_sort(rows.run, scratch.sorting, [](const WantedRow& row) { return row.row; });
+  lists.append_missing(rows.run);
+  lists.append_missing(rows.prefilled);
+  std::vector<std::uint64_t>& ids = scratch.ids;
+  ids.clear();
+  for (const WantedRow& row : rows.run) ids.push_back(row.row);
+  for (const WantedRow& row : rows.prefilled) ids.push_back(row.row);
+  if (!rows.prefilled.empty())
+    radix_sort(ids, scratch.sorting_ids, [](std::uint64_t id) { return id; });
+  const EpochCost::Choice choice = cost.add(ids, step.missing);
+  step.plan = choice.plan;
+  step.gap_bytes = choice.gap_bytes;
+}
+
+}  // namespace
+
+void PlanSetting::check_stopped() const {
+  if (stopped()) throw Error(ErrorCode::kInterrupted, "interrupted while an epoch was planned");
+}
+
+PlanPart::PlanPart(PlanSetting& setting, std::size_t type, std::uint32_t first_window)
+    : lists(setting.options.folder, setting.data.graph.schema->nodes[type].count, first_window),
+      setting_(setting),
+      type_(type) {}
+
+DiskFeatureStore& PlanPart::store() const {
+  return dynamic_cast<DiskFeatureStore&>(*setting_.data.features[type_]);
+}
+
+std::uint64_t PlanPart::good_bytes(const FeatureLayout& layout,
+                                   std::uint64_t windows,
+                                   std::uint64_t rows,
+                                   std::uint64_t slots) {
+  // Next uses are noted in half of what there is.
+  return 2 * layout.rows * sizeof(std::uint32_t) + rows * kAdmitBytes + NeededParts::bytes(layout) +
+         slots * 2 * sizeof(WantedRow) + PackingBuffers::good_bytes(windows, layout);
+}
+
+// Checksums of the runs, as if all rows were missing.
+std::uint64_t PlanPart::sum_bytes() const {
+  std::uint64_t rows = 0;
+  for (const EpochLists::Step& step : lists.steps) rows += step.rows;
+  return (rows * store().row_bytes() / kPageBytes + lists.steps.size()) * sizeof(std::uint32_t);
+}
+
+std::uint64_t PlanPart::bytes_beside_training() const {
+  const FeatureLayout& layout = store().layout();
+  const std::uint64_t admitting = lists.most_rows() * kAdmitBytes;
+  // Half as good as it gets, or less for a small table.
+  const std::size_t runs = lists.steps.size();
+  const std::uint64_t packing =
+      std::min(PackingBuffers::good_bytes(runs, layout) / 2,
+               PackingBuffers::least_bytes(runs, layout) + layout.file_bytes() / 32);
+  return NeededParts::bytes(layout) + sum_bytes() + std::max(admitting, packing);
+}
+
+void PlanPart::plan(std::uint64_t bytes, Place place, Busy& busy) {
+  const std::uint64_t kept = cache().held_bytes();
+  const std::unique_ptr<EpochCost> cost = admit(bytes, place);
+  const EpochCost::Decision decision = cost->decide(bytes);
+  reason_ = decision.why;
+  if (decision.pack) {
+    const Busy::Pause pause(busy);
+    const std::uint64_t others = place == Place::kLast ? NeededParts::bytes(store().layout()) +
+                                                             sum_bytes() + prefill_charge_.bytes()
+                                                       : cache_bytes_;
+    if (pack(cost->needed(), bytes - std::min(bytes, others))) return;
+  }
+  buffers_.reset();
+  prefill_ = {};
+  prefill_charge_.release();
+  // The parts after go on with this cache, whose memory training wants anyway.
+  if (place != Place::kOnly) return;
+  cache().forget_rows(static_cast<std::uint32_t>(kept / std::max(store().row_bytes(), 1ul)));
+  cache_bytes_ = 0;
+}
+
+// Room to list the rows that go to so many slots.
+void PlanPart::list_prefill(std::uint64_t slots) {
+  prefill_charge_ = setting_.ledger.charge("epoch plan", slots * 2 * sizeof(WantedRow)).or_throw();
+  prefill_.reserve(slots);
+}
+
+// Takes the slots that packing brings rows into.
+void PlanPart::take_cache(std::uint64_t bytes) {
+  const FeatureLayout& layout = store().layout();
+  const std::uint64_t kept = cache().held_bytes();
+  prefilled_slots_ = slots_to_prefill(
+      setting_.options.plan, lists.steps.size(), layout, bytes + kept, cache().slots());
+  list_prefill(prefilled_slots_);
+  const std::uint64_t table_bytes = std::uint64_t{prefilled_slots_} * layout.row_bytes;
+  cache_bytes_ = table_bytes - std::min(table_bytes, kept);
+  // Pages are made while the cache goes through the epoch. A device's table is there all at once,
+  // or not at all: it waits until it is wanted.
+  if (!setting_.data.options.compute) (void)cache().table(prefilled_slots_);
+}
+
+// Slots that no row of the part before had: nobody reads there meanwhile.
+void PlanPart::take_rest_of_cache(std::uint64_t bytes) {
+  const PlanChoice plan = setting_.options.plan;
+  if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return;
+  const std::uint64_t least = bytes_beside_training();
+  const std::uint64_t room = (bytes - std::min(bytes, least)) / (2 * sizeof(WantedRow));
+  const std::uint64_t fresh = std::min<std::uint64_t>(room, cache().slots() - cache().resident());
+  prefilled_slots_ = cache().resident() + static_cast<std::uint32_t>(fresh);
+  list_prefill(fresh);
+}
+
+// For packing that may be decided on: null where there is no room, which packing says itself.
+std::shared_ptr<PackingBuffers> PlanPart::packing_buffers(std::uint64_t bytes) const {
+  const PlanChoice plan = setting_.options.plan;
+  if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return nullptr;
+  try {
+    return std::make_shared<PackingBuffers>(
+        lists.steps.size(), store().layout(), bytes, &setting_.ledger);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource) throw;
+    return nullptr;
+  }
+}
+
+// Lets the cache go through the windows without rows, and prices each. A window is priced and
+// listed on another thread while the cache goes on to the next.
+std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
+  const Charge charge =
+      setting_.ledger.charge("epoch plan", lists.most_rows() * kAdmitBytes).or_throw();
+  auto cost = std::make_unique<EpochCost>(
+      store().layout(), setting_.device, setting_.options.plan, &setting_.ledger);
+  if (place == Place::kLast) {
+    take_rest_of_cache(bytes);
+  } else {
+    cache().clear();
+    take_cache(bytes);
+    buffers_ = packing_buffers(bytes - std::min(bytes, cache_bytes_));
+  }
+  std::vector<std::uint64_t> ids;
+  std::vector<std::uint32_t> places, missing;
+  std::array<MissedRows, 2> missed;
+  MissedScratch scratch;
+  std::future<void> pricing;
+  for (std::size_t w = 0; w < lists.steps.size(); ++w) {
+    setting_.check_stopped();
+    EpochLists::Step& step = lists.steps[w];
+    lists.read_ids(step, ids);
+    places.resize(step.rows);
+    const std::vector<std::uint32_t> next = lists.read_next_uses(step);
+    step.admission = cache().admit(ids, next, nullptr, places, missing);
+    lists.append_places(places);
+    step.prefilled = count_prefilled(step.admission, missing, places, prefilled_slots_);
+    step.missing = missing.size() - step.prefilled;
+    const std::span<const std::uint32_t> all(missing);
+    MissedRows& rows = missed[w % 2];
+    list_rows(all.first(step.prefilled), ids, places, rows.prefilled);
+    list_rows(all.subspan(step.prefilled), ids, places, rows.run);
+    prefill_.insert(prefill_.end(), rows.prefilled.begin(), rows.prefilled.end());
+    if (pricing.valid()) pricing.get();
+    pricing = std::async(std::launch::async, [this, &step, &rows, &scratch, &cost] {
+      note_missed(lists, step, rows, scratch, *cost);
+    });
+  }
+  if (pricing.valid()) pricing.get();
+  return cost;
+}
+
+// False where there is no room, as on the disk: what was only the cheapest plan may be left.
+bool PlanPart::pack(const NeededParts& needed, std::uint64_t bytes) {
+  const EpochPlanOptions& options = setting_.options;
+  const std::unique_ptr<RunIds> runs = lists.runs();
+  PackedRowsOptions packed;
+  packed.folder = options.folder;
+  packed.engine = store().engine_options();
+  packed.read_bytes = setting_.data.options.staging_bytes;
+  packed.buffer_bytes = bytes;
+  packed.buffers = std::move(buffers_);
+  Busy repacking(setting_.packing);
+  repacking.note("windows", static_cast<double>(lists.steps.size()));
+  repacking.note("rows", static_cast<double>(lists.missing_rows()));
+  std::vector<WantedRow> sorting;
+  radix_sort(prefill_, sorting, [](const WantedRow& row) { return row.row; });
+  sorting = {};
+  try {
+    const Prefill prefill{
+        prefill_, prefill_.empty() ? std::span<std::byte>() : cache().table(prefilled_slots_)};
+    packed_ = std::make_unique<PackedRows>(
+        store(), *runs, needed, std::move(packed), &setting_.ledger, setting_.stopped, prefill);
+  } catch (const Error& error) {
+    if (options.plan == PlanChoice::kRepack || error.code() != ErrorCode::kResource) throw;
+    reason_ += "; not repacked after all: " + error.message();
+    return false;
+  }
+  prefill_ = {};
+  prefill_charge_.release();
+  for (EpochLists::Step& step : lists.steps) step.plan = WindowPlan::kPacked;
+  return true;
+}
+
+void PlanPart::drop_packed() {
+  dropped_ = traffic();
+  dropped_.bytes_read -= lists.bytes_read();
+  dropped_.bytes_written -= lists.bytes_written();
+  packed_.reset();
+}
+
+EpochPlan::Traffic PlanPart::traffic() const {
+  EpochPlan::Traffic all = dropped_;
+  all.bytes_read += lists.bytes_read();
+  all.bytes_written += lists.bytes_written();
+  if (!packed_) return all;
+  all.bytes_read += packed_->bytes_read();
+  all.bytes_written += packed_->bytes_written();
+  all.requests += packed_->requests();
+  all.latency += packed_->io_stats().latency;
+  return all;
+}
+
+}  // namespace sluice

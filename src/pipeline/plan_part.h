@@ -1,0 +1,94 @@
+// PlanPart: some consecutive windows of one node type in an EpochPlan: their lists, what the cache
+// found, and their repacked rows. Private to the plan. Used by one thread at a time.
+#pragma once
+
+#include "pipeline/epoch_lists.h"
+#include "pipeline/epoch_plan.h"
+#include "pipeline/stage_clock.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// What the parts of a plan share. Used by several threads.
+struct PlanSetting {
+  GraphData::State& data;
+  const DeviceProfile& device;
+  EpochPlanOptions options;
+  MemoryLedger& ledger;
+  StageClock planning;
+  StageClock packing;
+  std::function<bool()> stopped;
+
+  /// Throws kInterrupted.
+  void check_stopped() const;
+};
+
+class PlanPart {
+ public:
+  /// @param first_window number of the first one in the epoch
+  PlanPart(PlanSetting& setting, std::size_t type, std::uint32_t first_window);
+
+  EpochLists lists;
+
+  /// What planning and packing so many windows take at good speed besides the cache's rows, bytes,
+  /// while nothing else goes on. @param rows of a window, at most. @param slots of the cache
+  static std::uint64_t good_bytes(const FeatureLayout& layout,
+                                  std::uint64_t windows,
+                                  std::uint64_t rows,
+                                  std::uint64_t slots);
+  /// What it takes at least, as a last part.
+  std::uint64_t bytes_beside_training() const;
+
+  enum class Place {
+    kOnly,   ///< the cache begins empty
+    kFirst,  ///< likewise, and goes on to the next part
+    kLast    ///< goes on from the part before, beside training: takes as little memory as it can
+  };
+
+  /// Lets the cache go through the windows without rows, chooses how what is missing is brought,
+  /// and packs it if that is the choice. @pre next uses were found
+  /// @param bytes for packing, and rows that the cache takes on its way
+  /// @param busy of planning: paused while it packs
+  void plan(std::uint64_t bytes, Place place, Busy& busy);
+
+  DiskFeatureStore& store() const;
+  /// What was chosen and why, with the figures.
+  const std::string& reason() const { return reason_; }
+  /// Memory that the cache took for rows which packing brought, bytes.
+  std::uint64_t cache_bytes() const { return cache_bytes_; }
+  /// Null where windows are not packed. Run = window of the part.
+  PackedRows* packed() { return packed_.get(); }
+  const PackedRows* packed() const { return packed_.get(); }
+  /// Ends the packed rows and their file; what they counted stays.
+  void drop_packed();
+
+  EpochPlan::Traffic traffic() const;
+
+ private:
+  std::unique_ptr<EpochCost> admit(std::uint64_t bytes, Place place);
+  void list_prefill(std::uint64_t slots);
+  void take_cache(std::uint64_t bytes);
+  void take_rest_of_cache(std::uint64_t bytes);
+  std::shared_ptr<PackingBuffers> packing_buffers(std::uint64_t bytes) const;
+  bool pack(const NeededParts& needed, std::uint64_t bytes);
+  std::uint64_t sum_bytes() const;
+  RowCache& cache() { return *setting_.data.caches[type_]; }
+
+  PlanSetting& setting_;
+  std::size_t type_;
+  std::uint32_t prefilled_slots_ = 0;  // the first of the cache: rows go there without a run
+  std::vector<WantedRow> prefill_;     // ascending, when all windows were admitted
+  Charge prefill_charge_;
+  std::shared_ptr<PackingBuffers> buffers_;  // for packing that may be decided on
+  std::unique_ptr<PackedRows> packed_;
+  EpochPlan::Traffic dropped_;  // of packed rows that are no more
+  std::uint64_t cache_bytes_ = 0;
+  std::string reason_;
+};
+
+}  // namespace sluice
