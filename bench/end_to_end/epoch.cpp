@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ std::string config_text(const fs::path& run_dir,
       "run.dir = \"{}\"\n"
       "[train]\n"
       "device = \"cpu\"\n"
-      "epochs = 1\n"
+      "epochs = {}\n"
       "batch_size = {}\n"
       "checkpoint_every = 0\n",
       graph.path.string(),
@@ -41,16 +42,18 @@ std::string config_text(const fs::path& run_dir,
       sizes.layers,
       sizes.hidden,
       run_dir.string(),
+      sizes.epochs,
       sizes.batch);
 }
 
-// The only line of metrics.jsonl.
-nlohmann::json epoch_line(const fs::path& run_dir) {
+// The lines of metrics.jsonl.
+std::vector<nlohmann::json> epoch_lines(const fs::path& run_dir) {
   std::ifstream file(run_dir / "metrics.jsonl");
-  std::string line;
-  if (!std::getline(file, line))
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  if (lines.empty())
     throw Error(ErrorCode::kInternal, fmt::format("no epoch in {}", run_dir.string()));
-  return nlohmann::json::parse(line);
+  return lines;
 }
 
 }  // namespace
@@ -75,9 +78,15 @@ EpochResult run_epoch(const fs::path& folder,
                   "--json",
                   "--overwrite"});
   const auto report = nlohmann::json::parse(run_child(command));
-  const nlohmann::json line = epoch_line(run_dir);
+  std::vector<nlohmann::json> lines = epoch_lines(run_dir);
 
   EpochResult result;
+  for (const nlohmann::json& line : lines) result.all_seconds.push_back(line.at("seconds"));
+  const auto middle = lines.begin() + static_cast<std::ptrdiff_t>((lines.size() - 1) / 2);
+  std::ranges::nth_element(lines, middle, {}, [](const nlohmann::json& line) {
+    return line.at("seconds").get<double>();
+  });
+  const nlohmann::json& line = *middle;
   result.seconds = line.at("seconds");
   result.seeds =
       static_cast<std::uint64_t>(line.at("seeds_per_second").get<double>() * result.seconds + 0.5);

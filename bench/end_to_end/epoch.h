@@ -1,10 +1,13 @@
-// One epoch of training as a child process of sluice-train, and what it reported.
+// Epochs of training by a child process of sluice-train, and what it reported of the one in the
+// middle, by time: a machine that others use too is slow now and then, and the first epoch alone
+// gets its memory from the system.
 #pragma once
 
 #include "bench/end_to_end/graph.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -20,7 +23,8 @@ struct EpochRun {
 };
 
 struct EpochResult {
-  double seconds = 0;  ///< of the training epoch alone
+  double seconds = 0;               ///< of the epoch in the middle, its training alone
+  std::vector<double> all_seconds;  ///< of all epochs, in their order
   std::uint64_t seeds = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_useful = 0;
@@ -35,7 +39,7 @@ struct EpochResult {
 /// The memory that a cgroup grants beside the budget, for code and libraries.
 inline constexpr std::uint64_t kOverheadMib = 300;
 
-/// Trains GraphSAGE for one epoch in `folder`. Throws Error.
+/// Trains GraphSAGE in `folder`. Throws Error.
 EpochResult run_epoch(const std::filesystem::path& folder,
                       const BenchGraph& graph,
                       const Sizes& sizes,

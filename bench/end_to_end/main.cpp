@@ -102,6 +102,7 @@ class Bench {
               .unit = "seeds",
               .seconds = result.seconds};
     line.more["part"] = part;
+    line.more["epoch_seconds"] = result.all_seconds;
     if (run.features == Features::kDisk) {
       line.peer = "in_memory";
       line.peer_rate = static_cast<double>(memory_.seeds) / memory_.seconds;
@@ -158,6 +159,7 @@ int main(int argc, char** argv) {
   program.option("--fanout", bench.overrides.fanout, "such as 15,10,5: one number a layer");
   program.option("--hidden", bench.overrides.hidden, "width of the model");
   program.option("--layers", bench.overrides.layers, "of the model");
+  program.option("--epochs", bench.overrides.epochs, "of a run; the one in the middle counts");
   program.option("--budget-mib", bench.overrides.budget_mib, "in place of the case's budget");
   program.option(
       "--cgroup", bench.cgroup, "auto: in a memory cgroup of budget + 300 MiB for root; off");

@@ -18,6 +18,7 @@ Sizes Overrides::applied_to(Sizes sizes) const {
   replace(sizes.fanout, fanout);
   replace(sizes.hidden, hidden);
   replace(sizes.layers, layers);
+  replace(sizes.epochs, epochs);
   return sizes;
 }
 

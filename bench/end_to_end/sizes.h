@@ -19,6 +19,7 @@ struct Sizes {
   std::string fanout;  ///< "15,10,5", the first number next to the seeds
   std::uint64_t hidden = 128;
   std::uint64_t layers = 2;
+  std::uint64_t epochs = 3;  ///< of which the one in the middle counts
 };
 
 /// What the command line says in place of a case's own; zero and empty leave it.
@@ -30,6 +31,7 @@ struct Overrides {
   std::string fanout;
   std::uint64_t hidden = 0;
   std::uint64_t layers = 0;
+  std::uint64_t epochs = 0;
   std::uint64_t budget_mib = 0;
 
   Sizes applied_to(Sizes sizes) const;
