@@ -182,15 +182,18 @@ TEST_CASE("report and metrics hold stages, requests and cache hits by cause, and
     CHECK(line.at("requests").at("count") > 0);
     CHECK(line.at("bytes").at("written") > 0);
     std::set<std::string> found;
-    double sampling = 0;
+    double sampling = 0, planning = 0;
     for (const auto& [name, times] : line.at("stages").items()) {
       found.insert(name);
       for (const char* kind : {"busy", "starved", "blocked"}) CHECK(times.at(kind) >= 0);
-      if (name == "sample" || name == "plan" || name == "repack")
-        sampling += times.at("busy").get<double>() + times.at("blocked").get<double>();
+      const double spent = times.at("busy").get<double>() + times.at("blocked").get<double>();
+      if (name == "sample") sampling += spent;
+      if (name == "plan" || name == "repack") planning += spent;
     }
     CHECK(found == names);
+    // By the thread that samples, and one beside it.
     CHECK(sampling <= line.at("seconds"));
+    CHECK(sampling + planning <= 2 * line.at("seconds").get<double>());
     const json& step = line.at("stages").at("step");
     CHECK(step.at("busy").get<double>() + step.at("starved").get<double>() <=
           line.at("seconds").get<double>());
