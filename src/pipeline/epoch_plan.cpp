@@ -13,7 +13,6 @@
 #include <exception>
 #include <future>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -60,6 +59,8 @@ struct EpochPlan::State {
   void plan_rest();
   void plan_beside_training(std::uint64_t bytes);
   void announce(std::size_t parts);
+  // Of bytes that planning may take, those that caches did not take since.
+  std::uint64_t left_of(std::uint64_t bytes) const { return bytes - std::min(bytes, taken); }
   const Part& part_of(std::size_t window) const;
   PlanPart& of(std::size_t window, std::size_t type) { return *part_of(window).types[type]; }
   const EpochLists::Step& step(std::size_t window, std::size_t type) {
@@ -70,7 +71,8 @@ struct EpochPlan::State {
   std::atomic<bool> stopping = false;
   std::vector<Part> parts;  // one or two; all of them from the time on that all is sampled
   std::size_t windows = 0;
-  std::size_t begun = 0;  // parts that were waited for
+  std::uint64_t taken = 0;  // by caches for rows that packing the first part brought, bytes
+  std::size_t begun = 0;    // parts that were waited for
   bool ended = false;
   double seconds = 0;
   mutable std::mutex mutex;
@@ -143,14 +145,14 @@ void EpochPlan::State::announce(std::size_t parts_planned) {
 
 void EpochPlan::State::plan_first(std::uint64_t bytes, PlanPart::Place place) {
   Busy busy(setting.planning);
-  std::uint64_t taken = 0;
   for (const auto& part : parts.front().types) {
     if (!part) continue;
     {
       const TraceSpan span(setting.options.trace, "find next uses");
-      part->lists.find_next_uses(bytes, setting.ledger, [this] { setting.check_stopped(); });
+      part->lists.find_next_uses(
+          left_of(bytes), setting.ledger, [this] { setting.check_stopped(); });
     }
-    part->plan(bytes - std::min(bytes, taken), place, busy);
+    part->plan(left_of(bytes), place, busy);
     taken += part->cache_bytes();
   }
 }
@@ -163,7 +165,7 @@ void EpochPlan::State::find_later_uses() {
     if (!parts.back().types[type]) continue;
     RowCache& cache = *setting.data.caches[type];
     parts.back().types[type]->lists.find_next_uses(
-        setting.options.buffer_bytes,
+        left_of(setting.options.buffer_bytes),
         setting.ledger,
         [this] { setting.check_stopped(); },
         [&](std::uint64_t first, std::span<const std::uint32_t> uses) {
@@ -226,14 +228,19 @@ void EpochPlan::State::plan_rest() {
   find_later_uses();
   const EpochPlanOptions& options = setting.options;
   const std::uint64_t bytes = options.beside_training ? options.beside_training() : 0;
-  std::uint64_t least = 0;
-  for (const auto& part : parts.back().types)
-    least = std::max(least, part ? part->bytes_beside_training() : 0);
-  if (least <= bytes) {
-    announce(1);
-    return plan_beside_training(bytes);
+  // Types are planned one after the other; the checksums of all stay.
+  std::uint64_t sums = 0;
+  std::uint64_t most = 0;
+  for (const auto& part : parts.back().types) {
+    if (!part) continue;
+    sums += part->sum_bytes();
+    most = std::max(most, part->bytes_beside_training());
   }
-  plan_later(options.buffer_bytes);
+  if (sums + most <= bytes) {
+    announce(1);
+    return plan_beside_training(bytes - sums);
+  }
+  plan_later(left_of(options.buffer_bytes));
   announce(parts.size());
 }
 
@@ -262,10 +269,6 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
   state->plan_rest();
   state->seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
   return std::unique_ptr<EpochPlan>(new EpochPlan(std::move(state)));
-}
-
-std::size_t EpochPlan::num_windows() const {
-  return state_->windows;
 }
 
 void EpochPlan::wait_for(std::size_t window) {

@@ -8,8 +8,8 @@
 // window's lists, and four bytes a node id in a range (ranges so wide that they fit).
 //
 // An epoch may be planned in two parts, so that training begins with the first while the second is
-// planned beside it. What a first part's rows are asked for in the second is not known to it, and
-// packing passes over the table twice.
+// planned beside it. The first does not know when the second asks for its rows, and packing passes
+// over the table twice.
 #pragma once
 
 #include "pipeline/epoch_cost.h"
@@ -58,7 +58,6 @@ class EpochPlan {
                                          MemoryLedger& ledger);
   ~EpochPlan();
 
-  std::size_t num_windows() const;
   /// Waits until the window is planned, and gives up what windows before its part took. Throws
   /// Error: what planning it met.
   void wait_for(std::size_t window);

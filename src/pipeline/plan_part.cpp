@@ -82,7 +82,6 @@ std::uint64_t PlanPart::good_bytes(const FeatureLayout& layout,
          slots * 2 * sizeof(WantedRow) + PackingBuffers::good_bytes(windows, layout);
 }
 
-// Checksums of the runs, as if all rows were missing.
 std::uint64_t PlanPart::sum_bytes() const {
   std::uint64_t rows = 0;
   for (const EpochLists::Step& step : lists.steps) rows += step.rows;
@@ -97,7 +96,7 @@ std::uint64_t PlanPart::bytes_beside_training() const {
   const std::uint64_t packing =
       std::min(PackingBuffers::good_bytes(runs, layout) / 2,
                PackingBuffers::least_bytes(runs, layout) + layout.file_bytes() / 32);
-  return NeededParts::bytes(layout) + sum_bytes() + std::max(admitting, packing);
+  return NeededParts::bytes(layout) + std::max(admitting, packing);
 }
 
 void PlanPart::plan(std::uint64_t bytes, Place place, Busy& busy) {
@@ -107,9 +106,9 @@ void PlanPart::plan(std::uint64_t bytes, Place place, Busy& busy) {
   reason_ = decision.why;
   if (decision.pack) {
     const Busy::Pause pause(busy);
-    const std::uint64_t others = place == Place::kLast ? NeededParts::bytes(store().layout()) +
-                                                             sum_bytes() + prefill_charge_.bytes()
-                                                       : cache_bytes_;
+    const std::uint64_t others =
+        place == Place::kLast ? NeededParts::bytes(store().layout()) + prefill_charge_.bytes()
+                              : cache_bytes_;
     if (pack(cost->needed(), bytes - std::min(bytes, others))) return;
   }
   buffers_.reset();

@@ -41,8 +41,10 @@ class PlanPart {
                                   std::uint64_t windows,
                                   std::uint64_t rows,
                                   std::uint64_t slots);
-  /// What it takes at least, as a last part.
+  /// What planning it as a last part takes at least, and gives back.
   std::uint64_t bytes_beside_training() const;
+  /// Of the checksums of its runs, which stay, if all rows are missing.
+  std::uint64_t sum_bytes() const;
 
   enum class Place {
     kOnly,   ///< the cache begins empty
@@ -76,13 +78,13 @@ class PlanPart {
   void take_rest_of_cache(std::uint64_t bytes);
   std::shared_ptr<PackingBuffers> packing_buffers(std::uint64_t bytes) const;
   bool pack(const NeededParts& needed, std::uint64_t bytes);
-  std::uint64_t sum_bytes() const;
   RowCache& cache() { return *setting_.data.caches[type_]; }
 
   PlanSetting& setting_;
   std::size_t type_;
-  std::uint32_t prefilled_slots_ = 0;  // the first of the cache: rows go there without a run
-  std::vector<WantedRow> prefill_;     // ascending, when all windows were admitted
+  // The cache's slots before this one that no row had yet: rows go there without a run.
+  std::uint32_t prefilled_slots_ = 0;
+  std::vector<WantedRow> prefill_;  // those rows; ascending while they are packed
   Charge prefill_charge_;
   std::shared_ptr<PackingBuffers> buffers_;  // for packing that may be decided on
   std::unique_ptr<PackedRows> packed_;

@@ -16,7 +16,7 @@ const FeatureLayout& layout_of(const GraphData::State& data, std::size_t type) {
   return dynamic_cast<const DiskFeatureStore&>(*data.features[type]).layout();
 }
 
-// Passing over all tables, and sampling what the first part leaves, seconds.
+// Of passing over all tables.
 double pass_seconds(const GraphData::State& data) {
   const PlanChoice plan = data.options.plan;
   if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return 0;
@@ -27,6 +27,7 @@ double pass_seconds(const GraphData::State& data) {
   return static_cast<double>(bytes) / data.device->rates().sequential_read;
 }
 
+// Of sampling what the first part leaves.
 double sampling_seconds(const PlanSplitSetup& setup) {
   const std::uint64_t rest = setup.batches - setup.batches / kFirstShare;
   return static_cast<double>(rest * setup.batch_bytes) / kSampledBytesASecond;

@@ -25,15 +25,21 @@ std::uint64_t least_scan_bytes(const FeatureLayout& layout) {
   return kLeastScanDepth * part_bytes(layout);
 }
 
-// Half of the buffers, between what works and what a device can use.
-std::uint64_t scan_bytes(std::uint64_t bytes, const FeatureLayout& layout) {
-  const std::uint64_t least = least_scan_bytes(layout);
-  const std::uint64_t most = std::max(least, kScanDepth * PackedRows::kRequestBytes);
-  return std::clamp(round_up_to_page(bytes / 2), least, most);
-}
-
 std::uint64_t cursor_bytes(std::size_t runs) {
   return runs * PackingBuffers::kIdsAhead * sizeof(std::uint64_t);
+}
+
+// What runs take at least.
+std::uint64_t least_run_bytes(std::size_t runs) {
+  return (runs + RunWriter::kSpare) * RunWriter::kLeastChunk + cursor_bytes(runs);
+}
+
+// Half of the buffers or what runs can spare, between what works and what a device can use.
+std::uint64_t scan_bytes(std::size_t runs, const FeatureLayout& layout, std::uint64_t bytes) {
+  const std::uint64_t spare = bytes - std::min(bytes, least_run_bytes(runs));
+  const std::uint64_t least = least_scan_bytes(layout);
+  const std::uint64_t most = std::max(least, kScanDepth * PackedRows::kRequestBytes);
+  return std::clamp(std::min(bytes / 2, spare) / kPageBytes * kPageBytes, least, most);
 }
 
 void make_pages(AlignedBuffer& buffer, std::optional<PagesAhead>& pages) {
@@ -45,8 +51,7 @@ void make_pages(AlignedBuffer& buffer, std::optional<PagesAhead>& pages) {
 }  // namespace
 
 std::uint64_t PackingBuffers::least_bytes(std::size_t runs, const FeatureLayout& layout) {
-  return least_scan_bytes(layout) + (runs + RunWriter::kSpare) * RunWriter::kLeastChunk +
-         cursor_bytes(runs);
+  return least_scan_bytes(layout) + least_run_bytes(runs);
 }
 
 std::uint64_t PackingBuffers::good_bytes(std::size_t runs, const FeatureLayout& layout) {
@@ -59,7 +64,7 @@ PackingBuffers::PackingBuffers(std::size_t runs,
                                std::uint64_t bytes,
                                MemoryLedger* ledger)
     : runs_(runs) {
-  const std::uint64_t scan = scan_bytes(bytes, layout);
+  const std::uint64_t scan = scan_bytes(runs, layout, bytes);
   const std::uint64_t others = scan + cursor_bytes(runs);
   chunk_ = RunWriter::chunk_for(bytes - std::min(bytes, others), runs);
   if (chunk_ == 0) {

@@ -1,5 +1,6 @@
 // Epochs that are planned in two parts, the second beside training.
 #include "loader_support.h"
+#include "prep/generate/hetero.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
 
@@ -23,6 +24,25 @@ void write_table(const std::filesystem::path& path) {
   sample.edges = 4 * sample.nodes;
   sample.dim = 64;
   write_sample(path, sample);
+}
+
+// Papers and authors, both with features.
+void write_papers(const std::filesystem::path& path) {
+  MemoryLedger ledger;
+  ThreadArena arena(2);
+  const auto log = make_silent_logger();
+  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
+  HeteroGenerator::Options options;
+  options.papers = sanitized(40'000, 20'000);
+  options.authors = options.papers;
+  options.cites = 4 * options.papers;
+  options.writes = 4 * options.papers;
+  options.author_features = 64;
+  options.node_options.features = 64;
+  options.node_options.train = 0.4;
+  DatasetWriter writer(path, Overwrite::kRefuse, nullptr);
+  HeteroGenerator(options).generate(writer, context);
+  writer.commit("test");
 }
 
 Setup in_parts(const TempDir& dir) {
@@ -96,6 +116,25 @@ TEST_CASE("what the second part finds in the cache is counted and read as one pa
     return run.stats.cache.misses_first + run.stats.cache.misses_again;
   };
   CHECK(misses(parts) < misses(unplanned));
+}
+
+TEST_CASE("several node types are planned in two parts, each for itself") {
+  const TempDir dir;
+  write_papers(dir / "x");
+  for (const std::uint64_t window_bytes : {kSmall, kSmall / 2, kLarge}) {
+    CAPTURE(window_bytes);
+    Setup setup = in_parts(dir);
+    setup.loader.fanout = {10, 5};
+    setup.loader.batch_size = sanitized(64, 32);
+    setup.window_bytes = window_bytes;
+    const Run reference = in_memory(dir, setup);
+    const Run run = deliver(dir / "x", setup);
+    CHECK(run.chain == reference.chain);
+    CHECK(run.stats.windows_packed == 2 * run.stats.windows);
+    REQUIRE(run.stats.plans.size() == 4);
+    CHECK(run.stats.plans[2].find("from window ") == 0);
+    CHECK(run.stats.plans[3].find("from window ") == 0);
+  }
 }
 
 TEST_CASE("stopping while the second part is planned leaves nothing behind") {

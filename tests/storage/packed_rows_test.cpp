@@ -147,6 +147,24 @@ TEST_CASE("rows that need no run go to their places while the table is passed ov
   }
 }
 
+TEST_CASE("packing works with any bytes from the least on, and takes no more") {
+  Table table(128);
+  const FeatureLayout& layout = table.store().layout();
+  for (const std::size_t runs : {1u, 20u, 187u, 1000u}) {
+    CAPTURE(runs);
+    const std::uint64_t least = PackingBuffers::least_bytes(runs, layout);
+    for (std::uint64_t bytes = least; bytes < 2 * PackingBuffers::good_bytes(runs, layout);
+         bytes += 1 + bytes / 20) {
+      CAPTURE(bytes);
+      MemoryLedger ledger;
+      const PackingBuffers buffers(runs, layout, bytes, &ledger);
+      CHECK(ledger.used() <= bytes);
+      CHECK(buffers.chunk_bytes() > 0);
+    }
+    test::expect_error([&] { PackingBuffers(runs, layout, least - 1, nullptr); });
+  }
+}
+
 TEST_CASE("packing needs its buffers, says so, and stops when it is told to") {
   Table table(128);
   ListedIds ids = random_ids(RandomKey(1), 40, table.sample.nodes, 500);
