@@ -30,7 +30,8 @@ GroupSampler::GroupSampler(SamplerGraph graph,
       arena_(arena),
       resident_(std::all_of(graph_.relations.begin(),
                             graph_.relations.end(),
-                            [](const auto& topology) { return topology->resident() != nullptr; })) {
+                            [](const auto& topology) { return topology->resident() != nullptr; })),
+      sharing_(arena.threads()) {
   make_samplers(1);  // so that wrong options are told here
   together_ = !resident_ && samplers_[0]->by_hops() != nullptr;
 }
@@ -63,8 +64,7 @@ std::uint64_t GroupSampler::table_bytes(const MemoryLedger* ledger) const {
   constexpr std::uint64_t kShare = 16;
   if (!resident_) return 0;
   const std::uint64_t limit = ledger == nullptr ? MemoryLedger::kUnlimited : ledger->limit();
-  return std::min(BlockParts{}.table_bytes,
-                  limit / kShare / static_cast<std::uint64_t>(arena_.threads()));
+  return std::min(BlockParts{}.table_bytes, limit / kShare / static_cast<std::uint64_t>(sharing_));
 }
 
 Result<std::vector<Batch>> GroupSampler::sample(std::span<const SampleRequest> requests,

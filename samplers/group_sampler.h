@@ -52,6 +52,9 @@ class GroupSampler {
   /// memory and read fewer pages a batch. Scratch of a larger group is given back.
   void set_group(std::size_t batches);
   static constexpr std::size_t kGroup = 4;  ///< unless told otherwise
+  /// The budget's share for lookup tables is split as if so many threads sampled, not those of the
+  /// arena. @pre nothing was sampled yet
+  void share_tables(int threads) { sharing_ = threads; }
   /// Gives back all scratch, until the next batch takes it again.
   void release();
   /// Workspaces that exist now.
@@ -88,6 +91,7 @@ class GroupSampler {
   bool resident_;
   bool together_ = false;  // batches ask the topology together
   std::size_t group_ = kGroup;
+  int sharing_;
   std::vector<std::unique_ptr<Sampler>> samplers_;
   MemoryLedger* ledger_ = nullptr;
   std::vector<Part> pieces_;  // by batch

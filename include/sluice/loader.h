@@ -64,8 +64,8 @@ struct GraphDataOptions {
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
-/// opened once and shared by the loaders of a run (one loader active at a time). Charged to the
-/// dataset's ledger.
+/// opened once and shared by the loaders of a run: one goes through an epoch at a time. Charged to
+/// the dataset's ledger.
 class GraphData {
  public:
   /// @param target_type the node type whose labels the batches carry
@@ -143,6 +143,9 @@ struct LoaderStart {
   std::uint64_t epoch = 0;
   std::uint64_t first_batch = 0;
   std::uint64_t batches_xxh3 = 0;
+  /// The begin of the epoch after is what is likely to be started next, and no other loader of the
+  /// data before: that epoch may be sampled and its rows read ahead while this one is consumed.
+  bool next_follows = false;
 };
 
 class Loader {
@@ -169,7 +172,8 @@ class Loader {
   /// Error.
   LoaderForecast forecast(double seconds);
 
-  /// Stops what runs and begins to prepare batches.
+  /// Stops what runs and begins to prepare batches, or goes on with those that were prepared as
+  /// LoaderStart::next_follows said. Throws kUsage while another loader of the data is in an epoch.
   void start(const LoaderStart& where);
   /// The next batch, or null at the end of the epoch. On a card its arrays are the device's, to be
   /// used on the compute stream, and Batch::host has what stayed behind; fewer than kInFlight

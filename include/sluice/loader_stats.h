@@ -52,7 +52,8 @@ struct LoaderStats {
   std::uint64_t batches_xxh3 =
       0;  ///< chained over delivered batches, from `LoaderStart::batches_xxh3`
   /// sample; plan: sampling ahead and choosing; repack: the pass over the table; fetch; assemble.
-  /// The first three are of one thread. A trainer adds its own: step.
+  /// Plan and repack are busy beside the others where a part of the epoch, or the epoch after, is
+  /// planned while this one is consumed. A trainer adds its own: step.
   std::vector<StageTimes> stages;
   std::vector<std::string> plans;  ///< what was chosen for the epoch, and why
 };

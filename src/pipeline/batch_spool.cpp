@@ -231,4 +231,11 @@ BatchSpool::Kept BatchSpool::read(std::uint64_t index) {
   return kept;
 }
 
+void BatchSpool::forget_before(std::uint64_t index) {
+  const std::uint64_t until = has(epoch_, index) ? records_[index - first_].offset : end_;
+  if (until - begin_ < File::kDiscardBytes) return;
+  file_.discard(begin_, until);
+  begin_ = until;
+}
+
 }  // namespace sluice

@@ -55,6 +55,9 @@ class BatchSpool {
   /// kIo when what is read is not what was written. @pre has(epoch, index)
   Kept read(std::uint64_t index);
 
+  /// Batches before that one are not read again: their space on the disk is given back.
+  void forget_before(std::uint64_t index);
+
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -84,6 +87,7 @@ class BatchSpool {
   std::array<Side, 2> sides_;
   std::size_t turn_ = 0;  // the side that the next batch goes through
   std::vector<Record> records_;
+  std::uint64_t begin_ = 0;  // what comes before was given back
   std::uint64_t end_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::uint64_t bytes_read_ = 0;

@@ -27,9 +27,9 @@ std::uint64_t noted_at_once(std::uint64_t nodes, std::uint64_t buffer_bytes) {
 
 EpochLists::EpochLists(const std::filesystem::path& folder,
                        std::uint64_t nodes,
-                       std::uint32_t first_window)
+                       std::uint32_t windows_before)
     : nodes_(nodes),
-      first_window_(first_window),
+      windows_before_(windows_before),
       folder_(folder),
       ids_(folder, id_width(nodes)),
       places_(folder, sizeof(std::uint32_t)),
@@ -91,7 +91,7 @@ void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
 
 // Windows are noted by their place in these lists, from 1 on.
 std::uint32_t EpochLists::to_window(std::uint32_t note) const {
-  return note == kUnwritten ? kNeverUsed : first_window_ + note;
+  return note == kUnwritten ? kNeverUsed : windows_before_ + note;
 }
 
 void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {

@@ -31,9 +31,11 @@ class EpochLists {
     std::uint32_t gap_bytes = 0;
   };
 
-  /// @param nodes of the type. @param first_window number of the first window in its epoch; steps
-  /// count from it. Throws Error.
-  EpochLists(const std::filesystem::path& folder, std::uint64_t nodes, std::uint32_t first_window);
+  /// @param nodes of the type. @param windows_before that the cache counts before the first of
+  /// these. Throws Error.
+  EpochLists(const std::filesystem::path& folder,
+             std::uint64_t nodes,
+             std::uint32_t windows_before);
 
   std::vector<Step> steps;  ///< by window
 
@@ -81,7 +83,7 @@ class EpochLists {
   std::uint32_t to_window(std::uint32_t note) const;
 
   std::uint64_t nodes_;
-  std::uint32_t first_window_;
+  std::uint32_t windows_before_;
   std::filesystem::path folder_;
   ScratchList ids_;
   ScratchList places_;  // by ids

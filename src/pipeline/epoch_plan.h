@@ -9,7 +9,8 @@
 //
 // An epoch may be planned in two parts, so that training begins with the first while the second is
 // planned beside it. The first does not know when the second asks for its rows, and packing passes
-// over the table twice.
+// over the table twice. Where it is known that another epoch follows, all of that may be planned
+// beside training likewise, as a third part: the caches go on from one epoch to the next.
 #pragma once
 
 #include "pipeline/epoch_cost.h"
@@ -40,6 +41,8 @@ struct EpochPlanOptions {
   /// Asked once all is sampled: what planning the second part may take beside training. Too little:
   /// it is planned before.
   std::function<std::uint64_t()> beside_training;
+  /// A plan of the epoch after may go on from this one: after().
+  bool followed = false;
 };
 
 class EpochPlan {
@@ -56,6 +59,24 @@ class EpochPlan {
                                          const DeviceProfile& device,
                                          const EpochPlanOptions& options,
                                          MemoryLedger& ledger);
+  /// Of an epoch that is prepared while the one before trains. follow(), sample() and plan_beside()
+  /// make it, once each.
+  static std::unique_ptr<EpochPlan> ahead(GraphData::State& data,
+                                          const DeviceProfile& device,
+                                          const EpochPlanOptions& options,
+                                          MemoryLedger& ledger);
+  enum class Caches {
+    kEmpty,   ///< at this epoch's begin
+    kGoingOn  ///< with the rows that the epoch before leaves: it hands over their bookkeeping
+  };
+  /// Waits until `before` is planned. Throws Error: what planning it met. @pre `before` is not
+  /// stopped meanwhile; for kGoingOn it was followed, and this comes before sample()
+  void follow(EpochPlan& before, Caches caches);
+  /// Goes through the epoch, and leaves `windows` at its begin. Throws Error.
+  void sample(WindowSource& windows, const LoaderStart& where, const WindowLimits& limits);
+  /// Plans all of the epoch with as much memory as EpochPlanOptions::beside_training says. Throws
+  /// Error: kResource where memory or disk have no room. @pre follow() and sample() were called
+  void plan_beside();
   ~EpochPlan();
 
   /// Waits until the window is planned, and gives up what windows before its part took. Throws

@@ -54,6 +54,16 @@ std::vector<std::uint64_t> GraphData::State::slots_for(
   return slots;
 }
 
+std::uint64_t GraphData::State::spare_cache_bytes() const {
+  std::uint64_t taken = 0;
+  for (std::size_t type = 0; type < caches.size(); ++type) {
+    if (!caches[type]) continue;
+    taken += RowCache::bytes_of(caches[type]->slots(), caches[type]->row_bytes()) +
+             RowCache::bytes_of_table(graph.schema->nodes[type].count);
+  }
+  return cache_bytes - std::min(cache_bytes, taken);
+}
+
 void GraphData::State::make_caches(std::uint64_t bytes,
                                    const std::vector<std::uint64_t>& wanted_bytes,
                                    const std::vector<std::uint64_t>& least_slots,

@@ -10,6 +10,7 @@
 #include <sluice/sampler.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ struct GraphData::State {
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;
   std::uint64_t cache_bytes = 0;  // they were made for
+  /// The loader that was started last and not stopped, or null; ends what it does beyond its
+  /// epoch's end. Throws kUsage where it is in an epoch.
+  const void* active = nullptr;
+  std::function<void()> stop_active;
   /// Mini-batches on their way to the card, where there is one; made by the first loader.
   std::shared_ptr<TransferRing> ring;
 
@@ -62,6 +67,10 @@ struct GraphData::State {
   /// Slots of caches of `bytes` in all, by type, as make_caches shares them out.
   std::vector<std::uint64_t> slots_for(std::uint64_t bytes,
                                        const std::vector<std::uint64_t>& wanted_bytes) const;
+
+  /// Of the bytes that the caches were made for, those that they do not take, as tables have no
+  /// more rows.
+  std::uint64_t spare_cache_bytes() const;
 
   /// Makes the caches of `bytes` in all, split over the types by `wanted_bytes`, unless those that
   /// are there take about as much and have the slots. Throws kResource.

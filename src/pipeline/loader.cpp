@@ -39,6 +39,14 @@ std::unique_ptr<BatchOrder> make_order(const GraphData::State& data,
                                      key);
 }
 
+void add_times(std::span<StageTimes> to, const std::vector<StageTimes>& more, double sign) {
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    to[i].busy += sign * more[i].busy;
+    to[i].starved += sign * more[i].starved;
+    to[i].blocked += sign * more[i].blocked;
+  }
+}
+
 }  // namespace
 
 Loader::State::State(GraphData& graph,
@@ -62,9 +70,25 @@ Loader::State::State(GraphData& graph,
   feed.emplace(assembler, options, data.ring);
 }
 
+// Another loader of the data that came to the end of an epoch may be preparing one that does not
+// follow after all.
+void Loader::State::be_the_active_one() {
+  if (data.active != nullptr && data.active != this) data.stop_active();
+  data.active = this;
+  data.stop_active = [this] {
+    if (run && !run->ended) {
+      throw Error(ErrorCode::kUsage,
+                  "a loader is started while another one of the same data is in an epoch",
+                  "go on to that epoch's end, or stop() that loader");
+    }
+    halt();
+  };
+}
+
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
 WindowLimits Loader::State::make_room() {
   if (order->num_batches() == 0) return {};
+  const TraceSpan span(options.trace, "make room");
   const Batch first = sampler.sample_one(0);
   batch_bytes = block_bytes(first);
   WindowBudget budget = split_window_bytes(data, first, memory.window_bytes, options.window);
@@ -101,9 +125,13 @@ std::vector<StageTimes> Loader::State::stage_times() const {
   StageTimes sample = run->sampling.times();
   sample.blocked += run->sampled.blocked();
   std::vector<StageTimes> stages{sample, {"plan"}, {"repack"}};
+  const std::span<StageTimes> planning = std::span(stages).subspan(1);
   {
     const std::scoped_lock lock(run->plan_mutex);
-    if (run->plan) std::ranges::copy(run->plan->stages(), stages.begin() + 1);
+    if (run->plan) add_times(planning, run->plan->stages(), 1);
+    if (!run->plan && run->prepared) add_times(planning, run->prepared->stages(), 1);
+    add_times(planning, run->busy_before, -1);
+    if (run->following) add_times(planning, run->following->stages(), 1);
   }
   StageTimes fetch = run->fetching.times();
   fetch.starved += run->sampled.starved();
@@ -193,8 +221,10 @@ LoaderForecast Loader::forecast(double seconds) {
 }
 
 void Loader::start(const LoaderStart& where) {
-  stop();
   State& state = *state_;
+  std::unique_ptr<NextEpoch> prepared = state.prepared_for(where);
+  stop();
+  state.be_the_active_one();
   state.delivered = 0;
   state.chain = where.batches_xxh3;
   state.device_before = state.device_stats();
@@ -204,7 +234,13 @@ void Loader::start(const LoaderStart& where) {
   state.run = std::make_unique<State::Run>(state.memory.queue_bytes, state.options.trace);
   State::Run& run = *state.run;
   state.where = where;
-  state.limits = state.make_room();
+  run.not_prepared = std::exchange(state.not_prepared, {});
+  if (prepared) {
+    run.busy_before = prepared->stages();
+    run.prepared = std::move(prepared);
+  } else {
+    state.limits = state.make_room();
+  }
   if (state.feed) state.feed->begin(state.memory.transfer_bytes);
   run.threads = {std::jthread([&state, &run] { state.sample_loop(run); }),
                  std::jthread([&state, &run] { state.fetch_loop(run); }),
@@ -215,7 +251,10 @@ std::shared_ptr<const Batch> Loader::next() {
   State& state = *state_;
   if (!state.run) return nullptr;
   auto item = state.run->ready.pop();
-  if (!item) return nullptr;
+  if (!item) {
+    state.run->ended = true;
+    return nullptr;
+  }
   if (item->lease) state.feed->ring().deliver(*item->lease);
   ++state.delivered;
   if (state.options.hash) {
@@ -253,6 +292,8 @@ LoaderStats Loader::stats() const {
   stats.stages = state.stage_times();
   const std::scoped_lock lock(run.plan_mutex);
   if (run.plan) stats.plans = run.plan->reasons();
+  if (!run.not_prepared.empty())
+    stats.plans.push_back("not prepared beside the epoch before: " + run.not_prepared);
   return stats;
 }
 

@@ -1,102 +1,28 @@
 #include "core/hash.h"
-#include "core/interrupt.h"
 #include "pipeline/loader_state.h"
-#include "pipeline/plan_part.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace sluice {
 
-// Whether the epoch is sampled ahead, from a batch on: where that is of use, for the rows' next
-// uses or for repacking.
-bool Loader::State::planned(std::uint64_t first_batch) const {
-  const GraphDataOptions& how = data.options;
-  const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
-  bool disk = false;
-  for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
-  return useful && disk && !how.scratch.empty() && first_batch + 1 < order->num_batches();
-}
-
-// Of `room` that planning has if caches give back their rows' memory, what they keep: it may have
-// left the machine, if that is a virtual one, before it is taken again soon after.
-std::uint64_t Loader::State::kept_while_planning(std::uint64_t room,
-                                                 const WindowLimits& of_windows,
-                                                 std::uint64_t block) const {
-  const std::uint64_t wanted = sampler.wish_for_keeping(block, of_windows);
-  // No more than half, so that there is room for packing.
-  return std::min(room / 2, room - std::min(room, wanted));
-}
-
-std::uint64_t Loader::State::forget_rows() {
-  std::uint64_t held = 0;
-  for (const auto& cache : data.caches) held += cache ? cache->held_bytes() : 0;
-  std::uint64_t left = kept_while_planning(planning_room() + held, limits, batch_bytes);
-  held = 0;
-  for (const auto& cache : data.caches) {
-    if (!cache) continue;
-    const std::uint64_t row = std::max<std::uint64_t>(cache->row_bytes(), 1);
-    cache->forget_rows(
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(left / row, cache->slots())));
-    held += cache->held_bytes();
-    left -= std::min(left, cache->held_bytes());
-  }
-  return held;
-}
-
-// Memory that training leaves alone while its windows were all kept: of their row numbers' indexes,
-// and of sampling.
-std::uint64_t Loader::State::beside_training() {
-  if (!sampler.all_kept()) return 0;
-  std::uint64_t rows = 0;
-  for (const std::uint64_t of_type : limits.rows) rows += of_type;
-  return sampler.release_workspaces() + kLiveWindows * RowIndex::kBytesAnId * rows;
-}
-
-void Loader::State::plan_epoch(Run& now) {
-  if (!planned(where.first_batch)) return sampler.begin(where, limits);
-  const GraphDataOptions& how = data.options;
-  EpochPlanOptions planning;
-  planning.folder = how.scratch;
-  planning.plan = how.plan;
-  // Once training goes on, it is training that sees to interruptions.
-  planning.stopped = [&now] { return now.stopping || (!now.planned && interrupted()); };
-  planning.trace = options.trace;
-  const std::uint64_t kept = forget_rows();
-  std::uint64_t room = planning_room();
-  const std::uint64_t bytes = planning_bytes(room + kept);
-  planning.buffer_bytes = bytes - std::min(bytes, kept);
-  const PlanSplit split = split_plan(
-      data,
-      sampler,
-      {order->num_batches() - where.first_batch, batch_bytes, limits, slots(), room, kept});
-  planning.first_part = split.first_part;
-  planning.beside_sampling = split.beside_sampling;
-  planning.beside_training = [this] { return beside_training(); };
-  room -= split.beside_sampling;
-  if (sampler.worth_keeping()) sampler.keep_windows(how.scratch, room, batch_bytes);
-  auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
-  now.planned = true;
-  const std::scoped_lock lock(now.plan_mutex);
-  now.plan = std::move(plan);
-}
-
 void Loader::State::sample_loop(Run& now) {
   try {
     if (options.trace != nullptr) options.trace->name_thread("sample");
-    plan_epoch(now);
+    begin_windows(now);
+    WindowSampler& windows = *now.windows;
     for (;;) {
       WindowPtr window;
       {
         Busy busy(now.sampling);
-        window = sampler.sample();
+        window = windows.sample();
         busy.note("epoch", static_cast<double>(where.epoch));
         busy.note("batches", window ? static_cast<double>(window->batches.size()) : 0);
       }
       now.topology.set(topology_stats() - topology_before);
       now.snapshot.set(snapshot_stats() - snapshot_before);
-      now.spool_read = sampler.spool_bytes_read();
-      now.spool_written = sampler.spool_bytes_written();
+      now.spool_read = windows.spool_bytes_read();
+      now.spool_written = windows.spool_bytes_written();
       if (!window || !now.sampled.hand_over(std::move(window))) break;
     }
     now.sampled.finish();
@@ -114,7 +40,11 @@ void Loader::State::fetch(Run& now, Window& window, const Window* ahead) {
   Busy busy(now.fetching);
   busy.note("epoch", static_cast<double>(where.epoch));
   busy.note("window", static_cast<double>(window.number));
-  fetcher.fetch(window, {now.plan.get(), ahead}, [&] {
+  const auto stop_planning = [&now] {
+    if (now.following) now.following->stop();
+    if (now.plan) now.plan->stop();
+  };
+  fetcher.fetch(window, {now.plan.get(), ahead, stop_planning}, [&] {
     const Busy::Pause waiting(busy);
     now.in_use.wait_for_none();
     now.fetching.count_blocked(waiting.begin(), StageClock::Clock::now());
@@ -204,8 +134,14 @@ void Loader::State::assemble_loop(Run& now) {
 }
 
 void Loader::State::halt() {
+  if (data.active == this) data.active = nullptr;
   if (!run) return;
   run->stopping = true;
+  if (run->prepared) run->prepared->ask_to_stop();
+  {
+    const std::scoped_lock lock(run->plan_mutex);
+    if (run->following) run->following->ask_to_stop();
+  }
   run->sampled.cancel();
   run->fetched.cancel();
   run->ready.cancel();
@@ -214,7 +150,9 @@ void Loader::State::halt() {
   for (std::jthread& thread : run->threads) {
     if (thread.joinable()) thread.join();
   }
+  run->following.reset();
   if (run->plan) run->plan->stop();
+  if (run->prepared) run->prepared->stop();
   sampler.halt();
   if (!feed) return;
   feed->finish_window();  // a stopped run leaves one in the middle

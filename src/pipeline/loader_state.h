@@ -5,6 +5,7 @@
 #include "pipeline/assembler.h"
 #include "pipeline/byte_queue.h"
 #include "pipeline/device_feed.h"
+#include "pipeline/next_epoch.h"
 #include "pipeline/plan_split.h"
 #include "pipeline/row_fetcher.h"
 #include "pipeline/stage_clock.h"
@@ -59,9 +60,15 @@ struct Loader::State {
     StageClock fetching;
     StageClock assembling;
     std::atomic<bool> stopping{false};
-    std::atomic<bool> planned{false};  // as far as training waits for
-    mutable std::mutex plan_mutex;
-    std::unique_ptr<EpochPlan> plan;  // made by the sampling thread before its first window
+    std::atomic<bool> planned{false};      // as far as training waits for
+    bool ended = false;                    // all batches were taken
+    WindowSampler* windows = nullptr;      // where they come from
+    std::unique_ptr<NextEpoch> prepared;   // this epoch, beside the one before; or null
+    std::vector<StageTimes> busy_before;   // of its plan, before this start
+    mutable std::mutex plan_mutex;         // of what the sampling thread makes before a window:
+    std::unique_ptr<EpochPlan> plan;       // of this epoch
+    std::string not_prepared;              // why there was no room to
+    std::unique_ptr<NextEpoch> following;  // the epoch after; uses the plan
     WindowsInUse in_use;
     Shared<TopologyStats> topology;
     Shared<SnapshotStats> snapshot;
@@ -79,8 +86,22 @@ struct Loader::State {
   std::optional<Ready> make_ready(Run& run, const Window& window, std::size_t index, Batch batch);
   bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
   bool planned(std::uint64_t first_batch) const;
+  void begin_windows(Run& run);
+  bool take_prepared(Run& run);
   void plan_epoch(Run& run);
-  std::uint64_t beside_training();
+  bool may_follow() const;
+  std::unique_ptr<NextEpoch> next_epoch(int threads);
+  void sample_next(Run& run);
+  void no_room(std::string why);
+  void prepare_next(Run& run);
+  std::unique_ptr<NextEpoch> prepared_for(const LoaderStart& start);
+  // Memory that training leaves alone while its windows were all kept: of their row numbers'
+  // indexes, of sampling, and of caches whose tables are smaller.
+  struct Idle {
+    std::uint64_t bytes = 0;
+    std::uint64_t workspace = 0;  // of that, a thread's for sampling
+  };
+  const Idle& beside_training();
   void fetch(Run& run, Window& window, const Window* ahead);
   WindowLimits make_room();
   // Forgets what is cached: rows that are worth it come back with the first windows. Returns the
@@ -99,6 +120,7 @@ struct Loader::State {
   std::uint64_t planning_bytes(std::uint64_t room) const {
     return std::max(memory.window_bytes, room) / 4 * 3;
   }
+  void be_the_active_one();
   void halt();
   // The stores are the fetching thread's own while it runs.
   FeatureStats device_stats() const;
@@ -121,6 +143,9 @@ struct Loader::State {
   LoaderStart where;  // of the run
   WindowLimits limits;
   std::uint64_t batch_bytes = 0;  // of a sampled mini-batch
+  std::optional<Idle> idle;       // since the sampler's last epoch
+  bool no_room_to_prepare = false;
+  std::string not_prepared;  // why, beside the epoch before
   std::uint64_t delivered = 0;
   std::uint64_t chain = 0;     // batches_xxh3 so far
   FeatureStats device_before;  // counters of the stores when this run began

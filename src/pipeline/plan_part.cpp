@@ -64,8 +64,8 @@ void PlanSetting::check_stopped() const {
   if (stopped()) throw Error(ErrorCode::kInterrupted, "interrupted while an epoch was planned");
 }
 
-PlanPart::PlanPart(PlanSetting& setting, std::size_t type, std::uint32_t first_window)
-    : lists(setting.options.folder, setting.data.graph.schema->nodes[type].count, first_window),
+PlanPart::PlanPart(PlanSetting& setting, std::size_t type, std::uint32_t windows_before)
+    : lists(setting.options.folder, setting.data.graph.schema->nodes[type].count, windows_before),
       setting_(setting),
       type_(type) {}
 
@@ -103,19 +103,19 @@ void PlanPart::plan(std::uint64_t bytes, Place place, Busy& busy) {
   const std::uint64_t kept = cache().held_bytes();
   const std::unique_ptr<EpochCost> cost = admit(bytes, place);
   const EpochCost::Decision decision = cost->decide(bytes);
+  const bool beside = place == Place::kLast || place == Place::kAhead;
   reason_ = decision.why;
   if (decision.pack) {
     const Busy::Pause pause(busy);
     const std::uint64_t others =
-        place == Place::kLast ? NeededParts::bytes(store().layout()) + prefill_charge_.bytes()
-                              : cache_bytes_;
+        beside ? NeededParts::bytes(store().layout()) + prefill_charge_.bytes() : cache_bytes_;
     if (pack(cost->needed(), bytes - std::min(bytes, others))) return;
   }
   buffers_.reset();
   prefill_ = {};
   prefill_charge_.release();
-  // The parts after go on with this cache, whose memory training wants anyway.
-  if (place != Place::kOnly) return;
+  // What is planned after goes on with this cache, whose memory training wants anyway.
+  if (place != Place::kOnly || setting_.options.followed) return;
   cache().forget_rows(static_cast<std::uint32_t>(kept / std::max(store().row_bytes(), 1ul)));
   cache_bytes_ = 0;
 }
@@ -173,7 +173,7 @@ std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
       store().layout(), setting_.device, setting_.options.plan, &setting_.ledger);
   if (place == Place::kLast) {
     take_rest_of_cache(bytes);
-  } else {
+  } else if (place != Place::kAhead) {
     cache().clear();
     take_cache(bytes);
     buffers_ = packing_buffers(bytes - std::min(bytes, cache_bytes_));

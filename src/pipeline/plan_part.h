@@ -30,8 +30,8 @@ struct PlanSetting {
 
 class PlanPart {
  public:
-  /// @param first_window number of the first one in the epoch
-  PlanPart(PlanSetting& setting, std::size_t type, std::uint32_t first_window);
+  /// @param windows_before that the cache counts before the first of these
+  PlanPart(PlanSetting& setting, std::size_t type, std::uint32_t windows_before);
 
   EpochLists lists;
 
@@ -47,9 +47,10 @@ class PlanPart {
   std::uint64_t sum_bytes() const;
 
   enum class Place {
-    kOnly,   ///< the cache begins empty
+    kOnly,   ///< of the epoch: the cache begins empty
     kFirst,  ///< likewise, and goes on to the next part
-    kLast    ///< goes on from the part before, beside training: takes as little memory as it can
+    kLast,   ///< goes on from the windows before, beside training, with as little memory as it can
+    kAhead   ///< beside training likewise: the cache begins empty, but its slots are in use
   };
 
   /// Lets the cache go through the windows without rows, chooses how what is missing is brought,

@@ -56,7 +56,7 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
       read_missing(type, window, future.plan);
     }
   } catch (...) {
-    if (future.plan != nullptr) future.plan->stop();
+    if (future.stop_planning) future.stop_planning();
     // Slots whose rows did not arrive must not look as if they had.
     for (const auto& cache : data_.caches) {
       if (cache) cache->clear();

@@ -38,6 +38,7 @@ class RowFetcher {
   struct Future {
     EpochPlan* plan = nullptr;
     const Window* ahead = nullptr;
+    std::function<void()> stop_planning = {};  ///< called before the caches are emptied
   };
 
   /// Fills in `places` and reads the missing rows. Throws Error; the caches are empty then.

@@ -46,6 +46,9 @@ class WindowSampler final : public WindowSource {
   bool worth_keeping() const;
   /// Whether the epoch that was begun comes from what was kept, all of it.
   bool all_kept() const { return keep_ == Keep::kUse && !spool_full_; }
+  void share_tables(int threads) { sampler_.share_tables(threads); }
+  /// Of threads, that sampling made so far.
+  std::size_t workspaces() const { return sampler_.workspaces(); }
   /// Gives back what sampling takes until it is wanted again. Returns the bytes.
   std::uint64_t release_workspaces();
   /// How mini-batches are sampled while they are kept.
@@ -90,6 +93,7 @@ class WindowSampler final : public WindowSource {
   }
   std::vector<Batch> next_group();
   void forget_ahead();
+  void keep_last(Window& window);
   void keep(const Window& window);
   void finish_keeping();
   void give_up_keeping(const Error& error);

@@ -69,6 +69,7 @@ class Trainer {
   std::shared_ptr<const Batch> next_of_epoch(StageClock& steps);
   torch::Tensor step(const Batch& batch);
   bool validation_due() const;
+  bool next_follows() const;
   Metrics evaluate_part(Part part);
   bool note_validation(const Metrics& metrics);
   void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);

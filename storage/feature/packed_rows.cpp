@@ -286,6 +286,10 @@ Result<void> PackedRows::read(std::size_t run,
   }
   const std::uint64_t bytes = begins_[run + 1] - begins_[run];
   bytes_read_ += bytes;
+  if (begins_[run] - begin_ >= File::kDiscardBytes) {
+    file_->discard(begin_, begins_[run]);
+    begin_ = begins_[run];
+  }
   return skip(bytes - wanted.size() * row_bytes_);  // the rest of its last page
 }
 

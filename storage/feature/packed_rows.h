@@ -123,6 +123,7 @@ class PackedRows {
   std::unique_ptr<ReadAhead> ahead_;  // after sums_, which it reads
   std::span<const std::byte> here_;   // what was read and not copied yet
   std::size_t next_run_ = 0;
+  std::uint64_t begin_ = 0;  // of the file: what comes before was given back
   std::uint64_t bytes_written_ = 0;
   std::uint64_t bytes_read_ = 0;
 };

@@ -1,0 +1,97 @@
+// NextEpoch: the epoch after the one that trains, sampled, planned and packed beside it, on a
+// thread that gives way to others, in memory that sampling and planning leave idle while windows
+// come from a spool. Where one epoch follows the other with nothing between, none but the first
+// waits for its plan.
+#pragma once
+
+#include "pipeline/epoch_plan.h"
+#include "pipeline/window_sampler.h"
+
+#include <sluice/loader.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sluice {
+
+class NextEpoch {
+ public:
+  struct Setup {
+    LoaderStart where;  ///< the begin of an epoch
+    WindowLimits limits;
+    std::uint64_t batch_bytes = 0;  ///< of a sampled mini-batch
+  };
+
+  /// What sampling it beside training takes besides a workspace, bytes.
+  static std::uint64_t sampling_bytes(const WindowLimits& limits, std::uint64_t batch_bytes);
+
+  /// All that is given is borrowed. @param threads that sample it; 1: beside training
+  NextEpoch(GraphData::State& data,
+            const LoaderOptions& options,
+            int threads,
+            const BatchOrder& order,
+            MemoryLedger& ledger,
+            Setup setup);
+  NextEpoch(const NextEpoch&) = delete;
+  NextEpoch& operator=(const NextEpoch&) = delete;
+  ~NextEpoch() { stop(); }
+
+  /// Samples it now, with so much memory: where edges are on disk, and training leaves too little.
+  /// It begins with empty caches then. Throws Error, but kResource: wait() tells.
+  void sample(std::uint64_t bytes);
+  /// Begins, or goes on, on a thread of its own, once all of `now` is planned, with so much memory;
+  /// `now` is borrowed until wait_until_apart(). @pre the caches' tables are whole, and `now` is
+  /// followed unless sample() was called
+  void prepare_beside(EpochPlan& now, std::uint64_t bytes);
+
+  /// Of the epoch; the same object until the end.
+  const LoaderStart& where() const { return setup_.where; }
+  /// Waits until it needs the plan of the epoch before no longer: once that is complete.
+  void wait_until_apart();
+  /// Waits until all is planned; from the first call on an interruption ends it. False where memory
+  /// or disk had no room: why_not(). Throws Error.
+  bool wait();
+  const std::string& why_not() const { return why_not_; }
+  /// @pre wait() said so
+  WindowSampler& windows() { return sampler_; }
+  std::unique_ptr<EpochPlan> take_plan() { return std::move(plan_); }
+
+  /// As EpochPlan::stages, so far; may be asked from any thread, until the plan is taken.
+  std::vector<StageTimes> stages() const;
+
+  void ask_to_stop() { stopping_ = true; }
+  /// Ends what goes on; thread-safe.
+  void stop() noexcept;
+
+ private:
+  void run(EpochPlan& now);
+  void part_from_before();
+  EpochPlanOptions planning();
+
+  GraphData::State& data_;
+  Setup setup_;
+  WindowSampler sampler_;
+  TraceWriter* trace_;
+  std::uint64_t bytes_ = 0;  // for all of it, beside training
+  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> awaited_ = false;
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::unique_ptr<EpochPlan> plan_;
+  bool sampled_ = false;
+  bool apart_ = false;
+  bool done_ = false;
+  std::string why_not_;
+  std::exception_ptr failure_;
+  std::mutex stop_mutex_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace sluice

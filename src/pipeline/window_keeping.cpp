@@ -1,0 +1,209 @@
+// How a WindowSampler keeps windows from one pass over an epoch to the next.
+#include "pipeline/trace.h"
+#include "pipeline/window_sampler.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kSpareBytes = 16 << 20;
+constexpr std::uint64_t kMostGroup = 32;  // batches that share reads, while an epoch is planned
+
+// What a relation's edges and offsets take in RAM.
+std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& relation) {
+  const std::uint64_t sources = schema.node_type(relation.source)->count;
+  const std::uint64_t targets = schema.node_type(relation.target)->count;
+  const std::uint64_t an_edge = size_of(node_id_dtype(sources)) +
+                                (relation.has_edge_ids ? size_of(relation.edge_id_dtype()) : 0);
+  return relation.edges * an_edge + (targets + 1) * sizeof(std::uint64_t);
+}
+
+// Of a window that is being made while its mini-batches are kept.
+std::uint64_t window_bytes(const WindowLimits& limits) {
+  std::uint64_t bytes = kSpareBytes;
+  for (const std::uint64_t rows : limits.rows)
+    bytes += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
+  return bytes;
+}
+
+}  // namespace
+void WindowSampler::keep_windows(const std::string& folder,
+                                 std::uint64_t bytes,
+                                 std::uint64_t block_bytes) {
+  keep_folder_ = folder;
+  keep_memory_ = bytes;
+  keep_bytes_ = block_bytes;
+  keep_ = Keep::kFromNextBegin;
+}
+
+bool WindowSampler::worth_keeping() const {
+  if (paged()) return true;
+  const DeviceRates& rates = data_.device->rates();
+  if (rates.sequential_write == 0) return false;
+  return 1 / rates.sequential_read + 1 / rates.sequential_write < 1 / kSampledBytesASecond;
+}
+
+void WindowSampler::begin_keeping(const LoaderStart& where) {
+  spool_ = std::make_unique<BatchSpool>(keep_folder_, where.epoch, where.first_batch, ledger_);
+  spool_->reserve(keep_bytes_);
+  kept_.clear();
+  spool_full_ = false;
+  spool_read_ = 0;
+  spool_written_ = 0;
+  edges_read_ = 0;
+  const Keeping keeping = plan_keeping(keep_memory_, keep_bytes_, limits_);
+  keep_ahead_ = keeping.ahead;
+  if (keeping.edge_bytes == 0 || !load_edges(keeping.edge_bytes)) sampler_.set_group(keeping.group);
+}
+
+// Of all loaders on this ledger: one samples at a time.
+std::uint64_t WindowSampler::workspace_bytes() const {
+  for (const MemoryLedger::Entry& entry : ledger_.entries()) {
+    if (entry.name == "sampler workspace") return entry.bytes;
+  }
+  return 0;
+}
+
+std::uint64_t WindowSampler::release_workspaces() {
+  const std::uint64_t before = workspace_bytes();
+  sampler_.release();
+  return before - workspace_bytes();
+}
+
+WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
+                                                   std::uint64_t block_bytes,
+                                                   const WindowLimits& limits) const {
+  const std::uint64_t workspace =
+      workspace_bytes() / std::max<std::size_t>(sampler_.workspaces(), 1);
+  // A window is being made meanwhile. Beside its workspace a batch takes its positions, its answers
+  // and itself.
+  const std::uint64_t room = bytes - std::min(bytes, window_bytes(limits));
+  const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * block_bytes, 1);
+  Keeping keeping;
+  keeping.group = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(room / each, GroupSampler::kGroup, kMostGroup));
+  // Two groups live at once: one is sampled while the other's rows are numbered.
+  const auto threads = static_cast<std::uint64_t>(arena_.threads());
+  const auto batches_in = [&](std::uint64_t bytes_left) {
+    const std::uint64_t batches = bytes_left / std::max<std::uint64_t>(2 * block_bytes, 1);
+    return static_cast<std::size_t>(std::clamp(batches, threads, std::max(threads, kMostGroup)));
+  };
+  keeping.ahead = batches_in(room / 2);
+  std::uint64_t edges = 0;
+  for (std::size_t r = 0; r < data_.graph.relations.size(); ++r) {
+    if (data_.graph.relations[r]->resident() == nullptr)
+      edges += resident_bytes(*data_.graph.schema, data_.graph.schema->relations[r]);
+  }
+  // Approximate snapshots stay between, whatever the budget: their batches are other ones.
+  const std::uint64_t held = edges + threads * each;
+  if (edges == 0 || data_.approximates(options_) || held > room) return keeping;
+  keeping.edge_bytes = edges;
+  keeping.ahead = batches_in((room - held) / 2);
+  return keeping;
+}
+
+std::uint64_t WindowSampler::wish_for_keeping(std::uint64_t block_bytes,
+                                              const WindowLimits& limits) const {
+  if (paged()) return std::numeric_limits<std::uint64_t>::max();
+  return window_bytes(limits) + 4 * kMostGroup * block_bytes;
+}
+
+// Edges that do not fit beside training may fit while an epoch is planned: then they are read once,
+// in sequence.
+bool WindowSampler::load_edges(std::uint64_t bytes) {
+  const TraceSpan span(options_.trace, "load edges");
+  SamplerGraph graph = data_.graph;
+  try {
+    for (std::size_t r = 0; r < graph.relations.size(); ++r) {
+      if (graph.relations[r]->resident() == nullptr)
+        graph.relations[r] = data_.dataset->topology(graph.schema->relations[r].key(), {});
+    }
+  } catch (const Error& error) {
+    // Files that were open before the dataset was replaced serve on.
+    if (error.code() != ErrorCode::kResource && !data_.dataset->replaced()) throw;
+    return false;
+  }
+  resident_sampler_ = make_sampler(std::move(graph));
+  edges_read_ = bytes;
+  return true;
+}
+
+// What was held to keep batches is wanted for other things now.
+void WindowSampler::end_keeping() {
+  resident_sampler_.reset();
+  sampler_.set_group(GroupSampler::kGroup);
+}
+
+// Of the window that is being made, the batch that came last: of what was kept the window has
+// nothing but how much it is.
+void WindowSampler::keep_last(Window& window) {
+  Batch& batch = window.batches.back();
+  std::vector<Array> numbers(window.rows.size());
+  for (std::size_t type = 0; type < numbers.size(); ++type) {
+    if (window.rows[type]) numbers[type] = std::exchange(window.rows[type]->numbers.back(), {});
+  }
+  try {
+    if (!spool_full_) spool_->append(batch, numbers);
+    spool_written_ = spool_->bytes_written();
+  } catch (const Error& error) {
+    give_up_keeping(error);
+  }
+  const std::uint64_t index = batch.index;
+  batch = {};
+  batch.epoch = epoch_;
+  batch.index = index;
+}
+
+void WindowSampler::keep(const Window& window) {
+  if (spool_full_) return;
+  KeptWindow kept{window.batches.front().index, window.batches.size(), {}};
+  for (const auto& rows : window.rows)
+    kept.rows.push_back(rows ? std::optional(rows->size()) : std::nullopt);
+  kept_.push_back(std::move(kept));
+}
+
+void WindowSampler::finish_keeping() {
+  keep_ = Keep::kDone;
+  if (spool_full_) return;
+  try {
+    spool_->finish();
+    spool_written_ = spool_->bytes_written();
+  } catch (const Error& error) {
+    give_up_keeping(error);
+  }
+}
+
+// No room on the disk: what was kept so far is of use, the rest is sampled again.
+void WindowSampler::give_up_keeping(const Error& error) {
+  if (error.code() != ErrorCode::kResource) throw error;
+  spool_full_ = true;
+}
+
+// The next window as it was kept, or null where it was not.
+std::shared_ptr<Window> WindowSampler::take_kept() {
+  if (keep_ != Keep::kUse || next_window_ >= kept_.size()) return nullptr;
+  const KeptWindow& kept = kept_[next_window_];
+  // A window may have been kept in part when the disk had no room for the rest.
+  if (!spool_->has(epoch_, kept.first_batch + kept.batches - 1)) return nullptr;
+  auto window = std::make_shared<Window>();
+  window->number = next_window_++;
+  for (const auto& rows : kept.rows)
+    window->rows.push_back(rows ? std::make_unique<WindowRows>(*rows) : nullptr);
+  for (std::uint64_t i = 0; i < kept.batches; ++i) {
+    BatchSpool::Kept each = spool_->read(kept.first_batch + i);
+    for (std::size_t type = 0; type < window->rows.size(); ++type) {
+      if (window->rows[type]) window->rows[type]->numbers.push_back(std::move(each.numbers[type]));
+    }
+    window->batches.push_back(std::move(each.batch));
+  }
+  spool_read_ = spool_->bytes_read();
+  next_batch_ = kept.first_batch + kept.batches;
+  spool_->forget_before(next_batch_);
+  ramp_ = std::min(2 * ramp_, kMaxWindow);
+  return window;
+}
+
+}  // namespace sluice
