@@ -27,7 +27,8 @@ struct CacheCounts {
   std::uint64_t hits_window = 0;   ///< there, as the window before asked for them too
   std::uint64_t hits_kept = 0;     ///< there, as the policy kept them for longer
   std::uint64_t misses_first = 0;  ///< not there since the cache was last emptied: at a run's
-                                   ///< begin, and at that of each epoch that is planned
+                                   ///< begin, and at that of each epoch that is planned, unless it
+                                   ///< goes on from the one before (LoaderStart::next_follows)
   std::uint64_t misses_again = 0;  ///< read before, but they had given way
 
   CacheCounts& operator+=(const CacheCounts& more);

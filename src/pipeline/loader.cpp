@@ -76,7 +76,7 @@ void Loader::State::be_the_active_one() {
   if (data.active != nullptr && data.active != this) data.stop_active();
   data.active = this;
   data.stop_active = [this] {
-    if (run && !run->ended) {
+    if (run && !at_the_end()) {
       throw Error(ErrorCode::kUsage,
                   "a loader is started while another one of the same data is in an epoch",
                   "go on to that epoch's end, or stop() that loader");
@@ -251,10 +251,7 @@ std::shared_ptr<const Batch> Loader::next() {
   State& state = *state_;
   if (!state.run) return nullptr;
   auto item = state.run->ready.pop();
-  if (!item) {
-    state.run->ended = true;
-    return nullptr;
-  }
+  if (!item) return nullptr;
   if (item->lease) state.feed->ring().deliver(*item->lease);
   ++state.delivered;
   if (state.options.hash) {

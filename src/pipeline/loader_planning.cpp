@@ -125,7 +125,7 @@ void Loader::State::no_room(std::string why) {
 
 // What the epoch before prepared, if it is what is started now.
 std::unique_ptr<NextEpoch> Loader::State::prepared_for(const LoaderStart& start) {
-  if (!run || !run->ended || !run->following) return nullptr;
+  if (!run || !at_the_end() || !run->following) return nullptr;
   const LoaderStart& prepared = run->following->where();
   if (start.epoch != prepared.epoch || start.first_batch != prepared.first_batch) return nullptr;
   run->following->wait_until_apart();

@@ -61,7 +61,6 @@ struct Loader::State {
     StageClock assembling;
     std::atomic<bool> stopping{false};
     std::atomic<bool> planned{false};      // as far as training waits for
-    bool ended = false;                    // all batches were taken
     WindowSampler* windows = nullptr;      // where they come from
     std::unique_ptr<NextEpoch> prepared;   // this epoch, beside the one before; or null
     std::vector<StageTimes> busy_before;   // of its plan, before this start
@@ -121,6 +120,8 @@ struct Loader::State {
     return std::max(memory.window_bytes, room) / 4 * 3;
   }
   void be_the_active_one();
+  // Whether all of the epoch was taken.
+  bool at_the_end() const { return where.first_batch + delivered >= order->num_batches(); }
   void halt();
   // The stores are the fetching thread's own while it runs.
   FeatureStats device_stats() const;

@@ -49,54 +49,100 @@ bool wait_for_plan(const Process& process, const fs::path& run_dir, std::ptrdiff
   return false;
 }
 
+// A dataset, and a run of two epochs on it.
+class Interrupted {
+ public:
+  /// @param valid share of the nodes: with some, no epoch is prepared beside the one before
+  explicit Interrupted(const std::string& valid) {
+    generate_dataset(dir_ / "data",
+                     {{"--nodes", "60000"},
+                      {"--edges", "600000"},
+                      {"--train", "0.5"},
+                      {"--valid", valid},
+                      {"--test", "0.01"}});
+    run_dir_ = fs::canonical(dir_.path()) / "run";
+    config_ = dir_.write(
+        "x.toml",
+        "dataset.path = \"" + (dir_ / "data").string() + "\"\nrun.dir = \"" + run_dir_.string() +
+            "\"\nmemory.host = \"128MiB\"\nmodel = { type = \"graphsage\", hidden = 8 }\n"
+            "sampler.fanout = [10, 5]\neval.fanout = [10, 5]\nstorage.features = \"disk\"\n"
+            "[train]\nepochs = 2\nbatch_size = 256\ncompute_threads = 1\n");
+    const Outcome uninterrupted = run(command());
+    REQUIRE_MESSAGE(uninterrupted.code == 0, uninterrupted.err);
+    whole_ = results(json::parse(uninterrupted.out));
+    data_ = files_below(dir_ / "data");
+  }
+
+  const fs::path& run_dir() const { return run_dir_; }
+  std::vector<std::string> command() const {
+    return {tool("sluice-train"), "run", config_.string(), "--json"};
+  }
+
+  /// Of a run that was stopped: what it says and leaves, and that it goes on to the same end.
+  /// Returns what it says when it does.
+  std::string check(const Outcome& stopped) const {
+    REQUIRE_MESSAGE(stopped.code == 130, stopped.err);
+    CHECK(json::parse(stopped.out).at("error").at("code") == "interrupted");
+    CHECK(stopped.err.find("a checkpoint is written") != std::string::npos);
+    CHECK(stopped.err.find("go on with: sluice-train resume ") != std::string::npos);
+    std::set<std::string> left = files_below(run_dir_);
+    left.erase("metrics.jsonl");          // of a whole epoch
+    left.erase("checkpoints/best.ckpt");  // likewise
+    CHECK(left ==
+          std::set<std::string>{"config.resolved.toml", "log.txt", "checkpoints/last.ckpt"});
+    CHECK(files_below(dir_ / "data") == data_);
+    const Outcome resumed = train({"resume", run_dir_, "--json"});
+    REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+    CHECK(results(json::parse(resumed.out)) == whole_);
+    return resumed.err;
+  }
+
+ private:
+  TempDir dir_;
+  fs::path run_dir_;
+  fs::path config_;
+  json whole_;
+  std::set<std::string> data_;
+};
+
 }  // namespace
 
 TEST_CASE("Ctrl-C while an epoch is planned leaves a checkpoint to go on from, and nothing else") {
-  const TempDir dir;
-  generate_dataset(dir / "data",
-                   {{"--nodes", "60000"},
-                    {"--edges", "600000"},
-                    {"--train", "0.5"},
-                    {"--valid", "0.0"},
-                    {"--test", "0.01"}});
-  const fs::path run_dir = fs::canonical(dir.path()) / "run";
-  const fs::path config = dir.write(
-      "x.toml",
-      "dataset.path = \"" + (dir / "data").string() + "\"\nrun.dir = \"" + run_dir.string() +
-          "\"\nmemory.host = \"128MiB\"\nmodel = { type = \"graphsage\", hidden = 8 }\n"
-          "sampler.fanout = [10, 5]\nstorage.features = \"disk\"\n"
-          "[train]\nepochs = 2\nbatch_size = 256\ncompute_threads = 1\n");
-  const std::vector<std::string> command{tool("sluice-train"), "run", config.string(), "--json"};
-  const Outcome uninterrupted = run(command);
-  REQUIRE_MESSAGE(uninterrupted.code == 0, uninterrupted.err);
-  const json whole = json::parse(uninterrupted.out);
-  const std::set<std::string> data = files_below(dir / "data");
+  const Interrupted test("0.01");
   for (const std::ptrdiff_t epochs : {0, 1}) {
     CAPTURE(epochs);
     bool planning = false;
     for (int attempt = 0; attempt < 10 && !planning; ++attempt) {
-      fs::remove_all(run_dir);
-      Process process(command);
-      REQUIRE(wait_for_plan(process, run_dir, epochs));
+      fs::remove_all(test.run_dir());
+      Process process(test.command());
+      REQUIRE(wait_for_plan(process, test.run_dir(), epochs));
       process.signal(SIGINT);
       const Outcome stopped = process.finish();
       if (stopped.code == 0) continue;  // it was quicker
-      REQUIRE_MESSAGE(stopped.code == 130, stopped.err);
-      CHECK(json::parse(stopped.out).at("error").at("code") == "interrupted");
       planning = stopped.err.find("interrupted in epoch " + std::to_string(epochs + 1) +
                                   " after 0 of ") != std::string::npos;
       if (!planning) continue;
-      CHECK(stopped.err.find("a checkpoint is written") != std::string::npos);
-      CHECK(stopped.err.find("go on with: sluice-train resume ") != std::string::npos);
-      std::set<std::string> left{"config.resolved.toml", "log.txt", "checkpoints/last.ckpt"};
-      if (epochs > 0) left.insert("metrics.jsonl");
-      CHECK(files_below(run_dir) == left);
-      CHECK(files_below(dir / "data") == data);
-      const Outcome resumed = train({"resume", run_dir, "--json"});
-      REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
-      CHECK(resumed_after(resumed.err) == 0);
-      CHECK(results(json::parse(resumed.out)) == results(whole));
+      CHECK(fs::exists(test.run_dir() / "metrics.jsonl") == (epochs > 0));
+      CHECK(resumed_after(test.check(stopped)) == 0);
     }
     CHECK(planning);
   }
+}
+
+TEST_CASE("Ctrl-C while the next epoch is prepared beside the one that trains") {
+  const Interrupted test("0.0");
+  int stops = 0;
+  for (const int milliseconds : {20, 60, 100, 150, 200, 300}) {
+    CAPTURE(milliseconds);
+    fs::remove_all(test.run_dir());
+    Process process(test.command());
+    REQUIRE(wait_for_plan(process, test.run_dir(), 0));
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    process.signal(SIGINT);
+    const Outcome stopped = process.finish();
+    if (stopped.code == 0) continue;  // it was quicker
+    ++stops;
+    test.check(stopped);
+  }
+  CHECK(stops > 0);
 }
