@@ -1,6 +1,6 @@
 // Epochs that follow each other: the next is prepared while the one before is consumed.
 #include "loader_support.h"
-#include "prep/generate/hetero.h"
+#include "papers_dataset.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
 
@@ -143,23 +143,7 @@ TEST_CASE("where edges are on disk epochs that follow each other begin with empt
 
 TEST_CASE("several node types are prepared for the next epoch, each for itself") {
   const TempDir dir;
-  {
-    MemoryLedger ledger;
-    ThreadArena arena(2);
-    const auto log = make_silent_logger();
-    PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-    HeteroGenerator::Options options;
-    options.papers = sanitized(20'000, 10'000);
-    options.authors = options.papers;
-    options.cites = 4 * options.papers;
-    options.writes = 4 * options.papers;
-    options.author_features = 64;
-    options.node_options.features = 64;
-    options.node_options.train = 0.4;
-    DatasetWriter writer(dir / "x", Overwrite::kRefuse, nullptr);
-    HeteroGenerator(options).generate(writer, context);
-    writer.commit("test");
-  }
+  write_papers(dir / "x", sanitized(20'000, 10'000));
   Setup setup = following(dir);
   setup.loader.batch_size = sanitized(64, 32);
   const std::vector<Run> reference = in_memory(dir / "x", setup);

@@ -1,6 +1,6 @@
 // Epochs that are planned in two parts, the second beside training.
 #include "loader_support.h"
-#include "prep/generate/hetero.h"
+#include "papers_dataset.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
 
@@ -24,25 +24,6 @@ void write_table(const std::filesystem::path& path) {
   sample.edges = 4 * sample.nodes;
   sample.dim = 64;
   write_sample(path, sample);
-}
-
-// Papers and authors, both with features.
-void write_papers(const std::filesystem::path& path) {
-  MemoryLedger ledger;
-  ThreadArena arena(2);
-  const auto log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-  HeteroGenerator::Options options;
-  options.papers = sanitized(40'000, 20'000);
-  options.authors = options.papers;
-  options.cites = 4 * options.papers;
-  options.writes = 4 * options.papers;
-  options.author_features = 64;
-  options.node_options.features = 64;
-  options.node_options.train = 0.4;
-  DatasetWriter writer(path, Overwrite::kRefuse, nullptr);
-  HeteroGenerator(options).generate(writer, context);
-  writer.commit("test");
 }
 
 Setup in_parts(const TempDir& dir) {
@@ -120,7 +101,7 @@ TEST_CASE("what the second part finds in the cache is counted and read as one pa
 
 TEST_CASE("several node types are planned in two parts, each for itself") {
   const TempDir dir;
-  write_papers(dir / "x");
+  write_papers(dir / "x", sanitized(40'000, 20'000));
   for (const std::uint64_t window_bytes : {kSmall, kSmall / 2, kLarge}) {
     CAPTURE(window_bytes);
     Setup setup = in_parts(dir);
