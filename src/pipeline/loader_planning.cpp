@@ -69,8 +69,9 @@ const Loader::State::Idle& Loader::State::beside_training() {
 
 // Whether the epoch after may be prepared beside this one's training, as far as is known before.
 bool Loader::State::may_follow() const {
-  return where.next_follows && !no_room_to_prepare && planned(0) && !data.approximates(options) &&
-         sampler.worth_keeping() && order->num_batches() >= kLeastBatches;
+  return where.next_follows && !no_room_to_prepare && planned(where.first_batch) &&
+         !data.approximates(options) && sampler.worth_keeping() &&
+         order->num_batches() >= kLeastBatches;
 }
 
 std::unique_ptr<NextEpoch> Loader::State::next_epoch(int threads) {

@@ -30,6 +30,7 @@ std::uint64_t window_bytes(const WindowLimits& limits) {
 }
 
 }  // namespace
+
 void WindowSampler::keep_windows(const std::string& folder,
                                  std::uint64_t bytes,
                                  std::uint64_t block_bytes) {

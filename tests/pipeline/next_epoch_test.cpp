@@ -1,6 +1,5 @@
 // Epochs that follow each other: the next is prepared while the one before is consumed.
-#include "loader_support.h"
-#include "papers_dataset.h"
+#include "planned_support.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
 
@@ -19,27 +18,10 @@ namespace {
 
 constexpr std::uint64_t kEpochs = sanitized(4, 3);
 const std::uint64_t kSmall = sanitized(8 << 20, 9 << 19);  // of a table of 10 MB or half of that
-constexpr std::uint64_t kLarge = 32 << 20;                 // the whole table fits
 const std::string kPrepared = "beside the epoch before";
 
-SampleOptions table() {
-  SampleOptions sample;
-  sample.nodes = sanitized<std::uint64_t>(40'000, 20'000);
-  sample.edges = 4 * sample.nodes;
-  sample.dim = 64;
-  return sample;
-}
-
 Setup following(const TempDir& dir) {
-  Setup setup;
-  setup.loader = base_options();
-  setup.loader.batch_size = sanitized(128, 64);
-  setup.loader.data_threads = 2;
-  setup.loader.window = 8;
-  setup.plan = PlanChoice::kRepack;
-  setup.window_bytes = kSmall;
-  setup.scratch = dir.path().string();
-  return setup;
+  return planned_setup(dir, kSmall);
 }
 
 Run deliver_epoch(Loader& loader, const LoaderStart& where) {
@@ -78,15 +60,15 @@ std::uint64_t misses(const LoaderStats& stats) {
 
 TEST_CASE("epochs that follow each other are the same, whatever cache and plan") {
   const TempDir dir;
-  write_sample(dir / "x", table());
+  write_sample(dir / "x", planned_table());
   const std::vector<Run> reference = in_memory(dir / "x", following(dir));
   for (const char* cache : {"belady", "lru", "degree"}) {
     for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {
-      for (const std::uint64_t window_bytes : {kSmall, kLarge}) {
+      for (const std::uint64_t window_bytes : {kSmall, kWholeTable}) {
         CAPTURE(cache);
         CAPTURE(static_cast<int>(plan));
         CAPTURE(window_bytes);
-        if (sanitized(false, plan == PlanChoice::kAuto || window_bytes == kLarge)) continue;
+        if (sanitized(false, plan == PlanChoice::kAuto || window_bytes == kWholeTable)) continue;
         Setup setup = following(dir);
         setup.cache = cache;
         setup.plan = plan;
@@ -105,7 +87,7 @@ TEST_CASE("epochs that follow each other are the same, whatever cache and plan")
                 stats.cache.wanted);
           // What an epoch leaves in the cache the next one finds.
           if (planned && epoch > 0) CHECK(misses(stats) < misses(runs[0].stats));
-          if (planned && window_bytes == kLarge) CHECK(stats.cache.misses_again == 0);
+          if (planned && window_bytes == kWholeTable) CHECK(stats.cache.misses_again == 0);
         }
       }
     }
@@ -114,13 +96,13 @@ TEST_CASE("epochs that follow each other are the same, whatever cache and plan")
 
 TEST_CASE("where edges are on disk epochs that follow each other begin with empty caches") {
   const TempDir dir;
-  write_sample(dir / "x", table());
+  write_sample(dir / "x", planned_table());
   const std::vector<Run> reference = in_memory(dir / "x", following(dir));
   for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {
-    for (const std::uint64_t window_bytes : {kSmall, kLarge}) {
+    for (const std::uint64_t window_bytes : {kSmall, kWholeTable}) {
       CAPTURE(static_cast<int>(plan));
       CAPTURE(window_bytes);
-      if (sanitized(false, plan == PlanChoice::kAuto || window_bytes == kLarge)) continue;
+      if (sanitized(false, plan == PlanChoice::kAuto || window_bytes == kWholeTable)) continue;
       Setup setup = following(dir);
       setup.topology = Placement::kDisk;
       setup.plan = plan;
@@ -159,7 +141,7 @@ TEST_CASE("several node types are prepared for the next epoch, each for itself")
 
 TEST_CASE("an epoch that was prepared and does not come leaves nothing behind") {
   const TempDir dir;
-  write_sample(dir / "x", table());
+  write_sample(dir / "x", planned_table());
   Setup setup = following(dir);
   SUBCASE("edges in memory") {}
   SUBCASE("edges on disk") {
@@ -195,7 +177,7 @@ TEST_CASE("an epoch that was prepared and does not come leaves nothing behind") 
 
 TEST_CASE("another loader of the data may come between, but not into an epoch") {
   const TempDir dir;
-  write_sample(dir / "x", table());
+  write_sample(dir / "x", planned_table());
   const Setup setup = following(dir);
   const std::vector<Run> reference = in_memory(dir / "x", setup);
   MemoryLedger ledger(512 << 20);
@@ -227,7 +209,7 @@ TEST_CASE("another loader of the data may come between, but not into an epoch") 
 
 TEST_CASE("an epoch for which the disk has no room is planned when it comes") {
   const TempDir dir;
-  write_sample(dir / "x", table());
+  write_sample(dir / "x", planned_table());
   const Setup setup = following(dir);
   const std::vector<Run> reference = in_memory(dir / "x", setup);
   // From nothing at all on: at some size for the mini-batches, but not for the rows.
@@ -259,7 +241,7 @@ TEST_CASE("an epoch for which the disk has no room is planned when it comes") {
 
 TEST_CASE("what preparing an epoch meets is told when that epoch is due, not before") {
   const TempDir dir;
-  write_sample(dir / "x", table());
+  write_sample(dir / "x", planned_table());
   Setup setup = following(dir);
   setup.loader.batch_size = 2;
   setup.loader.fanout = {1};
@@ -276,7 +258,7 @@ TEST_CASE("what preparing an epoch meets is told when that epoch is due, not bef
     GraphDataOptions memory;
     memory.features = Placement::kMemory;
     GraphData data(dataset, memory, 0);
-    Loader loader(data, setup.loader, seeds, {kLarge, setup.queue_bytes}, ledger);
+    Loader loader(data, setup.loader, seeds, {kWholeTable, setup.queue_bytes}, ledger);
     loader.start({.epoch = epoch});
     std::set<std::uint64_t> parts;
     while (const auto batch = loader.next()) {
@@ -298,7 +280,7 @@ TEST_CASE("what preparing an epoch meets is told when that epoch is due, not bef
   }
   const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
   GraphData data(dataset, kept, 0);
-  Loader loader(data, setup.loader, seeds, {kLarge, setup.queue_bytes}, ledger);
+  Loader loader(data, setup.loader, seeds, {kWholeTable, setup.queue_bytes}, ledger);
   for (int round = 0; round < 2; ++round) {
     CHECK(deliver_epoch(loader, {.epoch = 0, .next_follows = true}).stats.batches == 20);
     const Error error = expect_error([&] { deliver_epoch(loader, {.epoch = 1}); });

@@ -1,6 +1,5 @@
 // Epochs that are planned in two parts, the second beside training.
-#include "loader_support.h"
-#include "papers_dataset.h"
+#include "planned_support.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
 
@@ -16,26 +15,9 @@ namespace {
 
 // Of a table of 10 MB or half of that.
 const std::uint64_t kSmall = sanitized(8 << 20, 4 << 20);
-constexpr std::uint64_t kLarge = 32 << 20;  // the whole table fits
-
-void write_table(const std::filesystem::path& path) {
-  SampleOptions sample;
-  sample.nodes = sanitized<std::uint64_t>(40'000, 20'000);
-  sample.edges = 4 * sample.nodes;
-  sample.dim = 64;
-  write_sample(path, sample);
-}
 
 Setup in_parts(const TempDir& dir) {
-  Setup setup;
-  setup.loader = base_options();
-  setup.loader.batch_size = sanitized(128, 64);
-  setup.loader.data_threads = 2;
-  setup.loader.window = 8;
-  setup.plan = PlanChoice::kRepack;
-  setup.window_bytes = kSmall;
-  setup.scratch = dir.path().string();
-  return setup;
+  return planned_setup(dir, kSmall);
 }
 
 Run in_memory(const TempDir& dir, const Setup& setup, const LoaderStart& where = {}) {
@@ -48,11 +30,11 @@ Run in_memory(const TempDir& dir, const Setup& setup, const LoaderStart& where =
 
 TEST_CASE("an epoch that is planned in two parts is the same, whatever cache and plan") {
   const TempDir dir;
-  write_table(dir / "x");
+  write_sample(dir / "x", planned_table());
   const Run reference = in_memory(dir, in_parts(dir));
   for (const char* cache : {"belady", "lru", "degree"}) {
     for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {
-      for (const std::uint64_t window_bytes : {kSmall, kLarge}) {
+      for (const std::uint64_t window_bytes : {kSmall, kWholeTable}) {
         CAPTURE(cache);
         CAPTURE(static_cast<int>(plan));
         CAPTURE(window_bytes);
@@ -70,7 +52,7 @@ TEST_CASE("an epoch that is planned in two parts is the same, whatever cache and
         const CacheCounts& counts = run.stats.cache;
         CHECK(counts.hits_window + counts.hits_kept + counts.misses_first + counts.misses_again ==
               counts.wanted);
-        if (window_bytes == kLarge) CHECK(counts.misses_again == 0);
+        if (window_bytes == kWholeTable) CHECK(counts.misses_again == 0);
       }
     }
   }
@@ -78,7 +60,7 @@ TEST_CASE("an epoch that is planned in two parts is the same, whatever cache and
 
 TEST_CASE("what the second part finds in the cache is counted and read as one part would") {
   const TempDir dir;
-  write_table(dir / "x");
+  write_sample(dir / "x", planned_table());
   Setup setup = in_parts(dir);
   const Run parts = deliver(dir / "x", setup);
   REQUIRE(parts.stats.plans.size() == 2);
@@ -102,7 +84,7 @@ TEST_CASE("what the second part finds in the cache is counted and read as one pa
 TEST_CASE("several node types are planned in two parts, each for itself") {
   const TempDir dir;
   write_papers(dir / "x", sanitized(40'000, 20'000));
-  for (const std::uint64_t window_bytes : {kSmall, kSmall / 2, kLarge}) {
+  for (const std::uint64_t window_bytes : {kSmall, kSmall / 2, kWholeTable}) {
     CAPTURE(window_bytes);
     Setup setup = in_parts(dir);
     setup.loader.fanout = {10, 5};
@@ -120,7 +102,7 @@ TEST_CASE("several node types are planned in two parts, each for itself") {
 
 TEST_CASE("stopping while the second part is planned leaves nothing behind") {
   const TempDir dir;
-  write_table(dir / "x");
+  write_sample(dir / "x", planned_table());
   const Setup setup = in_parts(dir);
   const Run reference = in_memory(dir, setup);
   with_loader(dir / "x", setup, [&](Loader& loader) {
@@ -146,7 +128,7 @@ TEST_CASE("stopping while the second part is planned leaves nothing behind") {
 
 TEST_CASE("what stops the second part is told when its first window is due, not before") {
   const TempDir dir;
-  write_table(dir / "x");
+  write_sample(dir / "x", planned_table());
   Setup setup = in_parts(dir);
   const Run reference = in_memory(dir, setup);
   bool between = false;
