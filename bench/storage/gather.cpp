@@ -6,6 +6,7 @@
 #include "bench/support/program.h"
 #include "bench/support/write_rate.h"
 #include "core/peak_memory.h"
+#include "pipeline/trace.h"
 
 #include <sluice/error.h>
 #include <sluice/units.h>
@@ -75,6 +76,8 @@ nlohmann::json run_in_cgroup(const GatherOptions& options,
                   std::to_string(options.rows),
                   "--gather-batches",
                   std::to_string(options.batches)});
+  if (!options.trace.empty() && contender == "sluice")
+    command.insert(command.end(), {"--trace", options.trace});
   return nlohmann::json::parse(run_child(command));
 }
 
@@ -136,14 +139,16 @@ void run_contender(const GatherOptions& options) {
   known.batches = options.batches;
   known.zipf = options.ids == "zipf" ? kZipf : 0;
   known.draw();
+  const auto trace = options.trace.empty() ? nullptr : std::make_unique<TraceWriter>(options.trace);
   Delivery delivery;
   if (options.contender == "sluice") {
-    delivery = deliver_sluice(dataset_of(options), known, options.budget, options.dir);
+    delivery = deliver_sluice(dataset_of(options), known, options.budget, options.dir, trace.get());
   } else if (options.contender == "mmap") {
     delivery = deliver_mmap(table_of(options), kRowBytes, known);
   } else {
     delivery = deliver_page_a_row(table_of(options), kRowBytes, known);
   }
+  if (trace) trace->close();
   nlohmann::ordered_json json = {{"contender", options.contender},
                                  {"how", delivery.how},
                                  {"seconds", delivery.seconds},

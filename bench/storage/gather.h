@@ -14,6 +14,7 @@ struct GatherOptions {
   std::string contender;        ///< internal: what a child process runs
   std::uint64_t budget = 0;     ///< internal: bytes
   std::string ids = "uniform";  ///< internal: uniform or zipf
+  std::string trace;            ///< where our contender's trace goes; empty: none
 };
 
 /// Prints a line a contender; of_peer is against the faster peer.

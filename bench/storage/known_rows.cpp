@@ -5,6 +5,7 @@
 #include "pipeline/epoch_plan.h"
 #include "pipeline/graph_data_state.h"
 #include "pipeline/row_fetcher.h"
+#include "pipeline/trace.h"
 #include "storage/io/device_cache.h"
 
 #include <algorithm>
@@ -129,7 +130,8 @@ void KnownRows::draw() {
 Delivery deliver_sluice(const std::filesystem::path& path,
                         const KnownRows& known,
                         std::uint64_t budget,
-                        const std::filesystem::path& scratch) {
+                        const std::filesystem::path& scratch,
+                        TraceWriter* trace) {
   MemoryLedger ledger(budget, "--budget-mib");
   const std::uint64_t distinct = count_distinct(known);  // the lists are known: not part of it
   const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
@@ -172,6 +174,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   KnownWindows windows(known, ledger);
   EpochPlanOptions planning;
   planning.folder = scratch;
+  planning.trace = trace;
   planning.buffer_bytes = (ledger.available() + cache_bytes) / 4 * 3;
   // One window holds all there is to know: no plan of the epoch could tell more.
   std::unique_ptr<EpochPlan> plan;
@@ -189,7 +192,10 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     if (assembling.valid()) assembling.get();
   };
   while (const auto window = windows.sample()) {
-    fetcher.fetch(*window, {plan.get(), nullptr}, assembled);
+    {
+      const TraceSpan span(trace, "fetch");
+      fetcher.fetch(*window, {plan.get(), nullptr}, assembled);
+    }
     assembled();
     assembling = std::async(std::launch::async, [&, window] {
       for (std::size_t b = 0; b < window->batches.size(); ++b) {

@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+namespace sluice {
+class TraceWriter;
+}
+
 namespace sluice::bench {
 
 struct KnownRows {
@@ -37,11 +41,12 @@ struct Delivery {
 };
 
 /// RowFetcher over an EpochPlan, as the loader drives them, within `budget` bytes. @param dataset
-/// with one node type, whose feature table it is
+/// with one node type, whose feature table it is. @param trace may be null
 Delivery deliver_sluice(const std::filesystem::path& dataset,
                         const KnownRows& known,
                         std::uint64_t budget,
-                        const std::filesystem::path& scratch);
+                        const std::filesystem::path& scratch,
+                        TraceWriter* trace);
 
 /// The file mapped, read-ahead off, each row copied by one of two threads.
 Delivery deliver_mmap(const std::filesystem::path& table,

@@ -11,6 +11,8 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kPiece = 4 * kHugePageBytes;
+constexpr std::size_t kPiecesAThread = 64;
+constexpr std::size_t kMostThreads = 2;
 constexpr std::size_t kStop = std::numeric_limits<std::size_t>::max();
 
 bool populate([[maybe_unused]] std::span<std::byte> memory) {
@@ -23,34 +25,34 @@ bool populate([[maybe_unused]] std::span<std::byte> memory) {
 
 }  // namespace
 
-PagesAhead::PagesAhead(std::span<std::byte> memory)
-    : memory_(memory), thread_([this] { make_pages(); }) {}
+PagesAhead::PagesAhead(std::span<std::byte> memory) : memory_(memory) {
+  const std::size_t pieces = (memory.size() + kPiece - 1) / kPiece;
+  const std::size_t threads = std::min(pieces / kPiecesAThread + 1, kMostThreads);
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { make_pages(); });
+}
 
 PagesAhead::~PagesAhead() {
   wanted_ = kStop;
-  wanted_.notify_one();
-  thread_.join();
+  wanted_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 void PagesAhead::want(std::size_t bytes) {
   if (bytes <= wanted_) return;
   wanted_ = std::min(bytes, memory_.size());
-  wanted_.notify_one();
+  wanted_.notify_all();
 }
 
 void PagesAhead::make_pages() {
-  std::size_t made = 0;
-  while (made < memory_.size()) {
-    const std::size_t wanted = wanted_;
+  for (;;) {
+    const std::size_t begin = next_++ * kPiece;
+    if (begin >= memory_.size()) return;
+    std::size_t wanted = wanted_;
+    for (; wanted <= begin; wanted = wanted_) wanted_.wait(wanted);
     if (wanted == kStop) return;
-    if (made >= wanted) {
-      wanted_.wait(wanted);
-      continue;
-    }
-    const std::size_t piece = std::min(memory_.size() - made, kPiece);
+    const std::size_t piece = std::min(memory_.size() - begin, kPiece);
     // A system that refuses once would refuse again.
-    if (!populate(memory_.subspan(made, piece))) return;
-    made += piece;
+    if (!populate(memory_.subspan(begin, piece))) return;
   }
 }
 

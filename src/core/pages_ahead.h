@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <thread>
+#include <vector>
 
 namespace sluice {
 
@@ -30,7 +31,8 @@ class PagesAhead {
 
   std::span<std::byte> memory_;
   std::atomic<std::size_t> wanted_{0};
-  std::thread thread_;
+  std::atomic<std::size_t> next_{0};  // piece to be made
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace sluice

@@ -134,11 +134,13 @@ class Read {
 BatchSpool::BatchSpool(const std::filesystem::path& folder,
                        std::uint64_t epoch,
                        std::uint64_t first,
-                       MemoryLedger& ledger)
-    : file_(File::scratch(folder, Direct::kAuto).or_throw()),
-      epoch_(epoch),
-      first_(first),
-      ledger_(ledger) {}
+                       MemoryLedger& ledger,
+                       std::shared_ptr<FileCloser> closer)
+    : closer_(std::move(closer)), epoch_(epoch), first_(first), ledger_(ledger) {
+  // Its room on the disk may be that of the one before.
+  if (closer_) closer_->wait();
+  file_ = std::make_shared<File>(File::scratch(folder, Direct::kAuto).or_throw());
+}
 
 BatchSpool::~BatchSpool() {
   // A future's destructor does not say what went wrong: nobody asks for it any more.
@@ -146,6 +148,7 @@ BatchSpool::~BatchSpool() {
     if (side.writing.valid()) side.writing.wait();
     if (side.reading.valid()) side.reading.wait();
   }
+  if (closer_) closer_->close(std::move(file_));
 }
 
 void BatchSpool::ensure(AlignedBuffer& buffer, std::uint64_t bytes) {
@@ -182,7 +185,7 @@ void BatchSpool::append(const Batch& batch, std::span<const Array> numbers) {
   settle(sides_[1 - turn_]);  // the batch before: the other side is free for the next one
   const std::span<const std::byte> pages(side.buffer.data(), bytes);
   side.writing = std::async(std::launch::async, [this, pages, at = end_] {
-    file_.write_at(at, pages).or_throw();
+    file_->write_at(at, pages).or_throw();
     return Record{at, static_cast<std::uint32_t>(pages.size() / kPageBytes), xxh3_32(pages)};
   });
   end_ += bytes;
@@ -199,13 +202,13 @@ void BatchSpool::start_reading(Side& side, std::uint64_t index) {
   side.batch = index;
   side.reading = std::async(std::launch::async, [this, &side, record] {
     const std::span<std::byte> pages(side.buffer.data(), record.pages * kPageBytes);
-    file_.read_at(record.offset, pages).or_throw();
+    file_->read_at(record.offset, pages).or_throw();
     if (xxh3_32(pages) == record.sum) return;
     throw Error(ErrorCode::kIo,
                 fmt::format("sampled mini-batch {} was read back from a scratch file in {} with "
                             "other bytes than were written",
                             side.batch,
-                            file_.path().string()),
+                            file_->path().string()),
                 "look at `dmesg` and check the disk, then start again");
   });
   bytes_read_ += record.pages * kPageBytes;
@@ -229,13 +232,6 @@ BatchSpool::Kept BatchSpool::read(std::uint64_t index) {
   Read read(side.buffer.data(), ledger_);
   visit(kept.batch, kept.numbers, read);
   return kept;
-}
-
-void BatchSpool::forget_before(std::uint64_t index) {
-  const std::uint64_t until = has(epoch_, index) ? records_[index - first_].offset : end_;
-  if (until - begin_ < File::kDiscardBytes) return;
-  file_.discard(begin_, until);
-  begin_ = until;
 }
 
 }  // namespace sluice

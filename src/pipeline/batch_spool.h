@@ -4,7 +4,7 @@
 #pragma once
 
 #include "storage/io/aligned_buffer.h"
-#include "storage/io/file.h"
+#include "storage/io/file_closer.h"
 
 #include <sluice/batch.h>
 #include <sluice/memory.h>
@@ -20,11 +20,13 @@ namespace sluice {
 
 class BatchSpool {
  public:
-  /// Batches begin with number `first` of their epoch. Throws Error.
+  /// Batches begin with number `first` of their epoch. @param closer of the scratch file, or null.
+  /// Throws Error.
   BatchSpool(const std::filesystem::path& folder,
              std::uint64_t epoch,
              std::uint64_t first,
-             MemoryLedger& ledger);
+             MemoryLedger& ledger,
+             std::shared_ptr<FileCloser> closer = nullptr);
 
   BatchSpool(const BatchSpool&) = delete;
   BatchSpool& operator=(const BatchSpool&) = delete;
@@ -55,9 +57,6 @@ class BatchSpool {
   /// kIo when what is read is not what was written. @pre has(epoch, index)
   Kept read(std::uint64_t index);
 
-  /// Batches before that one are not read again: their space on the disk is given back.
-  void forget_before(std::uint64_t index);
-
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -80,14 +79,14 @@ class BatchSpool {
   void settle(Side& side);
   void start_reading(Side& side, std::uint64_t index);
 
-  File file_;
+  std::shared_ptr<FileCloser> closer_;
+  std::shared_ptr<File> file_;
   std::uint64_t epoch_;
   std::uint64_t first_;
   MemoryLedger& ledger_;
   std::array<Side, 2> sides_;
   std::size_t turn_ = 0;  // the side that the next batch goes through
   std::vector<Record> records_;
-  std::uint64_t begin_ = 0;  // what comes before was given back
   std::uint64_t end_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::uint64_t bytes_read_ = 0;

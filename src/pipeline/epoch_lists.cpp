@@ -1,14 +1,14 @@
 #include "pipeline/epoch_lists.h"
 
-#include "core/radix_sort.h"
-
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t kUnwritten = 0;  // no window is numbered 0: "never" on disk
+constexpr std::size_t kListedAtOnce = 4096;  // rows, between a file and a list in memory
+constexpr std::uint32_t kUnwritten = 0;      // no window is numbered 0: "never" on disk
 
 std::size_t id_width(std::uint64_t nodes) {
   return nodes <= std::numeric_limits<std::uint32_t>::max() ? 4 : 8;
@@ -128,17 +128,18 @@ void EpochLists::read_places(const Step& step, std::span<std::uint32_t> places) 
 }
 
 void EpochLists::read_missing(const Step& step, std::vector<WantedRow>& wanted) {
-  const bool packed = step.plan == WindowPlan::kPacked;
-  const std::uint64_t count = step.missing + (packed ? 0 : step.prefilled);
-  std::vector<std::uint64_t> ids(count);
-  std::vector<std::uint32_t> places(count);
-  missing_.read(step.first_missing, std::span<std::uint64_t>(ids));
-  missing_places_.read(step.first_missing, std::span<std::uint32_t>(places));
+  const std::uint64_t here = step.plan == WindowPlan::kPacked ? step.prefilled : 0;
+  const std::uint64_t end = step.first_missing + step.prefilled + step.missing;
+  std::array<std::uint64_t, kListedAtOnce> ids;
+  std::array<std::uint32_t, kListedAtOnce> places;
   wanted.clear();
-  for (std::uint64_t i = 0; i < count; ++i) wanted.push_back({ids[i], places[i]});
-  if (count == step.missing) return;
-  std::vector<WantedRow> sorting;
-  radix_sort(wanted, sorting, [](const WantedRow& row) { return row.row; });
+  wanted.reserve(end - step.first_missing - here);
+  for (std::uint64_t at = step.first_missing + here; at < end; at += kListedAtOnce) {
+    const std::size_t count = std::min<std::uint64_t>(kListedAtOnce, end - at);
+    missing_.read(at, std::span(ids).first(count));
+    missing_places_.read(at, std::span(places).first(count));
+    for (std::size_t i = 0; i < count; ++i) wanted.push_back({ids[i], places[i]});
+  }
 }
 
 class EpochLists::MissedIds final : public RunIds {
@@ -149,7 +150,7 @@ class EpochLists::MissedIds final : public RunIds {
   std::size_t take(std::size_t run, std::span<std::uint64_t> out) override {
     const Step& step = lists_.steps[run];
     const std::size_t count = std::min<std::uint64_t>(out.size(), step.missing - taken_[run]);
-    lists_.missing_.read(step.first_missing + taken_[run], out.first(count));
+    lists_.missing_.read(step.first_missing + step.prefilled + taken_[run], out.first(count));
     taken_[run] += count;
     return count;
   }

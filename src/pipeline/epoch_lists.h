@@ -23,9 +23,9 @@ class EpochLists {
   struct Step {
     std::uint64_t first_id = 0;  ///< into the lists
     std::uint64_t rows = 0;
-    std::uint64_t first_missing = 0;  ///< of those that are not prefilled
-    std::uint64_t missing = 0;        ///< likewise
-    std::uint64_t prefilled = 0;      ///< behind those in the lists
+    std::uint64_t first_missing = 0;  ///< into those of missing rows
+    std::uint64_t prefilled = 0;      ///< the first of them
+    std::uint64_t missing = 0;        ///< the others: where the window is packed, its run
     RowCache::Admission admission;
     WindowPlan plan = WindowPlan::kDirect;
     std::uint32_t gap_bytes = 0;
@@ -58,7 +58,7 @@ class EpochLists {
   std::vector<std::uint32_t> read_next_uses(const Step& step);
 
   void append_places(std::span<const std::uint32_t> places);
-  /// Rows that the last step misses: first those of its run, ascending, then prefilled ones.
+  /// Rows that the last step misses, ascending: first those that are prefilled.
   void append_missing(std::span<const WantedRow> rows);
   std::uint64_t missing_rows() const { return missing_.size(); }
 

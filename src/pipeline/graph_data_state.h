@@ -5,6 +5,7 @@
 #include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/device_profile.h"
+#include "storage/io/file_closer.h"
 
 #include <sluice/loader.h>
 #include <sluice/sampler.h>
@@ -33,6 +34,8 @@ struct GraphData::State {
   /// epoch's end. Throws kUsage where it is in an epoch.
   const void* active = nullptr;
   std::function<void()> stop_active;
+  /// Of scratch files.
+  std::shared_ptr<FileCloser> closer = std::make_shared<FileCloser>();
   /// Mini-batches on their way to the card, where there is one; made by the first loader.
   std::shared_ptr<TransferRing> ring;
 

@@ -12,9 +12,9 @@ namespace sluice {
 namespace {
 
 // A row's part in the lists of a window while the cache goes through it: id, next use, place; and
-// where it is missing its number, twice (two windows are listed at a time) itself, room to sort it
-// and its id, and what goes to the files.
-constexpr std::uint64_t kAdmitBytes = 8 + 4 + 4 + 4 + 3 * sizeof(WantedRow) + 2 * 8 + 12;
+// where it is missing its number, twice (two windows are listed at a time) itself, its id, and what
+// goes to the files.
+constexpr std::uint64_t kAdmitBytes = 8 + 4 + 4 + 4 + 2 * sizeof(WantedRow) + 8 + 12;
 
 // The rows with those numbers, and where they belong.
 void list_rows(std::span<const std::uint32_t> numbers,
@@ -25,34 +25,16 @@ void list_rows(std::span<const std::uint32_t> numbers,
   for (const std::uint32_t i : numbers) out.push_back({ids[i], places[i]});
 }
 
-// What a window misses.
-struct MissedRows {
-  std::vector<WantedRow> prefilled;
-  std::vector<WantedRow> run;  // the others
-};
-
-// Used by one window at a time.
-struct MissedScratch {
-  std::vector<WantedRow> sorting;
-  std::vector<std::uint64_t> ids, sorting_ids;
-};
-
 // Lists what a window misses, and chooses how it would best be read without repacking.
 void note_missed(EpochLists& lists,
                  EpochLists::Step& step,
-                 MissedRows& rows,
-                 MissedScratch& scratch,
+                 std::span<const WantedRow> missed,
+                 std::vector<std::uint64_t>& ids,
                  EpochCost& cost) {
   step.first_missing = lists.missing_rows();
-  radix_sort(rows.run, scratch.sorting, [](const WantedRow& row) { return row.row; });
-  lists.append_missing(rows.run);
-  lists.append_missing(rows.prefilled);
-  std::vector<std::uint64_t>& ids = scratch.ids;
+  lists.append_missing(missed);
   ids.clear();
-  for (const WantedRow& row : rows.run) ids.push_back(row.row);
-  for (const WantedRow& row : rows.prefilled) ids.push_back(row.row);
-  if (!rows.prefilled.empty())
-    radix_sort(ids, scratch.sorting_ids, [](std::uint64_t id) { return id; });
+  for (const WantedRow& row : missed) ids.push_back(row.row);
   const EpochCost::Choice choice = cost.add(ids, step.missing);
   step.plan = choice.plan;
   step.gap_bytes = choice.gap_bytes;
@@ -169,6 +151,7 @@ std::shared_ptr<PackingBuffers> PlanPart::packing_buffers(std::uint64_t bytes) c
 std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
   const Charge charge =
       setting_.ledger.charge("epoch plan", lists.most_rows() * kAdmitBytes).or_throw();
+  const TraceSpan span(setting_.options.trace, "admit");
   auto cost = std::make_unique<EpochCost>(
       store().layout(), setting_.device, setting_.options.plan, &setting_.ledger);
   if (place == Place::kLast) {
@@ -180,8 +163,8 @@ std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
   }
   std::vector<std::uint64_t> ids;
   std::vector<std::uint32_t> places, missing;
-  std::array<MissedRows, 2> missed;
-  MissedScratch scratch;
+  std::array<std::vector<WantedRow>, 2> missed;
+  std::vector<std::uint64_t> pricing_ids;
   std::future<void> pricing;
   for (std::size_t w = 0; w < lists.steps.size(); ++w) {
     setting_.check_stopped();
@@ -193,14 +176,13 @@ std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
     lists.append_places(places);
     step.prefilled = count_prefilled(step.admission, missing, places, prefilled_slots_);
     step.missing = missing.size() - step.prefilled;
-    const std::span<const std::uint32_t> all(missing);
-    MissedRows& rows = missed[w % 2];
-    list_rows(all.first(step.prefilled), ids, places, rows.prefilled);
-    list_rows(all.subspan(step.prefilled), ids, places, rows.run);
-    prefill_.insert(prefill_.end(), rows.prefilled.begin(), rows.prefilled.end());
+    std::vector<WantedRow>& rows = missed[w % 2];
+    list_rows(missing, ids, places, rows);
+    const std::span<const WantedRow> straight = std::span(rows).first(step.prefilled);
+    prefill_.insert(prefill_.end(), straight.begin(), straight.end());
     if (pricing.valid()) pricing.get();
-    pricing = std::async(std::launch::async, [this, &step, &rows, &scratch, &cost] {
-      note_missed(lists, step, rows, scratch, *cost);
+    pricing = std::async(std::launch::async, [this, &step, &rows, &pricing_ids, &cost] {
+      note_missed(lists, step, rows, pricing_ids, *cost);
     });
   }
   if (pricing.valid()) pricing.get();
@@ -217,6 +199,7 @@ bool PlanPart::pack(const NeededParts& needed, std::uint64_t bytes) {
   packed.read_bytes = setting_.data.options.staging_bytes;
   packed.buffer_bytes = bytes;
   packed.buffers = std::move(buffers_);
+  packed.closer = setting_.data.closer;
   Busy repacking(setting_.packing);
   repacking.note("windows", static_cast<double>(lists.steps.size()));
   repacking.note("rows", static_cast<double>(lists.missing_rows()));

@@ -1,7 +1,5 @@
 #include "pipeline/row_fetcher.h"
 
-#include "core/radix_sort.h"
-
 #include <optional>
 
 namespace sluice {
@@ -77,8 +75,8 @@ RowCache::Admission RowFetcher::admit(std::size_t type,
   const RowCache::Admission admission =
       cache.admit(ids, {}, next ? &*next : nullptr, places, missing_);
   wanted_.clear();
+  wanted_.reserve(missing_.size());
   for (const std::uint32_t i : missing_) wanted_.push_back({ids[i], places[i]});
-  radix_sort(wanted_, sorting_, [](const WantedRow& wanted) { return wanted.row; });
   return admission;
 }
 

@@ -47,7 +47,7 @@ class RowFetcher {
   const FetchCounts& counts() const { return counts_; }
 
   /// Bytes of memory that fetching takes for each row of a window.
-  static constexpr std::uint64_t kBytesARow = 2 * sizeof(std::uint32_t) + 2 * sizeof(WantedRow);
+  static constexpr std::uint64_t kBytesARow = sizeof(std::uint32_t) + sizeof(WantedRow);
 
  private:
   RowCache::Admission admit(std::size_t type,
@@ -60,7 +60,7 @@ class RowFetcher {
   MemoryLedger& ledger_;
   FetchCounts counts_;
   std::vector<std::uint32_t> missing_;  // reused between calls
-  std::vector<WantedRow> wanted_, sorting_;
+  std::vector<WantedRow> wanted_;
 };
 
 }  // namespace sluice

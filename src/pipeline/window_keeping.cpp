@@ -48,7 +48,8 @@ bool WindowSampler::worth_keeping() const {
 }
 
 void WindowSampler::begin_keeping(const LoaderStart& where) {
-  spool_ = std::make_unique<BatchSpool>(keep_folder_, where.epoch, where.first_batch, ledger_);
+  spool_ = std::make_unique<BatchSpool>(
+      keep_folder_, where.epoch, where.first_batch, ledger_, data_.closer);
   spool_->reserve(keep_bytes_);
   kept_.clear();
   spool_full_ = false;
@@ -202,7 +203,6 @@ std::shared_ptr<Window> WindowSampler::take_kept() {
   }
   spool_read_ = spool_->bytes_read();
   next_batch_ = kept.first_batch + kept.batches;
-  spool_->forget_before(next_batch_);
   ramp_ = std::min(2 * ramp_, kMaxWindow);
   return window;
 }

@@ -168,7 +168,8 @@ PackedRows::PackedRows(const DiskFeatureStore& store,
     : ledger_(ledger),
       row_bytes_(store.row_bytes()),
       engine_(options.engine),
-      read_bytes_(std::max(options.read_bytes, kRequestBytes)) {
+      read_bytes_(std::max(options.read_bytes, kRequestBytes)),
+      closer_(std::move(options.closer)) {
   std::uint64_t end = 0;
   for (std::size_t run = 0; run < ids.runs(); ++run) {
     begins_.push_back(end);
@@ -180,6 +181,8 @@ PackedRows::PackedRows(const DiskFeatureStore& store,
     sums_charge_ = ledger->charge("checksums", end / kPageBytes * sizeof(std::uint32_t)).or_throw();
   sums_.resize(end / kPageBytes);
 
+  // Its room on the disk may be that of the runs before.
+  if (closer_) closer_->wait();
   file_ = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
   if (end != 0) reserve_space(*file_, end);
   if (end != 0 || !prefill.rows.empty()) {
@@ -212,7 +215,10 @@ Result<void> PackedRows::begin_reading() {
   return {};
 }
 
-PackedRows::~PackedRows() = default;
+PackedRows::~PackedRows() {
+  ahead_.reset();
+  if (closer_) closer_->close(std::move(file_));
+}
 
 void PackedRows::pack(const DiskFeatureStore& store,
                       RunIds& ids,
@@ -286,10 +292,6 @@ Result<void> PackedRows::read(std::size_t run,
   }
   const std::uint64_t bytes = begins_[run + 1] - begins_[run];
   bytes_read_ += bytes;
-  if (begins_[run] - begin_ >= File::kDiscardBytes) {
-    file_->discard(begin_, begins_[run]);
-    begin_ = begins_[run];
-  }
   return skip(bytes - wanted.size() * row_bytes_);  // the rest of its last page
 }
 

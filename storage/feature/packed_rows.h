@@ -9,6 +9,7 @@
 
 #include "storage/feature/disk_store.h"
 #include "storage/feature/packing_buffers.h"
+#include "storage/io/file_closer.h"
 #include "storage/io/read_ahead.h"
 
 #include <sluice/memory.h>
@@ -67,6 +68,7 @@ struct PackedRowsOptions {
   std::uint64_t buffer_bytes = 128 << 20;   ///< while packing, all buffers together
   std::shared_ptr<PackingBuffers> buffers;  ///< made before for as many runs, or null; let go after
   std::uint64_t read_bytes = 8 << 20;       ///< while reading back
+  std::shared_ptr<FileCloser> closer;       ///< of the scratch file, or null
 };
 
 class PackedRows {
@@ -114,6 +116,7 @@ class PackedRows {
   std::size_t row_bytes_;
   IoEngineOptions engine_;
   std::uint64_t read_bytes_;
+  std::shared_ptr<FileCloser> closer_;
   std::shared_ptr<File> file_;
   IoStats scan_stats_;
   Charge sums_charge_;
@@ -123,7 +126,6 @@ class PackedRows {
   std::unique_ptr<ReadAhead> ahead_;  // after sums_, which it reads
   std::span<const std::byte> here_;   // what was read and not copied yet
   std::size_t next_run_ = 0;
-  std::uint64_t begin_ = 0;  // of the file: what comes before was given back
   std::uint64_t bytes_written_ = 0;
   std::uint64_t bytes_read_ = 0;
 };

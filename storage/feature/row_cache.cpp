@@ -1,5 +1,7 @@
 #include "storage/feature/row_cache.h"
 
+#include "core/radix_sort.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
@@ -189,6 +191,16 @@ std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
   return hits_window;
 }
 
+// The list of candidates, which is as long and not yet in use, is the room to sort in.
+void RowCache::sort_by_id(std::vector<std::uint32_t>& missing, std::span<const std::uint64_t> ids) {
+  candidates_.clear();
+  const std::uint32_t* const own = missing.data();
+  radix_sort(missing, candidates_, [&](std::uint32_t i) { return ids[i]; });
+  if (missing.data() == own) return;
+  missing.swap(candidates_);
+  missing.assign(candidates_.begin(), candidates_.end());
+}
+
 RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                                     std::span<const std::uint32_t> next_use,
                                     const LookAhead* ahead,
@@ -202,9 +214,12 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                 "raise [memory] host, or lower batch_size or fanout");
   }
   missing.clear();
+  // Of an empty cache it is known at once, before the rows are looked up.
+  if (pages_ && used_ == 0) pages_->want(ids.size() * row_bytes_);
   used_before_.swap(used_now_);
   std::fill(used_now_.begin(), used_now_.end(), 0);
   const std::uint64_t hits_window = look_up(ids, next_use, places, missing);
+  sort_by_id(missing, ids);
   Admission admission = make_room(missing.size(), ahead);
   admission.hits = ids.size() - missing.size();
   admission.hits_window = hits_window;

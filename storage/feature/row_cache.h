@@ -73,7 +73,9 @@ class RowCache {
   RowCache(const Options& options, std::unique_ptr<CachePolicy> policy, MemoryLedger* ledger);
 
   /// Places the distinct `ids` of the next window. `places[i]` becomes the slot of ids[i];
-  /// `missing` lists the indices i whose rows are to be read into theirs.
+  /// `missing` lists the indices i whose rows are to be read into theirs, by ascending id. Slots
+  /// that no row had before ascend with the ids: who reads rows in the table's order fills fresh
+  /// memory in order, page after page.
   /// @param next_use when each id is asked for again, where a trace tells; else empty
   /// @param ahead what is known of later windows without a trace; may be null
   /// Throws kResource when the window has more ids than there are slots.
@@ -117,6 +119,7 @@ class RowCache {
 
  private:
   std::uint32_t find(std::uint64_t id) const;
+  void sort_by_id(std::vector<std::uint32_t>& missing, std::span<const std::uint64_t> ids);
   std::uint64_t look_up(std::span<const std::uint64_t> ids,
                         std::span<const std::uint32_t> next_use,
                         std::span<std::uint32_t> places,

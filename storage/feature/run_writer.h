@@ -24,7 +24,7 @@ namespace sluice {
 
 class RunWriter {
  public:
-  static constexpr std::size_t kSpare = 8;  ///< buffers on their way
+  static constexpr std::size_t kSpare = 24;  ///< buffers on their way
   static constexpr std::uint64_t kLeastChunk = 4 * 1024;
   static constexpr std::uint64_t kGoodChunk = 64 * 1024;
   static constexpr std::uint64_t kMostChunk = 256 * 1024;
@@ -77,7 +77,8 @@ class RunWriter {
   std::span<std::byte> buffers_;
   std::vector<Run> runs_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable jobs_there_;  // each for one of the threads
+  std::condition_variable jobs_done_;   // for who appends
   std::vector<std::size_t> free_;
   std::deque<Job> jobs_;
   std::size_t writing_ = 0;

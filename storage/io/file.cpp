@@ -204,16 +204,6 @@ Result<void> File::write_at(std::uint64_t offset, std::span<const std::byte> byt
   return {};
 }
 
-void File::discard(std::uint64_t begin, std::uint64_t end) noexcept {
-  int status = 0;
-  do {
-    status = ::fallocate(fd_,
-                         FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                         static_cast<off_t>(begin),
-                         static_cast<off_t>(end - begin));
-  } while (status != 0 && errno == EINTR);
-}
-
 Result<void> File::sync() {
   int status = 0;
   do {

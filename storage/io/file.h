@@ -44,12 +44,6 @@ class File {
   Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const;
   /// Writes all bytes. ENOSPC, EDQUOT and EFBIG are kResource, everything else kIo.
   Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// The bytes of [begin, end), whole pages, are wanted no longer: their space on the disk is given
-  /// back, so that closing a large file takes no time. A wish: where the file system cannot they
-  /// stay.
-  void discard(std::uint64_t begin, std::uint64_t end) noexcept;
-  /// Bytes that are worth a call.
-  static constexpr std::uint64_t kDiscardBytes = 64 << 20;
   Result<void> sync();   ///< fsync
   Result<void> close();  ///< reports a deferred write error; the destructor closes silently
 

@@ -1,5 +1,6 @@
 // Files and buffers: the errors they end in, and what they charge.
 #include "io_support.h"
+#include "storage/io/file_closer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -56,6 +57,34 @@ TEST_CASE("files: a full device is a resource error, a short file a data error")
   CHECK(read_text_file(file.path, 2 * kPageBytes).or_throw().size() == 2 * kPageBytes);
   CHECK(read_text_file(file.path, 10).error().code() == ErrorCode::kData);
   CHECK(sync_directory(dir / ".").ok());
+}
+
+TEST_CASE("files that are closed on a thread of their own are closed when one waits for it") {
+  const TempDir dir;
+  std::vector<std::weak_ptr<const File>> files;
+  {
+    FileCloser closer;
+    closer.wait();  // for nothing
+    for (int i = 0; i < 20; ++i) {
+      auto file = std::make_shared<File>(File::scratch(dir.path()).or_throw());
+      REQUIRE(file->write_at(0, std::vector<std::byte>(1 << 16)).ok());
+      files.push_back(file);
+      closer.close(std::move(file));
+    }
+    closer.wait();
+    for (const auto& file : files) CHECK(file.expired());
+    // Who else has a file keeps it open.
+    const auto shared = std::make_shared<File>(File::scratch(dir.path()).or_throw());
+    closer.close(shared);
+    closer.wait();
+    CHECK(shared->size().ok());
+    for (int i = 0; i < 20; ++i) {
+      auto file = std::make_shared<File>(File::scratch(dir.path()).or_throw());
+      files.push_back(file);
+      closer.close(std::move(file));
+    }
+  }
+  for (const auto& file : files) CHECK(file.expired());
 }
 
 TEST_CASE("aligned buffers are charged, page-aligned, zero, and given back") {

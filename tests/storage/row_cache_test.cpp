@@ -76,6 +76,18 @@ void check_causes(const RowCache::Admission& admission,
   CHECK(admission.misses_again == again);
 }
 
+// Missing rows come in the table's order, and in the order of the slots that are new.
+void check_order(const RowCache::Admission& admission,
+                 const std::vector<std::uint64_t>& ids,
+                 const std::vector<std::uint32_t>& missing,
+                 const std::vector<std::uint32_t>& places) {
+  REQUIRE(admission.fresh <= missing.size());
+  for (std::size_t m = 1; m < missing.size(); ++m) {
+    CHECK(ids[missing[m - 1]] < ids[missing[m]]);
+    if (m < admission.fresh) CHECK(places[missing[m - 1]] + 1 == places[missing[m]]);
+  }
+}
+
 // Goes through the windows as a run does and checks that every row is where it is said to be.
 // Returns the rows missed.
 std::uint64_t run(const Windows& windows,
@@ -96,6 +108,7 @@ std::uint64_t run(const Windows& windows,
     const auto admission = cache.admit(ids, given, nullptr, places, missing);
     CHECK(admission.hits + missing.size() == ids.size());
     check_causes(admission, ids, missing, last_window, w);
+    check_order(admission, ids, missing, places);
     for (const std::uint32_t i : missing)
       std::memcpy(cache.table().data() + places[i] * kRowBytes, &ids[i], kRowBytes);
     CHECK(std::set(places.begin(), places.end()).size() == places.size());
