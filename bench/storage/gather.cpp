@@ -83,8 +83,14 @@ nlohmann::json run_in_cgroup(const GatherOptions& options,
 
 Line line_of(const std::string& name, const nlohmann::json& run) {
   Line line{.name = name, .work = run.at("useful"), .unit = "bytes", .seconds = run.at("seconds")};
-  for (const char* key :
-       {"contender", "how", "plan_seconds", "read", "written", "requests", "peak_rss_of_run"})
+  for (const char* key : {"contender",
+                          "how",
+                          "plan_seconds",
+                          "moving_seconds",
+                          "read",
+                          "written",
+                          "requests",
+                          "peak_rss_of_run"})
     line.more[key] = run.at(key);
   return line;
 }
@@ -127,6 +133,10 @@ void gather_case(const std::string& name,
   Line device{.name = name, .work = read + written, .seconds = ours.at("seconds")};
   device.device_rate = device.work / (read / reads + written / writes);
   device.more["part"] = "moved";
+  // While rows are packed and fetched: without planning, and the end of what is delivered then.
+  const double moving = ours.at("moving_seconds");
+  device.more["seconds_moving"] = moving;
+  device.more["of_device_moving"] = device.work / moving / *device.device_rate;
   device.more["request_bytes"] = request;
   device.more["device_read_rate"] = reads;
   device.more["device_write_rate"] = writes;
@@ -153,6 +163,7 @@ void run_contender(const GatherOptions& options) {
                                  {"how", delivery.how},
                                  {"seconds", delivery.seconds},
                                  {"plan_seconds", delivery.plan_seconds},
+                                 {"moving_seconds", delivery.moving_seconds},
                                  {"useful", delivery.useful},
                                  {"read", delivery.read},
                                  {"written", delivery.written},

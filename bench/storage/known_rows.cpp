@@ -22,6 +22,10 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kStaging = 16 << 20;
 
+double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
 // The known lists as windows: the whole epoch in one where the budget holds its rows, else a
 // mini-batch each.
 class KnownWindows final : public WindowSource {
@@ -194,7 +198,9 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   while (const auto window = windows.sample()) {
     {
       const TraceSpan span(trace, "fetch");
+      const auto fetching = SteadyClock::now();
       fetcher.fetch(*window, {plan.get(), nullptr}, assembled);
+      delivery.moving_seconds += seconds_since(fetching);
     }
     assembled();
     assembling = std::async(std::launch::async, [&, window] {
@@ -206,7 +212,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     });
   }
   assembled();
-  delivery.seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
+  delivery.seconds = seconds_since(begin);
   const FeatureStats stats = state.features[0]->stats();
   delivery.read = stats.bytes_read;
   delivery.requests = stats.requests;
@@ -217,6 +223,8 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     delivery.requests += plan->traffic().requests;
     delivery.how = plan->reasons().front();
     delivery.plan_seconds = plan->seconds();
+    for (const StageTimes& stage : plan->stages())
+      delivery.moving_seconds += stage.name == "repack" ? stage.busy : 0;
   }
   return delivery;
 }

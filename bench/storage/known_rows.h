@@ -31,8 +31,9 @@ struct KnownRows {
 
 struct Delivery {
   double seconds = 0;
-  double plan_seconds = 0;   ///< of these, planning and packing
-  std::uint64_t useful = 0;  ///< bytes delivered
+  double plan_seconds = 0;    ///< of these, planning and packing
+  double moving_seconds = 0;  ///< of these, packing and bringing windows' rows into the cache
+  std::uint64_t useful = 0;   ///< bytes delivered
   std::uint64_t read = 0;
   std::uint64_t written = 0;
   std::uint64_t requests = 0;
