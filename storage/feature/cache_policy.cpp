@@ -10,10 +10,10 @@
 namespace sluice {
 namespace {
 
-// The `limit` for which `count` numbers lie below it or, `equal` of them, on it.
+// The `limit` for which `count` numbers lie below it or on it, but for `spared` of those on it.
 struct Divide {
   std::uint32_t limit;
-  std::size_t equal;
+  std::size_t spared;
 };
 
 // Digit by digit, from the first in which the numbers differ on. `left` is used up.
@@ -27,7 +27,7 @@ Divide find_least(std::span<std::uint32_t> left, std::size_t count) {
       least = std::min(least, number);
       most = std::max(most, number);
     }
-    if (least == most) return {least, count};
+    if (least == most) return {least, left.size() - count};
     const int shift = std::max(static_cast<int>(std::bit_width(least ^ most)) - kBits, 0);
     const std::uint32_t first = least >> shift;
     // Side by side: equal numbers follow each other, and each count would wait for the last.
@@ -47,7 +47,9 @@ Divide find_least(std::span<std::uint32_t> left, std::size_t count) {
   }
 }
 
-// Policies that rank rows by a number: the lowest give way, the lowest slot first among equals.
+// Policies that rank rows by a number: the lowest give way, the highest slot first among equals.
+// New rows come into slots in the order of their ids, and where nodes are in the order of their
+// degree low ids are asked for more often.
 template <class Worth>
 class RankingPolicy final : public CachePolicy {
  public:
@@ -65,10 +67,11 @@ class RankingPolicy final : public CachePolicy {
     // No branch is taken by worth: it could not be foreseen.
     std::size_t chosen = 0;
     for (std::size_t i = 0; chosen < count; ++i) {
-      const std::size_t equal = worths_[i] == divide.limit && divide.equal != 0 ? 1 : 0;
+      const std::size_t equal = worths_[i] == divide.limit ? 1 : 0;
+      const std::size_t spared = equal & (divide.spared != 0 ? 1u : 0u);
       std::swap(candidates[chosen], candidates[i]);
-      chosen += (worths_[i] < divide.limit ? 1u : 0u) | equal;
-      divide.equal -= equal;
+      chosen += (worths_[i] < divide.limit ? 1u : 0u) | (equal & ~spared);
+      divide.spared -= spared;
     }
   }
 

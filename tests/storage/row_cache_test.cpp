@@ -308,8 +308,8 @@ TEST_CASE("policies that rank choose what sorting by worth and slot would") {
     }
     const std::size_t count = key.below(candidates.size() + 1, 3);
     std::vector<std::uint32_t> wanted = candidates;
-    std::stable_sort(wanted.begin(), wanted.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return hotness[a] < hotness[b];
+    std::sort(wanted.begin(), wanted.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return hotness[a] != hotness[b] ? hotness[a] < hotness[b] : a > b;
     });
     std::sort(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(count));
     std::vector<std::uint32_t> left = candidates;
