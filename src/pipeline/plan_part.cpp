@@ -73,6 +73,9 @@ std::uint64_t PlanPart::sum_bytes() const {
 std::uint64_t PlanPart::bytes_beside_training() const {
   const FeatureLayout& layout = store().layout();
   const std::uint64_t admitting = lists.most_rows() * kAdmitBytes;
+  const PlanChoice plan = setting_.options.plan;
+  if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep)
+    return NeededParts::bytes(layout) + admitting;
   // Half as good as it gets, or less for a small table.
   const std::size_t runs = lists.steps.size();
   const std::uint64_t packing =

@@ -31,7 +31,7 @@ std::uint64_t cursor_bytes(std::size_t runs) {
 
 // What runs take at least.
 std::uint64_t least_run_bytes(std::size_t runs) {
-  return (runs + RunWriter::kSpare) * RunWriter::kLeastChunk + cursor_bytes(runs);
+  return (runs + RunWriter::kLeastSpare) * RunWriter::kLeastChunk + cursor_bytes(runs);
 }
 
 // Half of the buffers or what runs can spare, between what works and what a device can use.
@@ -56,7 +56,7 @@ std::uint64_t PackingBuffers::least_bytes(std::size_t runs, const FeatureLayout&
 
 std::uint64_t PackingBuffers::good_bytes(std::size_t runs, const FeatureLayout& layout) {
   return least_scan_bytes(layout) + kScanDepth * PackedRows::kRequestBytes +
-         (runs + RunWriter::kSpare) * RunWriter::kGoodChunk + cursor_bytes(runs);
+         (runs + RunWriter::kGoodSpare) * RunWriter::kGoodChunk + cursor_bytes(runs);
 }
 
 PackingBuffers::PackingBuffers(std::size_t runs,
@@ -66,7 +66,8 @@ PackingBuffers::PackingBuffers(std::size_t runs,
     : runs_(runs) {
   const std::uint64_t scan = scan_bytes(runs, layout, bytes);
   const std::uint64_t others = scan + cursor_bytes(runs);
-  chunk_ = RunWriter::chunk_for(bytes - std::min(bytes, others), runs);
+  const RunWriter::Chunks chunks = RunWriter::chunks_for(bytes - std::min(bytes, others), runs);
+  chunk_ = chunks.bytes;
   if (chunk_ == 0) {
     throw Error(ErrorCode::kResource,
                 fmt::format("repacking {} runs needs {} of buffers, {} are granted",
@@ -81,7 +82,7 @@ PackingBuffers::PackingBuffers(std::size_t runs,
   constexpr std::string_view kName = "packing buffers";
   if (ledger != nullptr) cursors_ = ledger->charge(kName, cursor_bytes(runs)).or_throw();
   scan_ = std::make_shared<AlignedBuffer>(AlignedBuffer::make(scan, ledger, kName).or_throw());
-  chunks_ = AlignedBuffer::make((runs + RunWriter::kSpare) * chunk_, ledger, kName).or_throw();
+  chunks_ = AlignedBuffer::make(chunks.count * chunk_, ledger, kName).or_throw();
   make_pages(*scan_, scan_pages_);
   make_pages(chunks_, chunk_pages_);
 }

@@ -15,9 +15,14 @@ constexpr std::size_t kThreads = 16;
 
 }  // namespace
 
-std::uint64_t RunWriter::chunk_for(std::uint64_t bytes, std::size_t runs) {
-  const std::uint64_t chunk = bytes / (runs + kSpare) / kPageBytes * kPageBytes;
-  return chunk < kLeastChunk ? 0 : std::min(chunk, kMostChunk);
+RunWriter::Chunks RunWriter::chunks_for(std::uint64_t bytes, std::size_t runs) {
+  const auto of = [&](std::size_t count) {
+    return std::min(bytes / count / kPageBytes * kPageBytes, kMostChunk);
+  };
+  const Chunks good{of(runs + kGoodSpare), runs + kGoodSpare};
+  if (good.bytes >= kGoodChunk) return good;
+  const Chunks small{of(runs + kLeastSpare), runs + kLeastSpare};
+  return small.bytes < kLeastChunk ? Chunks{} : small;
 }
 
 RunWriter::RunWriter(File& file,
@@ -27,15 +32,17 @@ RunWriter::RunWriter(File& file,
                      std::span<std::byte> chunks)
     : file_(file), sums_(sums), chunk_(chunk_bytes), buffers_(chunks) {
   const std::size_t runs = begins.size() - 1;
-  assert(chunks.size() >= (runs + kSpare) * chunk_);
+  const std::size_t spare = chunks.size() / chunk_ - runs;
+  assert(chunks.size() >= (runs + kLeastSpare) * chunk_);
   // Runs grow side by side: their first chunks end at different places, so that they do not all ask
   // for a write, and wait for a free buffer, at the same moment.
   for (std::size_t r = 0; r < runs; ++r) {
     const std::size_t pages = std::max<std::size_t>(chunk_ / kPageBytes * (r + 1) / runs, 1);
     runs_.push_back({begins[r], r, 0, pages * kPageBytes});
   }
-  for (std::size_t i = 0; i < kSpare; ++i) free_.push_back(runs + i);
-  for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { write_loop(); });
+  for (std::size_t i = 0; i < spare; ++i) free_.push_back(runs + i);
+  for (std::size_t i = 0; i < std::min(kThreads, spare); ++i)
+    threads_.emplace_back([this] { write_loop(); });
 }
 
 RunWriter::~RunWriter() {

@@ -24,18 +24,23 @@ namespace sluice {
 
 class RunWriter {
  public:
-  static constexpr std::size_t kSpare = 24;  ///< buffers on their way
+  static constexpr std::size_t kLeastSpare = 8;  ///< buffers on their way
+  static constexpr std::size_t kGoodSpare = 24;
   static constexpr std::uint64_t kLeastChunk = 4 * 1024;
   static constexpr std::uint64_t kGoodChunk = 64 * 1024;
   static constexpr std::uint64_t kMostChunk = 256 * 1024;
 
-  /// The chunk that so many runs get out of `bytes`; 0 when that is too little.
-  static std::uint64_t chunk_for(std::uint64_t bytes, std::size_t runs);
+  struct Chunks {
+    std::uint64_t bytes = 0;  ///< of each; 0 when there is too little for them
+    std::size_t count = 0;    ///< one a run and the spare ones
+  };
+  /// What so many runs get out of `bytes`: more spare ones where chunks are large enough.
+  static Chunks chunks_for(std::uint64_t bytes, std::size_t runs);
 
   /// @param file direct or not; borrowed
   /// @param begins where each run begins, whole pages; the last entry is the file's end
   /// @param sums one a page of the file, filled in
-  /// @param chunks page-aligned, room for a chunk a run and kSpare more; borrowed
+  /// @param chunks page-aligned, a chunk a run and spare ones; borrowed
   RunWriter(File& file,
             std::span<const std::uint64_t> begins,
             std::span<std::uint32_t> sums,
