@@ -1,4 +1,4 @@
-// PagesAhead: has the system make the pages of fresh memory on a thread of its own, so that who
+// PagesAhead: has the system make the pages of fresh memory on threads of its own, so that who
 // fills them in does not wait for each to be found and zeroed: on a virtual machine that can take
 // as long as reading from a fast device does.
 #pragma once

@@ -214,8 +214,6 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                 "raise [memory] host, or lower batch_size or fanout");
   }
   missing.clear();
-  // Of an empty cache it is known at once, before the rows are looked up.
-  if (pages_ && used_ == 0) pages_->want(ids.size() * row_bytes_);
   used_before_.swap(used_now_);
   std::fill(used_now_.begin(), used_now_.end(), 0);
   const std::uint64_t hits_window = look_up(ids, next_use, places, missing);

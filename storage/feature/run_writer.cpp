@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 // A table is read meanwhile, with as much under way as the device can use: each write waits behind
-// that. Four at once waited 2.7 s of 3.7 for room to go on with.
+// that. With four at once who appends waited 2.7 s of 3.7 for a free buffer.
 constexpr std::size_t kThreads = 16;
 
 }  // namespace

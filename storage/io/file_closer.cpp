@@ -1,5 +1,6 @@
 #include "storage/io/file_closer.h"
 
+#include <exception>
 #include <utility>
 
 namespace sluice {
