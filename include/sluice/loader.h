@@ -143,9 +143,14 @@ struct LoaderStart {
   std::uint64_t epoch = 0;
   std::uint64_t first_batch = 0;
   std::uint64_t batches_xxh3 = 0;
-  /// The begin of the epoch after is what is likely to be started next, and no other loader of the
-  /// data before: that epoch may be sampled and its rows read ahead while this one is consumed.
+  /// The begin of the epoch after is what this loader is likely to be started with next: that epoch
+  /// may be sampled and its rows read ahead while this one is consumed.
   bool next_follows = false;
+  /// Other loaders of the data are likely to be started before, as for a validation: with edges in
+  /// memory what was prepared is completed then and outlives them, in the memory of the sampler's
+  /// workspaces, and the epoch after begins with empty caches. With edges on disk nothing is
+  /// prepared. Where this does not say so, what was prepared ends when another loader is started.
+  bool others_between = false;
 };
 
 class Loader {

@@ -54,6 +54,15 @@ void visit(BatchRef& batch, Numbers& numbers, Visitor& visitor) {
   }
 }
 
+// An eighth more, so that a buffer seldom grows again.
+std::uint64_t with_spare(std::uint64_t bytes) {
+  return bytes + bytes / 8;
+}
+
+std::uint64_t side_bytes(std::uint64_t batch_bytes) {
+  return round_up_to_page(batch_bytes) + kPageBytes;
+}
+
 class Measure {
  public:
   template <class Number>
@@ -154,12 +163,15 @@ BatchSpool::~BatchSpool() {
 void BatchSpool::ensure(AlignedBuffer& buffer, std::uint64_t bytes) {
   if (buffer.size() >= bytes) return;
   buffer = {};
-  // An eighth more, so that it seldom grows again.
-  buffer = AlignedBuffer::make(bytes + bytes / 8, &ledger_, "sampled batches").or_throw();
+  buffer = AlignedBuffer::make(with_spare(bytes), &ledger_, "sampled batches").or_throw();
+}
+
+std::uint64_t BatchSpool::buffer_bytes(std::uint64_t bytes) {
+  return 2 * with_spare(side_bytes(bytes));
 }
 
 void BatchSpool::reserve(std::uint64_t bytes) {
-  for (Side& side : sides_) ensure(side.buffer, round_up_to_page(bytes) + kPageBytes);
+  for (Side& side : sides_) ensure(side.buffer, side_bytes(bytes));
 }
 
 // Waits for what is being written from a side, which is there from then on.

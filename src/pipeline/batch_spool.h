@@ -32,6 +32,8 @@ class BatchSpool {
   BatchSpool& operator=(const BatchSpool&) = delete;
   ~BatchSpool();
 
+  /// What its two buffers take for batches of so many bytes.
+  static std::uint64_t buffer_bytes(std::uint64_t bytes);
   /// Room for batches of so many bytes from the start: before others take the memory.
   void reserve(std::uint64_t bytes);
 

@@ -48,7 +48,8 @@ std::unique_ptr<EpochPlan> EpochPlan::ahead(GraphData::State& data,
 void EpochPlan::follow(EpochPlan& before, Caches caches) {
   before.state_->wait_until_planned();
   state_->sums_before = before.state_->sum_bytes();
-  if (caches == Caches::kGoingOn) state_->go_on_from(*before.state_);
+  if (caches == Caches::kGoingOn) return state_->go_on_from(*before.state_);
+  before.state_->leave_caches();
 }
 
 void EpochPlan::sample(WindowSource& windows,
@@ -64,8 +65,8 @@ void EpochPlan::sample(WindowSource& windows,
   ::malloc_trim(0);
 }
 
-void EpochPlan::plan_beside() {
-  state_->plan_all_beside_training();
+void EpochPlan::plan_beside(std::uint64_t sum_bytes) {
+  state_->plan_all_beside_training(sum_bytes);
 }
 
 void EpochPlan::wait_for(std::size_t window) {
@@ -89,6 +90,14 @@ void EpochPlan::wait_for(std::size_t window) {
 
 void EpochPlan::stop() {
   state_->end();
+}
+
+void EpochPlan::drop_packed() {
+  for (const State::Part& part : state_->parts) {
+    for (const auto& of_type : part.types) {
+      if (of_type) of_type->drop_packed();
+    }
+  }
 }
 
 WindowPlan EpochPlan::plan(std::size_t window, std::size_t type) const {

@@ -70,20 +70,25 @@ class EpochPlan {
     kGoingOn  ///< with the rows that the epoch before leaves: it hands over their bookkeeping
   };
   /// Waits until `before` is planned. Throws Error: what planning it met. @pre `before` is not
-  /// stopped meanwhile; for kGoingOn it was followed, and this comes before sample()
+  /// stopped meanwhile; for kGoingOn it was followed and not stopped, and this comes before
+  /// sample()
   void follow(EpochPlan& before, Caches caches);
   /// Goes through the epoch, and leaves `windows` at its begin. Throws Error.
   void sample(WindowSource& windows, const LoaderStart& where, const WindowLimits& limits);
-  /// Plans all of the epoch with as much memory as EpochPlanOptions::beside_training says. Throws
-  /// Error: kResource where memory or disk have no room. @pre follow() and sample() were called
-  void plan_beside();
+  /// Plans all of the epoch with as much memory as EpochPlanOptions::beside_training says; of that
+  /// it may keep so many bytes of checksums. Throws Error: kResource where memory or disk have no
+  /// room. @pre follow() and sample() were called
+  void plan_beside(std::uint64_t sum_bytes);
   ~EpochPlan();
 
   /// Waits until the window is planned, and gives up what windows before its part took. Throws
   /// Error: what planning it met.
   void wait_for(std::size_t window);
-  /// Ends what goes on beside training: windows that are not planned yet never are.
+  /// Ends what goes on beside training: windows that are not planned yet never are. The caches'
+  /// bookkeeping is free for others then.
   void stop();
+  /// Gives up the packed rows, which nobody reads any more; what they counted stays. @pre stop()
+  void drop_packed();
 
   /// Of windows that were waited for, from here on.
   WindowPlan plan(std::size_t window, std::size_t type) const;

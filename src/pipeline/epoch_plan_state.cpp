@@ -28,9 +28,7 @@ EpochPlan::State::State(GraphData::State& data,
 
 // Caches go through windows for the plan alone: afterwards none may seem to hold what never came.
 void EpochPlan::State::clear_caches() noexcept {
-  for (const auto& cache : setting.data.caches) {
-    if (cache) cache->clear();
-  }
+  setting.data.clear_caches();
   caches_ahead = false;
 }
 
@@ -38,6 +36,11 @@ void EpochPlan::State::end() noexcept {
   if (std::exchange(ended, true)) return;
   stopping = true;
   if (beside.joinable()) beside.join();
+  leave_caches();
+}
+
+// For others, if they were this plan's.
+void EpochPlan::State::leave_caches() noexcept {
   if (caches_ahead) clear_caches();
 }
 
@@ -175,10 +178,12 @@ void EpochPlan::State::sample_and_plan(WindowSource& source) {
 // Types are planned one after the other; the checksums of all stay.
 EpochPlan::State::Need EpochPlan::State::need_beside_training() const {
   Need need;
+  const bool last = parts.size() > 1;
   for (const auto& part : parts.back().types) {
     if (!part) continue;
     need.sums += part->sum_bytes();
-    need.most = std::max(need.most, part->bytes_beside_training());
+    need.most = std::max(
+        need.most, last ? part->bytes_beside_training_as_last() : part->bytes_beside_training());
   }
   return need;
 }
@@ -213,7 +218,7 @@ std::uint64_t EpochPlan::State::sum_bytes() const {
   return bytes;
 }
 
-void EpochPlan::State::plan_all_beside_training() {
+void EpochPlan::State::plan_all_beside_training(std::uint64_t sum_bytes) {
   const std::uint64_t bytes = setting.options.beside_training();
   const Need need = need_beside_training();
   const std::uint64_t stay = sums_before + need.sums;
@@ -222,6 +227,12 @@ void EpochPlan::State::plan_all_beside_training() {
                 fmt::format("planning it takes {} beside training, there are {}",
                             format_bytes(stay + need.most),
                             format_bytes(bytes)));
+  }
+  if (need.sums > sum_bytes) {
+    throw Error(ErrorCode::kResource,
+                fmt::format("its checksums take {}, there are {} for them meanwhile",
+                            format_bytes(need.sums),
+                            format_bytes(sum_bytes)));
   }
   const bool goes_on = caches_ahead;
   if (!goes_on) clear_caches();

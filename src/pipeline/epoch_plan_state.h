@@ -32,6 +32,7 @@ struct EpochPlan::State {
 
   void end() noexcept;
   void clear_caches() noexcept;
+  void leave_caches() noexcept;
   void open_part();
   bool sample(WindowSource& source, std::uint64_t batches);
   void plan_first(std::uint64_t bytes, PlanPart::Place place);
@@ -41,7 +42,7 @@ struct EpochPlan::State {
   void plan_rest();
   void plan_beside_training(std::uint64_t bytes);
   void go_on_from(State& before);
-  void plan_all_beside_training();
+  void plan_all_beside_training(std::uint64_t sum_bytes);
   std::uint64_t sum_bytes() const;
   void wait_until_planned();
   void announce(std::size_t parts);

@@ -76,6 +76,7 @@ void GraphData::State::make_caches(std::uint64_t bytes,
   caches.clear();
   caches.resize(features.size());
   cache_bytes = bytes;
+  ++caches_made;
   const std::vector<std::uint64_t> slots = slots_for(bytes, wanted_bytes);
   for (std::size_t type = 0; type < features.size(); ++type) {
     if (slots[type] == 0) continue;

@@ -30,10 +30,13 @@ struct GraphData::State {
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;
   std::uint64_t cache_bytes = 0;  // they were made for
+  std::uint64_t caches_made = 0;  // times
   /// The loader that was started last and not stopped, or null; ends what it does beyond its
   /// epoch's end. Throws kUsage where it is in an epoch.
   const void* active = nullptr;
   std::function<void()> stop_active;
+  /// What stages were busy for when that loader made way: it counts for the one that waited.
+  std::vector<StageTimes> busy_making_way;
   /// Of scratch files.
   std::shared_ptr<FileCloser> closer = std::make_shared<FileCloser>();
   /// Mini-batches on their way to the card, where there is one; made by the first loader.
@@ -74,6 +77,13 @@ struct GraphData::State {
   /// Of the bytes that the caches were made for, those that they do not take, as tables have no
   /// more rows.
   std::uint64_t spare_cache_bytes() const;
+
+  /// They know no rows any more.
+  void clear_caches() noexcept {
+    for (const auto& cache : caches) {
+      if (cache) cache->clear();
+    }
+  }
 
   /// Makes the caches of `bytes` in all, split over the types by `wanted_bytes`, unless those that
   /// are there take about as much and have the slots. Throws kResource.

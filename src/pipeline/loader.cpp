@@ -70,8 +70,7 @@ Loader::State::State(GraphData& graph,
   feed.emplace(assembler, options, data.ring);
 }
 
-// Another loader of the data that came to the end of an epoch may be preparing one that does not
-// follow after all.
+// Another loader of the data that came to the end of an epoch may be preparing the next one.
 void Loader::State::be_the_active_one() {
   if (data.active != nullptr && data.active != this) data.stop_active();
   data.active = this;
@@ -81,8 +80,29 @@ void Loader::State::be_the_active_one() {
                   "a loader is started while another one of the same data is in an epoch",
                   "go on to that epoch's end, or stop() that loader");
     }
-    halt();
+    make_way();
   };
+}
+
+// At the end of an epoch. What was prepared is kept if another loader was to come: then in place of
+// this epoch's scratch files, so that the other has as much of the disk as without.
+void Loader::State::make_way() {
+  std::unique_ptr<NextEpoch> next;
+  if (run && where.others_between) {
+    const std::scoped_lock lock(run->plan_mutex);
+    next = std::move(run->following);
+  }
+  if (next) {
+    next->complete();
+    data.busy_making_way = next->stages();
+    add_times(data.busy_making_way, std::exchange(run->told, next->stages()), -1);
+  }
+  halt();
+  if (!next) return;
+  sampler.forget_kept();
+  if (run->prepared) run->prepared->forget_windows();
+  if (run->plan) run->plan->drop_packed();
+  aside = std::move(next);
 }
 
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
@@ -130,8 +150,12 @@ std::vector<StageTimes> Loader::State::stage_times() const {
     const std::scoped_lock lock(run->plan_mutex);
     if (run->plan) add_times(planning, run->plan->stages(), 1);
     if (!run->plan && run->prepared) add_times(planning, run->prepared->stages(), 1);
+    add_times(planning, run->busy_besides, 1);
     add_times(planning, run->busy_before, -1);
-    if (run->following) add_times(planning, run->following->stages(), 1);
+    if (run->following) {
+      run->told = run->following->stages();
+      add_times(planning, run->told, 1);
+    }
   }
   StageTimes fetch = run->fetching.times();
   fetch.starved += run->sampled.starved();
@@ -223,6 +247,7 @@ LoaderForecast Loader::forecast(double seconds) {
 void Loader::start(const LoaderStart& where) {
   State& state = *state_;
   std::unique_ptr<NextEpoch> prepared = state.prepared_for(where);
+  std::vector<StageTimes> told = state.run ? std::move(state.run->told) : std::vector<StageTimes>{};
   stop();
   state.be_the_active_one();
   state.delivered = 0;
@@ -235,8 +260,10 @@ void Loader::start(const LoaderStart& where) {
   State::Run& run = *state.run;
   state.where = where;
   run.not_prepared = std::exchange(state.not_prepared, {});
+  run.busy_besides = std::exchange(state.busy_besides, {});
+  if (prepared || !run.busy_besides.empty()) run.busy_before = std::move(told);
+  if (run.busy_besides.empty()) run.busy_besides = std::exchange(state.data.busy_making_way, {});
   if (prepared) {
-    run.busy_before = prepared->stages();
     run.prepared = std::move(prepared);
   } else {
     state.limits = state.make_room();

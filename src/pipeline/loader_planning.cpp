@@ -6,6 +6,7 @@
 #include <sluice/units.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace sluice {
@@ -68,22 +69,28 @@ const Loader::State::Idle& Loader::State::beside_training() {
 }
 
 // Whether the epoch after may be prepared beside this one's training, as far as is known before.
+// With edges on disk most of that is sampling, which training waits for either way: where others
+// want the caches between, nothing is gained.
 bool Loader::State::may_follow() const {
+  if (where.others_between && sampler.paged()) return false;
   return where.next_follows && !no_room_to_prepare && planned(where.first_batch) &&
          !data.approximates(options) && sampler.worth_keeping() &&
          order->num_batches() >= kLeastBatches;
 }
 
-std::unique_ptr<NextEpoch> Loader::State::next_epoch(int threads) {
-  const LoaderStart next{.epoch = where.epoch + 1};
-  return std::make_unique<NextEpoch>(
-      data, options, threads, *order, ledger, NextEpoch::Setup{next, limits, batch_bytes});
+std::unique_ptr<NextEpoch> Loader::State::next_epoch(const Run& now, int threads) {
+  NextEpoch::Setup setup;
+  setup.where.epoch = where.epoch + 1;
+  setup.limits = limits;
+  setup.batch_bytes = batch_bytes;
+  setup.caches = now.caches_go_on ? EpochPlan::Caches::kGoingOn : EpochPlan::Caches::kEmpty;
+  return std::make_unique<NextEpoch>(data, options, threads, *order, ledger, std::move(setup));
 }
 
 // Where edges are on disk, before this epoch's windows take their memory.
 void Loader::State::sample_next(Run& now) {
   if (!may_follow() || !sampler.paged()) return;
-  auto following = next_epoch(options.data_threads);
+  auto following = next_epoch(now, options.data_threads);
   NextEpoch& next = *following;
   {
     const std::scoped_lock lock(now.plan_mutex);
@@ -100,7 +107,7 @@ void Loader::State::prepare_next(Run& now) {
   if (kept && !now.following) {
     const std::uint64_t sampling = free.workspace + NextEpoch::sampling_bytes(limits, batch_bytes);
     if (sampling <= free.bytes) {
-      following = next_epoch(1);
+      following = next_epoch(now, 1);
     } else {
       no_room(fmt::format("sampling it takes {} beside training, there are {}",
                           format_bytes(sampling),
@@ -115,7 +122,10 @@ void Loader::State::prepare_next(Run& now) {
   for (const auto& cache : data.caches) {
     if (cache) (void)cache->table();
   }
-  now.following->prepare_beside(*now.plan, free.bytes);
+  // What others between do not take either: this loader's workspaces are its own.
+  const std::uint64_t kept_bytes = where.others_between ? free.workspace * sampler.group_size()
+                                                        : std::numeric_limits<std::uint64_t>::max();
+  now.following->prepare_beside(*now.plan, free.bytes, kept_bytes);
 }
 
 // It is not tried again.
@@ -126,11 +136,19 @@ void Loader::State::no_room(std::string why) {
 
 // What the epoch before prepared, if it is what is started now.
 std::unique_ptr<NextEpoch> Loader::State::prepared_for(const LoaderStart& start) {
-  if (!run || !at_the_end() || !run->following) return nullptr;
-  const LoaderStart& prepared = run->following->where();
+  std::unique_ptr<NextEpoch> next = std::move(aside);
+  if (run && at_the_end() && run->following) next = std::move(run->following);
+  if (!next) return nullptr;
+  const LoaderStart& prepared = next->where();
   if (start.epoch != prepared.epoch || start.first_batch != prepared.first_batch) return nullptr;
-  run->following->wait_until_apart();
-  return std::move(run->following);
+  next->wait_until_apart();
+  if (next->caches_are_there()) return next;
+  // Others make them smaller once, and then they serve all; unless they are far apart.
+  const bool again = std::exchange(caches_replaced, true);
+  not_prepared = "another loader of the data needed caches of another size";
+  no_room_to_prepare = no_room_to_prepare || again;
+  busy_besides = next->stages();
+  return nullptr;
 }
 
 // False where there was no room for it.
@@ -140,12 +158,17 @@ bool Loader::State::take_prepared(Run& now) {
   const std::scoped_lock lock(now.plan_mutex);
   if (!there) {
     no_room(now.prepared->why_not());
+    now.busy_besides = now.prepared->stages();
     now.not_prepared = std::exchange(not_prepared, {});
     now.prepared.reset();
     return false;
   }
+  // Its rows go where those are that others brought meanwhile.
+  if (now.prepared->completed()) data.clear_caches();
   now.plan = now.prepared->take_plan();
   now.windows = &now.prepared->windows();
+  sampler.forget_kept();
+  now.caches_go_on = now.prepared->caches_go_on() && !where.others_between;
   return true;
 }
 
@@ -179,7 +202,8 @@ void Loader::State::plan_epoch(Run& now) {
   planning.first_part = split.first_part;
   planning.beside_sampling = split.beside_sampling;
   planning.beside_training = [this] { return beside_training().bytes; };
-  planning.followed = may_follow() && !sampler.paged();
+  now.caches_go_on = may_follow() && !where.others_between && !sampler.paged();
+  planning.followed = now.caches_go_on;
   room -= split.beside_sampling;
   if (sampler.worth_keeping()) sampler.keep_windows(how.scratch, room, batch_bytes);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);

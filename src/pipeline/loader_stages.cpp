@@ -135,6 +135,7 @@ void Loader::State::assemble_loop(Run& now) {
 
 void Loader::State::halt() {
   if (data.active == this) data.active = nullptr;
+  aside.reset();
   if (!run) return;
   run->stopping = true;
   if (run->prepared) run->prepared->ask_to_stop();

@@ -63,11 +63,14 @@ struct Loader::State {
     std::atomic<bool> planned{false};      // as far as training waits for
     WindowSampler* windows = nullptr;      // where they come from
     std::unique_ptr<NextEpoch> prepared;   // this epoch, beside the one before; or null
-    std::vector<StageTimes> busy_before;   // of its plan, before this start
+    std::vector<StageTimes> busy_before;   // of its plan, as told before this start
+    std::vector<StageTimes> busy_besides;  // with what was prepared in vain, or waited for
     mutable std::mutex plan_mutex;         // of what the sampling thread makes before a window:
     std::unique_ptr<EpochPlan> plan;       // of this epoch
     std::string not_prepared;              // why there was no room to
     std::unique_ptr<NextEpoch> following;  // the epoch after; uses the plan
+    std::vector<StageTimes> told;          // of its plan, as this run's stats had it last
+    bool caches_go_on = false;             // from this epoch's plan to one that follows
     WindowsInUse in_use;
     Shared<TopologyStats> topology;
     Shared<SnapshotStats> snapshot;
@@ -89,11 +92,12 @@ struct Loader::State {
   bool take_prepared(Run& run);
   void plan_epoch(Run& run);
   bool may_follow() const;
-  std::unique_ptr<NextEpoch> next_epoch(int threads);
+  std::unique_ptr<NextEpoch> next_epoch(const Run& now, int threads);
   void sample_next(Run& run);
   void no_room(std::string why);
   void prepare_next(Run& run);
   std::unique_ptr<NextEpoch> prepared_for(const LoaderStart& start);
+  void make_way();
   // Memory that training leaves alone while its windows were all kept: of their row numbers'
   // indexes, of sampling, and of caches whose tables are smaller.
   struct Idle {
@@ -141,12 +145,15 @@ struct Loader::State {
   Assembler assembler;
   std::optional<DeviceFeed> feed;  // where batches go to a card
   std::unique_ptr<Run> run;
-  LoaderStart where;  // of the run
+  std::unique_ptr<NextEpoch> aside;  // the epoch after the run's, complete, while others go on
+  LoaderStart where;                 // of the run
   WindowLimits limits;
   std::uint64_t batch_bytes = 0;  // of a sampled mini-batch
   std::optional<Idle> idle;       // since the sampler's last epoch
   bool no_room_to_prepare = false;
-  std::string not_prepared;  // why, beside the epoch before
+  bool caches_replaced = false;          // while an epoch was prepared for them
+  std::vector<StageTimes> busy_besides;  // with that one, for the next start
+  std::string not_prepared;              // why, beside the epoch before
   std::uint64_t delivered = 0;
   std::uint64_t chain = 0;     // batches_xxh3 so far
   FeatureStats device_before;  // counters of the stores when this run began

@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 #include "core/threads.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice {
@@ -31,6 +32,7 @@ NextEpoch::NextEpoch(GraphData::State& data,
                      Setup setup)
     : data_(data),
       setup_(std::move(setup)),
+      caches_made_(data.caches_made),
       sampler_(data, with_threads(options, threads), order, ledger),
       trace_(options.trace) {
   sampler_.share_tables(options.data_threads > 0 ? options.data_threads : available_cores());
@@ -66,8 +68,9 @@ void NextEpoch::sample(std::uint64_t bytes) {
   awaited_ = false;
 }
 
-void NextEpoch::prepare_beside(EpochPlan& now, std::uint64_t bytes) {
+void NextEpoch::prepare_beside(EpochPlan& now, std::uint64_t bytes, std::uint64_t kept_bytes) {
   bytes_ = bytes;
+  sum_bytes_ = kept_bytes - std::min(kept_bytes, BatchSpool::buffer_bytes(setup_.batch_bytes));
   const std::scoped_lock lock(mutex_);
   done_ = failure_ != nullptr;
   if (!done_) thread_ = std::jthread([this, &now] { run(now); });
@@ -84,13 +87,13 @@ void NextEpoch::run(EpochPlan& now) {
   try {
     give_way_to_others();
     if (trace_ != nullptr) trace_->name_thread("next epoch");
-    plan_->follow(now, sampled_ ? EpochPlan::Caches::kEmpty : EpochPlan::Caches::kGoingOn);
+    plan_->follow(now, setup_.caches);
     part_from_before();
     if (!sampled_) {
       sampler_.keep_windows(data_.options.scratch, bytes_, setup_.batch_bytes);
       plan_->sample(sampler_, setup_.where, setup_.limits);
     }
-    plan_->plan_beside();
+    plan_->plan_beside(sum_bytes_);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -117,6 +120,14 @@ bool NextEpoch::wait() {
     why_not_ = error.message();
   }
   return false;
+}
+
+void NextEpoch::complete() {
+  awaited_ = true;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_; });
+  completed_ = true;
+  plan_->stop();
 }
 
 std::vector<StageTimes> NextEpoch::stages() const {

@@ -125,10 +125,16 @@ void PlanPart::take_cache(std::uint64_t bytes) {
   if (!setting_.data.options.compute) (void)cache().table(prefilled_slots_);
 }
 
+// What rows are listed in that packing brings into slots which the parts before left.
+std::uint64_t PlanPart::bytes_to_list_rest_of_cache() const {
+  const PlanChoice plan = setting_.options.plan;
+  if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return 0;
+  return std::uint64_t{cache().slots() - cache().resident()} * 2 * sizeof(WantedRow);
+}
+
 // Slots that no row of the part before had: nobody reads there meanwhile.
 void PlanPart::take_rest_of_cache(std::uint64_t bytes) {
-  const PlanChoice plan = setting_.options.plan;
-  if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return;
+  if (bytes_to_list_rest_of_cache() == 0) return;
   const std::uint64_t least = bytes_beside_training();
   const std::uint64_t room = (bytes - std::min(bytes, least)) / (2 * sizeof(WantedRow));
   const std::uint64_t fresh = std::min<std::uint64_t>(room, cache().slots() - cache().resident());

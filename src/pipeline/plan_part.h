@@ -41,8 +41,13 @@ class PlanPart {
                                   std::uint64_t windows,
                                   std::uint64_t rows,
                                   std::uint64_t slots);
-  /// What planning it as a last part takes at least, and gives back.
+  /// What planning it takes at least beside training, and gives back.
   std::uint64_t bytes_beside_training() const;
+  /// As a last part, so that no row is written that could go to a slot which is left: with less it
+  /// is planned better before training.
+  std::uint64_t bytes_beside_training_as_last() const {
+    return bytes_beside_training() + bytes_to_list_rest_of_cache();
+  }
   /// Of the checksums of its runs, which stay, if all rows are missing.
   std::uint64_t sum_bytes() const;
 
@@ -76,10 +81,11 @@ class PlanPart {
   std::unique_ptr<EpochCost> admit(std::uint64_t bytes, Place place);
   void list_prefill(std::uint64_t slots);
   void take_cache(std::uint64_t bytes);
+  std::uint64_t bytes_to_list_rest_of_cache() const;
   void take_rest_of_cache(std::uint64_t bytes);
   std::shared_ptr<PackingBuffers> packing_buffers(std::uint64_t bytes) const;
   bool pack(const NeededParts& needed, std::uint64_t bytes);
-  RowCache& cache() { return *setting_.data.caches[type_]; }
+  RowCache& cache() const { return *setting_.data.caches[type_]; }
 
   PlanSetting& setting_;
   std::size_t type_;

@@ -56,9 +56,7 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
   } catch (...) {
     if (future.stop_planning) future.stop_planning();
     // Slots whose rows did not arrive must not look as if they had.
-    for (const auto& cache : data_.caches) {
-      if (cache) cache->clear();
-    }
+    data_.clear_caches();
     throw;
   }
 }

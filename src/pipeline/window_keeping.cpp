@@ -40,6 +40,12 @@ void WindowSampler::keep_windows(const std::string& folder,
   keep_ = Keep::kFromNextBegin;
 }
 
+void WindowSampler::forget_kept() {
+  keep_ = Keep::kNo;
+  kept_.clear();
+  spool_.reset();
+}
+
 bool WindowSampler::worth_keeping() const {
   if (paged()) return true;
   const DeviceRates& rates = data_.device->rates();

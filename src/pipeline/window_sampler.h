@@ -42,6 +42,8 @@ class WindowSampler final : public WindowSource {
   /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
   /// @param block_bytes of a mini-batch
   void keep_windows(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
+  /// Gives up what was kept; its traffic stays counted.
+  void forget_kept();
   /// Whether that pays: edges are on disk, or a mini-batch comes back sooner than it is sampled.
   bool worth_keeping() const;
   /// Whether the epoch that was begun comes from what was kept, all of it.

@@ -156,7 +156,11 @@ Trainer::EpochFigures Trainer::train_epoch() {
                parts_.count(Part::kTrain),
                "seeds");
   bar.add(state_.loss_seeds);
-  loader_->start({state_.epoch, state_.next_batch, state_.batches_xxh3, next_follows()});
+  loader_->start({.epoch = state_.epoch,
+                  .first_batch = state_.next_batch,
+                  .batches_xxh3 = state_.batches_xxh3,
+                  .next_follows = next_follows(),
+                  .others_between = validation_due()});
   StageClock steps("step", parts_.trace);
   std::uint64_t written = 0;  // by the loader, of state_.bytes_written
   while (const std::shared_ptr<const Batch> batch = next_of_epoch(steps)) {
@@ -228,10 +232,10 @@ bool Trainer::validation_due() const {
          (last || done % static_cast<std::uint64_t>(parts_.options.eval.every) == 0);
 }
 
-// Whether the epoch after this one is trained on straight away, and on the same dataset.
+// Whether the epoch after this one is trained on likely, and on the same dataset.
 bool Trainer::next_follows() const {
   return state_.epoch + 1 < static_cast<std::uint64_t>(parts_.options.train.epochs) &&
-         !validation_due() && !parts_.options.dataset.follow;
+         !parts_.options.dataset.follow;
 }
 
 Metrics Trainer::evaluate_part(Part part) {

@@ -281,11 +281,16 @@ TEST_CASE("disk equals memory on a generated graph with hubs") {
   check_all_models(ground);
 }
 
-// Then epochs are prepared while the one before trains.
-TEST_CASE("disk equals memory where no validation comes between epochs") {
+// Epochs are prepared while the one before trains.
+TEST_CASE("disk equals memory where epochs are prepared, with validations between or without") {
   const TempDir dir;
   generate_hubs(dir / "rmat");
-  Ground ground(dir / "rmat", "R-MAT", {"--set", "eval.every=3"});
+  std::string every = "eval.every=3";
+  SUBCASE("none between") {}
+  SUBCASE("one between any two") {
+    every = "eval.every=1";
+  }
+  Ground ground(dir / "rmat", "R-MAT", {"--set", every});
   check(ground, "graphsage", combinations_here());
   const Outcome outcome = ground.run("graphsage",
                                      {"pread", 200, 4, 2, false, "repack", "belady", "memory"},

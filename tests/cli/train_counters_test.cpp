@@ -41,14 +41,15 @@ std::multiset<std::pair<double, double>> steps_of(const std::vector<TracedSpan>&
 
 void check_shape(const std::vector<TracedSpan>& spans) {
   CHECK(crossings(spans) == 0);
-  const std::map<std::string, std::set<std::string>> threads{{"sample", {"sample"}},
-                                                             {"plan", {"sample", "plan"}},
-                                                             {"repack", {"sample", "plan"}},
-                                                             {"fetch", {"fetch"}},
-                                                             {"assemble", {"assemble"}},
-                                                             {"step", {"train"}},
-                                                             {"evaluation", {"train"}},
-                                                             {"checkpoint", {"train"}}};
+  const std::map<std::string, std::set<std::string>> threads{
+      {"sample", {"sample"}},
+      {"plan", {"sample", "plan", "next epoch"}},
+      {"repack", {"sample", "plan", "next epoch"}},
+      {"fetch", {"fetch"}},
+      {"assemble", {"assemble"}},
+      {"step", {"train"}},
+      {"evaluation", {"train"}},
+      {"checkpoint", {"train"}}};
   for (const TracedSpan& span : spans) {
     CAPTURE(span.name);
     if (threads.count(span.name) != 0) CHECK(threads.at(span.name).count(span.thread) == 1);

@@ -52,8 +52,8 @@ bool wait_for_plan(const Process& process, const fs::path& run_dir, std::ptrdiff
 // A dataset, and a run of two epochs on it.
 class Interrupted {
  public:
-  /// @param valid share of the nodes: with some, no epoch is prepared beside the one before
-  explicit Interrupted(const std::string& valid) {
+  /// @param valid share of the nodes. @param set a key = value of the config
+  explicit Interrupted(const std::string& valid, const std::string& set = "") {
     generate_dataset(dir_ / "data",
                      {{"--nodes", "60000"},
                       {"--edges", "600000"},
@@ -65,8 +65,8 @@ class Interrupted {
         "x.toml",
         "dataset.path = \"" + (dir_ / "data").string() + "\"\nrun.dir = \"" + run_dir_.string() +
             "\"\nmemory.host = \"128MiB\"\nmodel = { type = \"graphsage\", hidden = 8 }\n"
-            "sampler.fanout = [10, 5]\neval.fanout = [10, 5]\nstorage.features = \"disk\"\n"
-            "[train]\nepochs = 2\nbatch_size = 256\ncompute_threads = 1\n");
+            "sampler.fanout = [10, 5]\neval.fanout = [10, 5]\nstorage.features = \"disk\"\n" +
+            set + "\n[train]\nepochs = 2\nbatch_size = 256\ncompute_threads = 1\n");
     const Outcome uninterrupted = run(command());
     REQUIRE_MESSAGE(uninterrupted.code == 0, uninterrupted.err);
     whole_ = results(json::parse(uninterrupted.out));
@@ -108,7 +108,8 @@ class Interrupted {
 }  // namespace
 
 TEST_CASE("Ctrl-C while an epoch is planned leaves a checkpoint to go on from, and nothing else") {
-  const Interrupted test("0.01");
+  // With a dataset that is followed no epoch is prepared beside the one before.
+  const Interrupted test("0.01", "dataset.follow = true");
   for (const std::ptrdiff_t epochs : {0, 1}) {
     CAPTURE(epochs);
     bool planning = false;
@@ -130,7 +131,12 @@ TEST_CASE("Ctrl-C while an epoch is planned leaves a checkpoint to go on from, a
 }
 
 TEST_CASE("Ctrl-C while the next epoch is prepared beside the one that trains") {
-  const Interrupted test("0.0");
+  std::string valid = "0.0";
+  SUBCASE("no validation between") {}
+  SUBCASE("a validation between") {
+    valid = "0.01";
+  }
+  const Interrupted test(valid);
   int stops = 0;
   for (const int milliseconds : {20, 60, 100, 150, 200, 300}) {
     CAPTURE(milliseconds);

@@ -16,42 +16,6 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint64_t kEpochs = sanitized(4, 3);
-const std::uint64_t kSmall = sanitized(8 << 20, 9 << 19);  // of a table of 10 MB or half of that
-const std::string kPrepared = "beside the epoch before";
-
-Setup following(const TempDir& dir) {
-  return planned_setup(dir, kSmall);
-}
-
-Run deliver_epoch(Loader& loader, const LoaderStart& where) {
-  Run run;
-  loader.start(where);
-  while (loader.next()) run.chain.push_back(loader.stats().batches_xxh3);
-  run.stats = loader.stats();
-  return run;
-}
-
-std::vector<Run> deliver_epochs(const std::filesystem::path& path, const Setup& setup) {
-  std::vector<Run> runs;
-  with_loader(path, setup, [&](Loader& loader) {
-    for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch)
-      runs.push_back(deliver_epoch(loader, {.epoch = epoch, .next_follows = epoch + 1 < kEpochs}));
-  });
-  return runs;
-}
-
-std::vector<Run> in_memory(const std::filesystem::path& path, Setup setup) {
-  setup.features = Placement::kMemory;
-  return deliver_epochs(path, setup);
-}
-
-bool prepared(const LoaderStats& stats) {
-  return !stats.plans.empty() && std::ranges::all_of(stats.plans, [](const std::string& plan) {
-    return plan.find(kPrepared) == 0;
-  });
-}
-
 std::uint64_t misses(const LoaderStats& stats) {
   return stats.cache.misses_first + stats.cache.misses_again;
 }
@@ -64,7 +28,7 @@ TEST_CASE("epochs that follow each other are the same, whatever cache and plan")
   const std::vector<Run> reference = in_memory(dir / "x", following(dir));
   for (const char* cache : {"belady", "lru", "degree"}) {
     for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {
-      for (const std::uint64_t window_bytes : {kSmall, kWholeTable}) {
+      for (const std::uint64_t window_bytes : {kSmallWindows, kWholeTable}) {
         CAPTURE(cache);
         CAPTURE(static_cast<int>(plan));
         CAPTURE(window_bytes);
@@ -99,7 +63,7 @@ TEST_CASE("where edges are on disk epochs that follow each other begin with empt
   write_sample(dir / "x", planned_table());
   const std::vector<Run> reference = in_memory(dir / "x", following(dir));
   for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {
-    for (const std::uint64_t window_bytes : {kSmall, kWholeTable}) {
+    for (const std::uint64_t window_bytes : {kSmallWindows, kWholeTable}) {
       CAPTURE(static_cast<int>(plan));
       CAPTURE(window_bytes);
       if (sanitized(false, plan == PlanChoice::kAuto || window_bytes == kWholeTable)) continue;

@@ -5,8 +5,11 @@
 #include "loader_support.h"
 #include "prep/generate/hetero.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace sluice::test {
 
@@ -50,6 +53,45 @@ inline void write_papers(const std::filesystem::path& path, std::int64_t papers)
   DatasetWriter writer(path, Overwrite::kRefuse, nullptr);
   HeteroGenerator(options).generate(writer, context);
   writer.commit("test");
+}
+
+/// That follow each other.
+inline constexpr std::uint64_t kEpochs = sanitized(4, 3);
+/// Window bytes, of a table of 10 MB or half of that.
+inline const std::uint64_t kSmallWindows = sanitized(8 << 20, 9 << 19);
+
+/// Of epochs that follow each other.
+inline Setup following(const TempDir& dir) {
+  return planned_setup(dir, kSmallWindows);
+}
+
+inline Run deliver_epoch(Loader& loader, const LoaderStart& where) {
+  Run run;
+  loader.start(where);
+  while (loader.next()) run.chain.push_back(loader.stats().batches_xxh3);
+  run.stats = loader.stats();
+  return run;
+}
+
+inline std::vector<Run> deliver_epochs(const std::filesystem::path& path, const Setup& setup) {
+  std::vector<Run> runs;
+  with_loader(path, setup, [&](Loader& loader) {
+    for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch)
+      runs.push_back(deliver_epoch(loader, {.epoch = epoch, .next_follows = epoch + 1 < kEpochs}));
+  });
+  return runs;
+}
+
+inline std::vector<Run> in_memory(const std::filesystem::path& path, Setup setup) {
+  setup.features = Placement::kMemory;
+  return deliver_epochs(path, setup);
+}
+
+/// Whether all of an epoch was planned beside the one before.
+inline bool prepared(const LoaderStats& stats) {
+  return !stats.plans.empty() && std::ranges::all_of(stats.plans, [](const std::string& plan) {
+    return plan.find("beside the epoch before") == 0;
+  });
 }
 
 }  // namespace sluice::test

@@ -1,0 +1,215 @@
+// Epochs that another loader of the data comes between, as a validation does: the next is prepared
+// all the same.
+#include "planned_support.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+// Two loaders of one set of data, as for training and validation.
+struct Pair {
+  Pair(const std::filesystem::path& path, const Setup& setup, std::uint64_t other_window_bytes)
+      : dataset(Dataset::open(path.string(), {.ledger = &ledger})),
+        data(dataset, options_of(setup), 0),
+        loader(data,
+               setup.loader,
+               dataset.split("default").train,
+               {setup.window_bytes, setup.queue_bytes},
+               ledger),
+        other(data,
+              setup.loader,
+              dataset.split("default").valid,
+              {other_window_bytes, setup.queue_bytes},
+              ledger),
+        single(data,
+               setup.loader,
+               seeds_of_one_batch(setup.loader.batch_size),
+               {setup.window_bytes, setup.queue_bytes},
+               ledger) {}
+
+  static GraphDataOptions options_of(const Setup& setup) {
+    GraphDataOptions options;
+    options.topology = setup.topology;
+    options.plan = setup.plan;
+    options.scratch = setup.scratch;
+    return options;
+  }
+
+  Array seeds_of_one_batch(std::int64_t count) {
+    Array seeds = Array::make(DType::kU64, {count}, &ledger, "seeds").or_throw();
+    std::uint64_t next = 0;
+    for (std::uint64_t& seed : seeds.as<std::uint64_t>()) seed = 7 * next++;
+    return seeds;
+  }
+
+  MemoryLedger ledger{512 << 20};
+  Dataset dataset;
+  GraphData data;
+  Loader loader;
+  Loader other;
+  Loader single;  // of one mini-batch: not planned, so it looks for its rows in the caches
+};
+
+// Of nameless files that this process has open in a folder.
+std::uint64_t scratch_bytes(const std::filesystem::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", problem)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), problem).string();
+    if (target.find(folder.string() + "/") == 0 && target.find("(deleted)") != std::string::npos)
+      bytes += std::filesystem::file_size(entry.path(), problem);
+  }
+  return bytes;
+}
+
+LoaderStart with_others_between(std::uint64_t epoch) {
+  return {.epoch = epoch, .next_follows = epoch + 1 < kEpochs, .others_between = true};
+}
+
+}  // namespace
+
+TEST_CASE("what was prepared outlives another loader between, and begins with empty caches") {
+  const TempDir dir;
+  write_sample(dir / "x", planned_table());
+  Setup setup = following(dir);
+  const std::vector<Run> reference = in_memory(dir / "x", setup);
+  for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {
+    for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {
+      CAPTURE(static_cast<int>(topology));
+      CAPTURE(static_cast<int>(plan));
+      if (sanitized(false, plan == PlanChoice::kAuto)) continue;
+      setup.topology = topology;
+      setup.plan = plan;
+      Pair pair(dir / "x", setup, setup.window_bytes);
+      const Run between = deliver_epoch(pair.other, {});
+      const Run single = deliver_epoch(pair.single, {});
+      for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
+        CAPTURE(epoch);
+        const Run run = deliver_epoch(pair.loader, with_others_between(epoch));
+        CHECK(run.chain == reference[epoch].chain);
+        const std::string last_plan = run.stats.plans.empty() ? "" : run.stats.plans.back();
+        CAPTURE(last_plan);
+        // Edges on disk would have to be sampled before this epoch: that is left to the next one.
+        CHECK(prepared(run.stats) == (epoch > 0 && topology == Placement::kMemory));
+        if (epoch > 0) {
+          const Run alone = deliver(dir / "x", setup, {.epoch = epoch});
+          CHECK(alone.stats.cache.wanted == run.stats.cache.wanted);
+        }
+        // One of a mini-batch, several, and one that prepares an epoch itself.
+        if (epoch != 1) CHECK(deliver_epoch(pair.single, {}).chain == single.chain);
+        for (std::uint64_t i = 0; i < epoch; ++i)
+          CHECK(deliver_epoch(pair.other, {.next_follows = i == 2}).chain == between.chain);
+        // What it leaves in the caches gives way to the next epoch.
+        CHECK(deliver_epoch(pair.single, {}).chain == single.chain);
+      }
+      // After those that others come between, one that goes on straight away.
+      for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+        CAPTURE(epoch);
+        LoaderStart where = with_others_between(epoch);
+        where.next_follows = true;
+        where.others_between = epoch == 0;
+        const Run run = deliver_epoch(pair.loader, where);
+        CHECK(run.chain == reference[epoch].chain);
+        const std::string last_plan = run.stats.plans.empty() ? "" : run.stats.plans.back();
+        CAPTURE(last_plan);
+        CHECK(prepared(run.stats) == (epoch > (topology == Placement::kMemory ? 0 : 1)));
+        if (epoch == 0) CHECK(deliver_epoch(pair.other, {}).chain == between.chain);
+      }
+    }
+  }
+}
+
+// Caches that are a little smaller than a loader would make them serve it as well.
+TEST_CASE("what was prepared for caches that another loader replaced is planned anew") {
+  const TempDir dir;
+  write_sample(dir / "x", planned_table());
+  Setup setup = following(dir);
+  setup.window_bytes += setup.window_bytes / 4;  // so that there is room to prepare in smaller ones
+  const std::vector<Run> reference = in_memory(dir / "x", setup);
+  for (const std::uint64_t percent : {90u, 60u}) {
+    CAPTURE(percent);
+    Pair pair(dir / "x", setup, setup.window_bytes * percent / 100);
+    CHECK(deliver_epoch(pair.loader, with_others_between(0)).chain == reference[0].chain);
+    const Run between = deliver_epoch(pair.other, {});
+    for (std::uint64_t epoch = 1; epoch < 3; ++epoch) {
+      CAPTURE(epoch);
+      LoaderStart where = with_others_between(epoch);
+      where.next_follows = true;
+      const Run run = deliver_epoch(pair.loader, where);
+      CHECK(run.chain == reference[epoch].chain);
+      REQUIRE(!run.stats.plans.empty());
+      const std::string last_plan = run.stats.plans.back();
+      CAPTURE(last_plan);
+      const bool expected = percent == 90 && epoch == 2;
+      CHECK(prepared(run.stats) == expected);
+      const bool replaced = last_plan.find("caches of another size") != std::string::npos;
+      CHECK(replaced == !expected);
+      CHECK(deliver_epoch(pair.other, {}).chain == between.chain);
+    }
+    // It is not tried a third time.
+    const Run run = deliver_epoch(pair.loader, with_others_between(0));
+    CHECK(run.chain == reference[0].chain);
+    CHECK(run.stats.plans.back().find("caches of another size") == std::string::npos);
+  }
+}
+
+TEST_CASE("what was prepared takes the disk's room of the epoch before, not of those between") {
+  const TempDir dir;
+  write_sample(dir / "x", planned_table());
+  const Setup setup = following(dir);
+  const std::filesystem::path folder = std::filesystem::canonical(dir.path());
+  Pair pair(dir / "x", setup, setup.window_bytes);
+  // Of which the one between takes none itself. Files are closed by a thread: until it is through.
+  const auto after_single = [&](const LoaderStart& where, std::uint64_t bound) {
+    deliver_epoch(pair.loader, where);
+    deliver_epoch(pair.single, {});
+    std::uint64_t bytes = scratch_bytes(folder);
+    for (int i = 0; bytes >= bound && i < 500; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      bytes = scratch_bytes(folder);
+    }
+    return bytes;
+  };
+  const std::uint64_t alone = after_single({.epoch = 0}, ~std::uint64_t{0});
+  REQUIRE(alone > 0);
+  // The lists of the epoch that is over are there as well.
+  const std::uint64_t bound = alone + alone / 2;
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    CAPTURE(epoch);
+    const LoaderStart where{.epoch = epoch, .next_follows = true, .others_between = true};
+    CHECK(after_single(where, bound) < bound);
+  }
+}
+
+TEST_CASE("what was prepared and set aside leaves nothing behind when it does not come") {
+  const TempDir dir;
+  write_sample(dir / "x", planned_table());
+  Setup setup = following(dir);
+  SUBCASE("edges in memory") {}
+  SUBCASE("edges on disk") {
+    setup.topology = Placement::kDisk;
+  }
+  const std::vector<Run> reference = in_memory(dir / "x", setup);
+  Pair pair(dir / "x", setup, setup.window_bytes);
+  const Run between = deliver_epoch(pair.other, {});
+  for (int round = 0; round < sanitized(8, 4); ++round) {
+    CAPTURE(round);
+    CHECK(deliver_epoch(pair.loader, with_others_between(0)).chain == reference[0].chain);
+    std::this_thread::sleep_for(std::chrono::microseconds(700 * round));
+    CHECK(deliver_epoch(pair.other, {}).chain == between.chain);
+    if (round % 2 == 1) pair.loader.stop();
+    const std::uint64_t epoch = round % 4 < 2 ? 2 : 0;
+    const Run run = deliver_epoch(pair.loader, with_others_between(epoch));
+    CHECK(run.chain == reference[epoch].chain);
+    CHECK(!prepared(run.stats));
+    CHECK(deliver_epoch(pair.other, {}).chain == between.chain);
+  }
+  CHECK(deliver_epoch(pair.loader, with_others_between(0)).chain == reference[0].chain);
+  // In an epoch when all of it goes.
+  pair.other.start({});
+  REQUIRE(pair.other.next() != nullptr);
+}
