@@ -7,12 +7,8 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #if defined(__SANITIZE_THREAD__)
 #define SLUICE_PLAIN_THREADS 1
@@ -20,6 +16,10 @@
 #if __has_feature(thread_sanitizer)
 #define SLUICE_PLAIN_THREADS 1
 #endif
+#endif
+
+#ifdef SLUICE_PLAIN_THREADS
+#include "core/plain_threads.h"
 #endif
 
 namespace sluice {
@@ -39,30 +39,13 @@ void give_way_to_others() noexcept {
 #ifdef SLUICE_PLAIN_THREADS
 
 struct ThreadArena::Arena {
-  explicit Arena(int) {}
+  explicit Arena(int threads) : helpers(threads - 1) {}
 
-  static void run(int threads, std::size_t count, const std::function<void(std::size_t)>& work) {
-    std::atomic<std::size_t> next{0};
-    std::exception_ptr failure;
-    std::mutex mutex;
-    const auto loop = [&] {
-      for (std::size_t index = next++; index < count; index = next++) {
-        try {
-          work(index);
-        } catch (...) {
-          const std::scoped_lock lock(mutex);
-          if (!failure) failure = std::current_exception();
-          next = count;
-        }
-      }
-    };
-    {
-      std::vector<std::jthread> helpers;
-      for (int i = 1; i < threads; ++i) helpers.emplace_back(loop);
-      loop();
-    }
-    if (failure) std::rethrow_exception(failure);
+  void run(int, std::size_t count, const std::function<void(std::size_t)>& work) {
+    helpers.run(count, work);
   }
+
+  PlainThreads helpers;
 };
 
 #else

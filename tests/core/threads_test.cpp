@@ -1,5 +1,7 @@
 #include "core/threads.h"
 
+#include "core/plain_threads.h"
+
 #include <doctest/doctest.h>
 #include <sluice/error.h>
 
@@ -49,4 +51,29 @@ TEST_CASE("an exception in a task reaches the caller") {
                                    if (i == 37) throw Error(ErrorCode::kData, "bad");
                                  }),
                   Error);
+}
+
+// Where thread sanitizers look on, an arena has these instead of oneTBB's.
+TEST_CASE("plain threads take loops of several callers, and loops within loops") {
+  PlainThreads pool(2);
+  std::vector<std::atomic<int>> visits(3 * 50 * 20);
+  std::vector<std::jthread> callers;
+  for (std::size_t caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&, caller] {
+      pool.run(50, [&, caller](std::size_t i) {
+        pool.run(20, [&, caller, i](std::size_t j) { ++visits[(caller * 50 + i) * 20 + j]; });
+      });
+    });
+  }
+  callers.clear();
+  for (const auto& count : visits) REQUIRE(count == 1);
+
+  std::atomic<int> begun = 0;
+  const auto throwing = [&](std::size_t i) {
+    ++begun;
+    if (i == 3) throw Error(ErrorCode::kData, "bad");
+  };
+  CHECK_THROWS_AS(pool.run(1'000'000, throwing), Error);
+  CHECK(begun < 1'000'000);
+  PlainThreads(0).run(5, [&](std::size_t) { ++begun; });
 }

@@ -113,7 +113,7 @@ TEST_CASE("an epoch that was prepared and does not come leaves nothing behind") 
   }
   const std::vector<Run> reference = in_memory(dir / "x", setup);
   with_loader(dir / "x", setup, [&](Loader& loader) {
-    for (int round = 0; round < sanitized(12, 6); ++round) {
+    for (int round = 0; round < sanitized(12, 4); ++round) {
       CAPTURE(round);
       // Stopped at any point of an epoch or of preparing the next; or another one is started.
       loader.start({.epoch = 0, .next_follows = true});

@@ -106,7 +106,7 @@ TEST_CASE("stopping while the second part is planned leaves nothing behind") {
   const Setup setup = in_parts(dir);
   const Run reference = in_memory(dir, setup);
   with_loader(dir / "x", setup, [&](Loader& loader) {
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < sanitized(20, 10); ++round) {
       CAPTURE(round);
       loader.start({});
       for (int i = 0; i <= round % 5; ++i) REQUIRE(loader.next() != nullptr);
