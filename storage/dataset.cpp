@@ -143,6 +143,9 @@ const std::string& Dataset::path() const {
 const GraphSchema& Dataset::schema() const {
   return state_->manifest.schema;
 }
+MemoryLedger* Dataset::ledger() const {
+  return state_->options.ledger;
+}
 std::uint64_t Dataset::generation() const {
   return state_->manifest.generation;
 }

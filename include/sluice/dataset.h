@@ -106,6 +106,8 @@ class Dataset {
 
   const std::string& path() const;
   const GraphSchema& schema() const;
+  /// What arrays are charged to; null: nothing.
+  MemoryLedger* ledger() const;
   std::uint64_t generation() const;
   /// XXH3-64 of the manifest's text: changes when anything in the dataset does.
   std::uint64_t fingerprint() const;

@@ -124,6 +124,12 @@ struct LoaderMemory {
   /// kInFlight are made once, when the first goes; larger mini-batches grow them.
   std::uint64_t transfer_bytes = 0;
   static constexpr std::uint64_t kInFlight = 3;  ///< copied, ready, in step
+  /// Sampling and the consumer take turns in the same memory: an epoch is sampled, planned and kept
+  /// on disk before its first mini-batch, which is assembled when next() asks for it, as are those
+  /// after it: the consumer has let go of the one before by then. Nothing is prepared for the epoch
+  /// after. Slower, and works with the least. Needs epochs that are planned: features on disk,
+  /// GraphDataOptions::scratch, and a cache that knows next uses or repacking; not for a card.
+  bool in_turns = false;
 };
 
 /// What a few mini-batches of a run take, measured by sampling them: the ground of the budget's
@@ -136,6 +142,10 @@ struct LoaderProbe {
   std::uint64_t transfer_bytes = 0;   ///< largest batch as it is packed for a card
   std::uint64_t window_bytes = 0;     ///< the least LoaderMemory::window_bytes that works
   std::uint64_t workspace_bytes = 0;  ///< samplers' own memory, all threads
+  std::uint64_t smallest_bytes = 0;   ///< smallest batch's ids, blocks and features
+  /// Of an epoch that is sampled in turns with its consumption: while it is, and what stays of it.
+  std::uint64_t sampling_bytes = 0;
+  std::uint64_t kept_bytes = 0;
 };
 
 /// Where an epoch begins: at its start, or in its middle after a resume.
@@ -171,6 +181,10 @@ class Loader {
 
   /// Samples the first `count` batches of epoch 0 and measures them. Throws Error.
   LoaderProbe probe(std::uint64_t count);
+
+  /// The first mini-batch of epoch 0 with features of nothing but zeros: to try a step with where
+  /// reading rows has no room yet. On the host. Throws Error.
+  std::shared_ptr<const Batch> blank();
 
   /// What an epoch would ask of the device, from some of its batches: as many as tell something, or
   /// as can be sampled in so many seconds. Nothing is written, and no features are read. Throws

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 namespace sluice {
 namespace {
@@ -38,8 +38,20 @@ void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) 
   add_features(batch, window, index);
 }
 
+void Assembler::assemble_blank(Batch& batch) {
+  add_labels(batch);
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    const Array::Shape shape = feature_shape(batch, type);
+    if (shape.empty()) continue;
+    Array& features = batch.nodes[type].features;
+    features = Array::make(DType::kF32, shape, &ledger_, "batch features").or_throw();
+    std::ranges::fill(features.as<float>(), 0.0f);
+  }
+}
+
 void Assembler::add_labels(Batch& batch) {
-  if (!data_.labels.shape().empty()) batch.labels = gather_labels(batch.seeds);
+  if (!data_.labels.empty())
+    batch.labels = data_.labels.gather(batch.seeds.as<std::uint64_t>(), ledger_);
 }
 
 std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
@@ -123,21 +135,6 @@ void Assembler::add_addresses(const Batch& batch,
       addresses[first + i] = reinterpret_cast<std::uintptr_t>(rows[i]);
   };
   for_rows(batch, type, window, index, take);
-}
-
-Array Assembler::gather_labels(const Array& seeds) const {
-  const Array& labels = data_.labels;
-  Array::Shape shape = labels.shape();
-  const std::size_t row_bytes =
-      shape[0] == 0 ? 0 : labels.bytes() / static_cast<std::size_t>(shape[0]);
-  shape[0] = seeds.numel();
-  Array out = Array::make(labels.dtype(), shape, &ledger_, "batch labels").or_throw();
-  const std::span<const std::uint64_t> nodes = seeds.as<std::uint64_t>();
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    std::memcpy(
-        out.raw().data() + i * row_bytes, labels.raw().data() + nodes[i] * row_bytes, row_bytes);
-  }
-  return out;
 }
 
 }  // namespace sluice

@@ -17,6 +17,9 @@ class Assembler {
   /// Fills in `batch`, the window's `index`-th: its labels, and its features. Throws Error.
   void assemble(Batch& batch, const Window& window, std::size_t index);
 
+  /// Labels, and features that are all zero.
+  void assemble_blank(Batch& batch);
+
   void add_labels(Batch& batch);
   /// Features come from the caches, where the window's rows are, or straight from a store in
   /// memory; they go where BatchNodes::features already is, or into new arrays.
@@ -47,7 +50,6 @@ class Assembler {
                 const Window& window,
                 std::size_t index,
                 const See& see);
-  Array gather_labels(const Array& seeds) const;
 
   GraphData::State& data_;
   LoaderOptions options_;

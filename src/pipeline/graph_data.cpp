@@ -41,7 +41,7 @@ GraphData::GraphData(const Dataset& dataset,
   for (std::size_t type = 0; type < schema.nodes.size(); ++type)
     state_->features.push_back(state_->open_features(dataset, type));
   const NodeTypeSchema& target = schema.nodes.at(target_type);
-  if (target.labels) state_->labels = dataset.labels(target.name);
+  if (target.labels) state_->labels = {dataset.labels(target.name), dataset.ledger()};
 }
 
 GraphData::~GraphData() = default;
@@ -115,7 +115,7 @@ void GraphData::reopen(const Dataset& newer) {
   if (!target.labels || state.labels.shape().front() == static_cast<std::int64_t>(target.count))
     return;
   state.labels = {};
-  state.labels = newer.labels(target.name);
+  state.labels = {newer.labels(target.name), newer.ledger()};
 }
 
 bool GraphData::State::reads() const {

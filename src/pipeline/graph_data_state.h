@@ -1,6 +1,7 @@
 // What GraphData holds; for the pipeline's own files.
 #pragma once
 
+#include "pipeline/node_labels.h"
 #include "pipeline/transfer_ring.h"
 #include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/row_cache.h"
@@ -25,7 +26,7 @@ struct GraphData::State {
   std::size_t target_type = 0;
   SamplerGraph graph;
   std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
-  Array labels;  // of the target type; empty when it has none
+  NodeLabels labels;  // of the target type; empty when it has none
   /// By node type; null where rows are in memory. Made by the first loader that starts, kept for
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;

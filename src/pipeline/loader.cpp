@@ -98,10 +98,10 @@ void Loader::State::make_way() {
     add_times(data.busy_making_way, std::exchange(run->told, next->stages()), -1);
   }
   halt();
-  if (!next) return;
+  if (!next && !memory.in_turns) return;
   sampler.forget_kept();
-  if (run->prepared) run->prepared->forget_windows();
-  if (run->plan) run->plan->drop_packed();
+  if (run && run->prepared) run->prepared->forget_windows();
+  if (run && run->plan) run->plan->drop_packed();
   aside = std::move(next);
 }
 
@@ -111,7 +111,8 @@ WindowLimits Loader::State::make_room() {
   const TraceSpan span(options.trace, "make room");
   const Batch first = sampler.sample_one(0);
   batch_bytes = block_bytes(first);
-  WindowBudget budget = split_window_bytes(data, first, memory.window_bytes, options.window);
+  WindowBudget budget =
+      split_window_bytes(data, first, memory.window_bytes, options.window, memory.in_turns);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
   return within(std::move(budget.limits), slots());
 }
@@ -187,23 +188,39 @@ void Loader::set_memory(const LoaderMemory& memory) {
   state_->memory = memory;
 }
 
+std::shared_ptr<const Batch> Loader::blank() {
+  auto batch = std::make_shared<Batch>(state_->sampler.sample_one(0));
+  (void)state_->sampler.release_workspaces();
+  state_->assembler.assemble_blank(*batch);
+  return batch;
+}
+
 LoaderProbe Loader::probe(std::uint64_t count) {
   LoaderProbe probe;
   probe.group = state_->sampler.group_size();
   for (std::uint64_t i = 0; i < std::min(count, num_batches()); ++i) {
     const Batch batch = state_->sampler.sample_one(i);
     ++probe.batches;
+    const std::uint64_t features = state_->assembler.assembled_bytes(batch);
+    const std::uint64_t both = block_bytes(batch) + features;
+    probe.smallest_bytes = i == 0 ? both : std::min(probe.smallest_bytes, both);
     probe.block_bytes = std::max(probe.block_bytes, block_bytes(batch));
-    probe.feature_bytes = std::max(probe.feature_bytes, state_->assembler.assembled_bytes(batch));
+    probe.feature_bytes = std::max(probe.feature_bytes, features);
     if (state_->feed)
       probe.transfer_bytes = std::max(probe.transfer_bytes, state_->feed->slab_bytes(batch));
-    probe.window_bytes = std::max(probe.window_bytes, least_window_bytes(state_->data, batch));
+    probe.window_bytes = std::max(probe.window_bytes,
+                                  least_window_bytes(state_->data, batch, state_->memory.in_turns));
+    const TurnBytes turns =
+        turn_bytes(state_->data, batch, num_batches(), state_->sampler.group_size());
+    probe.sampling_bytes = std::max(probe.sampling_bytes, turns.sampling);
+    probe.kept_bytes = std::max(probe.kept_bytes, turns.kept);
   }
   for (const MemoryLedger::Entry& entry : state_->ledger.entries()) {
     if (entry.name == "sampler workspace") {
       probe.workspace_bytes = entry.bytes * state_->sampler.group_size();
     }
   }
+  probe.sampling_bytes += probe.workspace_bytes;
   return probe;
 }
 
@@ -213,8 +230,8 @@ LoaderForecast Loader::forecast(double seconds) {
   nothing_read.batches = num_batches();
   if (num_batches() == 0 || !state.data.reads()) return nothing_read;
   const Batch first = state.sampler.sample_one(0);
-  WindowBudget budget =
-      split_window_bytes(state.data, first, state.memory.window_bytes, state.options.window);
+  WindowBudget budget = split_window_bytes(
+      state.data, first, state.memory.window_bytes, state.options.window, state.memory.in_turns);
   ForecastSetup setup;
   setup.batches = num_batches();
   setup.window = static_cast<std::uint64_t>(state.options.window);
@@ -234,12 +251,10 @@ LoaderForecast Loader::forecast(double seconds) {
     const std::uint64_t block = block_bytes(first);
     const std::uint64_t kept = std::min(
         state.kept_while_planning(setup.planning_room, setup.limits, block), budget.cache_bytes);
-    setup.first_part =
-        split_plan(
-            state.data,
-            state.sampler,
-            {num_batches(), block, setup.limits, setup.slots, setup.planning_room - kept, kept})
-            .first_part;
+    const PlanSplitSetup split{
+        num_batches(), block, setup.limits, setup.slots, setup.planning_room - kept, kept};
+    if (!state.memory.in_turns)
+      setup.first_part = split_plan(state.data, state.sampler, split).first_part;
   }
   return forecast_epoch(state.data, state.sampler, setup, seconds, state.ledger);
 }
@@ -266,6 +281,7 @@ void Loader::start(const LoaderStart& where) {
   if (prepared) {
     run.prepared = std::move(prepared);
   } else {
+    if (state.memory.in_turns) state.check_turns();
     state.limits = state.make_room();
   }
   if (state.feed) state.feed->begin(state.memory.transfer_bytes);
@@ -277,6 +293,7 @@ void Loader::start(const LoaderStart& where) {
 std::shared_ptr<const Batch> Loader::next() {
   State& state = *state_;
   if (!state.run) return nullptr;
+  if (state.memory.in_turns) state.run->demand.ask();
   auto item = state.run->ready.pop();
   if (!item) return nullptr;
   if (item->lease) state.feed->ring().deliver(*item->lease);

@@ -23,7 +23,32 @@ bool Loader::State::planned(std::uint64_t first_batch) const {
   const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
   bool disk = false;
   for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
-  return useful && disk && !how.scratch.empty() && first_batch + 1 < order->num_batches();
+  // One that is the last has no next uses; in turns it is sampled ahead all the same.
+  const std::uint64_t least = memory.in_turns ? 1 : 2;
+  return useful && disk && !how.scratch.empty() && first_batch + least <= order->num_batches();
+}
+
+// Where memory is used in turns all that is trained on must be planned.
+void Loader::State::check_turns() const {
+  if (planned(0) && !feed) return;
+  throw Error(
+      ErrorCode::kUsage,
+      "sampling and steps cannot take turns in memory: epochs are not planned",
+      "give GraphDataOptions a scratch folder, features on disk and the cache \"belady\", or "
+      "leave out LoaderMemory::in_turns");
+}
+
+// An epoch was sampled, and its consumer has the memory from here on.
+void Loader::State::give_up_sampling() {
+  if (!sampler.all_kept()) {
+    throw Error(
+        ErrorCode::kResource,
+        fmt::format("the disk of {} has no room for the sampled mini-batches of an epoch, and "
+                    "[memory] host none to sample them beside training",
+                    data.options.scratch),
+        "free some of the disk, or raise [memory] host");
+  }
+  (void)sampler.release_workspaces();
 }
 
 // Of `room` that planning has if caches give back their rows' memory, what they keep: it may have
@@ -73,8 +98,8 @@ const Loader::State::Idle& Loader::State::beside_training() {
 // want the caches between, nothing is gained.
 bool Loader::State::may_follow() const {
   if (where.others_between && sampler.paged()) return false;
-  return where.next_follows && !no_room_to_prepare && planned(where.first_batch) &&
-         !data.approximates(options) && sampler.worth_keeping() &&
+  return where.next_follows && !memory.in_turns && !no_room_to_prepare &&
+         planned(where.first_batch) && !data.approximates(options) && sampler.worth_keeping() &&
          order->num_batches() >= kLeastBatches;
 }
 
@@ -195,18 +220,19 @@ void Loader::State::plan_epoch(Run& now) {
   std::uint64_t room = planning_room();
   const std::uint64_t bytes = planning_bytes(room + kept);
   planning.buffer_bytes = bytes - std::min(bytes, kept);
-  const PlanSplit split = split_plan(
-      data,
-      sampler,
-      {order->num_batches() - where.first_batch, batch_bytes, limits, slots(), room, kept});
+  const PlanSplitSetup setup{
+      order->num_batches() - where.first_batch, batch_bytes, limits, slots(), room, kept};
+  const PlanSplit split = memory.in_turns ? PlanSplit{} : split_plan(data, sampler, setup);
   planning.first_part = split.first_part;
   planning.beside_sampling = split.beside_sampling;
   planning.beside_training = [this] { return beside_training().bytes; };
   now.caches_go_on = may_follow() && !where.others_between && !sampler.paged();
   planning.followed = now.caches_go_on;
   room -= split.beside_sampling;
-  if (sampler.worth_keeping()) sampler.keep_windows(how.scratch, room, batch_bytes);
+  if (sampler.worth_keeping() || memory.in_turns)
+    sampler.keep_windows(how.scratch, room, batch_bytes);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
+  if (memory.in_turns) give_up_sampling();
   const std::scoped_lock lock(now.plan_mutex);
   now.plan = std::move(plan);
 }

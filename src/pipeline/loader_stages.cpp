@@ -57,8 +57,9 @@ void Loader::State::fetch_loop(Run& now) {
     FetchProgress progress;
     auto window = now.sampled.pop();
     while (window) {
-      // The window after tells which rows are worth keeping.
-      auto ahead = now.sampled.pop();
+      // Without a plan the window after tells which rows are worth keeping.
+      std::optional<WindowPtr> ahead;
+      if (!now.plan) ahead = now.sampled.pop();
       fetch(now, **window, ahead ? ahead->get() : nullptr);
       ++progress.windows;
       progress.counts = fetcher.counts() - counts_before;
@@ -73,7 +74,7 @@ void Loader::State::fetch_loop(Run& now) {
       now.fetch_progress.set(progress);
       now.in_use.add();
       if (!now.fetched.hand_over(std::move(*window))) break;
-      window = std::move(ahead);
+      window = now.plan ? now.sampled.pop() : std::move(ahead);
     }
     now.fetched.finish();
   } catch (const Stopped&) {
@@ -107,11 +108,25 @@ std::optional<Ready> Loader::State::make_ready(Run& now,
   return ready;
 }
 
+// Where memory is used in turns, until the consumer asks, so that it has let go of what it had.
+// False once the run is stopped.
+bool Loader::State::wait_for_turn(Run& now) const {
+  if (!memory.in_turns) return true;
+  const auto begin = StageClock::Clock::now();
+  const bool asked = now.demand.wait();
+  now.assembling.count_blocked(begin, StageClock::Clock::now());
+  return asked;
+}
+
 void Loader::State::assemble_loop(Run& now) {
   try {
     if (options.trace != nullptr) options.trace->name_thread("assemble");
-    while (auto window = now.fetched.pop()) {
+    for (;;) {
+      if (!wait_for_turn(now)) return now.ready.finish();
+      auto window = now.fetched.pop();
+      if (!window) break;
       for (std::size_t i = 0; i < (*window)->batches.size(); ++i) {
+        if (i > 0 && !wait_for_turn(now)) return now.ready.finish();
         Batch& sampled = (*window)->batches[i];
         const std::uint64_t bytes = assembler.assembled_bytes(sampled);
         std::optional<Ready> item = make_ready(now, **window, i, std::move(sampled));
@@ -147,6 +162,7 @@ void Loader::State::halt() {
   run->fetched.cancel();
   run->ready.cancel();
   run->in_use.cancel();
+  run->demand.cancel();
   if (feed) feed->ring().close();
   for (std::jthread& thread : run->threads) {
     if (thread.joinable()) thread.join();

@@ -56,6 +56,7 @@ struct Loader::State {
         0};  // windows are handed over, so that no more live than there are stages
     ByteQueue<WindowPtr> fetched{0};
     ByteQueue<Ready> ready;
+    Demand demand;  // where memory is used in turns
     StageClock sampling;
     StageClock fetching;
     StageClock assembling;
@@ -87,10 +88,13 @@ struct Loader::State {
   void assemble_loop(Run& run);
   std::optional<Ready> make_ready(Run& run, const Window& window, std::size_t index, Batch batch);
   bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
+  bool wait_for_turn(Run& run) const;
   bool planned(std::uint64_t first_batch) const;
   void begin_windows(Run& run);
   bool take_prepared(Run& run);
   void plan_epoch(Run& run);
+  void check_turns() const;
+  void give_up_sampling();
   bool may_follow() const;
   std::unique_ptr<NextEpoch> next_epoch(const Run& now, int threads);
   void sample_next(Run& run);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 namespace sluice {
@@ -38,6 +39,35 @@ class WindowsInUse {
   std::mutex mutex_;
   std::condition_variable changed_;
   int count_ = 0;
+  bool cancelled_ = false;
+};
+
+// How many mini-batches the consumer has asked for and not got.
+class Demand {
+ public:
+  void ask() {
+    const std::scoped_lock lock(mutex_);
+    ++asked_;
+    changed_.notify_all();
+  }
+  void cancel() {
+    const std::scoped_lock lock(mutex_);
+    cancelled_ = true;
+    changed_.notify_all();
+  }
+  /// Waits until one is asked for. False once cancelled.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return cancelled_ || asked_ > 0; });
+    if (cancelled_) return false;
+    --asked_;
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t asked_ = 0;
   bool cancelled_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "pipeline/window_budget.h"
 
+#include "pipeline/batch_spool.h"
 #include "pipeline/row_fetcher.h"
 
 #include <algorithm>
@@ -12,9 +13,21 @@ namespace {
 constexpr std::uint64_t kBlockPercent = 20;
 constexpr std::uint64_t kAskedBlockPercent = 50;  // where the options name the window
 
-// What windows take for each distinct row besides its slot in the cache.
-constexpr std::uint64_t kListBytes =
-    kLiveWindows * (RowIndex::kBytesAnId + sizeof(std::uint32_t)) + RowFetcher::kBytesARow;
+// A mini-batch whose reads are shared takes its positions, its answers and itself while it is
+// sampled; and some more for what is small.
+constexpr std::uint64_t kCopiesSampled = 4;
+constexpr std::uint64_t kSpareBytes = 16 << 20;
+
+std::uint64_t live_windows(bool in_turns) {
+  return in_turns ? kLiveInTurns : kLiveWindows;
+}
+
+// What windows take for each distinct row besides its slot in the cache. Rows of windows that were
+// kept are numbered.
+std::uint64_t list_bytes(bool in_turns) {
+  const std::uint64_t index = in_turns ? 0 : RowIndex::kBytesAnId;
+  return live_windows(in_turns) * (index + sizeof(std::uint32_t)) + RowFetcher::kBytesARow;
+}
 
 std::uint64_t rows_of(const Batch& batch, std::size_t type) {
   return static_cast<std::uint64_t>(batch.nodes[type].ids.numel());
@@ -36,14 +49,32 @@ std::uint64_t sampled_bytes(const GraphData::State& data, const Batch& batch) {
 
 }  // namespace
 
-std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batch) {
-  std::uint64_t bytes = kLiveWindows * sampled_bytes(data, batch);
+std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batch, bool in_turns) {
+  std::uint64_t bytes = live_windows(in_turns) * sampled_bytes(data, batch);
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     if (!data.on_disk(type)) continue;
     const std::uint64_t rows = rows_of(batch, type);
-    bytes += cache_bytes(data, type, rows + 1) + rows * kListBytes;
+    bytes += cache_bytes(data, type, rows + 1) + rows * list_bytes(in_turns);
   }
   return bytes;
+}
+
+TurnBytes turn_bytes(const GraphData::State& data,
+                     const Batch& batch,
+                     std::uint64_t batches,
+                     std::uint64_t group) {
+  TurnBytes turns;
+  const std::uint64_t sampled = sampled_bytes(data, batch);
+  turns.sampling = kCopiesSampled * group * sampled + kSpareBytes;
+  turns.kept = BatchSpool::buffer_bytes(sampled);
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    if (!data.on_disk(type)) continue;
+    const std::uint64_t rows = rows_of(batch, type);
+    turns.sampling += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
+    const std::uint64_t pages = rows * data.features[type]->row_bytes() / kPageBytes + 1;
+    turns.kept += batches * pages * sizeof(std::uint32_t);
+  }
+  return turns;
 }
 
 namespace {
@@ -52,7 +83,8 @@ namespace {
 WindowBudget split_for(const GraphData::State& data,
                        const Batch& batch,
                        std::uint64_t window_bytes,
-                       std::uint64_t batches) {
+                       std::uint64_t batches,
+                       bool in_turns) {
   const std::size_t types = data.features.size();
   WindowBudget budget;
   budget.cached_bytes.resize(types);
@@ -60,20 +92,20 @@ WindowBudget split_for(const GraphData::State& data,
   budget.limits.rows.resize(types);
   budget.limits.most_rows.resize(types);
   budget.limits.block_bytes = batches * sampled_bytes(data, batch);
-  std::uint64_t others = kLiveWindows * budget.limits.block_bytes;
+  std::uint64_t others = live_windows(in_turns) * budget.limits.block_bytes;
   // The lists are as long as windows have rows, and windows have rows as the cache has slots: half
   // of them at most, so that one window is read in while the one before is in use.
   for (std::size_t type = 0; type < types; ++type) {
     if (!data.on_disk(type)) continue;
     const std::uint64_t rows = rows_of(batch, type);
     const std::size_t row_bytes = data.features[type]->row_bytes();
-    const std::uint64_t room = window_bytes / (2 * row_bytes + kListBytes);
+    const std::uint64_t room = window_bytes / (2 * row_bytes + list_bytes(in_turns));
     const std::uint64_t wanted =
         std::min({batches * rows, room, data.graph.schema->nodes[type].count});
     budget.cached_bytes[type] = rows * row_bytes;
     budget.least_slots[type] = std::min(rows + rows / 4 + 1, data.graph.schema->nodes[type].count);
     budget.limits.rows[type] = std::max(wanted, rows);
-    others += budget.limits.rows[type] * kListBytes;
+    others += budget.limits.rows[type] * list_bytes(in_turns);
   }
   budget.cache_bytes = window_bytes - std::min(window_bytes, others);
   return budget;
@@ -95,13 +127,14 @@ bool holds(const GraphData::State& data, const WindowBudget& budget) {
 WindowBudget split_window_bytes(const GraphData::State& data,
                                 const Batch& batch,
                                 std::uint64_t window_bytes,
-                                std::int64_t window) {
+                                std::int64_t window,
+                                bool in_turns) {
   bool disk = false;
   for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
   if (!disk) {
     WindowBudget budget;
     budget.least_slots.resize(data.features.size());
-    budget.limits.block_bytes = window_bytes / kLiveWindows;
+    budget.limits.block_bytes = window_bytes / live_windows(in_turns);
     budget.limits.rows.resize(data.features.size());
     budget.limits.most_rows.resize(data.features.size());
     return budget;
@@ -109,12 +142,12 @@ WindowBudget split_window_bytes(const GraphData::State& data,
   const std::uint64_t percent = window > 0 ? kAskedBlockPercent : kBlockPercent;
   const std::uint64_t one = std::max<std::uint64_t>(sampled_bytes(data, batch), 1);
   std::uint64_t batches =
-      std::max<std::uint64_t>(window_bytes / 100 * percent / (kLiveWindows * one), 1);
+      std::max<std::uint64_t>(window_bytes / 100 * percent / (live_windows(in_turns) * one), 1);
   if (window > 0) batches = std::min(batches, static_cast<std::uint64_t>(window));
-  WindowBudget budget = split_for(data, batch, window_bytes, batches);
+  WindowBudget budget = split_for(data, batch, window_bytes, batches, in_turns);
   while (batches > 1 && !holds(data, budget)) {
     batches /= 2;
-    budget = split_for(data, batch, window_bytes, batches);
+    budget = split_for(data, batch, window_bytes, batches, in_turns);
   }
   return budget;
 }

@@ -14,6 +14,8 @@ namespace sluice {
 
 /// Windows that live at once: being sampled, sampled, read in, and assembled.
 inline constexpr std::uint64_t kLiveWindows = 4;
+/// Where the consumer and sampling take turns: kept windows, read back and read in.
+inline constexpr std::uint64_t kLiveInTurns = 2;
 
 struct WindowBudget {
   WindowLimits limits;
@@ -24,12 +26,25 @@ struct WindowBudget {
 
 /// @param batch any mini-batch of the run, to size things by
 /// @param window mini-batches a window as the options ask, or 0
+/// @param in_turns as LoaderMemory has it
 WindowBudget split_window_bytes(const GraphData::State& data,
                                 const Batch& batch,
                                 std::uint64_t window_bytes,
-                                std::int64_t window);
+                                std::int64_t window,
+                                bool in_turns);
 
 /// The least window bytes that a run of such mini-batches works with.
-std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batch);
+std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batch, bool in_turns);
+
+/// Of an epoch of such mini-batches, where its consumer and sampling take turns.
+struct TurnBytes {
+  std::uint64_t sampling = 0;  ///< while it is sampled, besides the sampler's workspaces
+  std::uint64_t kept = 0;      ///< until it is consumed: buffers of its scratch file, checksums
+};
+/// @param group batches sampled at once
+TurnBytes turn_bytes(const GraphData::State& data,
+                     const Batch& batch,
+                     std::uint64_t batches,
+                     std::uint64_t group);
 
 }  // namespace sluice

@@ -11,12 +11,26 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kProbed = 4;          // mini-batches sampled for measuring
-constexpr std::uint64_t kMarginPercent = 25;  // later mini-batches may be larger
+constexpr std::uint64_t kProbed = 4;  // mini-batches sampled for measuring
+constexpr std::uint64_t kProbedInTurns = 16;
 constexpr std::uint64_t kOtherBytes = 2 * kMiB;
 
-std::uint64_t with_margin(std::uint64_t bytes) {
-  return bytes + bytes * kMarginPercent / 100;
+// What later mini-batches may be larger.
+struct Margin {
+  std::uint64_t percent = 25;
+
+  std::uint64_t on(std::uint64_t bytes) const { return bytes + bytes * percent / 100; }
+};
+
+// Where every byte counts: as much as some of them differ, three to four deviations, beyond the
+// largest of them.
+Margin margin_in_turns(const LoaderProbe& probe) {
+  constexpr std::uint64_t kLeast = 3;
+  const Margin usual;
+  const std::uint64_t largest = probe.block_bytes + probe.feature_bytes;
+  if (probe.batches < kProbedInTurns || largest == 0) return usual;
+  const std::uint64_t spread = (largest - probe.smallest_bytes) * 100 / largest + 1;
+  return {std::clamp(spread, kLeast, usual.percent)};
 }
 
 std::uint64_t bytes_of(const NamedTensors& tensors) {
@@ -35,27 +49,83 @@ std::uint64_t feature_bytes(const Batch& batch) {
 struct Probed {
   LoaderProbe largest;
   std::shared_ptr<const Batch> first;
+  std::uint64_t first_features = 0;
 
   // How much larger the largest batch is than the first, applied to what the first one took.
   std::uint64_t scaled(std::uint64_t bytes) const {
-    const std::uint64_t own = first ? feature_bytes(*first) : 0;
-    if (own == 0 || largest.feature_bytes <= own) return bytes;
+    if (first_features == 0 || largest.feature_bytes <= first_features) return bytes;
     return static_cast<std::uint64_t>(static_cast<double>(bytes) *
                                       static_cast<double>(largest.feature_bytes) /
-                                      static_cast<double>(own));
+                                      static_cast<double>(first_features));
   }
-  std::uint64_t window_bytes() const { return with_margin(largest.window_bytes); }
-  std::uint64_t transfer_bytes() const { return with_margin(largest.transfer_bytes); }
+};
+
+// What is ground for the split.
+struct Measured {
+  Probed training;
+  Probed evaluation;
+  TrialPeaks peaks;
+  Margin margin;
+
+  std::uint64_t most(std::uint64_t LoaderProbe::*bytes) const {
+    return std::max(training.largest.*bytes, evaluation.largest.*bytes);
+  }
 };
 
 Probed probe(Loader& loader) {
+  const Margin margin;
   Probed probed;
   probed.largest = loader.probe(kProbed);
-  loader.set_memory({probed.window_bytes(), 1, probed.transfer_bytes()});
+  loader.set_memory(
+      {margin.on(probed.largest.window_bytes), 1, margin.on(probed.largest.transfer_bytes)});
   loader.start({});
   probed.first = loader.next();
   loader.stop();
+  if (probed.first) probed.first_features = feature_bytes(*probed.first);
   return probed;
+}
+
+Measured measure(Parts& parts, const Work& work) {
+  Measured measured;
+  if (work.kind == Work::Kind::kTrain) measured.training = probe(*parts.training_loader({}));
+  if (parts.count(work.evaluated) > 0)
+    measured.evaluation = probe(*parts.evaluation_loader(work.evaluated, {}));
+  measured.peaks = try_steps(parts, measured.training.first.get(), measured.evaluation.first.get());
+  return measured;
+}
+
+Probed probe_in_turns(Loader& loader) {
+  Probed probed;
+  probed.largest = loader.probe(kProbedInTurns);
+  probed.first = loader.blank();
+  probed.first_features = feature_bytes(*probed.first);
+  return probed;
+}
+
+// As there is little room: one mini-batch at a time, and no rows read. Evaluation goes first, as
+// try_steps() says why.
+Measured measure_in_turns(Parts& parts, const Work& work) {
+  const LoaderMemory memory{.in_turns = true};
+  Measured measured;
+  if (parts.count(work.evaluated) > 0) {
+    measured.evaluation = probe_in_turns(*parts.evaluation_loader(work.evaluated, memory));
+    measured.peaks = try_steps(parts, nullptr, measured.evaluation.first.get());
+    measured.evaluation.first.reset();
+  }
+  if (work.kind == Work::Kind::kTrain) {
+    measured.training = probe_in_turns(*parts.training_loader(memory));
+    const TrialPeaks training = try_steps(parts, measured.training.first.get(), nullptr);
+    measured.training.first.reset();
+    measured.peaks.resident = training.resident;
+    measured.peaks.training = training.training;
+  }
+  measured.margin.percent = 0;
+  for (const Probed* probed : {&measured.training, &measured.evaluation}) {
+    if (probed->largest.batches == 0) continue;
+    measured.margin.percent =
+        std::max(measured.margin.percent, margin_in_turns(probed->largest).percent);
+  }
+  return measured;
 }
 
 std::uint64_t sum_of(const std::vector<BudgetLine>& lines) {
@@ -83,61 +153,79 @@ void add_line(BudgetNeeds& needs, std::string name, std::uint64_t bytes, std::st
   if (bytes != 0) needs.lines.push_back({std::move(name), bytes, std::move(note)});
 }
 
-void add_device_lines(BudgetNeeds& needs, const TrialPeaks& peaks) {
+void add_device_lines(BudgetNeeds& needs, const Measured& measured) {
   needs.device_lines.push_back({"mini-batches in flight",
                                 LoaderMemory::kInFlight * needs.transfer_bytes,
                                 "copied, ready, in step"});
-  if (peaks.device_pool == 0) return;
+  const std::uint64_t pool = measured.peaks.device_pool;
+  if (pool == 0) return;
   needs.device_lines.push_back(
       {"tensors",
-       with_margin(peaks.device_pool),
-       fmt::format("{} in a trial step, + {} %", format_bytes(peaks.device_pool), kMarginPercent)});
+       measured.margin.on(pool),
+       fmt::format("{} in a trial step, + {} %", format_bytes(pool), measured.margin.percent)});
+}
+
+// While mini-batches are sampled, and what stays of that beside steps.
+void add_sampling_lines(BudgetNeeds& needs, const Measured& measured) {
+  const LoaderProbe& training = measured.training.largest;
+  const LoaderProbe& evaluation = measured.evaluation.largest;
+  if (needs.in_turns) {
+    needs.sampling_bytes = measured.margin.on(measured.most(&LoaderProbe::sampling_bytes));
+    return add_line(needs,
+                    "sampled before steps",
+                    measured.margin.on(measured.most(&LoaderProbe::kept_bytes)),
+                    "buffers and checksums of what an epoch keeps on disk");
+  }
+  add_line(needs,
+           "sampler workspace",
+           measured.margin.on(training.workspace_bytes + evaluation.workspace_bytes),
+           "all data threads");
+  add_line(needs,
+           "sampled ahead",
+           measured.most(&LoaderProbe::group) * needs.block_bytes,
+           "mini-batches sampled at once");
+}
+
+void add_step_lines(BudgetNeeds& needs, const Measured& measured) {
+  const TrialPeaks& peaks = measured.peaks;
+  const std::uint64_t step = std::max(measured.training.scaled(peaks.training),
+                                      measured.evaluation.scaled(peaks.evaluation));
+  add_line(needs,
+           "tensors of a step",
+           measured.margin.on(step),
+           fmt::format("{} in a trial step, + {} %", format_bytes(step), measured.margin.percent));
+  const std::uint64_t batch = needs.block_bytes + needs.feature_bytes;
+  if (needs.in_turns)
+    add_line(needs, "mini-batch", batch, "in step");
+  else
+    add_line(needs, "mini-batches", 2 * batch, "in step, being assembled");
+  needs.steps_bytes = measured.margin.on(step) + (needs.in_turns ? 1 : 2) * batch;
 }
 
 }  // namespace
 
 BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   BudgetNeeds needs;
+  needs.in_turns = parts.placement.in_turns;
   // A snapshot cache of edges is made by the first loader that draws from it.
   if (work.kind == Work::Kind::kTrain) (void)parts.training_loader({});
   for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
     if (entry.name != "tensors") add_line(needs, entry.name, entry.bytes, "loaded");
   }
-  Probed training;
-  Probed evaluation;
-  if (work.kind == Work::Kind::kTrain) training = probe(*parts.training_loader({}));
-  if (parts.count(work.evaluated) > 0)
-    evaluation = probe(*parts.evaluation_loader(work.evaluated, {}));
-  needs.transfer_bytes = std::max(training.transfer_bytes(), evaluation.transfer_bytes());
-  const TrialPeaks peaks = try_steps(parts, training.first.get(), evaluation.first.get());
-  if (parts.device.device) add_device_lines(needs, peaks);
-
-  const std::uint64_t step =
-      std::max(training.scaled(peaks.training), evaluation.scaled(peaks.evaluation));
-  needs.block_bytes =
-      with_margin(std::max(training.largest.block_bytes, evaluation.largest.block_bytes));
+  const Measured measured = needs.in_turns ? measure_in_turns(parts, work) : measure(parts, work);
+  const Margin margin = measured.margin;
+  needs.transfer_bytes = margin.on(measured.most(&LoaderProbe::transfer_bytes));
+  if (parts.device.device) add_device_lines(needs, measured);
+  needs.block_bytes = margin.on(measured.most(&LoaderProbe::block_bytes));
   // On their way to a card features are in the slabs.
   if (needs.transfer_bytes == 0)
-    needs.feature_bytes =
-        with_margin(std::max(training.largest.feature_bytes, evaluation.largest.feature_bytes));
-  needs.window_bytes = std::max(training.window_bytes(), evaluation.window_bytes());
-  const std::uint64_t group = std::max(training.largest.group, evaluation.largest.group);
+    needs.feature_bytes = margin.on(measured.most(&LoaderProbe::feature_bytes));
+  needs.window_bytes = margin.on(measured.most(&LoaderProbe::window_bytes));
 
-  add_line(needs,
-           "sampler workspace",
-           with_margin(training.largest.workspace_bytes + evaluation.largest.workspace_bytes),
-           "all data threads");
-  add_line(needs, "sampled ahead", group * needs.block_bytes, "mini-batches sampled at once");
-  add_line(needs, "model and optimizer", peaks.resident, "weights and optimiser state");
+  add_sampling_lines(needs, measured);
+  add_line(needs, "model and optimizer", measured.peaks.resident, "weights and optimiser state");
   add_line(needs, "best weights", bytes_of(weights_of(*parts.model)), "a copy of the weights");
-  add_line(needs,
-           "tensors of a step",
-           with_margin(step),
-           fmt::format("{} in a trial step, + {} %", format_bytes(step), kMarginPercent));
-  add_line(needs,
-           "mini-batches",
-           2 * (needs.block_bytes + needs.feature_bytes),
-           "in step, being assembled");
+  add_step_lines(needs, measured);
   add_line(needs,
            "transfer slabs",
            LoaderMemory::kInFlight * needs.transfer_bytes,
@@ -153,16 +241,21 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   plan.lines = needs.lines;
   plan.device_lines = needs.device_lines;
   const std::uint64_t fixed = sum_of(needs.lines);
-  plan.least = (fixed + needs.window_bytes + kMiB - 1) / kMiB * kMiB;
+  // In turns sampling has what steps and windows take; what it takes beyond that windows get too.
+  const std::uint64_t sampling =
+      needs.sampling_bytes - std::min(needs.sampling_bytes, needs.steps_bytes);
+  const std::uint64_t windows = std::max(needs.window_bytes, sampling);
+  plan.least = (fixed + windows + kMiB - 1) / kMiB * kMiB;
+  plan.loader.in_turns = needs.in_turns;
   if (!plan.fits()) {
-    plan.lines.push_back({"windows", needs.window_bytes, "the least"});
+    plan.lines.push_back({"windows", windows, "the least"});
     return plan;
   }
   const std::uint64_t rest = budget - fixed;
   const std::uint64_t batch = needs.block_bytes + needs.feature_bytes;
   // Batches may wait where there is room: it evens out steps of different length.
-  std::uint64_t waiting = std::min(4 * batch, (rest - needs.window_bytes) / 6);
-  if (waiting < batch || needs.transfer_bytes != 0) waiting = 0;
+  std::uint64_t waiting = std::min(4 * batch, (rest - windows) / 6);
+  if (waiting < batch || needs.transfer_bytes != 0 || needs.in_turns) waiting = 0;
   plan.loader.window_bytes = rest - waiting;
   plan.loader.transfer_bytes = needs.transfer_bytes;
   // The queue counts features only; the blocks ride along.
@@ -172,7 +265,10 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
                                               static_cast<double>(needs.feature_bytes) /
                                               static_cast<double>(batch));
   if (waiting != 0) plan.lines.push_back({"queue", waiting, "mini-batches waiting"});
-  plan.lines.push_back({"windows", plan.loader.window_bytes, "the rest"});
+  plan.lines.push_back(
+      {"windows",
+       plan.loader.window_bytes,
+       needs.in_turns ? "the rest; before steps sampling has theirs and this" : "the rest"});
   return plan;
 }
 

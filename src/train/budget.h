@@ -3,8 +3,8 @@
 //
 // What is loaded is taken from the ledger; mini-batches and tensors from sampling a few batches and
 // one trial step of the first. Figures that vary between mini-batches are raised by a stated
-// margin; windows get the rest. A run that does not fit is refused with the table and the smallest
-// budget that works.
+// margin; windows get the rest. Sampling and steps have memory of their own, or take turns. A run
+// that does not fit is refused with the table and the smallest budget that works.
 #pragma once
 
 #include "train/parts.h"
@@ -38,6 +38,9 @@ struct BudgetNeeds {
   std::uint64_t feature_bytes = 0;       ///< of a mini-batch, margin included
   std::uint64_t window_bytes = 0;        ///< the least that windows work with, margin included
   std::uint64_t transfer_bytes = 0;      ///< of a mini-batch packed for a card, margin included
+  bool in_turns = false;                 ///< sampling and steps take turns
+  std::uint64_t sampling_bytes = 0;      ///< then: what sampling takes of what follows
+  std::uint64_t steps_bytes = 0;         ///< of the lines, what steps take
   std::vector<BudgetLine> device_lines;  ///< what a card holds; empty on the CPU
 };
 

@@ -67,16 +67,17 @@ std::uint64_t topology_cache_bytes(std::uint64_t budget) {
 
 GraphDataOptions placement_of(const RunOptions& options,
                               const RunDevice& device,
-                              Placement features,
-                              Placement topology,
+                              const PartsPlacement& where,
                               const SamplerMethod& sampler) {
+  // Where all is tight, large reads are little help, and kept pages of edges less.
+  const std::uint64_t budget = options.memory.host.bytes;
   GraphDataOptions placement;
   placement.compute = device.device;
   placement.compute_ledger = device.ledger.get();
-  placement.staging_bytes = staging_bytes(options.memory.host.bytes);
-  placement.features = features;
-  placement.topology = topology;
-  placement.topology_cache_bytes = topology_cache_bytes(options.memory.host.bytes);
+  placement.staging_bytes = staging_bytes(where.in_turns ? budget / 4 : budget);
+  placement.features = where.features;
+  placement.topology = where.topology;
+  placement.topology_cache_bytes = topology_cache_bytes(where.in_turns ? budget / 16 : budget);
   placement.edge_weights = sampler.needs_weights();
   placement.snapshot = sampler.snapshot();
   placement.cache = options.storage.cache;
@@ -142,12 +143,9 @@ std::string to_string(Part part) {
   return {};
 }
 
-Parts::Parts(const RunOptions& chosen,
-             RunDevice where,
-             LedgerPtr book,
-             Placement features,
-             Placement topology)
+Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const PartsPlacement& kept)
     : options(chosen),
+      placement(kept),
       device(std::move(where)),
       ledger(std::move(book)),
       tensors(ledger),
@@ -155,9 +153,7 @@ Parts::Parts(const RunOptions& chosen,
       task(make_task(options, dataset)),
       split(open_split(options, dataset, *task)),
       sampler(options.registry->samplers.create(options.sampler)),
-      data(dataset,
-           placement_of(options, device, features, topology, *sampler),
-           task->target_type()),
+      data(dataset, placement_of(options, device, placement, *sampler), task->target_type()),
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, device, compute)),
       optimizer(make_optimizer(options, *model)) {}

@@ -27,16 +27,19 @@ enum class Part { kTrain, kValid, kTest, kAll };
 
 std::string to_string(Part part);
 
+/// Where data is kept, and whether LoaderMemory::in_turns.
+struct PartsPlacement {
+  Placement features = Placement::kDisk;
+  Placement topology = Placement::kMemory;
+  bool in_turns = false;
+};
+
 struct Parts {
   /// Opens the dataset and builds task, model and optimiser, their first parameters drawn from the
   /// seed. Throws Error: kUsage where options and dataset do not fit together, kData, kIo,
   /// kResource.
   /// @param options must outlive the parts
-  Parts(const RunOptions& options,
-        RunDevice device,
-        LedgerPtr book,
-        Placement features,
-        Placement topology);
+  Parts(const RunOptions& options, RunDevice device, LedgerPtr book, const PartsPlacement& where);
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -58,6 +61,7 @@ struct Parts {
   const NodeTypeSchema& target() const { return dataset.schema().nodes[task->target_type()]; }
 
   const RunOptions& options;
+  PartsPlacement placement;
   RunDevice device;
   TraceWriter* trace = nullptr;  ///< of what loaders and steps do; borrowed; null: none is written
   LedgerPtr ledger;

@@ -44,6 +44,9 @@ struct Kept {
 struct Choice {
   Kept features;
   Kept topology;
+  bool in_turns = false;
+
+  PartsPlacement placement() const { return {features.where, topology.where, in_turns}; }
 };
 
 // The placements to try of one kind of data, best first.
@@ -57,9 +60,16 @@ std::vector<Kept> placements(Keep asked, std::uint64_t bytes, std::uint64_t budg
           {Placement::kDisk, "no room for it beside the rest of the run"}};
 }
 
+// Whether epochs are planned, so that sampling and steps can take turns in memory.
+bool may_take_turns(const RunOptions& options, const RunDevice& device) {
+  const StorageSection& storage = options.storage;
+  return !device.device && (storage.cache == "belady" || storage.plan == PlanChoice::kRepack);
+}
+
 // The placements to try, best first: rather features on disk than edges, as a row is read once for
-// a mini-batch and edges are looked up for each node.
-std::vector<Choice> choices(const RunOptions& options) {
+// a mini-batch and edges are looked up for each node. Where nothing else works, sampling and steps
+// take turns.
+std::vector<Choice> choices(const RunOptions& options, const RunDevice& device) {
   const Dataset dataset = Dataset::open(options.dataset.path);
   const GraphSchema& schema = dataset.schema();
   const std::uint64_t budget = options.memory.host.bytes;
@@ -68,6 +78,12 @@ std::vector<Choice> choices(const RunOptions& options) {
        placements(options.storage.topology, topology_bytes(schema), budget)) {
     for (const Kept& features : placements(options.storage.features, table_bytes(schema), budget))
       all.push_back({features, topology});
+  }
+  if (!may_take_turns(options, device)) return all;
+  for (std::size_t i = 0, apart = all.size(); i < apart; ++i) {
+    Choice choice = all[i];
+    choice.in_turns = true;
+    if (choice.features.where == Placement::kDisk) all.push_back(std::move(choice));
   }
   return all;
 }
@@ -79,8 +95,7 @@ PlannedRun attempt(const RunOptions& options,
                    std::uint64_t limit) {
   PlannedRun run;
   auto ledger = std::make_shared<MemoryLedger>(limit, "[memory] host");
-  run.parts = std::make_unique<Parts>(
-      options, device, std::move(ledger), choice.features.where, choice.topology.where);
+  run.parts = std::make_unique<Parts>(options, device, std::move(ledger), choice.placement());
   run.plan = split_budget(options.memory.host.bytes, measure_needs(*run.parts, work));
   run.plan.device_budget = device.ledger ? device.ledger->limit() : 0;
   run.plan.features = choice.features.where;
@@ -246,7 +261,7 @@ bool follow_dataset(PlannedRun& run) {
 PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
   check_granted(options.memory.host.bytes);
   const RunDevice device = open_run_device(options, log);
-  const std::vector<Choice> all = choices(options);
+  const std::vector<Choice> all = choices(options, device);
   for (const Choice& choice : all) {
     try {
       PlannedRun run = attempt(options, work, device, choice, options.memory.host.bytes);
@@ -257,6 +272,8 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       };
       log.info("features {}: {}", name(choice.features.where), choice.features.why);
       log.info("topology {}: {}", name(choice.topology.where), choice.topology.why);
+      if (choice.in_turns)
+        log.info("memory: sampling and steps take turns, there is no room for both at once");
       return run;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource || is_of_device_budget(error)) throw;

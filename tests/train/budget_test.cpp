@@ -110,7 +110,7 @@ TEST_CASE("measuring leaves weights, buffers and optimiser as they were") {
   const RunOptions options =
       options_of(short_config(dir, dir / "x"), {"model.norm=batch", "train.optimizer.type=adam"});
   auto ledger = std::make_shared<MemoryLedger>();
-  Parts parts(options, RunDevice{}, ledger, Placement::kMemory, Placement::kMemory);
+  Parts parts(options, RunDevice{}, ledger, {Placement::kMemory, Placement::kMemory});
   const NamedTensors weights = clone_of(weights_of(*parts.model));
   const NamedTensors state = clone_of(parts.optimizer->named_state());
   const BudgetNeeds needs = measure_needs(parts, {});
