@@ -18,8 +18,7 @@ std::unique_ptr<Parts> parts_of(const RunOptions& options) {
   return std::make_unique<Parts>(options,
                                  RunDevice{},
                                  std::make_shared<MemoryLedger>(),
-                                 Placement::kMemory,
-                                 Placement::kMemory);
+                                 PartsPlacement{Placement::kMemory, Placement::kMemory});
 }
 
 void one_step(Parts& parts) {
