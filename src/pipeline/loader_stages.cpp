@@ -59,7 +59,7 @@ void Loader::State::fetch_loop(Run& now) {
     while (window) {
       // Without a plan the window after tells which rows are worth keeping.
       std::optional<WindowPtr> ahead;
-      if (!now.plan) ahead = now.sampled.pop();
+      if (!memory.in_turns) ahead = now.sampled.pop();
       fetch(now, **window, ahead ? ahead->get() : nullptr);
       ++progress.windows;
       progress.counts = fetcher.counts() - counts_before;
@@ -74,7 +74,7 @@ void Loader::State::fetch_loop(Run& now) {
       now.fetch_progress.set(progress);
       now.in_use.add();
       if (!now.fetched.hand_over(std::move(*window))) break;
-      window = now.plan ? now.sampled.pop() : std::move(ahead);
+      window = memory.in_turns ? now.sampled.pop() : std::move(ahead);
     }
     now.fetched.finish();
   } catch (const Stopped&) {
