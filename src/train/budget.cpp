@@ -102,8 +102,8 @@ Probed probe_in_turns(Loader& loader) {
   return probed;
 }
 
-// As there is little room: one mini-batch at a time, and no rows read. Evaluation goes first, as
-// try_steps() says why.
+// As there is little room: one mini-batch at a time, and no rows read. Evaluation goes first,
+// for the reason that try_steps() gives.
 Measured measure_in_turns(Parts& parts, const Work& work) {
   const LoaderMemory memory{.in_turns = true};
   Measured measured;

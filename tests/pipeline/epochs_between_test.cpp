@@ -14,7 +14,7 @@ namespace {
 struct Pair {
   Pair(const std::filesystem::path& path, const Setup& setup, std::uint64_t other_window_bytes)
       : dataset(Dataset::open(path.string(), {.ledger = &ledger})),
-        data(dataset, options_of(setup), 0),
+        data(dataset, data_options(setup), 0),
         loader(data,
                setup.loader,
                dataset.split("default").train,
@@ -30,14 +30,6 @@ struct Pair {
                seeds_of_one_batch(setup.loader.batch_size),
                {setup.window_bytes, setup.queue_bytes},
                ledger) {}
-
-  static GraphDataOptions options_of(const Setup& setup) {
-    GraphDataOptions options;
-    options.topology = setup.topology;
-    options.plan = setup.plan;
-    options.scratch = setup.scratch;
-    return options;
-  }
 
   Array seeds_of_one_batch(std::int64_t count) {
     Array seeds = Array::make(DType::kU64, {count}, &ledger, "seeds").or_throw();

@@ -16,19 +16,10 @@ namespace {
 struct InTurns {
   InTurns(const std::filesystem::path& path, const Setup& setup)
       : dataset(Dataset::open(path.string(), {.ledger = &ledger})),
-        data(dataset, options_of(setup), 0),
+        data(dataset, data_options(setup), 0),
         loader(data, setup.loader, dataset.split("default").train, memory_of(setup), ledger),
         other(data, setup.loader, dataset.split("default").valid, memory_of(setup), ledger) {}
 
-  static GraphDataOptions options_of(const Setup& setup) {
-    GraphDataOptions options;
-    options.topology = setup.topology;
-    options.plan = setup.plan;
-    options.cache = setup.cache;
-    options.scratch = setup.scratch;
-    options.topology_cache_bytes = setup.topology_cache_bytes;
-    return options;
-  }
   static LoaderMemory memory_of(const Setup& setup) {
     return {.window_bytes = setup.window_bytes, .queue_bytes = 0, .in_turns = true};
   }

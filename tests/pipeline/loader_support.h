@@ -54,6 +54,22 @@ struct Run {
   LoaderStats stats;
 };
 
+/// Of the data that a setup's loaders stand on.
+inline GraphDataOptions data_options(const Setup& setup) {
+  GraphDataOptions kept;
+  kept.features = setup.features;
+  kept.io = setup.io;
+  kept.staging_bytes = 1 << 20;
+  kept.cache = setup.cache;
+  kept.plan = setup.plan;
+  kept.scratch = setup.scratch;
+  kept.device = setup.device;
+  kept.topology = setup.topology;
+  kept.topology_cache_bytes = setup.topology_cache_bytes;
+  kept.snapshot = setup.snapshot;
+  return kept;
+}
+
 /// Makes the loader of the dataset's training seeds, and what it stands on, and hands it over.
 inline void with_loader(const std::filesystem::path& path,
                         const Setup& setup,
@@ -61,18 +77,7 @@ inline void with_loader(const std::filesystem::path& path,
   MemoryLedger ledger(512 << 20);
   {
     const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
-    GraphDataOptions kept;
-    kept.features = setup.features;
-    kept.io = setup.io;
-    kept.staging_bytes = 1 << 20;
-    kept.cache = setup.cache;
-    kept.plan = setup.plan;
-    kept.scratch = setup.scratch;
-    kept.device = setup.device;
-    kept.topology = setup.topology;
-    kept.topology_cache_bytes = setup.topology_cache_bytes;
-    kept.snapshot = setup.snapshot;
-    GraphData data(dataset, kept, 0);
+    GraphData data(dataset, data_options(setup), 0);
     Loader loader(data,
                   setup.loader,
                   dataset.split("default").train,
