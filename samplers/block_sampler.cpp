@@ -21,6 +21,10 @@ constexpr std::size_t kPieceEdges = 1024;
 // A topology on disk is asked for much at once, so that it can sort and merge its reads.
 constexpr std::size_t kPagedPieceEdges = std::size_t{1} << 21;
 
+// Sources that the node table makes room for at once: as if all of them were new. Most of a large
+// piece's are not, and room for all would be several times what the nodes take in the end.
+constexpr std::size_t kReservedSources = std::size_t{1} << 14;
+
 constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
 
 // Numbers the sources of edges: a miss each, so the table is asked some way ahead.
@@ -180,9 +184,14 @@ void BlockSampler::choose(std::span<std::uint64_t> positions) {
 
 Result<void> BlockSampler::take(std::span<const std::uint64_t> sources) {
   NodeTable& table = tables_[block_.source_type];
-  if (auto room = table.reserve(sources.size(), ledger_); !room) return room;
-  relabel(
-      sources, table, block_.neighbours.as<std::int32_t>().subspan(first_edge(), sources.size()));
+  std::span<std::int32_t> rows = block_.neighbours.as<std::int32_t>().subspan(first_edge());
+  while (!sources.empty()) {
+    const std::size_t count = std::min(sources.size(), kReservedSources);
+    if (auto room = table.reserve(count, ledger_); !room) return room;
+    relabel(sources.first(count), table, rows.first(count));
+    sources = sources.subspan(count);
+    rows = rows.subspan(count);
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "device/device.h"
 #include "pipeline/graph_data_state.h"
 #include "storage/feature/disk_store.h"
+#include "storage/topology/paged_topology.h"
 
 #include <algorithm>
 
@@ -24,6 +25,13 @@ TopologyOptions topology_options(const GraphSchema& schema,
   const double cache_bytes = share * static_cast<double>(options.topology_cache_bytes);
   return {
       options.topology, options.io, options.staging_bytes, static_cast<std::uint64_t>(cache_bytes)};
+}
+
+void tell_device(const SamplerGraph& graph, const DeviceProfile& device) {
+  for (const auto& relation : graph.relations) {
+    if (auto* const paged = dynamic_cast<PagedTopology*>(relation.get()))
+      paged->set_gap(device.request_overhead_bytes());
+  }
 }
 
 }  // namespace
@@ -67,6 +75,7 @@ SamplerGraph GraphData::State::open_graph(const Dataset& from) const {
       opened.weights.push_back(relation.has_weights ? from.edge_weights(relation.key()) : Array());
     }
   }
+  tell_device(opened, *device);
   return opened;
 }
 
@@ -156,7 +165,9 @@ const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader
 
 void GraphData::plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device) {
   state_->options.scratch = std::move(scratch);
-  if (device) state_->device = std::move(device);
+  if (!device) return;
+  state_->device = std::move(device);
+  tell_device(state_->graph, *state_->device);
 }
 
 std::string GraphData::engine() const {

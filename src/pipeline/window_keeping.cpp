@@ -12,6 +12,10 @@ namespace {
 constexpr std::uint64_t kSpareBytes = 16 << 20;
 constexpr std::uint64_t kMostGroup = 32;  // batches that share reads, while an epoch is planned
 
+// Of the room for that, what reads in flight get, up to where more bring nothing.
+constexpr std::uint64_t kStagingShare = 24;
+constexpr std::uint64_t kMostStaging = 16 << 20;
+
 // What a relation's edges and offsets take in RAM.
 std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& relation) {
   const std::uint64_t sources = schema.node_type(relation.source)->count;
@@ -64,7 +68,19 @@ void WindowSampler::begin_keeping(const LoaderStart& where) {
   edges_read_ = 0;
   const Keeping keeping = plan_keeping(keep_memory_, keep_bytes_, limits_);
   keep_ahead_ = keeping.ahead;
-  if (keeping.edge_bytes == 0 || !load_edges(keeping.edge_bytes)) sampler_.set_group(keeping.group);
+  if (keeping.edge_bytes != 0 && load_edges(keeping.edge_bytes)) return;
+  sampler_.set_group(keeping.group);
+  lend_staging(keeping.staging);
+}
+
+// Reads of edges that are one after the other leave the device waiting.
+void WindowSampler::lend_staging(std::uint64_t each) {
+  if (each == 0) return;
+  try {
+    lent_ = std::make_unique<LentStaging>(data_.graph.relations, each);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource) throw;
+  }
 }
 
 // Of all loaders on this ledger: one samples at a time.
@@ -86,13 +102,17 @@ WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
                                                    const WindowLimits& limits) const {
   const std::uint64_t workspace =
       workspace_bytes() / std::max<std::size_t>(sampler_.workspaces(), 1);
-  // A window is being made meanwhile. Beside its workspace a batch takes its positions, its answers
-  // and itself.
+  // A window is being made meanwhile.
   const std::uint64_t room = bytes - std::min(bytes, window_bytes(limits));
-  const std::uint64_t each = std::max<std::uint64_t>(workspace + 4 * block_bytes, 1);
   Keeping keeping;
+  keeping.staging =
+      LentStaging::bytes_each(data_.graph.relations, std::min(room / kStagingShare, kMostStaging));
+  const std::uint64_t shared = room - LentStaging::bytes_of(data_.graph.relations, keeping.staging);
+  // Beside its workspace, positions and answers among it, a batch takes itself; later ones may be
+  // larger.
+  const std::uint64_t each = std::max<std::uint64_t>((workspace + block_bytes) / 8 * 9, 1);
   keeping.group = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(room / each, GroupSampler::kGroup, kMostGroup));
+      std::clamp<std::uint64_t>(shared / each, GroupSampler::kGroup, kMostGroup));
   // Two groups live at once: one is sampled while the other's rows are numbered.
   const auto threads = static_cast<std::uint64_t>(arena_.threads());
   const auto batches_in = [&](std::uint64_t bytes_left) {
@@ -106,7 +126,7 @@ WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
       edges += resident_bytes(*data_.graph.schema, data_.graph.schema->relations[r]);
   }
   // Approximate snapshots stay between, whatever the budget: their batches are other ones.
-  const std::uint64_t held = edges + threads * each;
+  const std::uint64_t held = edges + threads * (workspace + 4 * block_bytes);
   if (edges == 0 || data_.approximates(options_) || held > room) return keeping;
   keeping.edge_bytes = edges;
   keeping.ahead = batches_in((room - held) / 2);
@@ -141,6 +161,7 @@ bool WindowSampler::load_edges(std::uint64_t bytes) {
 
 // What was held to keep batches is wanted for other things now.
 void WindowSampler::end_keeping() {
+  lent_.reset();
   resident_sampler_.reset();
   sampler_.set_group(GroupSampler::kGroup);
 }

@@ -5,6 +5,7 @@
 #include "core/threads.h"
 #include "pipeline/batch_spool.h"
 #include "pipeline/graph_data_state.h"
+#include "pipeline/lent_staging.h"
 #include "pipeline/window_source.h"
 #include "samplers/group_sampler.h"
 
@@ -58,6 +59,7 @@ class WindowSampler final : public WindowSource {
     std::uint64_t edge_bytes = 0;  ///< of edges that are held meanwhile; 0: they are read by pages
     std::size_t group = 1;         ///< batches that share reads
     std::size_t ahead = 1;         ///< batches sampled at once where none are shared
+    std::uint64_t staging = 0;     ///< that each relation on disk is lent; 0: none
   };
   Keeping plan_keeping(std::uint64_t bytes,
                        std::uint64_t block_bytes,
@@ -76,7 +78,10 @@ class WindowSampler final : public WindowSource {
 
   /// Ends what goes on on threads of the sampler's own. Until the next begin() only the measuring
   /// below may be called.
-  void halt() { forget_ahead(); }
+  void halt() {
+    forget_ahead();
+    lent_.reset();
+  }
 
   /// Batches sampled at once, each in a workspace of its own.
   std::size_t group_size() const { return sampler_.group_size(); }
@@ -94,6 +99,7 @@ class WindowSampler final : public WindowSource {
     return keep_ == Keep::kNow && (resident_sampler_ != nullptr || !paged());
   }
   std::vector<Batch> next_group();
+  std::vector<Batch> sample_in_room(std::size_t count);
   void forget_ahead();
   void keep_last(Window& window);
   void keep(const Window& window);
@@ -102,6 +108,7 @@ class WindowSampler final : public WindowSource {
   std::shared_ptr<Window> take_kept();
   void begin_keeping(const LoaderStart& where);
   void end_keeping();
+  void lend_staging(std::uint64_t each);
   std::uint64_t workspace_bytes() const;
   bool load_edges(std::uint64_t bytes);
   BlockParts parts() const;
@@ -143,6 +150,7 @@ class WindowSampler final : public WindowSource {
   std::string keep_folder_;
   std::uint64_t keep_memory_ = 0;
   std::unique_ptr<GroupSampler> resident_sampler_;  // while batches are kept, if edges fit
+  std::unique_ptr<LentStaging> lent_;               // meanwhile, if they do not
   std::uint64_t keep_bytes_ = 0;
   std::size_t keep_ahead_ = 1;  // batches sampled at once meanwhile
   std::unique_ptr<BatchSpool> spool_;

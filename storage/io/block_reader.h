@@ -43,6 +43,16 @@ struct IoStats {
   std::uint64_t retries = 0;      ///< repeats after an error or a bad checksum
   std::uint64_t busy_ns = 0;      ///< wall time inside read()
   RequestLatency latency;         ///< submit to completion, of each request
+
+  IoStats& operator+=(const IoStats& more) {
+    requests += more.requests;
+    bytes += more.bytes;
+    short_reads += more.short_reads;
+    retries += more.retries;
+    busy_ns += more.busy_ns;
+    latency += more.latency;
+    return *this;
+  }
 };
 
 /// Where the reads of a call come from, one by one: for more reads than fit a list or a buffer.

@@ -1,7 +1,6 @@
 #include "storage/topology/paged_topology.h"
 
 #include "storage/format/data_file_reader.h"
-#include "storage/io/engine_kind.h"
 #include "storage/io/staging_ring.h"
 #include "storage/topology/topology_errors.h"
 
@@ -17,11 +16,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMaxRequestBytes = 256 * 1024;  // near full bandwidth (bench/storage)
-constexpr std::uint64_t kLeastStaging = 64 * 1024;
-constexpr std::uint64_t kLeastDepth = 8;  // requests that the staging buffer holds
-// Pages that nobody wants, or that are in the cache: reading through so many costs about what
-// another request does.
-constexpr std::uint64_t kMaxGapPages = 4;
+constexpr std::uint64_t kLeastDepth = 8;                // requests that the staging buffer holds
 
 // out[wanted.index] = the id at wanted.offset; `ids` begins at offset `first`. Returns the largest.
 template <class Id>
@@ -52,58 +47,46 @@ std::unique_ptr<PagedTopology> PagedTopology::open(const std::filesystem::path& 
                 "run sluice-prep compact, or set storage.topology = \"memory\"",
                 Place{root.string(), -1, -1, -1});
   }
-  const std::uint64_t staging =
-      std::max<std::uint64_t>(topology_options.staging_bytes, kLeastStaging);
-  // A piece's scratch is at most as large as the staging buffer.
-  PositionSort sort(relation.edges, staging / (2 * sizeof(WantedPosition)), options.ledger);
-  std::unique_ptr<PagedTopology> topology(new PagedTopology(std::move(sort)));
+  std::unique_ptr<PagedTopology> topology(new PagedTopology);
+  topology->io_ = topology_options.io;
+  topology->ledger_ = options.ledger;
   topology->num_sources_ = manifest.schema.node_type(relation.source)->count;
   topology->offsets_ = CompressedOffsets::load(root, manifest, relation, options);
 
-  IoEngineOptions engine_options;
-  engine_options.kind = engine_kind(topology_options.io);
-  IoEngineChoice choice = make_io_engine(engine_options).or_throw();
-  topology->engine_reason_ = choice.reason;
-  topology->reader_ = std::make_unique<BlockReader>(std::move(choice.engine));
   Column& neighbours = topology->neighbours_;
   neighbours.bound = topology->num_sources_;
-  topology->attach(neighbours,
-                   root,
-                   manifest,
-                   relation_path(relation, "neighbours.bin"),
-                   node_id_dtype(topology->num_sources_),
-                   options);
+  topology->open_column(neighbours,
+                        root,
+                        manifest,
+                        relation_path(relation, "neighbours.bin"),
+                        node_id_dtype(topology->num_sources_),
+                        options);
   std::uint64_t pages = round_up_to_page(relation.edges << neighbours.id_bytes_log2) / kPageBytes;
   if (relation.has_edge_ids) {
     Column& edge_ids = topology->edge_ids_.emplace(Column{});
     edge_ids.bound = std::numeric_limits<std::uint64_t>::max();
     edge_ids.first_page = pages;
-    topology->attach(edge_ids,
-                     root,
-                     manifest,
-                     relation_path(relation, "edge_ids.bin"),
-                     relation.edge_id_dtype(),
-                     options);
+    edge_ids.slot = FileSlot{1};
+    topology->open_column(edge_ids,
+                          root,
+                          manifest,
+                          relation_path(relation, "edge_ids.bin"),
+                          relation.edge_id_dtype(),
+                          options);
     pages += round_up_to_page(relation.edges << edge_ids.id_bytes_log2) / kPageBytes;
   }
   topology->cache_ =
       PageCache::make(topology_options.cache_bytes, pages, options.ledger).or_throw();
-  topology->make_staging(staging, options.ledger);
+  topology->own_ = topology->open_reader(topology_options.staging_bytes);
   return topology;
 }
 
-void PagedTopology::make_staging(std::uint64_t bytes, MemoryLedger* ledger) {
-  staging_ = std::make_shared<AlignedBuffer>(
-      AlignedBuffer::make(bytes, ledger, "topology staging").or_throw());
-  staging_slot_ = reader_->attach(staging_).or_throw();
-}
-
-void PagedTopology::attach(Column& column,
-                           const std::filesystem::path& root,
-                           const Manifest& manifest,
-                           const std::string& path,
-                           DType dtype,
-                           const DatasetOptions& options) {
+void PagedTopology::open_column(Column& column,
+                                const std::filesystem::path& root,
+                                const Manifest& manifest,
+                                const std::string& path,
+                                DType dtype,
+                                const DatasetOptions& options) {
   column.path = root / path;
   column.id_bytes_log2 = dtype == DType::kU32 ? 2 : 3;
   const FileEntry entry = find_file(root, manifest, path).or_throw();
@@ -111,8 +94,31 @@ void PagedTopology::attach(Column& column,
   if (round_up_to_page(needed) != entry.bytes) throw size_error(column.path, entry.bytes, needed);
   if (options.verify == Verify::kRead)
     column.sums = load_checksums(root, entry, options.ledger).or_throw();
-  auto file = std::make_shared<const File>(File::open_read(column.path, Direct::kAuto).or_throw());
-  column.file = reader_->attach(std::move(file), column.sums.page_sums).or_throw();
+  column.file =
+      std::make_shared<const File>(File::open_read(column.path, Direct::kAuto).or_throw());
+}
+
+std::unique_ptr<EdgeReader> PagedTopology::open_reader(std::uint64_t staging_bytes) const {
+  std::vector<EdgeFile> files{{neighbours_.file, neighbours_.sums.page_sums}};
+  if (edge_ids_) files.push_back({edge_ids_->file, edge_ids_->sums.page_sums});
+  return EdgeReader::open(files, io_, num_edges(), staging_bytes, ledger_);
+}
+
+void PagedTopology::set_gap(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  gap_pages_ = std::min(bytes, kMaxRequestBytes) / kPageBytes;
+}
+
+Result<void> PagedTopology::lend_staging(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (lent_) before_ += lent_->reader->stats();
+  lent_.reset();
+  try {
+    if (bytes != 0) lent_ = open_reader(bytes);
+  } catch (const Error& error) {
+    return error;
+  }
+  return {};
 }
 
 Result<void> PagedTopology::ranges(std::span<const std::uint64_t> targets,
@@ -140,15 +146,19 @@ Result<void> PagedTopology::edge_ids(std::span<const std::uint64_t> positions,
 }
 
 TopologyStats PagedTopology::stats() const {
+  const RequestLatency latency = io_stats().latency;
   const std::scoped_lock lock(mutex_);
   TopologyStats stats = stats_;
-  stats.latency = reader_->stats().latency;
+  stats.latency = latency;
   return stats;
 }
 
 IoStats PagedTopology::io_stats() const {
   const std::scoped_lock lock(mutex_);
-  return reader_->stats();
+  IoStats stats = before_;
+  stats += own_->reader->stats();
+  if (lent_) stats += lent_->reader->stats();
+  return stats;
 }
 
 Result<void> PagedTopology::fetch(const Column& column,
@@ -156,11 +166,12 @@ Result<void> PagedTopology::fetch(const Column& column,
                                   std::span<std::uint64_t> out) {
   const std::scoped_lock lock(mutex_);
   problem_.reset();
+  PositionSort& sort = reader().sort;
   while (!positions.empty()) {
     const std::size_t count = std::min(positions.size(), PositionSort::kMaxPositions);
-    if (auto started = sort_.start(positions.first(count), column.page_log2()); !started)
+    if (auto started = sort.start(positions.first(count), column.page_log2()); !started)
       return started;
-    for (PositionPiece piece = sort_.next(); !piece.wanted.empty(); piece = sort_.next()) {
+    for (PositionPiece piece = sort.next(); !piece.wanted.empty(); piece = sort.next()) {
       if (auto fetched = fetch_piece(column, piece, out.first(count)); !fetched) return fetched;
       if (problem_) return *std::move(problem_);
     }
@@ -180,13 +191,13 @@ class PagedTopology::PieceSource final : public ReadSource {
               const PositionPiece& piece,
               std::span<std::uint64_t> out)
       : topology_(topology),
+        reader_(topology.reader()),
         column_(column),
         piece_(piece),
         out_(out),
         piece_page_(piece.first >> column.page_log2()),
-        max_pages_(std::min(kMaxRequestBytes, topology.staging_->size() / kLeastDepth) /
-                   kPageBytes),
-        ring_(topology.staging_->size()) {}
+        max_pages_(std::min(kMaxRequestBytes, reader_.staging->size() / kLeastDepth) / kPageBytes),
+        ring_(reader_.staging->size()) {}
 
   std::optional<BlockRead> next() override {
     while (!closed_ && at_ < piece_.wanted.size()) look_at_page();
@@ -199,7 +210,7 @@ class PagedTopology::PieceSource final : public ReadSource {
     }
     runs_.push_back(open_);
     const BlockRead read{
-        column_.file, topology_.staging_slot_, length, open_.first_page * kPageBytes, *offset};
+        column_.slot, reader_.staging_slot, length, open_.first_page * kPageBytes, *offset};
     open_ = following_;
     following_ = {};
     closed_ = false;
@@ -208,7 +219,7 @@ class PagedTopology::PieceSource final : public ReadSource {
 
   void done(std::size_t index) override {
     Run& run = runs_[index - first_run_];
-    const std::byte* bytes = topology_.staging_->data() + ring_.offset_of(index);
+    const std::byte* bytes = reader_.staging->data() + ring_.offset_of(index);
     topology_.deliver(column_, piece_, run, bytes, out_);
     keep(run, bytes);
     ++topology_.stats_.requests;
@@ -237,7 +248,7 @@ class PagedTopology::PieceSource final : public ReadSource {
     const std::uint64_t end = open_.first_page + open_.pages;
     if (open_.pages == 0) {
       open_ = {first, at_, page, 1};
-    } else if (page - end <= kMaxGapPages && page + 1 - open_.first_page <= max_pages_) {
+    } else if (page - end <= topology_.gap_pages_ && page + 1 - open_.first_page <= max_pages_) {
       open_.last = at_;
       open_.pages = page + 1 - open_.first_page;
     } else {
@@ -260,6 +271,7 @@ class PagedTopology::PieceSource final : public ReadSource {
   }
 
   PagedTopology& topology_;
+  EdgeReader& reader_;
   const Column& column_;
   const PositionPiece& piece_;
   std::span<std::uint64_t> out_;
@@ -278,7 +290,7 @@ Result<void> PagedTopology::fetch_piece(const Column& column,
                                         const PositionPiece& piece,
                                         std::span<std::uint64_t> out) {
   PieceSource source(*this, column, piece, out);
-  return reader_->read(source);
+  return reader().reader->read(source);
 }
 
 void PagedTopology::deliver(const Column& column,

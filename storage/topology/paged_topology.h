@@ -2,17 +2,16 @@
 // staging buffer and a cache of pages.
 //
 // Of a batch of positions, each page is wanted once: taken from the cache, or read together with
-// its wanted neighbours in requests of up to 64 KiB, many in flight, each page checked as it
-// arrives. A node with a million in-edges costs the pages of its chosen ones. ranges() is answered
-// from RAM by any number of threads; the other calls wait for each other.
+// its wanted neighbours and through short gaps in requests of up to 256 KiB, many in flight, each
+// page checked as it arrives. A node with a million in-edges costs the pages of its chosen ones.
+// ranges() is answered from RAM by any number of threads; the other calls wait for each other.
 #pragma once
 
 #include "storage/format/checksum.h"
 #include "storage/format/manifest.h"
-#include "storage/io/block_reader.h"
 #include "storage/topology/compressed_offsets.h"
+#include "storage/topology/edge_reader.h"
 #include "storage/topology/page_cache.h"
-#include "storage/topology/position_sort.h"
 
 #include <sluice/dataset.h>
 #include <sluice/topology.h>
@@ -48,12 +47,23 @@ class PagedTopology final : public Topology {
                         std::span<std::uint64_t> out) override;
   TopologyStats stats() const override;
 
-  /// Of the reader: latencies, retries.
+  /// The widest gap between wanted pages that is read through: what costs as much as another
+  /// request, as of the device (DeviceProfile::request_overhead_bytes()).
+  void set_gap(std::uint64_t bytes);
+
+  /// Reads go through a buffer of so many bytes, and as many sort what is wanted, in place of its
+  /// own, which stay: for a time when there is memory, for then more reads are under way. 0: its
+  /// own again, as after an error. Charged as "topology staging". Errors: kResource.
+  Result<void> lend_staging(std::uint64_t bytes);
+  /// Of its own buffer.
+  std::uint64_t staging_bytes() const { return own_->staging->size(); }
+
+  /// Of its readers: latencies, retries.
   IoStats io_stats() const;
   /// "io_uring" or "pread".
-  std::string_view engine_name() const { return reader_->engine().name(); }
+  std::string_view engine_name() const { return own_->reader->engine().name(); }
   /// Why this engine: for the log.
-  const std::string& engine_reason() const { return engine_reason_; }
+  const std::string& engine_reason() const { return own_->engine_reason; }
 
  private:
   // A file of ids, one an edge.
@@ -62,7 +72,8 @@ class PagedTopology final : public Topology {
     unsigned id_bytes_log2 = 2;
     std::uint64_t bound = 0;  // every id is below it
     ChecksumFile sums;
-    FileSlot file{};
+    std::shared_ptr<const File> file;
+    FileSlot slot{};
     std::uint64_t first_page = 0;  // of the file, as the cache counts pages
 
     unsigned page_log2() const { return 12 - id_bytes_log2; }  // ids a page
@@ -77,14 +88,15 @@ class PagedTopology final : public Topology {
   };
   class PieceSource;
 
-  explicit PagedTopology(PositionSort sort) : sort_(std::move(sort)) {}
-  void make_staging(std::uint64_t bytes, MemoryLedger* ledger);
-  void attach(Column& column,
-              const std::filesystem::path& root,
-              const Manifest& manifest,
-              const std::string& path,
-              DType dtype,
-              const DatasetOptions& options);
+  PagedTopology() = default;
+  std::unique_ptr<EdgeReader> open_reader(std::uint64_t staging_bytes) const;
+  EdgeReader& reader() { return lent_ ? *lent_ : *own_; }
+  void open_column(Column& column,
+                   const std::filesystem::path& root,
+                   const Manifest& manifest,
+                   const std::string& path,
+                   DType dtype,
+                   const DatasetOptions& options);
   Result<void> fetch(const Column& column,
                      std::span<const std::uint64_t> positions,
                      std::span<std::uint64_t> out);
@@ -101,16 +113,16 @@ class PagedTopology final : public Topology {
   CompressedOffsets offsets_;
   Column neighbours_;
   std::optional<Column> edge_ids_;
-  std::unique_ptr<BlockReader> reader_;
-  std::string engine_reason_;
-  std::shared_ptr<AlignedBuffer> staging_;
-  BufferSlot staging_slot_{};
+  IoChoice io_ = IoChoice::kAuto;
+  MemoryLedger* ledger_ = nullptr;
 
-  mutable std::mutex mutex_;  // guards all below, and the reader
+  mutable std::mutex mutex_;  // guards all below
+  std::unique_ptr<EdgeReader> own_, lent_;
+  std::uint64_t gap_pages_ = 4;
   PageCache cache_;
-  PositionSort sort_;
   std::optional<Error> problem_;  // with the ids that were delivered
   TopologyStats stats_;
+  IoStats before_;  // of readers that were lent and given back
 };
 
 }  // namespace sluice

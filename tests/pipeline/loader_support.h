@@ -30,6 +30,7 @@ struct Setup {
   Placement topology = Placement::kMemory;
   std::uint64_t topology_cache_bytes = 1 << 20;
   SnapshotOptions snapshot;
+  std::uint64_t ledger_bytes = 512 << 20;
 };
 
 inline LoaderOptions base_options() {
@@ -74,7 +75,7 @@ inline GraphDataOptions data_options(const Setup& setup) {
 inline void with_loader(const std::filesystem::path& path,
                         const Setup& setup,
                         const std::function<void(Loader& loader)>& use) {
-  MemoryLedger ledger(512 << 20);
+  MemoryLedger ledger(setup.ledger_bytes);
   {
     const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
     GraphData data(dataset, data_options(setup), 0);

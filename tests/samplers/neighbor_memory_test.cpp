@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <numeric>
 #include <optional>
 
 namespace sluice {
@@ -74,6 +75,27 @@ TEST_CASE("another ledger takes the workspace over") {
   CHECK(second.used() > 0);
   CHECK(hash_batch(sampler.sample({.seeds = seeds}, nullptr).or_throw()) == hash);
   CHECK(second.used() == 0);
+}
+
+TEST_CASE("of edges on disk that lead to few nodes the workspace is of these nodes") {
+  // 64 nodes with edges from each of them and again: 2^18 edges are asked for at once.
+  constexpr std::uint64_t kNodes = 64;
+  TestGraph graph = test::make_graph({kNodes});
+  test::EdgeLists lists(kNodes);
+  for (std::uint64_t node = 0; node < kNodes; ++node) {
+    for (std::uint64_t e = 0; e < 4096; ++e) lists[node].emplace_back(e % kNodes, node * 4096 + e);
+  }
+  test::add_relation(graph, 0, 0, lists);
+  std::vector<std::uint64_t> seeds(kNodes);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  MemoryLedger ledger;
+  NeighborSampler sampler(graph.open(Held::kHidden), {{-1}}, {.table_bytes = 0}, RandomKey(1));
+  const Batch batch = sampler.sample({.seeds = seeds}, &ledger).or_throw();
+  CHECK(batch.layers[0][0].num_edges() == 4096 * kNodes);
+  CHECK(batch.nodes[0].ids.numel() == kNodes);
+  // Positions and answers, a quarter more each, and the table: room for all edges took 10 MiB.
+  const std::uint64_t asked = 2 * 4096 * kNodes * sizeof(std::uint64_t) * 5 / 4;
+  CHECK(charged(ledger, "sampler workspace") < asked + (std::uint64_t{3} << 19));
 }
 
 TEST_CASE("a budget too small is an error wherever it strikes, and the sampler works on") {

@@ -172,6 +172,14 @@ TEST_CASE("each wanted page is read once, with its neighbours and through short 
   check_positions(*gaps, csc, {20 * 1024, 25 * 1024, 31 * 1024});
   CHECK(gaps->stats().bytes_read == 7 * kPageBytes);
   CHECK(gaps->stats().requests == 2);
+  // Or as many as the device is told to be worth: of the last two pages five, then none.
+  for (const std::uint64_t worth : {5u, 0u}) {
+    const auto told = dataset.topology(kRelation, on_disk());
+    dynamic_cast<PagedTopology&>(*told).set_gap(worth * kPageBytes);
+    check_positions(*told, csc, {20 * 1024, 25 * 1024, 31 * 1024, 32 * 1024});
+    CHECK(told->stats().bytes_read == (worth == 5 ? 13 : 4) * kPageBytes);
+    CHECK(told->stats().requests == (worth == 5 ? 1 : 3));
+  }
 }
 
 TEST_CASE("what the cache has is not read again") {
@@ -267,6 +275,47 @@ TEST_CASE("memory is charged, does not grow with the positions, and is all given
   const Dataset tight = Dataset::open((dir / "x").string(), {.ledger = &small});
   CHECK(expect_error([&] { tight.topology(kRelation, on_disk()); }).code() == ErrorCode::kResource);
   CHECK(small.used() == 0);
+}
+
+TEST_CASE("through lent buffers the same is read, in fewer pieces, and they are given back") {
+  const TempDir dir;
+  const CscArrays csc = random_csc(8, 1000, 5000, 300'000);
+  test::write_csc(dir / "x", 1000, csc);
+  MemoryLedger ledger(64 << 20, "[memory] host");
+  const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+  for (const IoChoice io : {IoChoice::kAuto, IoChoice::kPread}) {
+    const auto topology = dataset.topology(kRelation, on_disk(io, 64 << 10));
+    auto& paged = dynamic_cast<PagedTopology&>(*topology);
+    CHECK(paged.staging_bytes() == 64 << 10);
+    const auto positions = random_positions(300'000, 60'000, RandomKey(1));
+    check_positions(*topology, csc, positions);
+    const TopologyStats own = topology->stats();
+    const std::uint64_t before = ledger.used();
+
+    paged.lend_staging(2 << 20).or_throw();
+    CHECK(ledger.used() == before + (2 << 20));
+    check_positions(*topology, csc, positions);
+    CHECK(ledger.used() > before + (2 << 20));  // what is wanted is sorted
+    CHECK(ledger.used() <= before + (4 << 20));
+    const TopologyStats lent = topology->stats() - own;
+    CHECK(lent.bytes_read == own.bytes_read);
+    CHECK(lent.requests < own.requests);
+
+    paged.lend_staging(0).or_throw();
+    CHECK(ledger.used() == before);
+    check_positions(*topology, csc, positions);
+    CHECK((topology->stats() - own - lent).requests == own.requests);
+    // Readers that were given back count.
+    CHECK(paged.io_stats().requests == topology->stats().requests);
+    CHECK(paged.io_stats().bytes == topology->stats().bytes_read);
+
+    const Charge rest = ledger.charge("rest", ledger.available() - (1 << 20)).or_throw();
+    const auto refused = paged.lend_staging(2 << 20);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == ErrorCode::kResource);
+    check_positions(*topology, csc, positions);
+  }
+  CHECK(ledger.used() == 0);
 }
 
 TEST_CASE("any number of threads may ask") {
