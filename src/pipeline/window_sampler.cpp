@@ -69,24 +69,26 @@ std::vector<Batch> WindowSampler::next_group() {
   // Threads that wait for each other at the end of a group do so seldom in a large one.
   if (ahead_of_numbering()) most = std::max(most, keep_ahead_);
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(most, left));
-  std::vector<Batch> group = sample_in_room(count);
+  std::vector<Batch> group = sample_in_room(epoch_, next_batch_, count);
   next_batch_ += group.size();
   return group;
 }
 
 // As many are sampled together as there was room for by the first: where later ones are larger,
 // and there is none, fewer.
-std::vector<Batch> WindowSampler::sample_in_room(std::size_t count) {
-  while (keep_ == Keep::kNow && !ahead_of_numbering() && count > GroupSampler::kGroup) {
+std::vector<Batch> WindowSampler::sample_in_room(std::uint64_t epoch,
+                                                 std::uint64_t first,
+                                                 std::size_t count) {
+  while (paged() && resident_sampler_ == nullptr && count > GroupSampler::kGroup) {
     try {
-      return sample_batches(epoch_, next_batch_, count);
+      return sample_batches(epoch, first, count);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource) throw;
     }
     count = std::max(count / 2, GroupSampler::kGroup);
     sampler_.set_group(count);
   }
-  return sample_batches(epoch_, next_batch_, count);
+  return sample_batches(epoch, first, count);
 }
 
 // While windows are kept nothing else goes on: the next group is sampled while this one's rows are

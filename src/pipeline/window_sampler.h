@@ -86,10 +86,11 @@ class WindowSampler final : public WindowSource {
   /// Batches sampled at once, each in a workspace of its own.
   std::size_t group_size() const { return sampler_.group_size(); }
 
-  /// Samples one batch of epoch 0, for measuring; or some that follow each other, together.
+  /// Samples one batch of epoch 0, for measuring; or some that follow each other, together: fewer
+  /// than asked for where there is no room for as many.
   Batch sample_one(std::uint64_t index);
   std::vector<Batch> sample_some(std::uint64_t first, std::size_t count) {
-    return sample_batches(0, first, count);
+    return sample_in_room(0, first, count);
   }
 
  private:
@@ -99,7 +100,7 @@ class WindowSampler final : public WindowSource {
     return keep_ == Keep::kNow && (resident_sampler_ != nullptr || !paged());
   }
   std::vector<Batch> next_group();
-  std::vector<Batch> sample_in_room(std::size_t count);
+  std::vector<Batch> sample_in_room(std::uint64_t epoch, std::uint64_t first, std::size_t count);
   void forget_ahead();
   void keep_last(Window& window);
   void keep(const Window& window);
