@@ -1,10 +1,9 @@
 #include "bench/storage/gather.h"
 
+#include "bench/storage/bare_moves.h"
 #include "bench/storage/known_rows.h"
 #include "bench/support/child.h"
-#include "bench/support/device_rate.h"
 #include "bench/support/program.h"
-#include "bench/support/write_rate.h"
 #include "core/peak_memory.h"
 #include "pipeline/trace.h"
 
@@ -27,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kRowBytes = 512;
 constexpr std::uint64_t kOverheadBytes = 300 * kMiB;
 constexpr double kZipf = 0.9;
+constexpr int kRounds = 3;  // of ours and the bare device in turn: a device's rate changes
 
 fs::path dataset_of(const GatherOptions& options) {
   return fs::path(options.dir) / fmt::format("rows-{}", options.rows);
@@ -56,7 +56,8 @@ void make_table(const GatherOptions& options) {
 nlohmann::json run_in_cgroup(const GatherOptions& options,
                              const std::string& contender,
                              const std::string& ids,
-                             std::uint64_t budget) {
+                             std::uint64_t budget,
+                             const std::vector<std::string>& more = {}) {
   std::vector<std::string> command;
   if (::geteuid() == 0)
     command = {SLUICE_IN_CGROUP, "--cold", std::to_string(budget + kOverheadBytes)};
@@ -76,6 +77,7 @@ nlohmann::json run_in_cgroup(const GatherOptions& options,
                   std::to_string(options.rows),
                   "--gather-batches",
                   std::to_string(options.batches)});
+  command.insert(command.end(), more.begin(), more.end());
   if (!options.trace.empty() && contender == "sluice")
     command.insert(command.end(), {"--trace", options.trace});
   return nlohmann::json::parse(run_child(command));
@@ -99,6 +101,72 @@ double rate_of(const nlohmann::json& run) {
   return run.at("useful").get<double>() / run.at("seconds").get<double>();
 }
 
+// The mean request, as whole pages.
+std::uint64_t request_bytes_of(const nlohmann::json& run) {
+  const std::uint64_t mean =
+      run.at("read").get<std::uint64_t>() / run.at("requests").get<std::uint64_t>();
+  return std::clamp<std::uint64_t>((mean + 2048) / 4096 * 4096, 4096, 1 << 20);
+}
+
+// What `ours` moved, by the bare device.
+nlohmann::json run_bare(const GatherOptions& options,
+                        const std::string& ids,
+                        std::uint64_t budget,
+                        const nlohmann::json& ours) {
+  const auto bytes = [&](const char* key) {
+    return std::to_string(ours.at(key).get<std::uint64_t>());
+  };
+  return run_in_cgroup(options,
+                       "bare",
+                       ids,
+                       budget,
+                       {"--contender-read",
+                        bytes("read"),
+                        "--contender-written",
+                        bytes("written"),
+                        "--contender-request",
+                        std::to_string(request_bytes_of(ours)),
+                        "--contender-fresh",
+                        bytes("peak_rss_of_run")});
+}
+
+// Ours and the bare device in turn: a device's rate changes while it is measured.
+struct Rounds {
+  std::vector<nlohmann::json> ours;
+  std::vector<double> bare;             // seconds
+  std::vector<double> bare_with_fresh;  // seconds
+  std::vector<double> fresh;            // seconds
+
+  const nlohmann::json& median_of_ours() {
+    const auto sooner = [](const auto& a, const auto& b) {
+      return a.at("seconds") < b.at("seconds");
+    };
+    std::sort(ours.begin(), ours.end(), sooner);
+    return ours[(ours.size() - 1) / 2];
+  }
+};
+
+Line device_line(const std::string& name, const nlohmann::json& ours, const Rounds& rounds) {
+  const double bare = median(rounds.bare);
+  Line line{.name = name,
+            .work = ours.at("read").get<double>() + ours.at("written").get<double>(),
+            .seconds = ours.at("seconds")};
+  line.device_rate = line.work / bare;
+  line.more["part"] = "moved";
+  // While rows are packed and fetched: without planning, and the end of what is delivered then.
+  const double moving = ours.at("moving_seconds");
+  line.more["seconds_moving"] = moving;
+  line.more["of_device_moving"] = bare / moving;
+  line.more["request_bytes"] = request_bytes_of(ours);
+  line.more["bare_seconds"] = rounds.bare;
+  // Beside the bare device while as much memory is made as ours takes, by a bare loop too.
+  line.more["bare_with_fresh_seconds"] = rounds.bare_with_fresh;
+  line.more["of_bare_with_fresh"] = median(rounds.bare_with_fresh) / line.seconds;
+  line.more["fresh_bytes"] = ours.at("peak_rss_of_run");
+  line.more["fresh_seconds"] = rounds.fresh;
+  return line;
+}
+
 }  // namespace
 
 void gather_case(const std::string& name,
@@ -108,9 +176,18 @@ void gather_case(const std::string& name,
   make_table(options);
   const nlohmann::json mapped = run_in_cgroup(options, "mmap", ids, budget);
   const nlohmann::json paged = run_in_cgroup(options, "page_a_row", ids, budget);
-  const nlohmann::json ours = run_in_cgroup(options, "sluice", ids, budget);
-  if (ours.at("check") != mapped.at("check") || ours.at("check") != paged.at("check"))
-    throw Error(ErrorCode::kInternal, "the contenders did not deliver the same rows");
+  Rounds rounds;
+  for (int i = 0; i < kRounds; ++i) {
+    rounds.ours.push_back(run_in_cgroup(options, "sluice", ids, budget));
+    const nlohmann::json bare = run_bare(options, ids, budget, rounds.ours.back());
+    rounds.bare.push_back(bare.at("seconds"));
+    rounds.bare_with_fresh.push_back(bare.at("with_fresh_seconds"));
+    rounds.fresh.push_back(bare.at("fresh_seconds"));
+    const nlohmann::json& check = rounds.ours.back().at("check");
+    if (check != mapped.at("check") || check != paged.at("check"))
+      throw Error(ErrorCode::kInternal, "the contenders did not deliver the same rows");
+  }
+  const nlohmann::json& ours = rounds.median_of_ours();
   const bool by_map = rate_of(mapped) > rate_of(paged);
   print(line_of(name, mapped));
   print(line_of(name, paged));
@@ -118,32 +195,26 @@ void gather_case(const std::string& name,
   line.peer = by_map ? "mmap" : "page_a_row";
   line.peer_rate = std::max(rate_of(mapped), rate_of(paged));
   line.more["budget"] = budget;
+  for (const nlohmann::json& run : rounds.ours)
+    line.more["rounds"].emplace_back(run.at("seconds").get<double>());
   print(line);
-
-  // What was moved, beside bare reads of the mean request's size and bare writes: what the device
-  // takes for them one after the other.
-  const auto read = ours.at("read").get<double>();
-  const auto written = ours.at("written").get<double>();
-  const std::uint64_t mean =
-      ours.at("read").get<std::uint64_t>() / ours.at("requests").get<std::uint64_t>();
-  const std::uint64_t request =
-      std::clamp<std::uint64_t>((mean + 2048) / 4096 * 4096, 4096, 1 << 20);
-  const double reads = device_rate(table_of(options), {.request_bytes = request});
-  const double writes = written == 0 ? reads : write_rate(options.dir, {.request_bytes = 1 << 20});
-  Line device{.name = name, .work = read + written, .seconds = ours.at("seconds")};
-  device.device_rate = device.work / (read / reads + written / writes);
-  device.more["part"] = "moved";
-  // While rows are packed and fetched: without planning, and the end of what is delivered then.
-  const double moving = ours.at("moving_seconds");
-  device.more["seconds_moving"] = moving;
-  device.more["of_device_moving"] = device.work / moving / *device.device_rate;
-  device.more["request_bytes"] = request;
-  device.more["device_read_rate"] = reads;
-  device.more["device_write_rate"] = writes;
-  print(device);
+  print(device_line(name, ours, rounds));
 }
 
 void run_contender(const GatherOptions& options) {
+  if (options.contender == "bare") {
+    const BareSeconds seconds = move_bare({.table = table_of(options),
+                                           .scratch = options.dir,
+                                           .read = options.read,
+                                           .written = options.written,
+                                           .request_bytes = options.request,
+                                           .fresh = options.fresh});
+    const nlohmann::json json = {{"seconds", seconds.moving},
+                                 {"with_fresh_seconds", seconds.moving_and_fresh},
+                                 {"fresh_seconds", seconds.fresh}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
   KnownRows known;
   known.rows = options.rows;
   known.batches = options.batches;

@@ -14,10 +14,15 @@ struct GatherOptions {
   std::string contender;        ///< internal: what a child process runs
   std::uint64_t budget = 0;     ///< internal: bytes
   std::string ids = "uniform";  ///< internal: uniform or zipf
-  std::string trace;            ///< where our contender's trace goes; empty: none
+  std::uint64_t read = 0;       ///< internal: bytes of the contender `bare`, as the next three
+  std::uint64_t written = 0;
+  std::uint64_t request = 1 << 20;
+  std::uint64_t fresh = 0;
+  std::string trace;  ///< where our contender's trace goes; empty: none
 };
 
-/// Prints a line a contender; of_peer is against the faster peer.
+/// Prints a line a contender; of_peer is against the faster peer, of_device against the bare device
+/// moving as much in requests of the same size, in turn with ours. Ours: the middle of the rounds.
 void gather_case(const std::string& name,
                  const std::string& ids,
                  std::uint64_t budget,

@@ -20,7 +20,11 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kStaging = 16 << 20;
+// Read buffers, as a training run sizes them: a device waits less for a reader that has to wait for
+// processors where more is in flight.
+std::uint64_t staging_of(std::uint64_t budget) {
+  return std::clamp<std::uint64_t>(budget / 64, 16 << 20, 64 << 20);
+}
 
 double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -143,12 +147,13 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   GraphData::State state;
   state.dataset = &dataset;
   state.graph.schema = &dataset.schema();
-  state.options.staging_bytes = kStaging;
+  const std::uint64_t staging = staging_of(budget);
+  state.options.staging_bytes = staging;
   state.features.push_back(dataset.features(dataset.schema().nodes[0].name,
-                                            {Placement::kDisk, IoChoice::kAuto, kStaging}));
+                                            {Placement::kDisk, IoChoice::kAuto, staging}));
   const std::size_t row_bytes = state.features[0]->row_bytes();
   DeviceProbeOptions probe;
-  probe.buffer_bytes = kStaging;
+  probe.buffer_bytes = staging;
   const auto found =
       find_device_profile(path / "nodes" / dataset.schema().nodes[0].name / "features.bin",
                           probe,

@@ -136,6 +136,10 @@ int main(int argc, char** argv) {
   program.option("--contender", gather.contender, "internal: of the case gather_contender");
   program.option("--contender-budget", gather.budget, "internal");
   program.option("--contender-ids", gather.ids, "internal");
+  program.option("--contender-read", gather.read, "internal");
+  program.option("--contender-written", gather.written, "internal");
+  program.option("--contender-request", gather.request, "internal");
+  program.option("--contender-fresh", gather.fresh, "internal");
   program.option("--trace", gather.trace, "gather_*: our trace goes there, for Perfetto");
   const auto add_gather = [&](const std::string& name, const std::string& ids, std::uint64_t mib) {
     program.add_case(name, "rows known ahead, against mmap and a page a row", [&, name, ids, mib] {

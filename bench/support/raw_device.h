@@ -8,33 +8,50 @@
 #include <liburing.h>
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 namespace sluice::bench {
 
 class RawDevice {
  public:
-  /// Registers the file and the buffer, as a good plain loop does. Throws Error where io_uring is
+  enum class Direction { kRead, kWrite };
+  /// `piece.file` numbers the files given; its buffer is the one there is.
+  struct Transfer {
+    BlockRead piece;
+    Direction direction;
+  };
+
+  /// Registers the files and the buffer, as a good plain loop does. Throws Error where io_uring is
   /// not to be had.
-  RawDevice(int fd, std::span<std::byte> buffer, unsigned depth);
+  RawDevice(std::span<const int> files, std::span<std::byte> buffer, unsigned depth);
+  RawDevice(int file, std::span<std::byte> buffer, unsigned depth)
+      : RawDevice(std::span(&file, 1), buffer, depth) {}
   RawDevice(const RawDevice&) = delete;
   RawDevice& operator=(const RawDevice&) = delete;
   ~RawDevice();
 
-  /// Reads all; the same requests as a BlockReader gets (their slots are ignored).
-  void read(std::span<const BlockRead> reads) { run(reads, Direction::kRead); }
+  /// Reads all; the same requests as a BlockReader gets.
+  void read(std::span<const BlockRead> reads) {
+    run(reads.size(), [&](std::size_t i) { return Transfer{reads[i], Direction::kRead}; });
+  }
   /// Writes the same way, from the buffer to the file.
-  void write(std::span<const BlockRead> pieces) { run(pieces, Direction::kWrite); }
+  void write(std::span<const BlockRead> pieces) {
+    run(pieces.size(), [&](std::size_t i) { return Transfer{pieces[i], Direction::kWrite}; });
+  }
+  /// Both, started in the order given. Pieces in flight together may share a place in the buffer:
+  /// what arrives there is looked at by nobody.
+  void move(std::span<const Transfer> transfers) {
+    run(transfers.size(), [&](std::size_t i) { return transfers[i]; });
+  }
 
  private:
-  enum class Direction { kRead, kWrite };
-  void run(std::span<const BlockRead> pieces, Direction direction);
-  void queue(const BlockRead& piece, Direction direction);
+  void run(std::size_t count, const std::function<Transfer(std::size_t)>& transfer);
+  void queue(const Transfer& transfer);
 
   io_uring ring_{};
   std::span<std::byte> buffer_;
   unsigned depth_;
-  int fd_;
   bool fixed_buffer_ = false;
 };
 

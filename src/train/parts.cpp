@@ -55,8 +55,11 @@ std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options, Model& mode
   return options.registry->optimizers.create(options.train.optimizer, context);
 }
 
-// Read buffers take a small share of a small budget; beyond 16 MiB they bring nothing.
+// Read buffers take a small share of a small budget. Beyond 16 MiB they bring little, unless the
+// reader has to wait for processors: while a large cache is filled for the first time, and its
+// pages are made, 64 MiB are read a tenth faster.
 std::uint64_t staging_bytes(std::uint64_t budget) {
+  if (budget >= 1024 * kMiB) return std::min(budget / 64, 64 * kMiB);
   return std::clamp<std::uint64_t>(budget / 32, 256 * kKiB, 16 * kMiB);
 }
 
