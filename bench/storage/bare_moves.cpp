@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <future>
+#include <thread>
 #include <vector>
 
 namespace sluice::bench {
@@ -65,7 +66,9 @@ std::vector<Transfer> with_writes(const std::vector<Transfer>& reads, std::uint6
   return both;
 }
 
-double touch_fresh(std::uint64_t bytes) {
+}  // namespace
+
+double make_fresh(std::uint64_t bytes) {
   if (bytes == 0) return 0;
   AlignedBuffer buffer = AlignedBuffer::make(bytes, nullptr, "benchmark").or_throw();
   ThreadArena arena;
@@ -78,8 +81,6 @@ double touch_fresh(std::uint64_t bytes) {
   });
   return seconds_since(begin);
 }
-
-}  // namespace
 
 BareSeconds move_bare(const Moves& moves) {
   const File table = File::open_read(moves.table, Direct::kAuto).or_throw();
@@ -111,12 +112,14 @@ BareSeconds move_bare(const Moves& moves) {
   auto begin = SteadyClock::now();
   move();
   seconds.moving = seconds_since(begin);
+  std::this_thread::sleep_for(kUntilFresh);
   begin = SteadyClock::now();
-  auto making = std::async(std::launch::async, [&] { return touch_fresh(moves.fresh); });
+  auto making = std::async(std::launch::async, [&] { return make_fresh(moves.fresh); });
   move();
   (void)making.get();
   seconds.moving_and_fresh = seconds_since(begin);
-  seconds.fresh = touch_fresh(moves.fresh);
+  std::this_thread::sleep_for(kUntilFresh);
+  seconds.fresh = make_fresh(moves.fresh);
   return seconds;
 }
 

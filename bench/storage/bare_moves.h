@@ -2,6 +2,7 @@
 // size, reading and writing at once where the gather did, and nothing else done.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 
@@ -22,10 +23,17 @@ struct BareSeconds {
   /// The same again, while `fresh` bytes of new memory are made as below: the least that anyone who
   /// reads into new memory takes on this machine.
   double moving_and_fresh = 0;
-  /// All processors touching `fresh` bytes of new memory, a part of its own each: what the kernel
-  /// (and, in a virtual machine, its host) takes to make those pages.
+  /// make_fresh() of as many bytes alone.
   double fresh = 0;
 };
+
+/// A virtual machine's kernel gives memory that was freed back to its host within some seconds
+/// (free page reporting): from then on the host has to make each page again when it is touched.
+inline constexpr std::chrono::seconds kUntilFresh{10};
+
+/// All processors touching so many bytes of new memory, a part of its own each: seconds that the
+/// kernel (and, in a virtual machine, its host) takes to make those pages.
+double make_fresh(std::uint64_t bytes);
 
 /// Throws Error; kUsage where the file system has no O_DIRECT.
 BareSeconds move_bare(const Moves& moves);

@@ -14,6 +14,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -132,7 +133,8 @@ nlohmann::json run_bare(const GatherOptions& options,
 
 // Ours and the bare device in turn: a device's rate changes while it is measured.
 struct Rounds {
-  std::vector<nlohmann::json> ours;
+  std::vector<nlohmann::json> ours;     // into fresh memory
+  std::vector<double> at_hand;          // ours where memory was freed just before, seconds
   std::vector<double> bare;             // seconds
   std::vector<double> bare_with_fresh;  // seconds
   std::vector<double> fresh;            // seconds
@@ -162,9 +164,22 @@ Line device_line(const std::string& name, const nlohmann::json& ours, const Roun
   // Beside the bare device while as much memory is made as ours takes, by a bare loop too.
   line.more["bare_with_fresh_seconds"] = rounds.bare_with_fresh;
   line.more["of_bare_with_fresh"] = median(rounds.bare_with_fresh) / line.seconds;
+  line.more["seconds_memory_at_hand"] = rounds.at_hand;
+  line.more["of_device_memory_at_hand"] = bare / median(rounds.at_hand);
   line.more["fresh_bytes"] = ours.at("peak_rss_of_run");
   line.more["fresh_seconds"] = rounds.fresh;
   return line;
+}
+
+// By a process of its own that takes as much and ends.
+void leave_memory_at_hand(std::uint64_t bytes) {
+  (void)run_child({fs::read_symlink("/proc/self/exe").string(),
+                   "--filter",
+                   "gather_contender",
+                   "--contender",
+                   "fresh",
+                   "--contender-fresh",
+                   std::to_string(bytes)});
 }
 
 }  // namespace
@@ -178,7 +193,12 @@ void gather_case(const std::string& name,
   const nlohmann::json paged = run_in_cgroup(options, "page_a_row", ids, budget);
   Rounds rounds;
   for (int i = 0; i < kRounds; ++i) {
+    std::this_thread::sleep_for(kUntilFresh);
     rounds.ours.push_back(run_in_cgroup(options, "sluice", ids, budget));
+    const std::string memory =
+        std::to_string(rounds.ours.back().at("peak_rss_of_run").get<std::uint64_t>());
+    rounds.at_hand.push_back(
+        run_in_cgroup(options, "sluice", ids, budget, {"--contender-fresh", memory}).at("seconds"));
     const nlohmann::json bare = run_bare(options, ids, budget, rounds.ours.back());
     rounds.bare.push_back(bare.at("seconds"));
     rounds.bare_with_fresh.push_back(bare.at("with_fresh_seconds"));
@@ -202,6 +222,10 @@ void gather_case(const std::string& name,
 }
 
 void run_contender(const GatherOptions& options) {
+  if (options.contender == "fresh") {
+    fmt::print("{}\n", nlohmann::json(make_fresh(options.fresh)).dump());
+    return;
+  }
   if (options.contender == "bare") {
     const BareSeconds seconds = move_bare({.table = table_of(options),
                                            .scratch = options.dir,
@@ -223,6 +247,7 @@ void run_contender(const GatherOptions& options) {
   const auto trace = options.trace.empty() ? nullptr : std::make_unique<TraceWriter>(options.trace);
   Delivery delivery;
   if (options.contender == "sluice") {
+    if (options.fresh != 0) leave_memory_at_hand(options.fresh);
     delivery = deliver_sluice(dataset_of(options), known, options.budget, options.dir, trace.get());
   } else if (options.contender == "mmap") {
     delivery = deliver_mmap(table_of(options), kRowBytes, known);

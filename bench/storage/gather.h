@@ -14,11 +14,11 @@ struct GatherOptions {
   std::string contender;        ///< internal: what a child process runs
   std::uint64_t budget = 0;     ///< internal: bytes
   std::string ids = "uniform";  ///< internal: uniform or zipf
-  std::uint64_t read = 0;       ///< internal: bytes of the contender `bare`, as the next three
+  std::uint64_t read = 0;       ///< internal: bytes of the contender `bare`, as the next two
   std::uint64_t written = 0;
   std::uint64_t request = 1 << 20;
-  std::uint64_t fresh = 0;
-  std::string trace;  ///< where our contender's trace goes; empty: none
+  std::uint64_t fresh = 0;  ///< internal: bytes of new memory, made beside or left at hand
+  std::string trace;        ///< where our contender's trace goes; empty: none
 };
 
 /// Prints a line a contender; of_peer is against the faster peer, of_device against the bare device

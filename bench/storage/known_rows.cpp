@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -30,11 +32,54 @@ double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
+// Distinct ids of a table by a bit a row. Lists that are known need no hashing: an id's number is
+// how many smaller ones there are.
+class KnownIds {
+ public:
+  KnownIds(std::uint64_t rows, MemoryLedger& ledger)
+      : charge_(ledger.charge("window index", (rows / 64 + 1) * 12).or_throw()),
+        words_(rows / 64 + 1),
+        before_(rows / 64 + 1) {}
+
+  void clear() { std::ranges::fill(words_, 0); }
+  void add(std::span<const std::uint32_t> ids) {
+    for (const std::uint32_t id : ids) words_[id / 64] |= std::uint64_t{1} << id % 64;
+  }
+  // Gives them to `index` in ascending order; numbers are told from then on.
+  void number_all(RowIndex& index) {
+    std::array<std::uint64_t, 4096> listed;
+    std::array<std::uint32_t, listed.size()> numbers;
+    std::uint32_t before = 0;
+    std::size_t count = 0;
+    const auto give = [&] {
+      (void)index.insert_all(std::span(listed).first(count), words_.size() * 64, numbers);
+      before += static_cast<std::uint32_t>(std::exchange(count, 0));
+    };
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      if (count + 64 > listed.size()) give();
+      before_[w] = before + static_cast<std::uint32_t>(count);
+      for (std::uint64_t word = words_[w]; word != 0; word &= word - 1)
+        listed[count++] = 64 * w + static_cast<unsigned>(std::countr_zero(word));
+    }
+    give();
+  }
+  std::uint32_t number(std::uint32_t id) const {
+    const std::uint64_t smaller = words_[id / 64] & ((std::uint64_t{1} << id % 64) - 1);
+    return before_[id / 64] + static_cast<std::uint32_t>(std::popcount(smaller));
+  }
+
+ private:
+  Charge charge_;
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint32_t> before_;  // distinct ids of the words before
+};
+
 // The known lists as windows: the whole epoch in one where the budget holds its rows, else a
 // mini-batch each.
 class KnownWindows final : public WindowSource {
  public:
-  KnownWindows(const KnownRows& known, MemoryLedger& ledger) : known_(known), ledger_(ledger) {}
+  KnownWindows(const KnownRows& known, MemoryLedger& ledger)
+      : known_(known), ledger_(ledger), ids_(known.rows, ledger) {}
 
   void begin(const LoaderStart&, WindowLimits limits) override {
     limits_ = std::move(limits);
@@ -44,28 +89,36 @@ class KnownWindows final : public WindowSource {
 
   std::shared_ptr<Window> sample() override {
     if (next_ == known_.batches) return nullptr;
+    const bool all = limits_.rows[0] > 2 * known_.batch_rows;
+    const std::uint64_t end = all ? known_.batches : next_ + 1;
     auto window = std::make_shared<Window>();
     window->number = number_++;
     window->rows.push_back(std::make_unique<WindowRows>(limits_.rows[0], ledger_));
     WindowRows& rows = *window->rows[0];
-    do {
-      const std::span<const std::uint32_t> ids = known_.ids(next_++);
-      Array numbers =
-          Array::make(DType::kU32, {static_cast<std::int64_t>(ids.size())}, &ledger_, "batches")
-              .or_throw();
-      const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
-      const std::vector<std::uint64_t> wide(ids.begin(), ids.end());
-      (void)rows.index->insert_all(wide, limits_.rows[0], out);
-      rows.numbers.push_back(std::move(numbers));
+    ids_.clear();
+    for (std::uint64_t batch = next_; batch < end; ++batch) ids_.add(known_.ids(batch));
+    ids_.number_all(*rows.index);
+    for (; next_ < end; ++next_) {
+      rows.numbers.push_back(numbers_of(known_.ids(next_)));
       window->batches.emplace_back();
-    } while (next_ < known_.batches && limits_.rows[0] > 2 * known_.batch_rows);
+    }
     return window;
   }
 
  private:
+  Array numbers_of(std::span<const std::uint32_t> ids) {
+    Array numbers =
+        Array::make(DType::kU32, {static_cast<std::int64_t>(ids.size())}, &ledger_, "batches")
+            .or_throw();
+    const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
+    std::ranges::transform(ids, out.begin(), [&](std::uint32_t id) { return ids_.number(id); });
+    return numbers;
+  }
+
   const KnownRows& known_;
   MemoryLedger& ledger_;
   WindowLimits limits_;
+  KnownIds ids_;
   std::uint64_t next_ = 0;
   std::size_t number_ = 0;
 };
@@ -83,35 +136,35 @@ std::uint64_t count_distinct(const KnownRows& known) {
   return count;
 }
 
-// Copies a mini-batch out of the cache, as assembling does.
-void copy_out(const RowCache& cache,
-              const WindowRows& rows,
-              std::size_t batch,
-              std::size_t row_bytes,
-              ThreadArena& arena,
-              std::vector<std::byte>& out) {
+// Copies a mini-batch out of the cache, as assembling does. Returns the sum of its rows' first
+// words.
+std::uint64_t copy_out(const RowCache& cache,
+                       const WindowRows& rows,
+                       std::size_t batch,
+                       std::size_t row_bytes,
+                       ThreadArena& arena,
+                       std::vector<std::byte>& out) {
   const std::span<const std::uint32_t> numbers =
       std::as_const(rows.numbers[batch]).as<std::uint32_t>();
   const std::span<const std::uint32_t> places = std::as_const(rows.places).as<std::uint32_t>();
   const auto width = static_cast<std::int64_t>(row_bytes / sizeof(float));
   constexpr std::size_t kGrain = 256;
+  std::atomic<std::uint64_t> check{0};
   arena.for_ranges(numbers.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     std::array<const std::byte*, kGrain> from;
     for (std::size_t i = begin; i < end; ++i) from[i - begin] = cache.row(places[numbers[i]]);
     float* to = reinterpret_cast<float*>(out.data() + begin * row_bytes);
     kernels::widen_rows(
         {}, DType::kF32, from.data(), {to, static_cast<std::int64_t>(end - begin), width});
+    std::uint64_t sum = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, out.data() + i * row_bytes, sizeof word);
+      sum += word;
+    }
+    check += sum;
   });
-}
-
-std::uint64_t check_of(const std::vector<std::byte>& rows, std::size_t row_bytes) {
-  std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, rows.data() + at, sizeof word);
-    sum += word;
-  }
-  return sum;
+  return check;
 }
 
 }  // namespace
@@ -210,8 +263,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     assembled();
     assembling = std::async(std::launch::async, [&, window] {
       for (std::size_t b = 0; b < window->batches.size(); ++b) {
-        copy_out(*state.caches[0], *window->rows[0], b, row_bytes, arena, out);
-        delivery.check += check_of(out, row_bytes);
+        delivery.check += copy_out(*state.caches[0], *window->rows[0], b, row_bytes, arena, out);
         delivery.useful += out.size();
       }
     });

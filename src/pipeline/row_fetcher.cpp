@@ -1,9 +1,12 @@
 #include "pipeline/row_fetcher.h"
 
+#include <future>
 #include <optional>
 
 namespace sluice {
 namespace {
+
+constexpr std::size_t kEnteredBeside = 16384;  // missing rows: fewer are not worth a thread
 
 // The next window's ids are what is known of the future without a trace.
 class NextWindow final : public LookAhead {
@@ -40,10 +43,15 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
           Array::make(DType::kU32, {static_cast<std::int64_t>(count)}, &ledger_, "window index")
               .or_throw();
       const std::span<std::uint32_t> places = rows.places.as<std::uint32_t>();
-      const RowCache::Admission admission =
-          future.plan != nullptr ? future.plan->rows(window.number, type, places, wanted_)
-                                 : admit(type, window, future.ahead, places);
+      RowCache::Admission admission = future.plan != nullptr
+                                          ? future.plan->rows(window.number, type, places, wanted_)
+                                          : assign(type, window, future.ahead, places);
       if (admission.exclusive) wait();
+      if (future.plan != nullptr) {
+        read_missing(type, window, future.plan);
+      } else {
+        admission.misses_again = read_and_enter(type, window);
+      }
       const std::uint64_t misses = count - admission.hits;
       counts_.cache += {.wanted = count,
                         .hits_window = admission.hits_window,
@@ -51,7 +59,6 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
                         .misses_first = misses - admission.misses_again,
                         .misses_again = admission.misses_again};
       counts_.rows_evicted += admission.evicted;
-      read_missing(type, window, future.plan);
     }
   } catch (...) {
     if (future.stop_planning) future.stop_planning();
@@ -62,20 +69,36 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
 }
 
 // Asks the cache, which knows nothing of the future but the next window, if that.
-RowCache::Admission RowFetcher::admit(std::size_t type,
-                                      const Window& window,
-                                      const Window* ahead,
-                                      std::span<std::uint32_t> places) {
+RowCache::Admission RowFetcher::assign(std::size_t type,
+                                       const Window& window,
+                                       const Window* ahead,
+                                       std::span<std::uint32_t> places) {
   RowCache& cache = *data_.caches[type];
   const std::span<const std::uint64_t> ids = window.rows[type]->index->ids();
   std::optional<NextWindow> next;
   if (ahead != nullptr) next.emplace(*ahead->rows[type]->index, cache.next_window() + 1);
   const RowCache::Admission admission =
-      cache.admit(ids, {}, next ? &*next : nullptr, places, missing_);
+      cache.assign(ids, {}, next ? &*next : nullptr, places, missing_);
   wanted_.clear();
   wanted_.reserve(missing_.size());
   for (const std::uint32_t i : missing_) wanted_.push_back({ids[i], places[i]});
   return admission;
+}
+
+// The cache enters its new rows while they are read: of a large window that takes a while, in which
+// a device would have nothing to do. Returns the misses that were here before.
+std::uint64_t RowFetcher::read_and_enter(std::size_t type, const Window& window) {
+  const auto entered = [&] {
+    return data_.caches[type]->enter(window.rows[type]->index->ids(), {}, missing_);
+  };
+  if (missing_.size() < kEnteredBeside) {
+    const std::uint64_t again = entered();
+    read_missing(type, window, nullptr);
+    return again;
+  }
+  std::future<std::uint64_t> entering = std::async(std::launch::async, entered);
+  read_missing(type, window, nullptr);
+  return entering.get();
 }
 
 void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan* plan) {

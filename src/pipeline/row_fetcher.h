@@ -50,10 +50,11 @@ class RowFetcher {
   static constexpr std::uint64_t kBytesARow = sizeof(std::uint32_t) + sizeof(WantedRow);
 
  private:
-  RowCache::Admission admit(std::size_t type,
-                            const Window& window,
-                            const Window* ahead,
-                            std::span<std::uint32_t> places);
+  RowCache::Admission assign(std::size_t type,
+                             const Window& window,
+                             const Window* ahead,
+                             std::span<std::uint32_t> places);
+  std::uint64_t read_and_enter(std::size_t type, const Window& window);
   void read_missing(std::size_t type, const Window& window, EpochPlan* plan);
 
   GraphData::State& data_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include <sys/mman.h>
 
@@ -171,6 +172,11 @@ std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
                                 std::span<const std::uint32_t> next_use,
                                 std::span<std::uint32_t> places,
                                 std::vector<std::uint32_t>& missing) {
+  if (used_ == 0) {
+    missing.resize(ids.size());
+    std::iota(missing.begin(), missing.end(), 0u);
+    return 0;
+  }
   std::uint64_t hits_window = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i + 2 * kAhead < ids.size()) prefetch(ids[i + 2 * kAhead]);
@@ -193,9 +199,11 @@ std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
 
 // The list of candidates, which is as long and not yet in use, is the room to sort in.
 void RowCache::sort_by_id(std::vector<std::uint32_t>& missing, std::span<const std::uint64_t> ids) {
+  const auto id_of = [&](std::uint32_t i) { return ids[i]; };
+  if (std::ranges::is_sorted(missing, {}, id_of)) return;
   candidates_.clear();
   const std::uint32_t* const own = missing.data();
-  radix_sort(missing, candidates_, [&](std::uint32_t i) { return ids[i]; });
+  radix_sort(missing, candidates_, id_of);
   if (missing.data() == own) return;
   missing.swap(candidates_);
   missing.assign(candidates_.begin(), candidates_.end());
@@ -206,6 +214,16 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                                     const LookAhead* ahead,
                                     std::span<std::uint32_t> places,
                                     std::vector<std::uint32_t>& missing) {
+  Admission admission = assign(ids, next_use, ahead, places, missing);
+  admission.misses_again = enter(ids, next_use, missing);
+  return admission;
+}
+
+RowCache::Admission RowCache::assign(std::span<const std::uint64_t> ids,
+                                     std::span<const std::uint32_t> next_use,
+                                     const LookAhead* ahead,
+                                     std::span<std::uint32_t> places,
+                                     std::vector<std::uint32_t>& missing) {
   if (ids.size() > rows_.size()) {
     throw Error(ErrorCode::kResource,
                 fmt::format("a window needs {} feature rows, the cache has room for {}",
@@ -221,6 +239,14 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
   Admission admission = make_room(missing.size(), ahead);
   admission.hits = ids.size() - missing.size();
   admission.hits_window = hits_window;
+  for (std::size_t m = 0; m < missing.size(); ++m) places[missing[m]] = free_[m];
+  return admission;
+}
+
+std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
+                              std::span<const std::uint32_t> next_use,
+                              std::span<const std::uint32_t> missing) {
+  std::uint64_t again = 0;
   for (std::size_t m = 0; m < missing.size(); ++m) {
     if (m + kAhead < missing.size()) {
       const std::uint64_t later = ids[missing[m + kAhead]];
@@ -232,11 +258,10 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
     rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};
     insert(ids[i], slot);
     note_use(slot);
-    admission.misses_again += note_seen(ids[i]) ? 1u : 0u;
-    places[i] = slot;
+    again += note_seen(ids[i]) ? 1u : 0u;
   }
   ++window_;
-  return admission;
+  return again;
 }
 
 // Rows of this window stay, and those of the one before while it may still be read from. Returns

@@ -85,6 +85,20 @@ class RowCache {
                   std::span<std::uint32_t> places,
                   std::vector<std::uint32_t>& missing);
 
+  /// The first half of admit(): slots and missing rows are known, and `misses_again` is not.
+  /// enter() must follow before anything else is asked of the cache; it may run on another thread
+  /// while the missing rows are read into their slots.
+  Admission assign(std::span<const std::uint64_t> ids,
+                   std::span<const std::uint32_t> next_use,
+                   const LookAhead* ahead,
+                   std::span<std::uint32_t> places,
+                   std::vector<std::uint32_t>& missing);
+  /// The second half, with what assign() was given: notes the rows of the slots. Returns the
+  /// misses that were here before (Admission::misses_again).
+  std::uint64_t enter(std::span<const std::uint64_t> ids,
+                      std::span<const std::uint32_t> next_use,
+                      std::span<const std::uint32_t> missing);
+
   /// What is known now of the next uses of rows that are here, instead of what admit() was told:
   /// of the ids from `first` on, one each.
   void tell_next_uses(std::uint64_t first, std::span<const std::uint32_t> next_use);
