@@ -45,23 +45,22 @@ class KnownIds {
   void add(std::span<const std::uint32_t> ids) {
     for (const std::uint32_t id : ids) words_[id / 64] |= std::uint64_t{1} << id % 64;
   }
-  // Gives them to `index` in ascending order; numbers are told from then on.
-  void number_all(RowIndex& index) {
-    std::array<std::uint64_t, 4096> listed;
-    std::array<std::uint32_t, listed.size()> numbers;
+  // Numbers are told from then on. Returns how many there are.
+  std::uint32_t count() {
     std::uint32_t before = 0;
-    std::size_t count = 0;
-    const auto give = [&] {
-      (void)index.insert_all(std::span(listed).first(count), words_.size() * 64, numbers);
-      before += static_cast<std::uint32_t>(std::exchange(count, 0));
-    };
     for (std::size_t w = 0; w < words_.size(); ++w) {
-      if (count + 64 > listed.size()) give();
-      before_[w] = before + static_cast<std::uint32_t>(count);
-      for (std::uint64_t word = words_[w]; word != 0; word &= word - 1)
-        listed[count++] = 64 * w + static_cast<unsigned>(std::countr_zero(word));
+      before_[w] = before;
+      before += static_cast<std::uint32_t>(std::popcount(words_[w]));
     }
-    give();
+    return before;
+  }
+  // All of them in ascending order.
+  void list(std::span<std::uint64_t> out) const {
+    std::size_t count = 0;
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      for (std::uint64_t word = words_[w]; word != 0; word &= word - 1)
+        out[count++] = 64 * w + static_cast<unsigned>(std::countr_zero(word));
+    }
   }
   std::uint32_t number(std::uint32_t id) const {
     const std::uint64_t smaller = words_[id / 64] & ((std::uint64_t{1} << id % 64) - 1);
@@ -78,8 +77,8 @@ class KnownIds {
 // mini-batch each.
 class KnownWindows final : public WindowSource {
  public:
-  KnownWindows(const KnownRows& known, MemoryLedger& ledger)
-      : known_(known), ledger_(ledger), ids_(known.rows, ledger) {}
+  KnownWindows(const KnownRows& known, MemoryLedger& ledger, ThreadArena& arena)
+      : known_(known), ledger_(ledger), arena_(arena), ids_(known.rows, ledger) {}
 
   void begin(const LoaderStart&, WindowLimits limits) override {
     limits_ = std::move(limits);
@@ -93,30 +92,33 @@ class KnownWindows final : public WindowSource {
     const std::uint64_t end = all ? known_.batches : next_ + 1;
     auto window = std::make_shared<Window>();
     window->number = number_++;
-    window->rows.push_back(std::make_unique<WindowRows>(limits_.rows[0], ledger_));
-    WindowRows& rows = *window->rows[0];
     ids_.clear();
     for (std::uint64_t batch = next_; batch < end; ++batch) ids_.add(known_.ids(batch));
-    ids_.number_all(*rows.index);
-    for (; next_ < end; ++next_) {
-      rows.numbers.push_back(numbers_of(known_.ids(next_)));
-      window->batches.emplace_back();
-    }
+    Array listed = make(DType::kU64, ids_.count(), "window index");
+    ids_.list(listed.as<std::uint64_t>());
+    window->rows.push_back(std::make_unique<WindowRows>(std::move(listed)));
+    std::vector<Array>& numbers = window->rows[0]->numbers;
+    for (std::uint64_t batch = next_; batch < end; ++batch)
+      numbers.push_back(make(DType::kU32, known_.batch_rows, "batches"));
+    arena_.for_each(end - next_, [&](std::size_t i) {
+      const std::span<std::uint32_t> out = numbers[i].as<std::uint32_t>();
+      std::ranges::transform(known_.ids(next_ + i), out.begin(), [&](std::uint32_t id) {
+        return ids_.number(id);
+      });
+    });
+    window->batches.resize(end - next_);
+    next_ = end;
     return window;
   }
 
  private:
-  Array numbers_of(std::span<const std::uint32_t> ids) {
-    Array numbers =
-        Array::make(DType::kU32, {static_cast<std::int64_t>(ids.size())}, &ledger_, "batches")
-            .or_throw();
-    const std::span<std::uint32_t> out = numbers.as<std::uint32_t>();
-    std::ranges::transform(ids, out.begin(), [&](std::uint32_t id) { return ids_.number(id); });
-    return numbers;
+  Array make(DType dtype, std::uint64_t count, std::string_view name) {
+    return Array::make(dtype, {static_cast<std::int64_t>(count)}, &ledger_, name).or_throw();
   }
 
   const KnownRows& known_;
   MemoryLedger& ledger_;
+  ThreadArena& arena_;
   WindowLimits limits_;
   KnownIds ids_;
   std::uint64_t next_ = 0;
@@ -220,9 +222,10 @@ Delivery deliver_sluice(const std::filesystem::path& path,
 
   const auto begin = SteadyClock::now();
   Delivery delivery;
+  KnownWindows windows(known, ledger, arena);
   const std::uint64_t room = ledger.available() - (4 << 20);
   const std::uint64_t lists =
-      RowIndex::kBytesAnId + 2 * sizeof(std::uint32_t) + RowFetcher::kBytesARow;
+      sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + RowFetcher::kBytesARow;
   WindowLimits limits;
   const std::uint64_t whole_cache =
       RowCache::bytes_of(distinct, row_bytes) + RowCache::bytes_of_table(known.rows);
@@ -230,10 +233,11 @@ Delivery deliver_sluice(const std::filesystem::path& path,
       whole_cache + distinct * lists + known.batches * known.batch_rows * sizeof(std::uint32_t);
   const bool one_window = whole <= room;
   limits.rows = {one_window ? distinct : known.batch_rows};
-  const std::uint64_t cache_bytes =
-      one_window ? whole_cache : room - known.batch_rows * (4 * lists + 2 * sizeof(std::uint32_t));
+  // Three windows live at once, and packed rows are read back through a buffer of their own.
+  const std::uint64_t others =
+      known.batch_rows * (3 * lists + 3 * sizeof(std::uint32_t)) + staging;
+  const std::uint64_t cache_bytes = one_window ? whole_cache : room - others;
   state.make_caches(cache_bytes, {1}, {0}, ledger);
-  KnownWindows windows(known, ledger);
   EpochPlanOptions planning;
   planning.folder = scratch;
   planning.trace = trace;
@@ -247,13 +251,18 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     plan = EpochPlan::make(state, windows, {}, limits, *state.device, planning, ledger);
   }
   RowFetcher fetcher(state, ledger);
-  // As in the Loader: a window's mini-batches are assembled while the rows of the next one are
-  // read.
+  // As in the Loader: the next window is sampled, and the one before assembled, while rows are read.
+  std::future<std::shared_ptr<Window>> sampling;
+  const auto sample_next = [&] {
+    sampling = std::async(std::launch::async, [&] { return windows.sample(); });
+  };
   std::future<void> assembling;
   const auto assembled = [&] {
     if (assembling.valid()) assembling.get();
   };
-  while (const auto window = windows.sample()) {
+  sample_next();
+  while (const auto window = sampling.get()) {
+    sample_next();
     {
       const TraceSpan span(trace, "fetch");
       const auto fetching = SteadyClock::now();

@@ -1,6 +1,7 @@
 #include "bench/storage/policy_trace.h"
 
 #include "core/threads.h"
+#include "pipeline/epoch_cost.h"
 #include "samplers/neighbor_sampler.h"
 #include "samplers/seed_order.h"
 #include "storage/feature/packed_rows.h"
@@ -262,9 +263,11 @@ PlannedBytes windows(const EpochRows& trace,
   NeededParts touched(layout, nullptr);
   // As EpochPlan: the cache's memory is shared between the packing and the rows prefilled.
   const std::uint64_t cache_bytes = work.cache_rows * work.row_bytes;
-  std::uint64_t prefill =
-      (cache_bytes - std::min(cache_bytes, PackingBuffers::good_bytes(grouped.size(), layout))) /
-      (work.row_bytes + 2 * sizeof(WantedRow));
+  std::uint64_t prefill = slots_to_prefill(PlanChoice::kAuto,
+                                           grouped.size(),
+                                           layout,
+                                           cache_bytes,
+                                           static_cast<std::uint32_t>(work.cache_rows));
   admit_all(grouped,
             trace.nodes,
             work.cache_rows,

@@ -99,7 +99,7 @@ std::uint32_t slots_to_prefill(PlanChoice plan,
                                std::uint64_t bytes,
                                std::uint32_t cache_slots) {
   if (plan == PlanChoice::kDirect || plan == PlanChoice::kSweep) return 0;
-  const std::uint64_t packing = PackingBuffers::good_bytes(windows, layout);
+  const std::uint64_t packing = PackingBuffers::share_of(bytes, windows, layout);
   const std::uint64_t room = bytes - std::min(bytes, packing);
   const std::uint64_t slots = room / (layout.row_bytes + 2 * sizeof(WantedRow));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, cache_slots));

@@ -69,7 +69,7 @@ bool EpochPlan::State::sample(WindowSource& source, std::uint64_t batches) {
     ++windows;
     for (std::size_t type = 0; type < parts.back().types.size(); ++type) {
       if (PlanPart* part = parts.back().types[type].get())
-        part->lists.add_window(window->rows[type]->index->ids());
+        part->lists.add_window(window->rows[type]->ids());
     }
   }
   return true;

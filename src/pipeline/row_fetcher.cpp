@@ -8,6 +8,25 @@ namespace {
 
 constexpr std::size_t kEnteredBeside = 16384;  // missing rows: fewer are not worth a thread
 
+// Of more rows than that only stretches are looked at before the first is read: which way of
+// reading is the best hangs on how dense they lie.
+constexpr std::size_t kLookedAt = 1 << 18;
+constexpr std::size_t kStretch = 1 << 13;
+
+constexpr std::uint32_t kSweepBytes =
+    ReadShape::kSweeps.front().max_pages * static_cast<std::uint32_t>(kPageBytes);
+
+ReadShape shape_of(const WantedRows& wanted, const FeatureLayout& layout) {
+  ReadShapeBuilder builder(layout);
+  const std::size_t parts = wanted.size() > kLookedAt ? kLookedAt / kStretch : 1;
+  const std::size_t stretch = parts > 1 ? kStretch : wanted.size();
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = (wanted.size() - stretch) * part / std::max<std::size_t>(parts - 1, 1);
+    for (std::size_t i = first; i < first + stretch; ++i) builder.add(wanted.row(i));
+  }
+  return builder.finish();
+}
+
 // The next window's ids are what is known of the future without a trace.
 class NextWindow final : public LookAhead {
  public:
@@ -48,9 +67,9 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
                                           : assign(type, window, future.ahead, places);
       if (admission.exclusive) wait();
       if (future.plan != nullptr) {
-        read_missing(type, window, future.plan);
+        read_planned(type, window, *future.plan);
       } else {
-        admission.misses_again = read_and_enter(type, window);
+        admission.misses_again = read_and_enter(type, window, places);
       }
       const std::uint64_t misses = count - admission.hits;
       counts_.cache += {.wanted = count,
@@ -74,62 +93,65 @@ RowCache::Admission RowFetcher::assign(std::size_t type,
                                        const Window* ahead,
                                        std::span<std::uint32_t> places) {
   RowCache& cache = *data_.caches[type];
-  const std::span<const std::uint64_t> ids = window.rows[type]->index->ids();
   std::optional<NextWindow> next;
   if (ahead != nullptr) next.emplace(*ahead->rows[type]->index, cache.next_window() + 1);
-  const RowCache::Admission admission =
-      cache.assign(ids, {}, next ? &*next : nullptr, places, missing_);
-  wanted_.clear();
-  wanted_.reserve(missing_.size());
-  for (const std::uint32_t i : missing_) wanted_.push_back({ids[i], places[i]});
-  return admission;
+  return cache.assign(
+      window.rows[type]->ids(), {}, next ? &*next : nullptr, places, missing_);
 }
 
 // The cache enters its new rows while they are read: of a large window that takes a while, in which
 // a device would have nothing to do. Returns the misses that were here before.
-std::uint64_t RowFetcher::read_and_enter(std::size_t type, const Window& window) {
-  const auto entered = [&] {
-    return data_.caches[type]->enter(window.rows[type]->index->ids(), {}, missing_);
-  };
+std::uint64_t RowFetcher::read_and_enter(std::size_t type,
+                                         const Window& window,
+                                         std::span<const std::uint32_t> places) {
+  const std::span<const std::uint64_t> ids = window.rows[type]->ids();
+  const WantedRows wanted(missing_, ids, places);
+  const auto entered = [&] { return data_.caches[type]->enter(ids, {}, missing_); };
   if (missing_.size() < kEnteredBeside) {
     const std::uint64_t again = entered();
-    read_missing(type, window, nullptr);
+    read_missing(type, wanted);
     return again;
   }
   std::future<std::uint64_t> entering = std::async(std::launch::async, entered);
-  read_missing(type, window, nullptr);
+  read_missing(type, wanted);
   return entering.get();
 }
 
-void RowFetcher::read_missing(std::size_t type, const Window& window, EpochPlan* plan) {
-  const std::span<std::byte> table = data_.caches[type]->table();
-  if (plan != nullptr && plan->plan(window.number, type) == WindowPlan::kPacked) {
+void RowFetcher::read_planned(std::size_t type, const Window& window, EpochPlan& plan) {
+  const WindowPlan how = plan.plan(window.number, type);
+  if (how == WindowPlan::kPacked) {
     ++counts_.windows_packed;
-    plan->read_packed(window.number, type, wanted_, table).or_throw();
+    plan.read_packed(window.number, type, wanted_, data_.caches[type]->table()).or_throw();
     return;
   }
-  auto& store = dynamic_cast<DiskFeatureStore&>(*data_.features[type]);
   RequestShape request;
-  bool sweep = false;
-  std::uint32_t gap = 0;
-  if (plan != nullptr) {
-    sweep = plan->plan(window.number, type) == WindowPlan::kSweep;
-    gap = plan->gap(window.number, type);
-  } else if (data_.options.plan != PlanChoice::kDirect) {
-    ReadShapeBuilder builder(store.layout());
-    for (const WantedRow& wanted : wanted_) builder.add(wanted.row);
-    const ReadShape shape = builder.finish();
+  if (how == WindowPlan::kSweep) request = sweep(plan.gap(window.number, type));
+  read(type, std::span<const WantedRow>(wanted_), request);
+}
+
+// Of a window of which nothing was planned.
+void RowFetcher::read_missing(std::size_t type, const WantedRows& wanted) {
+  RequestShape request;
+  if (data_.options.plan != PlanChoice::kDirect) {
+    const auto& store = dynamic_cast<const DiskFeatureStore&>(*data_.features[type]);
+    const ReadShape shape = shape_of(wanted, store.layout());
     const PlanEstimate estimate = data_.options.plan == PlanChoice::kSweep
                                       ? estimate_sweep(*data_.device, shape)
                                       : choose_window_plan(*data_.device, shape);
-    sweep = estimate.plan == "sweep";
-    gap = estimate.gap_pages * static_cast<std::uint32_t>(kPageBytes);
+    if (estimate.plan == "sweep")
+      request = sweep(estimate.gap_pages * static_cast<std::uint32_t>(kPageBytes));
   }
-  if (sweep) {
-    ++counts_.windows_swept;
-    request = {ReadShape::kSweeps.front().max_pages * static_cast<std::uint32_t>(kPageBytes), gap};
-  }
-  store.gather_sorted(wanted_, request, table).or_throw();
+  read(type, wanted, request);
+}
+
+RequestShape RowFetcher::sweep(std::uint32_t gap_bytes) {
+  ++counts_.windows_swept;
+  return {kSweepBytes, gap_bytes};
+}
+
+void RowFetcher::read(std::size_t type, const WantedRows& wanted, const RequestShape& request) {
+  auto& store = dynamic_cast<DiskFeatureStore&>(*data_.features[type]);
+  store.gather_sorted(wanted, request, data_.caches[type]->table()).or_throw();
 }
 
 }  // namespace sluice

@@ -54,13 +54,19 @@ class RowFetcher {
                              const Window& window,
                              const Window* ahead,
                              std::span<std::uint32_t> places);
-  std::uint64_t read_and_enter(std::size_t type, const Window& window);
-  void read_missing(std::size_t type, const Window& window, EpochPlan* plan);
+  std::uint64_t read_and_enter(std::size_t type,
+                               const Window& window,
+                               std::span<const std::uint32_t> places);
+  void read_planned(std::size_t type, const Window& window, EpochPlan& plan);
+  void read_missing(std::size_t type, const WantedRows& wanted);
+  RequestShape sweep(std::uint32_t gap_bytes);
+  void read(std::size_t type, const WantedRows& wanted, const RequestShape& request);
 
   GraphData::State& data_;
   MemoryLedger& ledger_;
   FetchCounts counts_;
-  std::vector<std::uint32_t> missing_;  // reused between calls
+  // Numbers of a window's missing rows, or the rows as a plan has them; reused between calls.
+  std::vector<std::uint32_t> missing_;
   std::vector<WantedRow> wanted_;
 };
 

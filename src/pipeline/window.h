@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -19,11 +21,22 @@ struct WindowRows {
   WindowRows(std::uint64_t max_rows, MemoryLedger& ledger) { index.emplace(max_rows, ledger); }
   /// Of a window whose rows were numbered before, and whose ids an EpochPlan knows.
   explicit WindowRows(std::uint64_t count) : known(count) {}
+  /// Of a window whose rows were numbered by somebody who looks none of them up: u64 [rows], their
+  /// ids by number.
+  explicit WindowRows(Array ids)
+      : known(static_cast<std::uint64_t>(ids.numel())), listed(std::move(ids)) {}
 
   std::uint64_t size() const { return index ? index->size() : known; }
+  /// By number; none where only an EpochPlan knows them.
+  std::span<const std::uint64_t> ids() const {
+    if (index) return index->ids();
+    if (listed.empty()) return {};
+    return listed.as<std::uint64_t>();
+  }
 
-  std::optional<RowIndex> index;  ///< row ids by number
+  std::optional<RowIndex> index;  ///< row ids by number, while they may be looked up
   std::uint64_t known = 0;
+  Array listed;
   std::vector<Array> numbers;  ///< by batch: u32 [n], the number of each of its nodes
   Array places;                ///< u32 [rows]: the slot of each number in the type's RowCache
 };

@@ -13,6 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint32_t kLeastDepth = 8;  // requests that a staging buffer holds, if rows let it
+constexpr std::size_t kRowsAhead = 16;    // whose entries in the caller's lists are asked for
 
 // What a shape may ask of a staging buffer.
 std::uint64_t request_limit(const RequestShape& shape,
@@ -32,7 +33,7 @@ class GatherSource final : public ReadSource {
     std::uint64_t staging_bytes;
   };
 
-  GatherSource(std::span<const WantedRow> wanted,
+  GatherSource(const WantedRows& wanted,
                const FeatureLayout& layout,
                const RequestShape& shape,
                const Target& target,
@@ -51,12 +52,14 @@ class GatherSource final : public ReadSource {
   // row's first page.
   std::optional<BlockRead> next() override {
     if (next_ == wanted_.size()) return std::nullopt;
-    const std::uint64_t first_page = layout_.first_page_of(wanted_[next_].row);
-    std::uint64_t end_page = layout_.last_page_of(wanted_[next_].row) + 1;
+    const std::uint64_t first_page = layout_.first_page_of(wanted_.row(next_));
+    std::uint64_t end_page = layout_.last_page_of(wanted_.row(next_)) + 1;
     std::size_t last = next_ + 1;
     for (; last < wanted_.size(); ++last) {
-      const std::uint64_t next_end = layout_.last_page_of(wanted_[last].row) + 1;
-      const bool gap = layout_.first_page_of(wanted_[last].row) > end_page + max_gap_pages_;
+      wanted_.prefetch_row(last + kRowsAhead);
+      const std::uint64_t row = wanted_.row(last);
+      const std::uint64_t next_end = layout_.last_page_of(row) + 1;
+      const bool gap = layout_.first_page_of(row) > end_page + max_gap_pages_;
       if (gap || (next_end > end_page && (next_end - first_page) * kPageBytes > max_request_))
         break;
       end_page = std::max(end_page, next_end);
@@ -77,11 +80,12 @@ class GatherSource final : public ReadSource {
     const Run& run = runs_[index - first_run_];
     const std::byte* from = target_.staging + ring_.offset_of(index);
     for (std::size_t i = run.first; i < run.last; ++i) {
+      wanted_.prefetch(i + kRowsAhead);
       if (i + kPlacesAhead < run.last)
-        prefetch_for_write(out_.data() + wanted_[i + kPlacesAhead].place * layout_.row_bytes,
+        prefetch_for_write(out_.data() + wanted_.place(i + kPlacesAhead) * layout_.row_bytes,
                            layout_.row_bytes);
-      std::memcpy(out_.data() + wanted_[i].place * layout_.row_bytes,
-                  from + (layout_.offset_of(wanted_[i].row) - run.file_offset),
+      std::memcpy(out_.data() + wanted_.place(i) * layout_.row_bytes,
+                  from + (layout_.offset_of(wanted_.row(i)) - run.file_offset),
                   layout_.row_bytes);
     }
     ++stats_.requests;
@@ -103,7 +107,7 @@ class GatherSource final : public ReadSource {
     std::uint32_t length;  // 0: done
   };
 
-  std::span<const WantedRow> wanted_;
+  WantedRows wanted_;
   const FeatureLayout& layout_;
   std::uint64_t max_request_;
   std::uint64_t max_gap_pages_;
@@ -177,10 +181,10 @@ void DiskFeatureStore::count_extra(const IoStats& pass) {
 
 Result<void> DiskFeatureStore::gather(const GatherRequest& request) {
   if (auto sorted = sort_wanted(request); !sorted) return sorted;
-  return gather_sorted(wanted_, request.shape, request.out);
+  return gather_sorted(std::span<const WantedRow>(wanted_), request.shape, request.out);
 }
 
-Result<void> DiskFeatureStore::gather_sorted(std::span<const WantedRow> wanted,
+Result<void> DiskFeatureStore::gather_sorted(const WantedRows& wanted,
                                              const RequestShape& shape,
                                              std::span<std::byte> out) {
   stats_.rows += wanted.size();

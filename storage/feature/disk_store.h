@@ -4,6 +4,7 @@
 // sorted by the caller, 16 bytes each.
 #pragma once
 
+#include "storage/feature/wanted_rows.h"
 #include "storage/format/checksum.h"
 #include "storage/format/layout.h"
 #include "storage/format/manifest.h"
@@ -18,12 +19,6 @@
 #include <vector>
 
 namespace sluice {
-
-/// A row of a table on disk and its place in the caller's memory.
-struct WantedRow {
-  std::uint64_t row;
-  std::uint64_t place;
-};
 
 class DiskFeatureStore final : public FeatureStore {
  public:
@@ -40,9 +35,9 @@ class DiskFeatureStore final : public FeatureStore {
   std::string_view placement() const override { return "disk"; }
   using FeatureStore::gather;
   Result<void> gather(const GatherRequest& request) override;
-  /// As gather, of rows in ascending order; takes no memory for them. wanted[i].place is an index
-  /// of rows of `out`.
-  Result<void> gather_sorted(std::span<const WantedRow> wanted,
+  /// As gather, of rows in ascending order; takes no memory for them. Places are indices of rows of
+  /// `out`.
+  Result<void> gather_sorted(const WantedRows& wanted,
                              const RequestShape& shape,
                              std::span<std::byte> out);
   FeatureStats stats() const override;

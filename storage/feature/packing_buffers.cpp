@@ -11,7 +11,13 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kScanDepth = 12;      // requests in flight: with less room they get smaller
+constexpr std::uint64_t kScanDepth = 12;  // requests in flight: with less room they get smaller
+// Of the table on its way where there is room: runs are written meanwhile, and each read waits
+// behind some of that. With 12 MiB the device moved an eighth less a second.
+constexpr std::uint64_t kAmpleScanBytes = 32 << 20;
+// Memory beyond good_bytes() is taken from rows that would need no run otherwise: one part in so
+// many of the table at most, which is twice as much to be moved.
+constexpr std::uint64_t kTableShare = 192;
 constexpr std::uint64_t kLeastScanDepth = 4;  // of one part each
 constexpr std::uint64_t kLeastPagesAhead = 4 << 20;  // smaller buffers do without a thread
 
@@ -34,12 +40,19 @@ std::uint64_t least_run_bytes(std::size_t runs) {
   return (runs + RunWriter::kLeastSpare) * RunWriter::kLeastChunk + cursor_bytes(runs);
 }
 
-// Half of the buffers or what runs can spare, between what works and what a device can use.
+// What runs take at most.
+std::uint64_t most_run_bytes(std::size_t runs) {
+  return (runs + RunWriter::kGoodSpare) * RunWriter::kMostChunk + cursor_bytes(runs);
+}
+
+// Half of the buffers or what runs leave, between what works and what a device can use.
 std::uint64_t scan_bytes(std::size_t runs, const FeatureLayout& layout, std::uint64_t bytes) {
-  const std::uint64_t spare = bytes - std::min(bytes, least_run_bytes(runs));
+  const auto beside = [&](std::uint64_t others) { return bytes - std::min(bytes, others); };
+  const std::uint64_t wanted = std::max(std::min(bytes / 2, beside(least_run_bytes(runs))),
+                                        beside(most_run_bytes(runs)));
   const std::uint64_t least = least_scan_bytes(layout);
-  const std::uint64_t most = std::max(least, kScanDepth * PackedRows::kRequestBytes);
-  return std::clamp(std::min(bytes / 2, spare) / kPageBytes * kPageBytes, least, most);
+  const std::uint64_t most = std::max(least, kAmpleScanBytes);
+  return std::clamp(wanted / kPageBytes * kPageBytes, least, most);
 }
 
 void make_pages(AlignedBuffer& buffer, std::optional<PagesAhead>& pages) {
@@ -57,6 +70,14 @@ std::uint64_t PackingBuffers::least_bytes(std::size_t runs, const FeatureLayout&
 std::uint64_t PackingBuffers::good_bytes(std::size_t runs, const FeatureLayout& layout) {
   return least_scan_bytes(layout) + kScanDepth * PackedRows::kRequestBytes +
          (runs + RunWriter::kGoodSpare) * RunWriter::kGoodChunk + cursor_bytes(runs);
+}
+
+std::uint64_t PackingBuffers::share_of(std::uint64_t bytes,
+                                       std::size_t runs,
+                                       const FeatureLayout& layout) {
+  const std::uint64_t good = good_bytes(runs, layout);
+  const std::uint64_t ample = std::max(good, kAmpleScanBytes + most_run_bytes(runs));
+  return std::clamp(std::min(bytes / 4, layout.file_bytes() / kTableShare), good, ample);
 }
 
 PackingBuffers::PackingBuffers(std::size_t runs,
