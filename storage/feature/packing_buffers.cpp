@@ -11,10 +11,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kScanDepth = 12;  // requests in flight: with less room they get smaller
-// Of the table on its way where there is room: runs are written meanwhile, and each read waits
-// behind some of that. With 12 MiB the device moved an eighth less a second.
-constexpr std::uint64_t kAmpleScanBytes = 32 << 20;
+// Requests in flight: with less room they get smaller. No more, for writes wait behind them: with 32
+// of a MiB, and no other way of spending memory, the device moved a tenth less a second.
+constexpr std::uint64_t kScanDepth = 12;
 // Memory beyond good_bytes() is taken from rows that would need no run otherwise: one part in so
 // many of the table at most, which is twice as much to be moved.
 constexpr std::uint64_t kTableShare = 192;
@@ -40,19 +39,17 @@ std::uint64_t least_run_bytes(std::size_t runs) {
   return (runs + RunWriter::kLeastSpare) * RunWriter::kLeastChunk + cursor_bytes(runs);
 }
 
-// What runs take at most.
-std::uint64_t most_run_bytes(std::size_t runs) {
-  return (runs + RunWriter::kGoodSpare) * RunWriter::kMostChunk + cursor_bytes(runs);
+// Half of the buffers or what runs can spare, between what works and what a device can use.
+std::uint64_t scan_bytes(std::size_t runs, const FeatureLayout& layout, std::uint64_t bytes) {
+  const std::uint64_t spare = bytes - std::min(bytes, least_run_bytes(runs));
+  const std::uint64_t least = least_scan_bytes(layout);
+  const std::uint64_t most = std::max(least, kScanDepth * PackedRows::kRequestBytes);
+  return std::clamp(std::min(bytes / 2, spare) / kPageBytes * kPageBytes, least, most);
 }
 
-// Half of the buffers or what runs leave, between what works and what a device can use.
-std::uint64_t scan_bytes(std::size_t runs, const FeatureLayout& layout, std::uint64_t bytes) {
-  const auto beside = [&](std::uint64_t others) { return bytes - std::min(bytes, others); };
-  const std::uint64_t wanted = std::max(std::min(bytes / 2, beside(least_run_bytes(runs))),
-                                        beside(most_run_bytes(runs)));
-  const std::uint64_t least = least_scan_bytes(layout);
-  const std::uint64_t most = std::max(least, kAmpleScanBytes);
-  return std::clamp(wanted / kPageBytes * kPageBytes, least, most);
+std::uint64_t bytes_with(std::uint64_t chunk, std::size_t runs, const FeatureLayout& layout) {
+  return least_scan_bytes(layout) + kScanDepth * PackedRows::kRequestBytes +
+         (runs + RunWriter::kGoodSpare) * chunk + cursor_bytes(runs);
 }
 
 void make_pages(AlignedBuffer& buffer, std::optional<PagesAhead>& pages) {
@@ -68,16 +65,15 @@ std::uint64_t PackingBuffers::least_bytes(std::size_t runs, const FeatureLayout&
 }
 
 std::uint64_t PackingBuffers::good_bytes(std::size_t runs, const FeatureLayout& layout) {
-  return least_scan_bytes(layout) + kScanDepth * PackedRows::kRequestBytes +
-         (runs + RunWriter::kGoodSpare) * RunWriter::kGoodChunk + cursor_bytes(runs);
+  return bytes_with(RunWriter::kGoodChunk, runs, layout);
 }
 
 std::uint64_t PackingBuffers::share_of(std::uint64_t bytes,
                                        std::size_t runs,
                                        const FeatureLayout& layout) {
-  const std::uint64_t good = good_bytes(runs, layout);
-  const std::uint64_t ample = std::max(good, kAmpleScanBytes + most_run_bytes(runs));
-  return std::clamp(std::min(bytes / 4, layout.file_bytes() / kTableShare), good, ample);
+  return std::clamp(std::min(bytes / 4, layout.file_bytes() / kTableShare),
+                    good_bytes(runs, layout),
+                    bytes_with(RunWriter::kMostChunk, runs, layout));
 }
 
 PackingBuffers::PackingBuffers(std::size_t runs,

@@ -9,9 +9,12 @@
 namespace sluice {
 namespace {
 
-// A table is read meanwhile, with as much under way as the device can use: each write waits behind
-// that. With four at once who appends waited 2.7 s of 3.7 for a free buffer.
-constexpr std::size_t kThreads = 16;
+// A table is read meanwhile, with as much under way as the device can use, and each write waits
+// behind that: with 256 KiB under way who appends waited 2.7 s of 3.7 for a free buffer. With more
+// than this reads wait too.
+constexpr std::size_t kBytesUnderWay = 2 << 20;
+constexpr std::size_t kLeastThreads = 8;
+constexpr std::size_t kMostThreads = 16;
 
 }  // namespace
 
@@ -41,7 +44,8 @@ RunWriter::RunWriter(File& file,
     runs_.push_back({begins[r], r, 0, pages * kPageBytes});
   }
   for (std::size_t i = 0; i < spare; ++i) free_.push_back(runs + i);
-  for (std::size_t i = 0; i < std::min(kThreads, spare); ++i)
+  const std::size_t threads = std::clamp(kBytesUnderWay / chunk_, kLeastThreads, kMostThreads);
+  for (std::size_t i = 0; i < std::min(threads, spare); ++i)
     threads_.emplace_back([this] { write_loop(); });
 }
 
