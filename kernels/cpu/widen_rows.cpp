@@ -89,11 +89,15 @@ void widen_rows(const Executor& executor,
   const WidenRow widen = choose(dtype);
   const auto row_bytes =
       static_cast<std::int64_t>(feature_row_bytes(dtype, static_cast<std::uint32_t>(out.width)));
+  const auto fetch = [=](std::int64_t i) {
+    for (std::int64_t byte = 0; byte < row_bytes; byte += kLineBytes)
+      __builtin_prefetch(rows[i] + byte);
+  };
   const auto work = [=](std::int64_t begin, std::int64_t end) {
+    // The first ones too: tasks are short, and each of these would be waited for.
+    for (std::int64_t i = begin; i < std::min(begin + kAhead, end); ++i) fetch(i);
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::byte* ahead = rows[std::min(i + kAhead, out.count - 1)];
-      for (std::int64_t byte = 0; byte < row_bytes; byte += kLineBytes)
-        __builtin_prefetch(ahead + byte);
+      if (i + kAhead < end) fetch(i + kAhead);
       widen(rows[i], out.row(i), out.width);
     }
   };
