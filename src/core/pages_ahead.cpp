@@ -10,8 +10,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kPiece = 4 * kHugePageBytes;
-constexpr std::size_t kPiecesAThread = 64;
+// Whoever maps memory meanwhile waits for a piece: one of them may take 5 ms.
+constexpr std::size_t kPiece = kHugePageBytes;
+constexpr std::size_t kPiecesAThread = 256;
 constexpr std::size_t kMostThreads = 2;
 constexpr std::size_t kStop = std::numeric_limits<std::size_t>::max();
 
