@@ -41,36 +41,39 @@ class KnownIds {
         words_(rows / 64 + 1),
         before_(rows / 64 + 1) {}
 
-  void clear() { std::ranges::fill(words_, 0); }
+  void clear() {
+    std::ranges::fill(words_, 0);
+    count_ = 0;
+  }
   void add(std::span<const std::uint32_t> ids) {
-    for (const std::uint32_t id : ids) words_[id / 64] |= std::uint64_t{1} << id % 64;
-  }
-  // Numbers are told from then on. Returns how many there are.
-  std::uint32_t count() {
-    std::uint32_t before = 0;
-    for (std::size_t w = 0; w < words_.size(); ++w) {
-      before_[w] = before;
-      before += static_cast<std::uint32_t>(std::popcount(words_[w]));
+    for (const std::uint32_t id : ids) {
+      std::uint64_t& word = words_[id / 64];
+      count_ += ~word >> id % 64 & 1;
+      word |= std::uint64_t{1} << id % 64;
     }
-    return before;
   }
-  // All of them in ascending order.
-  void list(std::span<std::uint64_t> out) const {
-    std::size_t count = 0;
+  std::uint64_t count() const { return count_; }
+  // Lists all of them in ascending order; numbers are told from then on.
+  void list(std::span<std::uint64_t> out) {
+    std::uint32_t count = 0;
     for (std::size_t w = 0; w < words_.size(); ++w) {
+      before_[w] = count;
       for (std::uint64_t word = words_[w]; word != 0; word &= word - 1)
         out[count++] = 64 * w + static_cast<unsigned>(std::countr_zero(word));
     }
   }
-  std::uint32_t number(std::uint32_t id) const {
-    const std::uint64_t smaller = words_[id / 64] & ((std::uint64_t{1} << id % 64) - 1);
-    return before_[id / 64] + static_cast<std::uint32_t>(std::popcount(smaller));
+  void number(std::span<const std::uint32_t> ids, std::span<std::uint32_t> out) const {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::uint64_t smaller = words_[ids[i] / 64] & ((std::uint64_t{1} << ids[i] % 64) - 1);
+      out[i] = before_[ids[i] / 64] + static_cast<std::uint32_t>(std::popcount(smaller));
+    }
   }
 
  private:
   Charge charge_;
   std::vector<std::uint64_t> words_;
   std::vector<std::uint32_t> before_;  // distinct ids of the words before
+  std::uint64_t count_ = 0;
 };
 
 // The known lists as windows: the whole epoch in one where the budget holds its rows, else a
@@ -101,10 +104,7 @@ class KnownWindows final : public WindowSource {
     for (std::uint64_t batch = next_; batch < end; ++batch)
       numbers.push_back(make(DType::kU32, known_.batch_rows, "batches"));
     arena_.for_each(end - next_, [&](std::size_t i) {
-      const std::span<std::uint32_t> out = numbers[i].as<std::uint32_t>();
-      std::ranges::transform(known_.ids(next_ + i), out.begin(), [&](std::uint32_t id) {
-        return ids_.number(id);
-      });
+      ids_.number(known_.ids(next_ + i), numbers[i].as<std::uint32_t>());
     });
     window->batches.resize(end - next_);
     next_ = end;

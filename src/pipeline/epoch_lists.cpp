@@ -1,8 +1,11 @@
 #include "pipeline/epoch_lists.h"
 
+#include "storage/io/aligned_buffer.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <type_traits>
 
 namespace sluice {
 namespace {
@@ -18,9 +21,9 @@ std::size_t window_width(std::uint64_t windows) {
   return windows < std::numeric_limits<std::uint16_t>::max() ? 2 : 4;
 }
 
-// Ids whose next uses are found in one pass over the lists.
-std::uint64_t noted_at_once(std::uint64_t nodes, std::uint64_t buffer_bytes) {
-  return std::clamp<std::uint64_t>(buffer_bytes / 2 / sizeof(std::uint32_t), 1, nodes);
+// Ids whose next uses are found in one pass over the lists, by notes of so many bytes.
+std::uint64_t noted_at_once(std::uint64_t nodes, std::size_t note, std::uint64_t buffer_bytes) {
+  return std::clamp<std::uint64_t>(buffer_bytes / 2 / note, 1, nodes);
 }
 
 }  // namespace
@@ -51,20 +54,21 @@ std::uint64_t EpochLists::most_rows() const {
 }
 
 // Goes backwards through the windows and notes by id where it was met last.
-void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
-                                MemoryLedger& ledger,
-                                const std::function<void()>& check,
-                                const TellUses& tell) {
+template <class Note>
+void EpochLists::find_next_uses_by(std::uint64_t buffer_bytes,
+                                   MemoryLedger& ledger,
+                                   const std::function<void()>& check,
+                                   const TellUses& tell) {
   next_.emplace(folder_, window_width(steps.size()));
   const std::uint64_t most = most_rows();
   const Charge lists = ledger.charge("epoch plan", most * 12).or_throw();
-  const std::uint64_t range = noted_at_once(nodes_, buffer_bytes);
-  const Charge notes = ledger.charge("epoch plan", range * sizeof(std::uint32_t)).or_throw();
-  std::vector<std::uint32_t> met(range);
+  const std::uint64_t range = noted_at_once(nodes_, sizeof(Note), buffer_bytes);
+  AlignedBuffer notes = AlignedBuffer::make(range * sizeof(Note), &ledger, "epoch plan").or_throw();
+  const std::span<Note> met(reinterpret_cast<Note*>(notes.data()), range);
   std::vector<std::uint64_t> ids(most);
   std::vector<std::uint32_t> next(most);
   for (std::uint64_t begin = 0; begin < nodes_; begin += range) {
-    std::fill(met.begin(), met.end(), kUnwritten);
+    std::ranges::fill(met, Note{kUnwritten});
     for (std::size_t w = steps.size(); w-- > 0;) {
       check();
       const Step& step = steps[w];
@@ -77,16 +81,28 @@ void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
         if (i + kAhead < step.rows && of_window[i + kAhead] - begin < range)
           __builtin_prefetch(&met[of_window[i + kAhead] - begin], 1);
         if (of_window[i] < begin || of_window[i] - begin >= range) continue;
-        std::uint32_t& note = met[of_window[i] - begin];
+        Note& note = met[of_window[i] - begin];
         uses[i] = note;
-        note = static_cast<std::uint32_t>(w + 1);
+        note = static_cast<Note>(w + 1);
       }
       next_->write(step.first_id, uses);
     }
-    if (!tell) continue;
-    for (std::uint32_t& note : met) note = to_window(note);
-    tell(begin, std::span(met).first(std::min(range, nodes_ - begin)));
+    if constexpr (std::is_same_v<Note, std::uint32_t>) {
+      if (!tell) continue;
+      for (std::uint32_t& note : met) note = to_window(note);
+      tell(begin, met.first(std::min(range, nodes_ - begin)));
+    }
   }
+}
+
+void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
+                                MemoryLedger& ledger,
+                                const std::function<void()>& check,
+                                const TellUses& tell) {
+  // As narrow as they can be, for they are met at random.
+  if (!tell && window_width(steps.size()) == sizeof(std::uint16_t))
+    return find_next_uses_by<std::uint16_t>(buffer_bytes, ledger, check, tell);
+  find_next_uses_by<std::uint32_t>(buffer_bytes, ledger, check, tell);
 }
 
 // Windows are noted by their place in these lists, from 1 on.
@@ -181,7 +197,7 @@ std::uint64_t EpochLists::bytes_written() const {
 EpochPlan::ListBytes EpochLists::bytes(std::uint64_t nodes,
                                        const EpochPlan::ListSizes& sizes,
                                        std::uint64_t buffer_bytes) {
-  const std::uint64_t at_once = noted_at_once(nodes, buffer_bytes);
+  const std::uint64_t at_once = noted_at_once(nodes, window_width(sizes.windows), buffer_bytes);
   const std::uint64_t passes = (nodes + at_once - 1) / at_once;
   const std::uint64_t id = id_width(nodes);
   const std::uint64_t use = window_width(sizes.windows);

@@ -80,6 +80,11 @@ class EpochLists {
  private:
   class MissedIds;
 
+  template <class Note>
+  void find_next_uses_by(std::uint64_t buffer_bytes,
+                         MemoryLedger& ledger,
+                         const std::function<void()>& check,
+                         const TellUses& tell);
   std::uint32_t to_window(std::uint32_t note) const;
 
   std::uint64_t nodes_;

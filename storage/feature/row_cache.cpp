@@ -251,6 +251,7 @@ std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
     if (m + kAhead < missing.size()) {
       const std::uint64_t later = ids[missing[m + kAhead]];
       prefetch(later);
+      __builtin_prefetch(&rows_[free_[m + kAhead]], 1);
       if (!seen_.empty()) __builtin_prefetch(&seen_[later / 64], 1);
     }
     const std::uint32_t i = missing[m];
@@ -300,6 +301,7 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   }
   policy_->choose(rows_, candidates_, evict);
   for (std::size_t i = 0; i < evict; ++i) {
+    if (i + 2 * kAhead < evict) __builtin_prefetch(&rows_[candidates_[i + 2 * kAhead]]);
     if (i + kAhead < evict) prefetch(rows_[candidates_[i + kAhead]].id);
     erase(candidates_[i]);
     free_.push_back(candidates_[i]);
