@@ -234,8 +234,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   const bool one_window = whole <= room;
   limits.rows = {one_window ? distinct : known.batch_rows};
   // Three windows live at once, and packed rows are read back through a buffer of their own.
-  const std::uint64_t others =
-      known.batch_rows * (3 * lists + 3 * sizeof(std::uint32_t)) + staging;
+  const std::uint64_t others = known.batch_rows * (3 * lists + 3 * sizeof(std::uint32_t)) + staging;
   const std::uint64_t cache_bytes = one_window ? whole_cache : room - others;
   state.make_caches(cache_bytes, {1}, {0}, ledger);
   EpochPlanOptions planning;
@@ -251,7 +250,8 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     plan = EpochPlan::make(state, windows, {}, limits, *state.device, planning, ledger);
   }
   RowFetcher fetcher(state, ledger);
-  // As in the Loader: the next window is sampled, and the one before assembled, while rows are read.
+  // As in the Loader: the next window is sampled, and the one before assembled, while rows are
+  // read.
   std::future<std::shared_ptr<Window>> sampling;
   const auto sample_next = [&] {
     sampling = std::async(std::launch::async, [&] { return windows.sample(); });

@@ -10,8 +10,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kListedAtOnce = 4096;  // rows, between a file and a list in memory
-constexpr std::uint32_t kUnwritten = 0;      // no window is numbered 0: "never" on disk
+constexpr std::size_t kListedAtOnce = 16384;  // rows, between a file and a list in memory
+constexpr std::uint32_t kUnwritten = 0;       // no window is numbered 0: "never" on disk
 
 std::size_t id_width(std::uint64_t nodes) {
   return nodes <= std::numeric_limits<std::uint32_t>::max() ? 4 : 8;
@@ -115,11 +115,10 @@ void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {
   ids_.read(step.first_id, std::span<std::uint64_t>(out));
 }
 
-std::vector<std::uint32_t> EpochLists::read_next_uses(const Step& step) {
-  std::vector<std::uint32_t> uses(step.rows);
-  next_->read(step.first_id, std::span<std::uint32_t>(uses));
-  for (std::uint32_t& use : uses) use = to_window(use);
-  return uses;
+void EpochLists::read_next_uses(const Step& step, std::vector<std::uint32_t>& out) {
+  out.resize(step.rows);
+  next_->read(step.first_id, std::span<std::uint32_t>(out));
+  for (std::uint32_t& use : out) use = to_window(use);
 }
 
 void EpochLists::append_places(std::span<const std::uint32_t> places) {
@@ -127,16 +126,18 @@ void EpochLists::append_places(std::span<const std::uint32_t> places) {
 }
 
 void EpochLists::append_missing(std::span<const WantedRow> rows) {
-  std::vector<std::uint64_t> ids;
-  std::vector<std::uint32_t> places;
-  ids.reserve(rows.size());
-  places.reserve(rows.size());
-  for (const WantedRow& row : rows) {
-    ids.push_back(row.row);
-    places.push_back(static_cast<std::uint32_t>(row.place));
+  std::array<std::uint64_t, kListedAtOnce> ids;
+  std::array<std::uint32_t, kListedAtOnce> places;
+  for (std::size_t at = 0; at < rows.size(); at += kListedAtOnce) {
+    const std::span<const WantedRow> piece =
+        rows.subspan(at, std::min(kListedAtOnce, rows.size() - at));
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      ids[i] = piece[i].row;
+      places[i] = static_cast<std::uint32_t>(piece[i].place);
+    }
+    missing_.append(std::span<const std::uint64_t>(ids).first(piece.size()));
+    missing_places_.append(std::span<const std::uint32_t>(places).first(piece.size()));
   }
-  missing_.append(std::span<const std::uint64_t>(ids));
-  missing_places_.append(std::span<const std::uint32_t>(places));
 }
 
 void EpochLists::read_places(const Step& step, std::span<std::uint32_t> places) {

@@ -55,7 +55,7 @@ class EpochLists {
                       const TellUses& tell = {});
   void read_ids(const Step& step, std::vector<std::uint64_t>& out);
   /// As RowCache counts windows; kNeverUsed where no later one of these lists asks for a row.
-  std::vector<std::uint32_t> read_next_uses(const Step& step);
+  void read_next_uses(const Step& step, std::vector<std::uint32_t>& out);
 
   void append_places(std::span<const std::uint32_t> places);
   /// Rows that the last step misses, ascending: first those that are prefilled.

@@ -1,11 +1,11 @@
 #include "pipeline/plan_part.h"
 
 #include "core/radix_sort.h"
+#include "core/side_thread.h"
 #include "storage/feature/disk_store.h"
 
 #include <algorithm>
 #include <array>
-#include <future>
 #include <utility>
 
 namespace sluice {
@@ -171,16 +171,16 @@ std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
     buffers_ = packing_buffers(bytes - std::min(bytes, cache_bytes_));
   }
   std::vector<std::uint64_t> ids;
-  std::vector<std::uint32_t> places, missing;
+  std::vector<std::uint32_t> places, next, missing;
   std::array<std::vector<WantedRow>, 2> missed;
   std::vector<std::uint64_t> pricing_ids;
-  std::future<void> pricing;
+  SideThread pricing;
   for (std::size_t w = 0; w < lists.steps.size(); ++w) {
     setting_.check_stopped();
     EpochLists::Step& step = lists.steps[w];
     lists.read_ids(step, ids);
     places.resize(step.rows);
-    const std::vector<std::uint32_t> next = lists.read_next_uses(step);
+    lists.read_next_uses(step, next);
     step.admission = cache().admit(ids, next, nullptr, places, missing);
     lists.append_places(places);
     step.prefilled = count_prefilled(step.admission, missing, places, prefilled_slots_);
@@ -189,12 +189,11 @@ std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
     list_rows(missing, ids, places, rows);
     const std::span<const WantedRow> straight = std::span(rows).first(step.prefilled);
     prefill_.insert(prefill_.end(), straight.begin(), straight.end());
-    if (pricing.valid()) pricing.get();
-    pricing = std::async(std::launch::async, [this, &step, &rows, &pricing_ids, &cost] {
+    pricing.begin([this, &step, &rows, &pricing_ids, &cost] {
       note_missed(lists, step, rows, pricing_ids, *cost);
     });
   }
-  if (pricing.valid()) pricing.get();
+  pricing.wait();
   return cost;
 }
 

@@ -8,24 +8,8 @@ namespace {
 
 constexpr std::size_t kEnteredBeside = 16384;  // missing rows: fewer are not worth a thread
 
-// Of more rows than that only stretches are looked at before the first is read: which way of
-// reading is the best hangs on how dense they lie.
-constexpr std::size_t kLookedAt = 1 << 18;
-constexpr std::size_t kStretch = 1 << 13;
-
 constexpr std::uint32_t kSweepBytes =
     ReadShape::kSweeps.front().max_pages * static_cast<std::uint32_t>(kPageBytes);
-
-ReadShape shape_of(const WantedRows& wanted, const FeatureLayout& layout) {
-  ReadShapeBuilder builder(layout);
-  const std::size_t parts = wanted.size() > kLookedAt ? kLookedAt / kStretch : 1;
-  const std::size_t stretch = parts > 1 ? kStretch : wanted.size();
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t first = (wanted.size() - stretch) * part / std::max<std::size_t>(parts - 1, 1);
-    for (std::size_t i = first; i < first + stretch; ++i) builder.add(wanted.row(i));
-  }
-  return builder.finish();
-}
 
 // The next window's ids are what is known of the future without a trace.
 class NextWindow final : public LookAhead {
@@ -95,8 +79,7 @@ RowCache::Admission RowFetcher::assign(std::size_t type,
   RowCache& cache = *data_.caches[type];
   std::optional<NextWindow> next;
   if (ahead != nullptr) next.emplace(*ahead->rows[type]->index, cache.next_window() + 1);
-  return cache.assign(
-      window.rows[type]->ids(), {}, next ? &*next : nullptr, places, missing_);
+  return cache.assign(window.rows[type]->ids(), {}, next ? &*next : nullptr, places, missing_);
 }
 
 // The cache enters its new rows while they are read: of a large window that takes a while, in which
@@ -126,7 +109,7 @@ void RowFetcher::read_planned(std::size_t type, const Window& window, EpochPlan&
   }
   RequestShape request;
   if (how == WindowPlan::kSweep) request = sweep(plan.gap(window.number, type));
-  read(type, std::span<const WantedRow>(wanted_), request);
+  read(type, wanted_, request);
 }
 
 // Of a window of which nothing was planned.
@@ -134,7 +117,7 @@ void RowFetcher::read_missing(std::size_t type, const WantedRows& wanted) {
   RequestShape request;
   if (data_.options.plan != PlanChoice::kDirect) {
     const auto& store = dynamic_cast<const DiskFeatureStore&>(*data_.features[type]);
-    const ReadShape shape = shape_of(wanted, store.layout());
+    const ReadShape shape = read_shape_of_many(wanted, store.layout());
     const PlanEstimate estimate = data_.options.plan == PlanChoice::kSweep
                                       ? estimate_sweep(*data_.device, shape)
                                       : choose_window_plan(*data_.device, shape);

@@ -181,7 +181,7 @@ void DiskFeatureStore::count_extra(const IoStats& pass) {
 
 Result<void> DiskFeatureStore::gather(const GatherRequest& request) {
   if (auto sorted = sort_wanted(request); !sorted) return sorted;
-  return gather_sorted(std::span<const WantedRow>(wanted_), request.shape, request.out);
+  return gather_sorted(wanted_, request.shape, request.out);
 }
 
 Result<void> DiskFeatureStore::gather_sorted(const WantedRows& wanted,

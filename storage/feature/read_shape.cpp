@@ -88,4 +88,17 @@ ReadShape read_shape(std::span<const std::uint64_t> sorted_rows, const FeatureLa
   return builder.finish();
 }
 
+ReadShape read_shape_of_many(const WantedRows& sorted_rows, const FeatureLayout& layout) {
+  constexpr std::size_t kStretch = 1 << 13;
+  const std::size_t rows = sorted_rows.size();
+  const std::size_t parts = rows > kLookedAt ? kLookedAt / kStretch : 1;
+  const std::size_t stretch = parts > 1 ? kStretch : rows;
+  ReadShapeBuilder builder(layout);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = parts > 1 ? (rows - stretch) * part / (parts - 1) : 0;
+    for (std::size_t i = first; i < first + stretch; ++i) builder.add(sorted_rows.row(i));
+  }
+  return builder.finish();
+}
+
 }  // namespace sluice

@@ -5,6 +5,7 @@
 // rule of merging it holds the requests that rule makes. Plain values; a builder is one thread's.
 #pragma once
 
+#include "storage/feature/wanted_rows.h"
 #include "storage/format/layout.h"
 #include "storage/io/device_profile.h"
 
@@ -93,5 +94,10 @@ class ReadShapeBuilder {
 
 /// Of rows in ascending order.
 ReadShape read_shape(std::span<const std::uint64_t> sorted_rows, const FeatureLayout& layout);
+
+/// Of so many rows that looking at all of them would keep a device waiting: beyond kLookedAt only
+/// stretches of them, whose shape says as well which way of reading is the best.
+inline constexpr std::size_t kLookedAt = 1 << 18;
+ReadShape read_shape_of_many(const WantedRows& sorted_rows, const FeatureLayout& layout);
 
 }  // namespace sluice

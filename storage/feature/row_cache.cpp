@@ -21,18 +21,14 @@ constexpr std::size_t kAhead =
 
 constexpr std::uint64_t kLeastPagesAhead = 16 << 20;  // smaller tables do without a thread
 
-std::uint64_t table_of(std::uint64_t slots) {
-  return std::bit_ceil(2 * slots + 2);
-}
-
 std::uint64_t words_of(std::uint64_t bits) {
   return (bits + 63) / 64;
 }
 
 // What policies know, the index, and the lists of a call.
 std::uint64_t bookkeeping_of(std::uint64_t slots) {
-  return slots * (sizeof(CachedRow) + 4 * sizeof(std::uint32_t)) +
-         table_of(slots) * sizeof(std::uint32_t) + 2 * words_of(slots) * sizeof(std::uint64_t);
+  return slots * (sizeof(CachedRow) + 4 * sizeof(std::uint32_t)) + SlotIndex::bytes_of(slots) +
+         2 * words_of(slots) * sizeof(std::uint64_t);
 }
 
 }  // namespace
@@ -57,8 +53,8 @@ RowCache::RowCache(const Options& options,
     : row_bytes_(options.row_bytes),
       ledger_(ledger),
       device_(options.device),
-      policy_(std::move(policy)) {
-  const std::uint64_t table = table_of(options.slots);
+      policy_(std::move(policy)),
+      index_(options.slots) {
   if (ledger != nullptr)
     charge_ = ledger
                   ->charge("feature cache",
@@ -66,10 +62,8 @@ RowCache::RowCache(const Options& options,
                   .or_throw();
   rows_.resize(options.slots);
   seen_.resize(words_of(options.table_rows));
-  index_.assign(table, kNoSlot);
   used_now_.resize(words_of(options.slots));
   used_before_.resize(words_of(options.slots));
-  shift_ = 64 - std::countr_zero(table);
   free_.reserve(options.slots);
   candidates_.reserve(options.slots);
   (void)this->table();
@@ -120,41 +114,12 @@ void RowCache::tell_next_uses(std::uint64_t first, std::span<const std::uint32_t
 }
 
 void RowCache::clear() {
-  std::fill(index_.begin(), index_.end(), kNoSlot);
+  index_.clear();
   std::fill(seen_.begin(), seen_.end(), 0);
   std::fill(used_now_.begin(), used_now_.end(), 0);
   used_ = 0;
   window_ = 1;
   policy_->reset();
-}
-
-std::uint32_t RowCache::find(std::uint64_t id) const {
-  const std::uint64_t mask = index_.size() - 1;
-  for (std::uint64_t at = home(id);; at = (at + 1) & mask) {
-    const std::uint32_t slot = index_[at];
-    if (slot == kNoSlot || rows_[slot].id == id) return slot;
-  }
-}
-
-void RowCache::insert(std::uint64_t id, std::uint32_t slot) {
-  const std::uint64_t mask = index_.size() - 1;
-  std::uint64_t at = home(id);
-  while (index_[at] != kNoSlot) at = (at + 1) & mask;
-  index_[at] = slot;
-}
-
-// Closes the gap: entries behind it move back where their probe would have met them.
-void RowCache::erase(std::uint32_t slot) {
-  const std::uint64_t mask = index_.size() - 1;
-  std::uint64_t at = home(rows_[slot].id);
-  while (index_[at] != slot) at = (at + 1) & mask;
-  for (std::uint64_t next = (at + 1) & mask; index_[next] != kNoSlot; next = (next + 1) & mask) {
-    const std::uint64_t wanted = home(rows_[index_[next]].id);
-    if (((next - wanted) & mask) < ((next - at) & mask)) continue;
-    index_[at] = index_[next];
-    at = next;
-  }
-  index_[at] = kNoSlot;
 }
 
 // Whether the row was here before.
@@ -179,9 +144,12 @@ std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
   }
   std::uint64_t hits_window = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (i + 2 * kAhead < ids.size()) prefetch(ids[i + 2 * kAhead]);
-    if (i + kAhead < ids.size()) prefetch_row(ids[i + kAhead]);
-    const std::uint32_t slot = find(ids[i]);
+    if (i + 2 * kAhead < ids.size()) index_.prefetch(ids[i + 2 * kAhead]);
+    if (i + kAhead < ids.size()) {
+      const std::uint32_t guess = index_.guess(ids[i + kAhead]);
+      if (guess != kNoSlot) __builtin_prefetch(&rows_[guess], 1);
+    }
+    const std::uint32_t slot = index_.find(ids[i], id_of());
     places[i] = slot;
     if (slot == kNoSlot) {
       missing.push_back(static_cast<std::uint32_t>(i));
@@ -250,14 +218,14 @@ std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
   for (std::size_t m = 0; m < missing.size(); ++m) {
     if (m + kAhead < missing.size()) {
       const std::uint64_t later = ids[missing[m + kAhead]];
-      prefetch(later);
+      index_.prefetch(later);
       __builtin_prefetch(&rows_[free_[m + kAhead]], 1);
       if (!seen_.empty()) __builtin_prefetch(&seen_[later / 64], 1);
     }
     const std::uint32_t i = missing[m];
     const std::uint32_t slot = free_[m];
     rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};
-    insert(ids[i], slot);
+    index_.insert(ids[i], slot);
     note_use(slot);
     again += note_seen(ids[i]) ? 1u : 0u;
   }
@@ -302,8 +270,8 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   policy_->choose(rows_, candidates_, evict);
   for (std::size_t i = 0; i < evict; ++i) {
     if (i + 2 * kAhead < evict) __builtin_prefetch(&rows_[candidates_[i + 2 * kAhead]]);
-    if (i + kAhead < evict) prefetch(rows_[candidates_[i + kAhead]].id);
-    erase(candidates_[i]);
+    if (i + kAhead < evict) index_.prefetch(rows_[candidates_[i + kAhead]].id);
+    index_.erase(candidates_[i], id_of());
     free_.push_back(candidates_[i]);
   }
   admission.evicted = evict;

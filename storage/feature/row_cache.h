@@ -12,6 +12,7 @@
 
 #include "core/pages_ahead.h"
 #include "storage/feature/cache_policy.h"
+#include "storage/feature/slot_index.h"
 #include "storage/io/aligned_buffer.h"
 
 #include <sluice/memory.h>
@@ -35,7 +36,7 @@ class LookAhead {
 
 class RowCache {
  public:
-  static constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNoSlot = SlotIndex::kNoSlot;
 
   struct Options {
     std::size_t row_bytes = 0;  ///< 0: bookkeeping without rows, to simulate
@@ -132,20 +133,14 @@ class RowCache {
   std::uint64_t held_bytes() const { return held_; }
 
  private:
-  std::uint32_t find(std::uint64_t id) const;
   void sort_by_id(std::vector<std::uint32_t>& missing, std::span<const std::uint64_t> ids);
   std::uint64_t look_up(std::span<const std::uint64_t> ids,
                         std::span<const std::uint32_t> next_use,
                         std::span<std::uint32_t> places,
                         std::vector<std::uint32_t>& missing);
-  void insert(std::uint64_t id, std::uint32_t slot);
-  void erase(std::uint32_t slot);
-  void prefetch(std::uint64_t id) const { __builtin_prefetch(&index_[home(id)]); }
-  void prefetch_row(std::uint64_t id) const {
-    const std::uint32_t slot = index_[home(id)];
-    if (slot != kNoSlot) __builtin_prefetch(&rows_[slot]);
+  auto id_of() const {
+    return [this](std::uint32_t slot) { return rows_[slot].id; };
   }
-  std::uint64_t home(std::uint64_t id) const { return (id * 0x9e3779b97f4a7c15ull) >> shift_; }
   Admission make_room(std::size_t count, const LookAhead* ahead);
   bool find_candidates(std::uint32_t filled, std::size_t wanted);
   void note_use(std::uint32_t slot) { used_now_[slot / 64] |= std::uint64_t{1} << slot % 64; }
@@ -162,8 +157,7 @@ class RowCache {
   std::uint64_t held_ = 0;             // bytes of them
   std::vector<CachedRow> rows_;        // by slot
   std::vector<std::uint64_t> seen_;    // a bit an id, where the table's rows are told
-  std::vector<std::uint32_t> index_;   // open addressing, linear probing: slots by id
-  int shift_ = 0;
+  SlotIndex index_;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free
   std::uint32_t window_ = 1;
   std::vector<std::uint64_t> used_now_;     // a bit a slot: asked for by the window being admitted

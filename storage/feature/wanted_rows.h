@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace sluice {
 
@@ -18,6 +19,7 @@ class WantedRows {
  public:
   /// Listed as they stand.
   WantedRows(std::span<const WantedRow> listed) : listed_(listed.data()), size_(listed.size()) {}
+  WantedRows(const std::vector<WantedRow>& listed) : WantedRows(std::span(listed)) {}
 
   /// Picked by number: ids[i] at places[i], for each i of `picked`.
   WantedRows(std::span<const std::uint32_t> picked,

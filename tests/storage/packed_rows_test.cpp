@@ -1,4 +1,5 @@
 #include "storage/feature/packed_rows.h"
+#include "storage/feature/run_writer.h"
 #include "storage/io/scratch_list.h"
 #include "storage/io/staging_ring.h"
 #include "support/expect_error.h"
@@ -163,6 +164,28 @@ TEST_CASE("packing works with any bytes from the least on, and takes no more") {
     }
     test::expect_error([&] { PackingBuffers(runs, layout, least - 1, nullptr); });
   }
+}
+
+TEST_CASE("packing takes more than works well where that is little of what is moved") {
+  constexpr std::size_t kRuns = 40;
+  const auto share = [](std::uint64_t bytes, std::uint64_t table_rows) {
+    const FeatureLayout layout = FeatureLayout::make(DType::kF32, 128, table_rows);
+    const std::uint64_t good = PackingBuffers::good_bytes(kRuns, layout);
+    const std::uint64_t taken = PackingBuffers::share_of(bytes, kRuns, layout);
+    CHECK(taken >= good);
+    CHECK((taken == good || taken <= bytes / 4));
+    CHECK((taken == good || 2 * taken <= layout.file_bytes() / 90));
+    MemoryLedger ledger;
+    const PackingBuffers buffers(kRuns, layout, taken, &ledger);
+    CHECK(ledger.used() <= taken);
+    return buffers.chunk_bytes();
+  };
+  const std::uint64_t small = share(1 << 20, 1'000'000);
+  CHECK(small >= RunWriter::kGoodChunk);
+  CHECK(share(200 << 20, 4'000'000) == small);  // of a table of 2 GB
+  CHECK(share(40 << 20, 16'000'000) == small);  // with little memory
+  CHECK(share(200 << 20, 16'000'000) == RunWriter::kMostChunk);
+  CHECK(share(std::uint64_t{1} << 40, 160'000'000) == RunWriter::kMostChunk);
 }
 
 TEST_CASE("packing needs its buffers, says so, and stops when it is told to") {
