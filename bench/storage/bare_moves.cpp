@@ -15,13 +15,14 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+
 namespace sluice::bench {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 using Transfer = RawDevice::Transfer;
 
-constexpr std::uint64_t kWriteBytes = 1 << 20;
 constexpr std::uint64_t kWritePlaces = 16;
 constexpr unsigned kDepth = 64;
 constexpr FileSlot kTable{0};
@@ -36,13 +37,14 @@ double seconds_since(SteadyClock::time_point begin) {
 std::vector<Transfer> reads_of(FileSlot file,
                                std::uint64_t bytes,
                                std::uint64_t file_bytes,
-                               std::uint64_t request_bytes) {
+                               const Moves& moves) {
   std::vector<Transfer> reads;
   std::uint64_t at = 0;
   for (std::uint64_t left = bytes / kPageBytes * kPageBytes; left > 0;) {
     if (at == file_bytes) at = 0;
-    const std::uint64_t length = std::min({request_bytes, left, file_bytes - at});
-    const std::uint64_t place = kWritePlaces * kWriteBytes + reads.size() % kDepth * request_bytes;
+    const std::uint64_t length = std::min({moves.request_bytes, left, file_bytes - at});
+    const std::uint64_t place =
+        kWritePlaces * moves.write_bytes + reads.size() % kDepth * moves.request_bytes;
     reads.push_back({{file, BufferSlot{0}, static_cast<std::uint32_t>(length), at, place},
                      RawDevice::Direction::kRead});
     at += length;
@@ -52,18 +54,29 @@ std::vector<Transfer> reads_of(FileSlot file,
 }
 
 /// The reads with `count` writes spread evenly among them.
-std::vector<Transfer> with_writes(const std::vector<Transfer>& reads, std::uint64_t count) {
+std::vector<Transfer> with_writes(const std::vector<Transfer>& reads,
+                                  std::uint64_t count,
+                                  std::uint64_t write_bytes) {
   std::vector<Transfer> both;
   std::uint64_t started = 0;
   for (std::size_t i = 0; i < reads.size(); ++i) {
     both.push_back(reads[i]);
     for (; started * reads.size() < count * (i + 1); ++started) {
-      const std::uint64_t place = started % kWritePlaces * kWriteBytes;
-      both.push_back({{kScratch, BufferSlot{0}, kWriteBytes, started * kWriteBytes, place},
+      const std::uint64_t place = started % kWritePlaces * write_bytes;
+      both.push_back({{kScratch,
+                       BufferSlot{0},
+                       static_cast<std::uint32_t>(write_bytes),
+                       started * write_bytes,
+                       place},
                       RawDevice::Direction::kWrite});
     }
   }
   return both;
+}
+
+void reserve(const File& file, std::uint64_t bytes) {
+  const int problem = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
+  if (problem != 0) throw system_error(problem, "cannot reserve room", file.path());
 }
 
 }  // namespace
@@ -90,16 +103,19 @@ BareSeconds move_bare(const Moves& moves) {
         ErrorCode::kUsage,
         "this file system has no O_DIRECT: the page cache would be measured, not the device",
         "choose another place with --dir");
-  const std::uint64_t writes = moves.written / kWriteBytes;
-  const std::uint64_t back = std::min(writes * kWriteBytes, moves.read);
+  const std::uint64_t writes = moves.written / moves.write_bytes;
+  const std::uint64_t back = std::min(writes * moves.write_bytes, moves.read);
+  // Its room is reserved beforehand, as a gather reserves that of its runs: small writes that make
+  // a file longer wait for each other.
+  if (writes != 0) reserve(scratch, writes * moves.write_bytes);
   const std::uint64_t table_bytes = table.size().or_throw() / kPageBytes * kPageBytes;
-  const std::vector<Transfer> out =
-      with_writes(reads_of(kTable, moves.read - back, table_bytes, moves.request_bytes), writes);
-  const std::vector<Transfer> in = reads_of(kScratch, back, back, moves.request_bytes);
+  const std::vector<Transfer> out = with_writes(
+      reads_of(kTable, moves.read - back, table_bytes, moves), writes, moves.write_bytes);
+  const std::vector<Transfer> in = reads_of(kScratch, back, back, moves);
 
   AlignedBuffer buffer =
       AlignedBuffer::make(
-          kWritePlaces * kWriteBytes + kDepth * moves.request_bytes, nullptr, "benchmark")
+          kWritePlaces * moves.write_bytes + kDepth * moves.request_bytes, nullptr, "benchmark")
           .or_throw();
   fill(buffer.bytes(), RandomKey(5));  // and its pages are there
   const std::array files{table.fd(), scratch.fd()};

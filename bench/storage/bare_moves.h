@@ -12,8 +12,9 @@ struct Moves {
   std::filesystem::path table;    ///< read in order, from its start
   std::filesystem::path scratch;  ///< folder of the nameless file that is written
   std::uint64_t read = 0;         ///< bytes; of these, as many as were written are read back
-  std::uint64_t written = 0;      ///< bytes, in pieces of 1 MiB
+  std::uint64_t written = 0;      ///< bytes
   std::uint64_t request_bytes = 1 << 20;  ///< of a read; whole pages
+  std::uint64_t write_bytes = 1 << 20;    ///< of a write; whole pages
   std::uint64_t fresh = 0;                ///< bytes of memory that the gather filled
 };
 

@@ -93,6 +93,7 @@ Line line_of(const std::string& name, const nlohmann::json& run) {
                           "read",
                           "written",
                           "requests",
+                          "writes",
                           "peak_rss_of_run"})
     line.more[key] = run.at(key);
   return line;
@@ -102,10 +103,10 @@ double rate_of(const nlohmann::json& run) {
   return run.at("useful").get<double>() / run.at("seconds").get<double>();
 }
 
-// The mean request, as whole pages.
-std::uint64_t request_bytes_of(const nlohmann::json& run) {
-  const std::uint64_t mean =
-      run.at("read").get<std::uint64_t>() / run.at("requests").get<std::uint64_t>();
+// The mean request of those that moved so many bytes, as whole pages.
+std::uint64_t mean_request(const nlohmann::json& run, const char* bytes, const char* requests) {
+  const std::uint64_t count = std::max<std::uint64_t>(run.at(requests).get<std::uint64_t>(), 1);
+  const std::uint64_t mean = run.at(bytes).get<std::uint64_t>() / count;
   return std::clamp<std::uint64_t>((mean + 2048) / 4096 * 4096, 4096, 1 << 20);
 }
 
@@ -126,48 +127,61 @@ nlohmann::json run_bare(const GatherOptions& options,
                         "--contender-written",
                         bytes("written"),
                         "--contender-request",
-                        std::to_string(request_bytes_of(ours)),
+                        std::to_string(mean_request(ours, "read", "requests")),
+                        "--contender-write",
+                        std::to_string(mean_request(ours, "written", "writes")),
                         "--contender-fresh",
                         bytes("peak_rss_of_run")});
 }
 
 // Ours and the bare device in turn: a device's rate changes while it is measured.
 struct Rounds {
-  std::vector<nlohmann::json> ours;     // into fresh memory
-  std::vector<double> at_hand;          // ours where memory was freed just before, seconds
+  std::vector<nlohmann::json> fresh;    // ours into fresh memory
+  std::vector<nlohmann::json> at_hand;  // ours where memory was freed just before
   std::vector<double> bare;             // seconds
   std::vector<double> bare_with_fresh;  // seconds
-  std::vector<double> fresh;            // seconds
-
-  const nlohmann::json& median_of_ours() {
-    const auto sooner = [](const auto& a, const auto& b) {
-      return a.at("seconds") < b.at("seconds");
-    };
-    std::sort(ours.begin(), ours.end(), sooner);
-    return ours[(ours.size() - 1) / 2];
-  }
+  std::vector<double> making;           // seconds
 };
 
-Line device_line(const std::string& name, const nlohmann::json& ours, const Rounds& rounds) {
+const nlohmann::json& median_of(std::vector<nlohmann::json>& runs) {
+  const auto sooner = [](const auto& a, const auto& b) {
+    return a.at("seconds") < b.at("seconds");
+  };
+  std::sort(runs.begin(), runs.end(), sooner);
+  return runs[(runs.size() - 1) / 2];
+}
+
+nlohmann::json seconds_of(const std::vector<nlohmann::json>& runs) {
+  nlohmann::json seconds;
+  for (const nlohmann::json& run : runs) seconds.push_back(run.at("seconds"));
+  return seconds;
+}
+
+// The bare loop reads into memory whose pages are there before its clock starts: ours is compared
+// where memory is at hand too, and what fresh memory makes of both is told beside.
+Line device_line(const std::string& name, Rounds& rounds) {
+  const nlohmann::json& ours = median_of(rounds.at_hand);
   const double bare = median(rounds.bare);
   Line line{.name = name,
             .work = ours.at("read").get<double>() + ours.at("written").get<double>(),
             .seconds = ours.at("seconds")};
   line.device_rate = line.work / bare;
   line.more["part"] = "moved";
+  line.more["rounds"] = seconds_of(rounds.at_hand);
   // While rows are packed and fetched: without planning, and the end of what is delivered then.
   const double moving = ours.at("moving_seconds");
   line.more["seconds_moving"] = moving;
   line.more["of_device_moving"] = bare / moving;
-  line.more["request_bytes"] = request_bytes_of(ours);
+  line.more["request_bytes"] = mean_request(ours, "read", "requests");
+  line.more["write_bytes"] = mean_request(ours, "written", "writes");
   line.more["bare_seconds"] = rounds.bare;
-  // Beside the bare device while as much memory is made as ours takes, by a bare loop too.
+  // Into fresh memory, and the bare device while as much is made by a bare loop beside it.
+  const double fresh = median_of(rounds.fresh).at("seconds");
+  line.more["seconds_fresh"] = fresh;
   line.more["bare_with_fresh_seconds"] = rounds.bare_with_fresh;
-  line.more["of_bare_with_fresh"] = median(rounds.bare_with_fresh) / line.seconds;
-  line.more["seconds_memory_at_hand"] = rounds.at_hand;
-  line.more["of_device_memory_at_hand"] = bare / median(rounds.at_hand);
+  line.more["of_device_fresh"] = median(rounds.bare_with_fresh) / fresh;
   line.more["fresh_bytes"] = ours.at("peak_rss_of_run");
-  line.more["fresh_seconds"] = rounds.fresh;
+  line.more["fresh_seconds"] = rounds.making;
   return line;
 }
 
@@ -194,20 +208,19 @@ void gather_case(const std::string& name,
   Rounds rounds;
   for (int i = 0; i < kRounds; ++i) {
     std::this_thread::sleep_for(kUntilFresh);
-    rounds.ours.push_back(run_in_cgroup(options, "sluice", ids, budget));
-    const std::string memory =
-        std::to_string(rounds.ours.back().at("peak_rss_of_run").get<std::uint64_t>());
+    rounds.fresh.push_back(run_in_cgroup(options, "sluice", ids, budget));
+    const nlohmann::json& ours = rounds.fresh.back();
+    if (ours.at("check") != mapped.at("check") || ours.at("check") != paged.at("check"))
+      throw Error(ErrorCode::kInternal, "the contenders did not deliver the same rows");
+    const std::string memory = std::to_string(ours.at("peak_rss_of_run").get<std::uint64_t>());
     rounds.at_hand.push_back(
-        run_in_cgroup(options, "sluice", ids, budget, {"--contender-fresh", memory}).at("seconds"));
-    const nlohmann::json bare = run_bare(options, ids, budget, rounds.ours.back());
+        run_in_cgroup(options, "sluice", ids, budget, {"--contender-fresh", memory}));
+    const nlohmann::json bare = run_bare(options, ids, budget, ours);
     rounds.bare.push_back(bare.at("seconds"));
     rounds.bare_with_fresh.push_back(bare.at("with_fresh_seconds"));
-    rounds.fresh.push_back(bare.at("fresh_seconds"));
-    const nlohmann::json& check = rounds.ours.back().at("check");
-    if (check != mapped.at("check") || check != paged.at("check"))
-      throw Error(ErrorCode::kInternal, "the contenders did not deliver the same rows");
+    rounds.making.push_back(bare.at("fresh_seconds"));
   }
-  const nlohmann::json& ours = rounds.median_of_ours();
+  const nlohmann::json& ours = median_of(rounds.fresh);
   const bool by_map = rate_of(mapped) > rate_of(paged);
   print(line_of(name, mapped));
   print(line_of(name, paged));
@@ -215,10 +228,9 @@ void gather_case(const std::string& name,
   line.peer = by_map ? "mmap" : "page_a_row";
   line.peer_rate = std::max(rate_of(mapped), rate_of(paged));
   line.more["budget"] = budget;
-  for (const nlohmann::json& run : rounds.ours)
-    line.more["rounds"].emplace_back(run.at("seconds").get<double>());
+  line.more["rounds"] = seconds_of(rounds.fresh);
   print(line);
-  print(device_line(name, ours, rounds));
+  print(device_line(name, rounds));
 }
 
 void run_contender(const GatherOptions& options) {
@@ -232,6 +244,7 @@ void run_contender(const GatherOptions& options) {
                                            .read = options.read,
                                            .written = options.written,
                                            .request_bytes = options.request,
+                                           .write_bytes = options.write,
                                            .fresh = options.fresh});
     const nlohmann::json json = {{"seconds", seconds.moving},
                                  {"with_fresh_seconds", seconds.moving_and_fresh},
@@ -264,6 +277,7 @@ void run_contender(const GatherOptions& options) {
                                  {"read", delivery.read},
                                  {"written", delivery.written},
                                  {"requests", delivery.requests},
+                                 {"writes", delivery.writes},
                                  {"check", delivery.check},
                                  {"peak_rss_of_run", read_process_memory().peak_rss}};
   fmt::print("{}\n", json.dump());

@@ -16,6 +16,7 @@ struct GatherOptions {
   std::string ids = "uniform";  ///< internal: uniform or zipf
   std::uint64_t read = 0;       ///< internal: bytes of the contender `bare`, as the next two
   std::uint64_t written = 0;
+  std::uint64_t write = 0;
   std::uint64_t request = 1 << 20;
   std::uint64_t fresh = 0;  ///< internal: bytes of new memory, made beside or left at hand
   std::string trace;        ///< where our contender's trace goes; empty: none

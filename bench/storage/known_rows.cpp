@@ -287,6 +287,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     delivery.read += plan->traffic().bytes_read;
     delivery.written = plan->traffic().bytes_written;
     delivery.requests += plan->traffic().requests;
+    delivery.writes = plan->traffic().writes;
     delivery.how = plan->reasons().front();
     delivery.plan_seconds = plan->seconds();
     for (const StageTimes& stage : plan->stages())

@@ -36,8 +36,9 @@ struct Delivery {
   std::uint64_t useful = 0;   ///< bytes delivered
   std::uint64_t read = 0;
   std::uint64_t written = 0;
-  std::uint64_t requests = 0;
-  std::uint64_t check = 0;  ///< sum over the first word of every row delivered: equal for all
+  std::uint64_t requests = 0;  ///< that read
+  std::uint64_t writes = 0;    ///< requests that wrote
+  std::uint64_t check = 0;     ///< sum over the first word of every row delivered: equal for all
   std::string how;
 };
 

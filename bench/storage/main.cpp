@@ -138,6 +138,7 @@ int main(int argc, char** argv) {
   program.option("--contender-ids", gather.ids, "internal");
   program.option("--contender-read", gather.read, "internal");
   program.option("--contender-written", gather.written, "internal");
+  program.option("--contender-write", gather.write, "internal");
   program.option("--contender-request", gather.request, "internal");
   program.option("--contender-fresh", gather.fresh, "internal");
   program.option("--trace", gather.trace, "gather_*: our trace goes there, for Perfetto");

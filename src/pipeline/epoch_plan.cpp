@@ -147,6 +147,7 @@ EpochPlan::Traffic EpochPlan::traffic() const {
       all.bytes_read += traffic.bytes_read;
       all.bytes_written += traffic.bytes_written;
       all.requests += traffic.requests;
+      all.writes += traffic.writes;
       all.latency += traffic.latency;
     }
   }

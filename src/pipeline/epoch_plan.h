@@ -115,7 +115,8 @@ class EpochPlan {
   struct Traffic {
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
-    std::uint64_t requests = 0;
+    std::uint64_t requests = 0;  ///< that read packed rows back
+    std::uint64_t writes = 0;    ///< of packed rows
     RequestLatency latency;
   };
   Traffic traffic() const;

@@ -245,6 +245,7 @@ EpochPlan::Traffic PlanPart::traffic() const {
   all.bytes_read += packed_->bytes_read();
   all.bytes_written += packed_->bytes_written();
   all.requests += packed_->requests();
+  all.writes += packed_->writes();
   all.latency += packed_->io_stats().latency;
   return all;
 }

@@ -270,6 +270,7 @@ void PackedRows::pack(const DiskFeatureStore& store,
   if (problem) throw *std::move(problem);
   std::move(read).or_throw();
   writer.finish().or_throw();
+  writes_ = writer.writes();
 }
 
 Result<void> PackedRows::read(std::size_t run,

@@ -93,6 +93,7 @@ class PackedRows {
   Result<void> read(std::size_t run, std::span<const WantedRow> wanted, std::span<std::byte> out);
 
   std::uint64_t bytes_written() const { return bytes_written_; }
+  std::uint64_t writes() const { return writes_; }
   std::uint64_t bytes_read() const { return bytes_read_; }  ///< of the runs
   std::uint64_t requests() const { return io_stats().requests; }
   /// Of the pass over the table.
@@ -127,6 +128,7 @@ class PackedRows {
   std::span<const std::byte> here_;   // what was read and not copied yet
   std::size_t next_run_ = 0;
   std::uint64_t bytes_written_ = 0;
+  std::uint64_t writes_ = 0;
   std::uint64_t bytes_read_ = 0;
 };
 

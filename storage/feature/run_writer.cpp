@@ -88,6 +88,7 @@ Result<void> RunWriter::flush(Run& run) {
   jobs_.push_back({run.buffer, run.at, bytes});
   run.at += bytes;
   run.used = 0;
+  ++writes_;
   jobs_there_.notify_one();
   return {};
 }

@@ -54,6 +54,8 @@ class RunWriter {
   Result<void> append(std::size_t run, std::span<const std::byte> bytes);
   /// Writes what is left of all runs, the last page of each filled up with zeros.
   Result<void> finish();
+  /// Pieces that went to the disk, or are on their way.
+  std::uint64_t writes() const { return writes_; }
 
  private:
   struct Run {
@@ -81,6 +83,7 @@ class RunWriter {
   std::size_t chunk_;
   std::span<std::byte> buffers_;
   std::vector<Run> runs_;
+  std::uint64_t writes_ = 0;
   std::mutex mutex_;
   std::condition_variable jobs_there_;  // each for one of the threads
   std::condition_variable jobs_done_;   // for who appends
