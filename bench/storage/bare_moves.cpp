@@ -97,17 +97,8 @@ double make_fresh(std::uint64_t bytes) {
 
 BareSeconds move_bare(const Moves& moves) {
   const File table = File::open_read(moves.table, Direct::kAuto).or_throw();
-  const File scratch = File::scratch(moves.scratch, Direct::kAuto).or_throw();
-  if (!table.direct() || !scratch.direct())
-    throw Error(
-        ErrorCode::kUsage,
-        "this file system has no O_DIRECT: the page cache would be measured, not the device",
-        "choose another place with --dir");
   const std::uint64_t writes = moves.written / moves.write_bytes;
   const std::uint64_t back = std::min(writes * moves.write_bytes, moves.read);
-  // Its room is reserved beforehand, as a gather reserves that of its runs: small writes that make
-  // a file longer wait for each other.
-  if (writes != 0) reserve(scratch, writes * moves.write_bytes);
   const std::uint64_t table_bytes = table.size().or_throw() / kPageBytes * kPageBytes;
   const std::vector<Transfer> out = with_writes(
       reads_of(kTable, moves.read - back, table_bytes, moves), writes, moves.write_bytes);
@@ -118,20 +109,30 @@ BareSeconds move_bare(const Moves& moves) {
           kWritePlaces * moves.write_bytes + kDepth * moves.request_bytes, nullptr, "benchmark")
           .or_throw();
   fill(buffer.bytes(), RandomKey(5));  // and its pages are there
-  const std::array files{table.fd(), scratch.fd()};
-  RawDevice device(files, buffer.bytes(), kDepth);
+  // Into a new file each time, as a gather does.
   const auto move = [&] {
+    const File scratch = File::scratch(moves.scratch, Direct::kAuto).or_throw();
+    if (!table.direct() || !scratch.direct())
+      throw Error(
+          ErrorCode::kUsage,
+          "this file system has no O_DIRECT: the page cache would be measured, not the device",
+          "choose another place with --dir");
+    const std::array files{table.fd(), scratch.fd()};
+    RawDevice device(files, buffer.bytes(), kDepth);
+    const auto begin = SteadyClock::now();
+    // Small writes that make a file longer wait for each other: its room is reserved, as a gather
+    // reserves that of its runs.
+    if (writes != 0) reserve(scratch, writes * moves.write_bytes);
     device.move(out);
     device.move(in);
+    return seconds_since(begin);
   };
   BareSeconds seconds;
-  auto begin = SteadyClock::now();
-  move();
-  seconds.moving = seconds_since(begin);
+  seconds.moving = move();
   std::this_thread::sleep_for(kUntilFresh);
-  begin = SteadyClock::now();
+  const auto begin = SteadyClock::now();
   auto making = std::async(std::launch::async, [&] { return make_fresh(moves.fresh); });
-  move();
+  (void)move();
   (void)making.get();
   seconds.moving_and_fresh = seconds_since(begin);
   std::this_thread::sleep_for(kUntilFresh);
