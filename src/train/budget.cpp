@@ -200,6 +200,12 @@ void add_step_lines(BudgetNeeds& needs, const Measured& measured) {
   else
     add_line(needs, "mini-batches", 2 * batch, "in step, being assembled");
   needs.steps_bytes = measured.margin.on(step) + (needs.in_turns ? 1 : 2) * batch;
+  // A block may be an eighth larger than what is asked for (MemoryLedger::block_bytes), and a
+  // mini-batch that is hardly larger than those measured may need the next size.
+  constexpr std::uint64_t kEighth = 13;  // percent
+  const std::uint64_t percent = measured.margin.percent;
+  if (needs.in_turns && percent < kEighth)
+    needs.rounding_bytes = needs.steps_bytes / (100 + percent) * (kEighth - percent);
 }
 
 }  // namespace
@@ -256,7 +262,8 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   // Batches may wait where there is room: it evens out steps of different length.
   std::uint64_t waiting = std::min(4 * batch, (rest - windows) / 6);
   if (waiting < batch || needs.transfer_bytes != 0 || needs.in_turns) waiting = 0;
-  plan.loader.window_bytes = rest - waiting;
+  const std::uint64_t rounding = std::min(needs.rounding_bytes, rest - windows);
+  plan.loader.window_bytes = rest - waiting - rounding;
   plan.loader.transfer_bytes = needs.transfer_bytes;
   // The queue counts features only; the blocks ride along.
   plan.loader.queue_bytes =
@@ -265,6 +272,8 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
                                               static_cast<double>(needs.feature_bytes) /
                                               static_cast<double>(batch));
   if (waiting != 0) plan.lines.push_back({"queue", waiting, "mini-batches waiting"});
+  if (rounding != 0)
+    plan.lines.push_back({"block sizes", rounding, "blocks may be larger than asked for"});
   plan.lines.push_back(
       {"windows",
        plan.loader.window_bytes,

@@ -33,14 +33,17 @@ struct Work {
 
 /// What the parts of a run take.
 struct BudgetNeeds {
-  std::vector<BudgetLine> lines;         ///< all but windows and the queue's room to spare
-  std::uint64_t block_bytes = 0;         ///< of a mini-batch, margin included
-  std::uint64_t feature_bytes = 0;       ///< of a mini-batch, margin included
-  std::uint64_t window_bytes = 0;        ///< the least that windows work with, margin included
-  std::uint64_t transfer_bytes = 0;      ///< of a mini-batch packed for a card, margin included
-  bool in_turns = false;                 ///< sampling and steps take turns
-  std::uint64_t sampling_bytes = 0;      ///< then: what sampling takes of what follows
-  std::uint64_t steps_bytes = 0;         ///< of the lines, what steps take
+  std::vector<BudgetLine> lines;     ///< all but windows and the queue's room to spare
+  std::uint64_t block_bytes = 0;     ///< of a mini-batch, margin included
+  std::uint64_t feature_bytes = 0;   ///< of a mini-batch, margin included
+  std::uint64_t window_bytes = 0;    ///< the least that windows work with, margin included
+  std::uint64_t transfer_bytes = 0;  ///< of a mini-batch packed for a card, margin included
+  bool in_turns = false;             ///< sampling and steps take turns
+  std::uint64_t sampling_bytes = 0;  ///< then: what sampling takes of what follows
+  std::uint64_t steps_bytes = 0;     ///< of the lines, what steps take
+  /// What blocks of memory may take beyond the margin because they come in sizes: wanted, not
+  /// needed. The usual margin is more than that.
+  std::uint64_t rounding_bytes = 0;
   std::vector<BudgetLine> device_lines;  ///< what a card holds; empty on the CPU
 };
 

@@ -51,6 +51,13 @@ TEST_CASE("in turns sampling has the memory of steps and windows") {
   CHECK(plan.loader.queue_bytes == 0);
   CHECK(plan.loader.window_bytes == 140 * kMiB);
   CHECK(plan.lines.back().note.find("sampling") != std::string::npos);
+
+  // Sizes that blocks come in are reckoned with where there is room, and refuse nothing.
+  needs.rounding_bytes = 4 * kMiB;
+  CHECK(split_budget(200 * kMiB, needs).loader.window_bytes == 136 * kMiB);
+  CHECK(split_budget(77 * kMiB, needs).loader.window_bytes == 15 * kMiB);
+  CHECK(split_budget(75 * kMiB, needs).loader.window_bytes == 15 * kMiB);
+  CHECK(split_budget(70 * kMiB, needs).least == 75 * kMiB);
 }
 
 TEST_CASE("a budget above what the cgroup grants is refused with numbers") {
