@@ -15,8 +15,6 @@
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
-
 namespace sluice::bench {
 namespace {
 
@@ -74,11 +72,6 @@ std::vector<Transfer> with_writes(const std::vector<Transfer>& reads,
   return both;
 }
 
-void reserve(const File& file, std::uint64_t bytes) {
-  const int problem = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
-  if (problem != 0) throw system_error(problem, "cannot reserve room", file.path());
-}
-
 }  // namespace
 
 double make_fresh(std::uint64_t bytes) {
@@ -111,7 +104,7 @@ BareSeconds move_bare(const Moves& moves) {
   fill(buffer.bytes(), RandomKey(5));  // and its pages are there
   // Into a new file each time, as a gather does.
   const auto move = [&] {
-    const File scratch = File::scratch(moves.scratch, Direct::kAuto).or_throw();
+    File scratch = File::scratch(moves.scratch, Direct::kAuto).or_throw();
     if (!table.direct() || !scratch.direct())
       throw Error(
           ErrorCode::kUsage,
@@ -122,7 +115,7 @@ BareSeconds move_bare(const Moves& moves) {
     const auto begin = SteadyClock::now();
     // Small writes that make a file longer wait for each other: its room is reserved, as a gather
     // reserves that of its runs.
-    if (writes != 0) reserve(scratch, writes * moves.write_bytes);
+    if (writes != 0) scratch.reserve(writes * moves.write_bytes).or_throw();
     device.move(out);
     device.move(in);
     return seconds_since(begin);

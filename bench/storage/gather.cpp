@@ -173,7 +173,7 @@ Line device_line(const std::string& name, Rounds& rounds) {
   line.more["seconds_moving"] = moving;
   line.more["of_device_moving"] = bare / moving;
   line.more["request_bytes"] = mean_request(ours, "read", "requests");
-  line.more["write_bytes"] = mean_request(ours, "written", "writes");
+  if (ours.at("writes") != 0) line.more["write_bytes"] = mean_request(ours, "written", "writes");
   line.more["bare_seconds"] = rounds.bare;
   // Into fresh memory, and the bare device while as much is made by a bare loop beside it.
   const double fresh = median_of(rounds.fresh).at("seconds");
@@ -260,6 +260,7 @@ void run_contender(const GatherOptions& options) {
   const auto trace = options.trace.empty() ? nullptr : std::make_unique<TraceWriter>(options.trace);
   Delivery delivery;
   if (options.contender == "sluice") {
+    make_table(options);
     if (options.fresh != 0) leave_memory_at_hand(options.fresh);
     delivery = deliver_sluice(dataset_of(options), known, options.budget, options.dir, trace.get());
   } else if (options.contender == "mmap") {

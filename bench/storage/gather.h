@@ -14,7 +14,7 @@ struct GatherOptions {
   std::string contender;        ///< internal: what a child process runs
   std::uint64_t budget = 0;     ///< internal: bytes
   std::string ids = "uniform";  ///< internal: uniform or zipf
-  std::uint64_t read = 0;       ///< internal: bytes of the contender `bare`, as the next two
+  std::uint64_t read = 0;       ///< internal: bytes of the contender `bare`, as the next three
   std::uint64_t written = 0;
   std::uint64_t write = 0;
   std::uint64_t request = 1 << 20;

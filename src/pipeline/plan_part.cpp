@@ -59,7 +59,7 @@ std::uint64_t PlanPart::good_bytes(const FeatureLayout& layout,
                                    std::uint64_t windows,
                                    std::uint64_t rows,
                                    std::uint64_t slots) {
-  // Next uses are noted in half of what there is.
+  // Next uses are noted in half of what there is, by four bytes each at most.
   return 2 * layout.rows * sizeof(std::uint32_t) + rows * kAdmitBytes + NeededParts::bytes(layout) +
          slots * 2 * sizeof(WantedRow) + PackingBuffers::good_bytes(windows, layout);
 }

@@ -78,7 +78,8 @@ RowCache::Admission RowFetcher::assign(std::size_t type,
                                        std::span<std::uint32_t> places) {
   RowCache& cache = *data_.caches[type];
   std::optional<NextWindow> next;
-  if (ahead != nullptr) next.emplace(*ahead->rows[type]->index, cache.next_window() + 1);
+  if (ahead != nullptr && ahead->rows[type]->index)
+    next.emplace(*ahead->rows[type]->index, cache.next_window() + 1);
   return cache.assign(window.rows[type]->ids(), {}, next ? &*next : nullptr, places, missing_);
 }
 

@@ -5,14 +5,11 @@
 #include "storage/io/staging_ring.h"
 
 #include <fmt/format.h>
-#include <sluice/units.h>
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
 #include <optional>
-
-#include <fcntl.h>
 
 namespace sluice {
 namespace {
@@ -122,20 +119,6 @@ class IdCursor {
   bool ended_ = false;
 };
 
-void reserve_space(File& file, std::uint64_t bytes) {
-  int problem = 0;
-  do {
-    problem = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
-  } while (problem == EINTR);
-  if (problem == EOPNOTSUPP || problem == EINVAL)
-    problem = ::ftruncate(file.fd(), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-  if (problem != 0) {
-    throw system_error(problem,
-                       fmt::format("cannot reserve {} for repacked rows", format_bytes(bytes)),
-                       file.path());
-  }
-}
-
 }  // namespace
 
 std::uint64_t NeededParts::rows_a_part(const FeatureLayout& layout) {
@@ -184,7 +167,7 @@ PackedRows::PackedRows(const DiskFeatureStore& store,
   // Its room on the disk may be that of the runs before.
   if (closer_) closer_->wait();
   file_ = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
-  if (end != 0) reserve_space(*file_, end);
+  if (end != 0) file_->reserve(end).or_throw();
   if (end != 0 || !prefill.rows.empty()) {
     std::shared_ptr<PackingBuffers> buffers = std::move(options.buffers);
     if (!buffers || buffers->runs() != ids.runs())

@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 // Requests in flight: with less room they get smaller. No more, for writes wait behind them: with
-// 32 of a MiB, and no other way of spending memory, the device moved a tenth less a second.
+// 32 of a MiB the device moved a tenth less a second.
 constexpr std::uint64_t kScanDepth = 12;
 // Memory beyond good_bytes() is taken from rows that would need no run otherwise: one part in so
 // many of the table at most, which is twice as much to be moved.

@@ -53,14 +53,14 @@ RowCache::RowCache(const Options& options,
     : row_bytes_(options.row_bytes),
       ledger_(ledger),
       device_(options.device),
-      policy_(std::move(policy)),
-      index_(options.slots) {
+      policy_(std::move(policy)) {
   if (ledger != nullptr)
     charge_ = ledger
                   ->charge("feature cache",
                            bookkeeping_of(options.slots) + bytes_of_table(options.table_rows))
                   .or_throw();
   rows_.resize(options.slots);
+  index_ = SlotIndex(options.slots);
   seen_.resize(words_of(options.table_rows));
   used_now_.resize(words_of(options.slots));
   used_before_.resize(words_of(options.slots));

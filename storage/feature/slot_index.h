@@ -20,7 +20,7 @@ class SlotIndex {
 
   /// Room for ids in slots [0, slots). @pre slots < kNoSlot
   /// @param least_bits of a slot's number, at most 32: as in an index of more slots, for tests
-  explicit SlotIndex(std::uint64_t slots, unsigned least_bits = 0)
+  explicit SlotIndex(std::uint64_t slots = 0, unsigned least_bits = 0)
       : slot_bits_(std::max(static_cast<unsigned>(std::bit_width(slots)), least_bits)),
         far_bits_(std::min(4u, 32 - slot_bits_)),
         hash_bits_(32 - slot_bits_ - far_bits_),

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sluice/units.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -219,6 +220,18 @@ Result<void> File::close() {
   // thread's file.
   if (fd >= 0 && ::close(fd) != 0 && errno != EINTR)
     return system_error(errno, "cannot close", path_);
+  return {};
+}
+
+Result<void> File::reserve(std::uint64_t bytes) {
+  int problem = 0;
+  do {
+    problem = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
+  } while (problem == EINTR);
+  if (problem == EOPNOTSUPP || problem == EINVAL)
+    problem = ::ftruncate(fd_, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  if (problem != 0)
+    return system_error(problem, fmt::format("cannot reserve {}", format_bytes(bytes)), path_);
   return {};
 }
 

@@ -57,6 +57,15 @@ TEST_CASE("files: a full device is a resource error, a short file a data error")
   CHECK(read_text_file(file.path, 2 * kPageBytes).or_throw().size() == 2 * kPageBytes);
   CHECK(read_text_file(file.path, 10).error().code() == ErrorCode::kData);
   CHECK(sync_directory(dir / ".").ok());
+
+  auto scratch = File::scratch(dir.path(), Direct::kAuto);
+  REQUIRE(scratch.ok());
+  CHECK(scratch.value().reserve(5 * kPageBytes).ok());
+  CHECK(scratch.value().size().or_throw() == 5 * kPageBytes);
+  const auto refused = scratch.value().reserve(std::uint64_t{1} << 62);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code() == ErrorCode::kResource);
+  CHECK(refused.error().message().find("cannot reserve ") == 0);
 }
 
 TEST_CASE("files that are closed on a thread of their own are closed when one waits for it") {

@@ -1,4 +1,5 @@
 #include "storage/feature/row_cache.h"
+#include "core/peak_memory.h"
 #include "support/expect_error.h"
 
 #include <doctest/doctest.h>
@@ -229,6 +230,17 @@ TEST_CASE("a cache takes what it says it takes, and no more than it was given") 
       CHECK(ledger.used() == RowCache::bytes_of(slots, row_bytes));
     }
   }
+}
+
+TEST_CASE("a cache that the ledger has no room for is refused before it takes any memory") {
+  MemoryLedger ledger(1 << 20);
+  const std::uint64_t before = read_process_memory().peak_rss;
+  const Error error = test::expect_error([&] {
+    RowCache({512, std::uint32_t{1} << 28}, make_cache_policy("lru"), &ledger);
+  });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(read_process_memory().peak_rss < before + (std::uint64_t{256} << 20));
+  CHECK(ledger.used() == 0);
 }
 
 TEST_CASE(
