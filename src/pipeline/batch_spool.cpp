@@ -144,11 +144,9 @@ BatchSpool::BatchSpool(const std::filesystem::path& folder,
                        std::uint64_t epoch,
                        std::uint64_t first,
                        MemoryLedger& ledger,
-                       std::shared_ptr<FileCloser> closer)
-    : closer_(std::move(closer)), epoch_(epoch), first_(first), ledger_(ledger) {
-  // Its room on the disk may be that of the one before.
-  if (closer_) closer_->wait();
-  file_ = std::make_shared<File>(File::scratch(folder, Direct::kAuto).or_throw());
+                       std::shared_ptr<ScratchFiles> scratch)
+    : scratch_(std::move(scratch)), epoch_(epoch), first_(first), ledger_(ledger) {
+  file_ = scratch_->take(folder, 0);
 }
 
 BatchSpool::~BatchSpool() {
@@ -157,7 +155,7 @@ BatchSpool::~BatchSpool() {
     if (side.writing.valid()) side.writing.wait();
     if (side.reading.valid()) side.reading.wait();
   }
-  if (closer_) closer_->close(std::move(file_));
+  scratch_->give_back(std::move(file_));
 }
 
 void BatchSpool::ensure(AlignedBuffer& buffer, std::uint64_t bytes) {
@@ -197,7 +195,10 @@ void BatchSpool::append(const Batch& batch, std::span<const Array> numbers) {
   settle(sides_[1 - turn_]);  // the batch before: the other side is free for the next one
   const std::span<const std::byte> pages(side.buffer.data(), bytes);
   side.writing = std::async(std::launch::async, [this, pages, at = end_] {
-    file_->write_at(at, pages).or_throw();
+    auto written = file_->write_at(at, pages);
+    const bool no_room = !written && written.error().code() == ErrorCode::kResource;
+    if (no_room && scratch_->drop()) written = file_->write_at(at, pages);
+    std::move(written).or_throw();
     return Record{at, static_cast<std::uint32_t>(pages.size() / kPageBytes), xxh3_32(pages)};
   });
   end_ += bytes;

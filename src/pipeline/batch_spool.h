@@ -4,7 +4,7 @@
 #pragma once
 
 #include "storage/io/aligned_buffer.h"
-#include "storage/io/file_closer.h"
+#include "storage/io/scratch_files.h"
 
 #include <sluice/batch.h>
 #include <sluice/memory.h>
@@ -20,13 +20,13 @@ namespace sluice {
 
 class BatchSpool {
  public:
-  /// Batches begin with number `first` of their epoch. @param closer of the scratch file, or null.
+  /// Batches begin with number `first` of their epoch. @param scratch whose its file is.
   /// Throws Error.
   BatchSpool(const std::filesystem::path& folder,
              std::uint64_t epoch,
              std::uint64_t first,
              MemoryLedger& ledger,
-             std::shared_ptr<FileCloser> closer = nullptr);
+             std::shared_ptr<ScratchFiles> scratch = std::make_shared<ScratchFiles>());
 
   BatchSpool(const BatchSpool&) = delete;
   BatchSpool& operator=(const BatchSpool&) = delete;
@@ -81,7 +81,7 @@ class BatchSpool {
   void settle(Side& side);
   void start_reading(Side& side, std::uint64_t index);
 
-  std::shared_ptr<FileCloser> closer_;
+  std::shared_ptr<ScratchFiles> scratch_;
   std::shared_ptr<File> file_;
   std::uint64_t epoch_;
   std::uint64_t first_;

@@ -6,7 +6,7 @@
 #include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/device_profile.h"
-#include "storage/io/file_closer.h"
+#include "storage/io/scratch_files.h"
 
 #include <sluice/loader.h>
 #include <sluice/sampler.h>
@@ -38,8 +38,8 @@ struct GraphData::State {
   std::function<void()> stop_active;
   /// What stages were busy for when that loader made way: it counts for the one that waited.
   std::vector<StageTimes> busy_making_way;
-  /// Of scratch files.
-  std::shared_ptr<FileCloser> closer = std::make_shared<FileCloser>();
+  /// That an epoch's plan and mini-batches are kept in.
+  std::shared_ptr<ScratchFiles> scratch_files = std::make_shared<ScratchFiles>();
   /// Mini-batches on their way to the card, where there is one; made by the first loader.
   std::shared_ptr<TransferRing> ring;
 

@@ -105,12 +105,19 @@ void Loader::State::make_way() {
   aside = std::move(next);
 }
 
+// Of a mini-batch to size things by: it is sampled once, for with edges on disk that takes longer
+// than many a mini-batch of a group.
+const BatchSizes& Loader::State::first_sizes() {
+  if (!sizes_of_first) sizes_of_first.emplace(sampler.sample_one(0));
+  return *sizes_of_first;
+}
+
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
 WindowLimits Loader::State::make_room() {
   if (order->num_batches() == 0) return {};
   const TraceSpan span(options.trace, "make room");
-  const Batch first = sampler.sample_one(0);
-  batch_bytes = block_bytes(first);
+  const BatchSizes& first = first_sizes();
+  batch_bytes = first.blocks;
   WindowBudget budget =
       split_window_bytes(data, first, memory.window_bytes, options.window, memory.in_turns);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
@@ -200,18 +207,20 @@ LoaderProbe Loader::probe(std::uint64_t count) {
   probe.group = state_->sampler.group_size();
   for (std::uint64_t i = 0; i < std::min(count, num_batches()); ++i) {
     const Batch batch = state_->sampler.sample_one(i);
+    const BatchSizes sizes(batch);
+    if (i == 0) state_->sizes_of_first = sizes;
     ++probe.batches;
     const std::uint64_t features = state_->assembler.assembled_bytes(batch);
-    const std::uint64_t both = block_bytes(batch) + features;
+    const std::uint64_t both = sizes.blocks + features;
     probe.smallest_bytes = i == 0 ? both : std::min(probe.smallest_bytes, both);
-    probe.block_bytes = std::max(probe.block_bytes, block_bytes(batch));
+    probe.block_bytes = std::max(probe.block_bytes, sizes.blocks);
     probe.feature_bytes = std::max(probe.feature_bytes, features);
     if (state_->feed)
       probe.transfer_bytes = std::max(probe.transfer_bytes, state_->feed->slab_bytes(batch));
     probe.window_bytes = std::max(probe.window_bytes,
-                                  least_window_bytes(state_->data, batch, state_->memory.in_turns));
+                                  least_window_bytes(state_->data, sizes, state_->memory.in_turns));
     const TurnBytes turns =
-        turn_bytes(state_->data, batch, num_batches(), state_->sampler.group_size());
+        turn_bytes(state_->data, sizes, num_batches(), state_->sampler.group_size());
     probe.sampling_bytes = std::max(probe.sampling_bytes, turns.sampling);
     probe.kept_bytes = std::max(probe.kept_bytes, turns.kept);
   }
@@ -229,7 +238,7 @@ LoaderForecast Loader::forecast(double seconds) {
   LoaderForecast nothing_read;
   nothing_read.batches = num_batches();
   if (num_batches() == 0 || !state.data.reads()) return nothing_read;
-  const Batch first = state.sampler.sample_one(0);
+  const BatchSizes& first = state.first_sizes();
   WindowBudget budget = split_window_bytes(
       state.data, first, state.memory.window_bytes, state.options.window, state.memory.in_turns);
   ForecastSetup setup;
@@ -248,7 +257,7 @@ LoaderForecast Loader::forecast(double seconds) {
   setup.planning_room = state.planning_room() - std::min(state.planning_room(), bookkeeping);
   setup.planning_bytes = state.planning_bytes(setup.planning_room);
   if (setup.planned) {
-    const std::uint64_t block = block_bytes(first);
+    const std::uint64_t block = first.blocks;
     const std::uint64_t kept = std::min(
         state.kept_while_planning(setup.planning_room, setup.limits, block), budget.cache_bytes);
     const PlanSplitSetup split{

@@ -110,6 +110,7 @@ struct Loader::State {
   };
   const Idle& beside_training();
   void fetch(Run& run, Window& window, const Window* ahead);
+  const BatchSizes& first_sizes();
   WindowLimits make_room();
   // Forgets what is cached: rows that are worth it come back with the first windows. Returns the
   // bytes that the caches keep, as planning has enough without them.
@@ -152,7 +153,8 @@ struct Loader::State {
   std::unique_ptr<NextEpoch> aside;  // the epoch after the run's, complete, while others go on
   LoaderStart where;                 // of the run
   WindowLimits limits;
-  std::uint64_t batch_bytes = 0;  // of a sampled mini-batch
+  std::optional<BatchSizes> sizes_of_first;  // of the first mini-batch of all, once it was sampled
+  std::uint64_t batch_bytes = 0;    // of a sampled mini-batch
   std::optional<Idle> idle;       // since the sampler's last epoch
   bool no_room_to_prepare = false;
   bool caches_replaced = false;          // while an epoch was prepared for them

@@ -207,7 +207,7 @@ bool PlanPart::pack(const NeededParts& needed, std::uint64_t bytes) {
   packed.read_bytes = setting_.data.options.staging_bytes;
   packed.buffer_bytes = bytes;
   packed.buffers = std::move(buffers_);
-  packed.closer = setting_.data.closer;
+  packed.scratch = setting_.data.scratch_files;
   Busy repacking(setting_.packing);
   repacking.note("windows", static_cast<double>(lists.steps.size()));
   repacking.note("rows", static_cast<double>(lists.missing_rows()));

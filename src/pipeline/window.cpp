@@ -20,4 +20,9 @@ std::uint64_t block_bytes(const Batch& batch) {
   return bytes;
 }
 
+BatchSizes::BatchSizes(const Batch& batch) : blocks(block_bytes(batch)) {
+  for (const BatchNodes& nodes : batch.nodes)
+    rows.push_back(static_cast<std::uint64_t>(nodes.ids.numel()));
+}
+
 }  // namespace sluice

@@ -51,4 +51,13 @@ struct Window {
 /// Bytes of a sampled batch's arrays.
 std::uint64_t block_bytes(const Batch& batch);
 
+/// What memory is split by.
+struct BatchSizes {
+  BatchSizes() = default;
+  explicit BatchSizes(const Batch& batch);
+
+  std::uint64_t blocks = 0;         ///< block_bytes()
+  std::vector<std::uint64_t> rows;  ///< by node type
+};
+
 }  // namespace sluice

@@ -29,47 +29,43 @@ std::uint64_t list_bytes(bool in_turns) {
   return live_windows(in_turns) * (index + sizeof(std::uint32_t)) + RowFetcher::kBytesARow;
 }
 
-std::uint64_t rows_of(const Batch& batch, std::size_t type) {
-  return static_cast<std::uint64_t>(batch.nodes[type].ids.numel());
-}
-
 std::uint64_t cache_bytes(const GraphData::State& data, std::size_t type, std::uint64_t slots) {
   return RowCache::bytes_of(slots, data.features[type]->row_bytes()) +
          RowCache::bytes_of_table(data.graph.schema->nodes[type].count);
 }
 
 // Blocks, and the numbers of the rows that they need.
-std::uint64_t sampled_bytes(const GraphData::State& data, const Batch& batch) {
-  std::uint64_t bytes = block_bytes(batch);
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
-    if (data.on_disk(type)) bytes += rows_of(batch, type) * sizeof(std::uint32_t);
+std::uint64_t sampled_bytes(const GraphData::State& data, const BatchSizes& batch) {
+  std::uint64_t bytes = batch.blocks;
+  for (std::size_t type = 0; type < batch.rows.size(); ++type) {
+    if (data.on_disk(type)) bytes += batch.rows[type] * sizeof(std::uint32_t);
   }
   return bytes;
 }
 
 }  // namespace
 
-std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batch, bool in_turns) {
+std::uint64_t least_window_bytes(const GraphData::State& data, const BatchSizes& batch, bool in_turns) {
   std::uint64_t bytes = live_windows(in_turns) * sampled_bytes(data, batch);
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+  for (std::size_t type = 0; type < batch.rows.size(); ++type) {
     if (!data.on_disk(type)) continue;
-    const std::uint64_t rows = rows_of(batch, type);
+    const std::uint64_t rows = batch.rows[type];
     bytes += cache_bytes(data, type, rows + 1) + rows * list_bytes(in_turns);
   }
   return bytes;
 }
 
 TurnBytes turn_bytes(const GraphData::State& data,
-                     const Batch& batch,
+                     const BatchSizes& batch,
                      std::uint64_t batches,
                      std::uint64_t group) {
   TurnBytes turns;
   const std::uint64_t sampled = sampled_bytes(data, batch);
   turns.sampling = kCopiesSampled * group * sampled + kSpareBytes;
   turns.kept = BatchSpool::buffer_bytes(sampled);
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+  for (std::size_t type = 0; type < batch.rows.size(); ++type) {
     if (!data.on_disk(type)) continue;
-    const std::uint64_t rows = rows_of(batch, type);
+    const std::uint64_t rows = batch.rows[type];
     turns.sampling += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
     const std::uint64_t pages = rows * data.features[type]->row_bytes() / kPageBytes + 1;
     turns.kept += batches * pages * sizeof(std::uint32_t);
@@ -81,7 +77,7 @@ namespace {
 
 // The split for windows of so many mini-batches like this one.
 WindowBudget split_for(const GraphData::State& data,
-                       const Batch& batch,
+                       const BatchSizes& batch,
                        std::uint64_t window_bytes,
                        std::uint64_t batches,
                        bool in_turns) {
@@ -97,7 +93,7 @@ WindowBudget split_for(const GraphData::State& data,
   // of them at most, so that one window is read in while the one before is in use.
   for (std::size_t type = 0; type < types; ++type) {
     if (!data.on_disk(type)) continue;
-    const std::uint64_t rows = rows_of(batch, type);
+    const std::uint64_t rows = batch.rows[type];
     const std::size_t row_bytes = data.features[type]->row_bytes();
     const std::uint64_t room = window_bytes / (2 * row_bytes + list_bytes(in_turns));
     const std::uint64_t wanted =
@@ -125,7 +121,7 @@ bool holds(const GraphData::State& data, const WindowBudget& budget) {
 }  // namespace
 
 WindowBudget split_window_bytes(const GraphData::State& data,
-                                const Batch& batch,
+                                const BatchSizes& batch,
                                 std::uint64_t window_bytes,
                                 std::int64_t window,
                                 bool in_turns) {

@@ -5,8 +5,6 @@
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window_source.h"
 
-#include <sluice/batch.h>
-
 #include <cstdint>
 #include <vector>
 
@@ -28,13 +26,13 @@ struct WindowBudget {
 /// @param window mini-batches a window as the options ask, or 0
 /// @param in_turns as LoaderMemory has it
 WindowBudget split_window_bytes(const GraphData::State& data,
-                                const Batch& batch,
+                                const BatchSizes& batch,
                                 std::uint64_t window_bytes,
                                 std::int64_t window,
                                 bool in_turns);
 
 /// The least window bytes that a run of such mini-batches works with.
-std::uint64_t least_window_bytes(const GraphData::State& data, const Batch& batch, bool in_turns);
+std::uint64_t least_window_bytes(const GraphData::State& data, const BatchSizes& batch, bool in_turns);
 
 /// Of an epoch of such mini-batches, where its consumer and sampling take turns.
 struct TurnBytes {
@@ -43,7 +41,7 @@ struct TurnBytes {
 };
 /// @param group batches sampled at once
 TurnBytes turn_bytes(const GraphData::State& data,
-                     const Batch& batch,
+                     const BatchSizes& batch,
                      std::uint64_t batches,
                      std::uint64_t group);
 

@@ -58,8 +58,9 @@ bool WindowSampler::worth_keeping() const {
 }
 
 void WindowSampler::begin_keeping(const LoaderStart& where) {
+  spool_.reset();  // its file is for this one
   spool_ = std::make_unique<BatchSpool>(
-      keep_folder_, where.epoch, where.first_batch, ledger_, data_.closer);
+      keep_folder_, where.epoch, where.first_batch, ledger_, data_.scratch_files);
   spool_->reserve(keep_bytes_);
   kept_.clear();
   spool_full_ = false;
@@ -91,6 +92,12 @@ std::uint64_t WindowSampler::workspace_bytes() const {
   return 0;
 }
 
+// As those that exist take, or as measured where they were given back.
+std::uint64_t WindowSampler::bytes_a_workspace() const {
+  if (sampler_.workspaces() == 0 && measured_workspace_ != 0) return measured_workspace_;
+  return workspace_bytes() / std::max<std::size_t>(sampler_.workspaces(), 1);
+}
+
 std::uint64_t WindowSampler::release_workspaces() {
   const std::uint64_t before = workspace_bytes();
   sampler_.release();
@@ -100,8 +107,7 @@ std::uint64_t WindowSampler::release_workspaces() {
 WindowSampler::Keeping WindowSampler::plan_keeping(std::uint64_t bytes,
                                                    std::uint64_t block_bytes,
                                                    const WindowLimits& limits) const {
-  const std::uint64_t workspace =
-      workspace_bytes() / std::max<std::size_t>(sampler_.workspaces(), 1);
+  const std::uint64_t workspace = bytes_a_workspace();
   // A window is being made meanwhile.
   const std::uint64_t room = bytes - std::min(bytes, window_bytes(limits));
   Keeping keeping;

@@ -219,7 +219,9 @@ void WindowSampler::refuse(const Window& window, const Batch& batch) const {
 }
 
 Batch WindowSampler::sample_one(std::uint64_t index) {
-  return std::move(sample_batches(0, index, 1).front());
+  Batch batch = std::move(sample_batches(0, index, 1).front());
+  measured_workspace_ = bytes_a_workspace();
+  return batch;
 }
 
 }  // namespace sluice

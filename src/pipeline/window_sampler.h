@@ -111,6 +111,7 @@ class WindowSampler final : public WindowSource {
   void end_keeping();
   void lend_staging(std::uint64_t each);
   std::uint64_t workspace_bytes() const;
+  std::uint64_t bytes_a_workspace() const;
   bool load_edges(std::uint64_t bytes);
   BlockParts parts() const;
   std::unique_ptr<GroupSampler> make_sampler(SamplerGraph graph);
@@ -125,6 +126,7 @@ class WindowSampler final : public WindowSource {
   MemoryLedger& ledger_;
   ThreadArena arena_;
   GroupSampler sampler_;
+  std::uint64_t measured_workspace_ = 0;  // bytes that sample_one() took
   std::uint64_t epoch_ = 0;
   std::uint64_t first_batch_ = 0;
   std::uint64_t next_batch_ = 0;

@@ -152,7 +152,7 @@ PackedRows::PackedRows(const DiskFeatureStore& store,
       row_bytes_(store.row_bytes()),
       engine_(options.engine),
       read_bytes_(std::max(options.read_bytes, kRequestBytes)),
-      closer_(std::move(options.closer)) {
+      scratch_(std::move(options.scratch)) {
   std::uint64_t end = 0;
   for (std::size_t run = 0; run < ids.runs(); ++run) {
     begins_.push_back(end);
@@ -164,10 +164,7 @@ PackedRows::PackedRows(const DiskFeatureStore& store,
     sums_charge_ = ledger->charge("checksums", end / kPageBytes * sizeof(std::uint32_t)).or_throw();
   sums_.resize(end / kPageBytes);
 
-  // Its room on the disk may be that of the runs before.
-  if (closer_) closer_->wait();
-  file_ = std::make_shared<File>(File::scratch(options.folder, Direct::kAuto).or_throw());
-  if (end != 0) file_->reserve(end).or_throw();
+  file_ = scratch_->take(options.folder, end);
   if (end != 0 || !prefill.rows.empty()) {
     std::shared_ptr<PackingBuffers> buffers = std::move(options.buffers);
     if (!buffers || buffers->runs() != ids.runs())
@@ -199,8 +196,8 @@ Result<void> PackedRows::begin_reading() {
 }
 
 PackedRows::~PackedRows() {
-  ahead_.reset();
-  if (closer_) closer_->close(std::move(file_));
+  ahead_.reset();  // has the file too
+  scratch_->give_back(std::move(file_));
 }
 
 void PackedRows::pack(const DiskFeatureStore& store,

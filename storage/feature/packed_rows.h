@@ -9,7 +9,7 @@
 
 #include "storage/feature/disk_store.h"
 #include "storage/feature/packing_buffers.h"
-#include "storage/io/file_closer.h"
+#include "storage/io/scratch_files.h"
 #include "storage/io/read_ahead.h"
 
 #include <sluice/memory.h>
@@ -68,7 +68,7 @@ struct PackedRowsOptions {
   std::uint64_t buffer_bytes = 128 << 20;   ///< while packing, all buffers together
   std::shared_ptr<PackingBuffers> buffers;  ///< made before for as many runs, or null; let go after
   std::uint64_t read_bytes = 8 << 20;       ///< while reading back
-  std::shared_ptr<FileCloser> closer;       ///< of the scratch file, or null
+  std::shared_ptr<ScratchFiles> scratch = std::make_shared<ScratchFiles>();  ///< file is of these
 };
 
 class PackedRows {
@@ -117,7 +117,7 @@ class PackedRows {
   std::size_t row_bytes_;
   IoEngineOptions engine_;
   std::uint64_t read_bytes_;
-  std::shared_ptr<FileCloser> closer_;
+  std::shared_ptr<ScratchFiles> scratch_;
   std::shared_ptr<File> file_;
   IoStats scan_stats_;
   Charge sums_charge_;

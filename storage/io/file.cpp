@@ -228,7 +228,10 @@ Result<void> File::reserve(std::uint64_t bytes) {
   do {
     problem = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
   } while (problem == EINTR);
-  if (problem == EOPNOTSUPP || problem == EINVAL)
+  auto now = size();
+  if (!now) return std::move(now).error();
+  const bool refused = problem == EOPNOTSUPP || problem == EINVAL;
+  if (refused || (problem == 0 && now.value() > bytes))
     problem = ::ftruncate(fd_, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   if (problem != 0)
     return system_error(problem, fmt::format("cannot reserve {}", format_bytes(bytes)), path_);

@@ -1,0 +1,79 @@
+#include "storage/io/scratch_files.h"
+
+#include "storage/io/disk_space.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// Others write on the same disk too.
+constexpr std::uint64_t kFreeForKept = 2;
+
+}  // namespace
+
+std::shared_ptr<File> ScratchFiles::take(const std::filesystem::path& folder, std::uint64_t bytes) {
+  std::shared_ptr<File> file = take_spare(folder, bytes);
+  if (!file) {
+    closer_.wait();  // their room may be what is wanted
+    file = std::make_shared<File>(File::scratch(folder, Direct::kAuto).or_throw());
+  }
+  if (bytes == 0) return file;
+  auto reserved = file->reserve(bytes);
+  if (!reserved && reserved.error().code() == ErrorCode::kResource && drop())
+    reserved = file->reserve(bytes);
+  std::move(reserved).or_throw();
+  return file;
+}
+
+// The smallest that is large enough, or the largest.
+std::shared_ptr<File> ScratchFiles::take_spare(const std::filesystem::path& folder,
+                                               std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  auto best = spare_.end();
+  for (auto spare = spare_.begin(); spare != spare_.end(); ++spare) {
+    if (spare->file->path() != folder) continue;
+    const bool enough = spare->bytes >= bytes;
+    const bool better = best == spare_.end() || (best->bytes < bytes ? spare->bytes > best->bytes
+                                                                     : enough && spare->bytes < best->bytes);
+    if (better) best = spare;
+  }
+  if (best == spare_.end()) return nullptr;
+  std::shared_ptr<File> file = std::move(best->file);
+  spare_.erase(best);
+  return file;
+}
+
+void ScratchFiles::give_back(std::shared_ptr<File> file) noexcept {
+  if (!file) return;
+  try {
+    const std::scoped_lock lock(mutex_);
+    Spare spare{file, file->size().or_throw()};
+    std::uint64_t kept = spare.bytes;
+    for (const Spare& other : spare_) kept += other.bytes;
+    // Two have it here.
+    if (file.use_count() == 2 && free_bytes(file->path()) / kFreeForKept >= kept) {
+      spare_.push_back(std::move(spare));
+      return;
+    }
+  } catch (const std::exception&) {
+    // It is not kept.
+  }
+  closer_.close(std::move(file));
+}
+
+bool ScratchFiles::drop() {
+  std::vector<Spare> spare;
+  {
+    const std::scoped_lock lock(mutex_);
+    spare.swap(spare_);
+  }
+  const bool any = !spare.empty();
+  for (Spare& each : spare) closer_.close(std::move(each.file));
+  closer_.wait();
+  return any;
+}
+
+}  // namespace sluice
