@@ -73,10 +73,11 @@ class MemoryLedger {
   /// charge wants their bytes. A block comes and goes together with its part of a charge: so one
   /// that is kept does not give way to the charge for its own use, and no other charge gets the
   /// room in between.
-  /// @param bytes of block_bytes(): the block may have an eighth more
+  /// @param wanted bytes: the block has block_bytes() of them, or where it was kept an eighth more;
+  /// just the bytes wanted, in multiples of 64, where there is no room for that
   /// @param charge of this ledger: grows by the block's bytes, and shrinks again
   /// Errors: charge()'s; kResource where the system has none.
-  Result<MemoryBlock> take_block(std::uint64_t bytes, Charge& charge);
+  Result<MemoryBlock> take_block(std::uint64_t wanted, Charge& charge);
   void give_block(const MemoryBlock& block, Charge& charge) noexcept;
   /// `bytes` rounded up to what blocks come in: at most an eighth more, multiples of 64.
   static std::uint64_t block_bytes(std::uint64_t bytes);

@@ -13,9 +13,11 @@ endif()
 if(SLUICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(SLUICE_CCACHE_PROGRAM ccache)
   if(SLUICE_CCACHE_PROGRAM)
-    # pch_defines,time_macros: ccache's own advice for precompiled headers
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-                                    ${SLUICE_CCACHE_PROGRAM})
+    # pch_defines,time_macros: ccache's own advice for precompiled headers. BASEDIR, NOHASHDIR: another
+    # checkout of the same files is compiled already.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+        CCACHE_NOHASHDIR=1 ${SLUICE_CCACHE_PROGRAM})
   endif()
 endif()
 

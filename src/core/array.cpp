@@ -47,7 +47,7 @@ Result<std::shared_ptr<void>> allocate_charged(std::uint64_t bytes,
                                                MemoryLedger& ledger,
                                                std::string_view name) {
   auto charge = std::make_shared<Charge>(ledger.charge(name, 0).or_throw());  // never fails
-  const auto block = ledger.take_block(MemoryLedger::block_bytes(bytes), *charge);
+  const auto block = ledger.take_block(bytes, *charge);
   if (!block) return block.error();
   return std::shared_ptr<void>(block.value().data, [charge, &ledger, given = block.value()](void*) {
     ledger.give_block(given, *charge);

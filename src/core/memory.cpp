@@ -57,6 +57,10 @@ constexpr std::uint64_t kLeastKept = kMiB;
 /// Of a ledger without a limit.
 constexpr std::uint64_t kMostKept = 8 * kGiB;
 
+std::uint64_t round_up(std::uint64_t bytes) {
+  return std::max<std::uint64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
+}
+
 }  // namespace
 
 MemoryLedger::MemoryLedger(std::uint64_t limit_bytes, std::string knob)
@@ -65,19 +69,21 @@ MemoryLedger::MemoryLedger(std::uint64_t limit_bytes, std::string knob)
 MemoryLedger::~MemoryLedger() = default;
 
 std::uint64_t MemoryLedger::block_bytes(std::uint64_t bytes) {
-  if (bytes < kLeastKept)
-    return std::max<std::uint64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
+  if (bytes < kLeastKept) return round_up(bytes);
   // Seven sizes between powers of two; and a head, so that a power of two with one is not the next.
   const std::uint64_t body = bytes - kAlignment;
   const std::uint64_t step = std::bit_floor(body) / 8;
   return (body + step - 1) / step * step + kAlignment;
 }
 
-Result<MemoryBlock> MemoryLedger::take_block(std::uint64_t bytes, Charge& charge) {
+Result<MemoryBlock> MemoryLedger::take_block(std::uint64_t wanted, Charge& charge) {
+  std::uint64_t bytes = block_bytes(wanted);
   {
     const std::scoped_lock lock(mutex_);
     // Before it is charged: what is charged takes the room of what is kept.
     const MemoryBlock kept = bytes < kLeastKept ? MemoryBlock{} : spare_->take(bytes);
+    // Who sized the budget by what is needed did not reckon with the sizes that blocks come in.
+    if (kept.data == nullptr && bytes > limit_ - used_) bytes = round_up(wanted);
     const std::uint64_t taken = kept.data == nullptr ? bytes : kept.bytes;
     auto charged = change_locked(charge.name_, charge.bytes_, charge.bytes_ + taken);
     if (!charged) return std::move(charged).error();  // none was kept: those are within the limit

@@ -26,7 +26,7 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
       : ledger_(std::move(ledger)), charge_(ledger_->charge("tensors", 0).or_throw()) {}
 
   c10::DataPtr allocate(std::size_t size) override {
-    const MemoryBlock block = take(MemoryLedger::block_bytes(size + kHeaderBytes));
+    const MemoryBlock block = take(size + kHeaderBytes);
     auto* base = static_cast<std::byte*>(block.data);
     new (base) Header{shared_from_this(), block.bytes};
     void* data = base + kHeaderBytes;

@@ -196,8 +196,10 @@ void BatchSpool::append(const Batch& batch, std::span<const Array> numbers) {
   const std::span<const std::byte> pages(side.buffer.data(), bytes);
   side.writing = std::async(std::launch::async, [this, pages, at = end_] {
     auto written = file_->write_at(at, pages);
-    const bool no_room = !written && written.error().code() == ErrorCode::kResource;
-    if (no_room && scratch_->drop()) written = file_->write_at(at, pages);
+    if (!written && written.error().code() == ErrorCode::kResource) {
+      scratch_->drop();
+      written = file_->write_at(at, pages);
+    }
     std::move(written).or_throw();
     return Record{at, static_cast<std::uint32_t>(pages.size() / kPageBytes), xxh3_32(pages)};
   });

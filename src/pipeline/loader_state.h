@@ -154,8 +154,8 @@ struct Loader::State {
   LoaderStart where;                 // of the run
   WindowLimits limits;
   std::optional<BatchSizes> sizes_of_first;  // of the first mini-batch of all, once it was sampled
-  std::uint64_t batch_bytes = 0;    // of a sampled mini-batch
-  std::optional<Idle> idle;       // since the sampler's last epoch
+  std::uint64_t batch_bytes = 0;             // of a sampled mini-batch
+  std::optional<Idle> idle;                  // since the sampler's last epoch
   bool no_room_to_prepare = false;
   bool caches_replaced = false;          // while an epoch was prepared for them
   std::vector<StageTimes> busy_besides;  // with that one, for the next start

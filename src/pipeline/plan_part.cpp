@@ -11,10 +11,15 @@
 namespace sluice {
 namespace {
 
-// A row's part in the lists of a window while the cache goes through it: id, next use, place; and
-// where it is missing its number, twice (two windows are listed at a time) itself, its id, and what
-// goes to the files.
-constexpr std::uint64_t kAdmitBytes = 8 + 4 + 4 + 4 + 2 * sizeof(WantedRow) + 8 + 12;
+// A window while the cache goes through it, and while it is read from the lists and added to them.
+struct Passing {
+  std::vector<std::uint64_t> ids;
+  std::vector<std::uint32_t> next, places, missing;
+};
+
+// A row's part of two windows, one of which is read or listed: as above, and where it is missing
+// itself, its id, and what goes to the files.
+constexpr std::uint64_t kAdmitBytes = 2 * (8 + 4 + 4 + 4) + sizeof(WantedRow) + 8 + 12;
 
 // The rows with those numbers, and where they belong.
 void list_rows(std::span<const std::uint32_t> numbers,
@@ -155,8 +160,7 @@ std::shared_ptr<PackingBuffers> PlanPart::packing_buffers(std::uint64_t bytes) c
   }
 }
 
-// Lets the cache go through the windows without rows, and prices each. A window is priced and
-// listed on another thread while the cache goes on to the next.
+// Lets the cache go through the windows without rows, and prices each.
 std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
   const Charge charge =
       setting_.ledger.charge("epoch plan", lists.most_rows() * kAdmitBytes).or_throw();
@@ -170,31 +174,48 @@ std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
     take_cache(bytes);
     buffers_ = packing_buffers(bytes - std::min(bytes, cache_bytes_));
   }
-  std::vector<std::uint64_t> ids;
-  std::vector<std::uint32_t> places, next, missing;
-  std::array<std::vector<WantedRow>, 2> missed;
-  std::vector<std::uint64_t> pricing_ids;
-  SideThread pricing;
-  for (std::size_t w = 0; w < lists.steps.size(); ++w) {
-    setting_.check_stopped();
-    EpochLists::Step& step = lists.steps[w];
-    lists.read_ids(step, ids);
-    places.resize(step.rows);
-    lists.read_next_uses(step, next);
-    step.admission = cache().admit(ids, next, nullptr, places, missing);
-    lists.append_places(places);
-    step.prefilled = count_prefilled(step.admission, missing, places, prefilled_slots_);
-    step.missing = missing.size() - step.prefilled;
-    std::vector<WantedRow>& rows = missed[w % 2];
-    list_rows(missing, ids, places, rows);
-    const std::span<const WantedRow> straight = std::span(rows).first(step.prefilled);
-    prefill_.insert(prefill_.end(), straight.begin(), straight.end());
-    pricing.begin([this, &step, &rows, &pricing_ids, &cost] {
-      note_missed(lists, step, rows, pricing_ids, *cost);
-    });
-  }
-  pricing.wait();
+  go_through_windows(*cost);
   return cost;
+}
+
+// On another thread the window before is listed and priced meanwhile, and the one after read.
+void PlanPart::go_through_windows(EpochCost& cost) {
+  std::array<Passing, 2> passing;
+  const std::size_t windows = lists.steps.size();
+  const auto read = [&](std::size_t w) {
+    Passing& window = passing[w % 2];
+    lists.read_ids(lists.steps[w], window.ids);
+    lists.read_next_uses(lists.steps[w], window.next);
+    window.places.resize(lists.steps[w].rows);
+  };
+  std::vector<WantedRow> missed;
+  std::vector<std::uint64_t> pricing;
+  const auto list = [&](std::size_t w) {
+    const Passing& window = passing[w % 2];
+    EpochLists::Step& step = lists.steps[w];
+    lists.append_places(window.places);
+    step.prefilled =
+        count_prefilled(step.admission, window.missing, window.places, prefilled_slots_);
+    step.missing = window.missing.size() - step.prefilled;
+    list_rows(window.missing, window.ids, window.places, missed);
+    prefill_.insert(prefill_.end(),
+                    missed.begin(),
+                    missed.begin() + static_cast<std::ptrdiff_t>(step.prefilled));
+    note_missed(lists, step, missed, pricing, cost);
+  };
+  SideThread beside;
+  beside.begin([&] { read(0); });  // there is always one
+  for (std::size_t w = 0; w < windows; ++w) {
+    setting_.check_stopped();
+    beside.begin([&, w] {
+      if (w > 0) list(w - 1);
+      if (w + 1 < windows) read(w + 1);
+    });
+    Passing& now = passing[w % 2];
+    lists.steps[w].admission = cache().admit(now.ids, now.next, nullptr, now.places, now.missing);
+  }
+  beside.wait();
+  list(windows - 1);
 }
 
 // False where there is no room, as on the disk: what was only the cheapest plan may be left.

@@ -79,6 +79,7 @@ class PlanPart {
 
  private:
   std::unique_ptr<EpochCost> admit(std::uint64_t bytes, Place place);
+  void go_through_windows(EpochCost& cost);
   void list_prefill(std::uint64_t slots);
   void take_cache(std::uint64_t bytes);
   std::uint64_t bytes_to_list_rest_of_cache() const;

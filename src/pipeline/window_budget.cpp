@@ -45,7 +45,9 @@ std::uint64_t sampled_bytes(const GraphData::State& data, const BatchSizes& batc
 
 }  // namespace
 
-std::uint64_t least_window_bytes(const GraphData::State& data, const BatchSizes& batch, bool in_turns) {
+std::uint64_t least_window_bytes(const GraphData::State& data,
+                                 const BatchSizes& batch,
+                                 bool in_turns) {
   std::uint64_t bytes = live_windows(in_turns) * sampled_bytes(data, batch);
   for (std::size_t type = 0; type < batch.rows.size(); ++type) {
     if (!data.on_disk(type)) continue;

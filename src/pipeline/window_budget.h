@@ -32,7 +32,9 @@ WindowBudget split_window_bytes(const GraphData::State& data,
                                 bool in_turns);
 
 /// The least window bytes that a run of such mini-batches works with.
-std::uint64_t least_window_bytes(const GraphData::State& data, const BatchSizes& batch, bool in_turns);
+std::uint64_t least_window_bytes(const GraphData::State& data,
+                                 const BatchSizes& batch,
+                                 bool in_turns);
 
 /// Of an epoch of such mini-batches, where its consumer and sampling take turns.
 struct TurnBytes {

@@ -9,8 +9,8 @@
 
 #include "storage/feature/disk_store.h"
 #include "storage/feature/packing_buffers.h"
-#include "storage/io/scratch_files.h"
 #include "storage/io/read_ahead.h"
+#include "storage/io/scratch_files.h"
 
 #include <sluice/memory.h>
 

@@ -59,7 +59,7 @@ RowCache::RowCache(const Options& options,
                   ->charge("feature cache",
                            bookkeeping_of(options.slots) + bytes_of_table(options.table_rows))
                   .or_throw();
-  rows_.resize(options.slots);
+  rows_ = ZeroedArray<CachedRow>(options.slots);
   index_ = SlotIndex(options.slots);
   seen_.resize(words_of(options.table_rows));
   used_now_.resize(words_of(options.slots));

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/pages_ahead.h"
+#include "core/zeroed_array.h"
 #include "storage/feature/cache_policy.h"
 #include "storage/feature/slot_index.h"
 #include "storage/io/aligned_buffer.h"
@@ -155,7 +156,7 @@ class RowCache {
   std::unique_ptr<PagesAhead> pages_;  // of the slots that were, if they are many
   Charge data_charge_;                 // of the slots that were
   std::uint64_t held_ = 0;             // bytes of them
-  std::vector<CachedRow> rows_;        // by slot
+  ZeroedArray<CachedRow> rows_;        // by slot; those ever filled
   std::vector<std::uint64_t> seen_;    // a bit an id, where the table's rows are told
   SlotIndex index_;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free

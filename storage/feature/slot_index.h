@@ -7,10 +7,12 @@
 // cache. The caller knows the id of each slot. Not thread-safe; look-ups may run side by side.
 #pragma once
 
+#include "core/zeroed_array.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 namespace sluice {
 
@@ -27,22 +29,24 @@ class SlotIndex {
         slot_mask_(low_bits(slot_bits_)),
         hash_mask_(low_bits(hash_bits_)),
         most_far_(low_bits(far_bits_)),
-        entries_(entries_for(slots), kNoSlot),
+        entries_(entries_for(slots)),
         shift_(64 - static_cast<unsigned>(std::countr_zero(entries_.size()))) {}
 
   static std::uint64_t bytes_of(std::uint64_t slots) {
     return entries_for(slots) * sizeof(std::uint32_t);
   }
 
-  void clear() { std::ranges::fill(entries_, kNoSlot); }
+  void clear() {
+    if (std::exchange(touched_, false)) std::ranges::fill(entries_, 0u);
+  }
 
   /// The slot of `id`, or kNoSlot. @param id_of the id of a slot that is in the index
   template <class IdOf>
   std::uint32_t find(std::uint64_t id, const IdOf& id_of) const {
     const std::uint64_t hash = hash_of(id);
-    for (std::uint64_t at = hash >> shift_; entries_[at] != kNoSlot; at = after(at)) {
-      if (has_hash(entries_[at], hash) && id_of(slot_of(entries_[at])) == id)
-        return slot_of(entries_[at]);
+    for (std::uint64_t at = hash >> shift_; entry_at(at) != kNoSlot; at = after(at)) {
+      if (has_hash(entry_at(at), hash) && id_of(slot_of(entry_at(at))) == id)
+        return slot_of(entry_at(at));
     }
     return kNoSlot;
   }
@@ -52,8 +56,9 @@ class SlotIndex {
     const std::uint64_t hash = hash_of(id);
     std::uint64_t at = hash >> shift_;
     std::uint64_t far = 0;
-    for (; entries_[at] != kNoSlot; at = after(at)) ++far;
-    entries_[at] = far_to_bits(far) | hash_to_bits(hash) | slot;
+    for (; entry_at(at) != kNoSlot; at = after(at)) ++far;
+    set_entry(at, far_to_bits(far) | hash_to_bits(hash) | slot);
+    touched_ = true;
   }
 
   /// Takes the id of a slot out and closes the gap: entries behind it move back where their probe
@@ -61,15 +66,15 @@ class SlotIndex {
   template <class IdOf>
   void erase(std::uint32_t slot, const IdOf& id_of) {
     std::uint64_t at = hash_of(id_of(slot)) >> shift_;
-    while (slot_of(entries_[at]) != slot) at = after(at);
-    for (std::uint64_t next = after(at); entries_[next] != kNoSlot; next = after(next)) {
+    while (slot_of(entry_at(at)) != slot) at = after(at);
+    for (std::uint64_t next = after(at); entry_at(next) != kNoSlot; next = after(next)) {
       const std::uint64_t far = far_of(next, id_of);
       const std::uint64_t back = (next - at) & mask();
       if (far < back) continue;
-      entries_[at] = (entries_[next] & ~far_to_bits(kFarthest)) | far_to_bits(far - back);
+      set_entry(at, (entry_at(next) & ~far_to_bits(kFarthest)) | far_to_bits(far - back));
       at = next;
     }
-    entries_[at] = kNoSlot;
+    set_entry(at, kNoSlot);
   }
 
   /// Asks for what find(id) looks at first.
@@ -77,8 +82,8 @@ class SlotIndex {
   /// A slot that is likely to be that of `id`, or kNoSlot.
   std::uint32_t guess(std::uint64_t id) const {
     const std::uint64_t hash = hash_of(id);
-    const std::uint32_t entry = entries_[hash >> shift_];
-    return entry != kNoSlot && has_hash(entry, hash) ? slot_of(entry) : kNoSlot;
+    const std::uint32_t first = entry_at(hash >> shift_);
+    return first != kNoSlot && has_hash(first, hash) ? slot_of(first) : kNoSlot;
   }
 
  private:
@@ -88,6 +93,10 @@ class SlotIndex {
   static std::uint64_t hash_of(std::uint64_t id) { return id * 0x9e3779b97f4a7c15ull; }
 
   static std::uint64_t low_bits(unsigned count) { return (std::uint64_t{1} << count) - 1; }
+
+  // Inverted, so that a place without one is zero: nothing is written before the first.
+  std::uint32_t entry_at(std::uint64_t at) const { return ~entries_[at]; }
+  void set_entry(std::uint64_t at, std::uint32_t value) { entries_[at] = ~value; }
 
   std::uint64_t mask() const { return entries_.size() - 1; }
   std::uint64_t after(std::uint64_t at) const { return (at + 1) & mask(); }
@@ -109,9 +118,9 @@ class SlotIndex {
   }
   template <class IdOf>
   std::uint64_t far_of(std::uint64_t at, const IdOf& id_of) const {
-    const std::uint64_t noted = std::uint64_t{entries_[at]} >> (32 - far_bits_);
+    const std::uint64_t noted = std::uint64_t{entry_at(at)} >> (32 - far_bits_);
     if (noted < most_far_) return noted;
-    return (at - (hash_of(id_of(slot_of(entries_[at]))) >> shift_)) & mask();
+    return (at - (hash_of(id_of(slot_of(entry_at(at)))) >> shift_)) & mask();
   }
 
   unsigned slot_bits_;
@@ -120,8 +129,9 @@ class SlotIndex {
   std::uint64_t slot_mask_;
   std::uint64_t hash_mask_;
   std::uint64_t most_far_;
-  std::vector<std::uint32_t> entries_;
+  ZeroedArray<std::uint32_t> entries_;
   unsigned shift_;
+  bool touched_ = false;  // whether there may be any
 };
 
 }  // namespace sluice

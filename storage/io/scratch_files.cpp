@@ -22,8 +22,10 @@ std::shared_ptr<File> ScratchFiles::take(const std::filesystem::path& folder, st
   }
   if (bytes == 0) return file;
   auto reserved = file->reserve(bytes);
-  if (!reserved && reserved.error().code() == ErrorCode::kResource && drop())
+  if (!reserved && reserved.error().code() == ErrorCode::kResource) {
+    drop();
     reserved = file->reserve(bytes);
+  }
   std::move(reserved).or_throw();
   return file;
 }
@@ -36,8 +38,9 @@ std::shared_ptr<File> ScratchFiles::take_spare(const std::filesystem::path& fold
   for (auto spare = spare_.begin(); spare != spare_.end(); ++spare) {
     if (spare->file->path() != folder) continue;
     const bool enough = spare->bytes >= bytes;
-    const bool better = best == spare_.end() || (best->bytes < bytes ? spare->bytes > best->bytes
-                                                                     : enough && spare->bytes < best->bytes);
+    const bool better =
+        best == spare_.end() ||
+        (best->bytes < bytes ? spare->bytes > best->bytes : enough && spare->bytes < best->bytes);
     if (better) best = spare;
   }
   if (best == spare_.end()) return nullptr;
@@ -64,16 +67,14 @@ void ScratchFiles::give_back(std::shared_ptr<File> file) noexcept {
   closer_.close(std::move(file));
 }
 
-bool ScratchFiles::drop() {
+void ScratchFiles::drop() {
   std::vector<Spare> spare;
   {
     const std::scoped_lock lock(mutex_);
     spare.swap(spare_);
   }
-  const bool any = !spare.empty();
   for (Spare& each : spare) closer_.close(std::move(each.file));
   closer_.wait();
-  return any;
 }
 
 }  // namespace sluice

@@ -196,6 +196,26 @@ TEST_CASE("a kept block serves where the budget has room for no other") {
   std::free(first.data);
 }
 
+TEST_CASE("a block has just the bytes that are wanted where there is no room for its usual size") {
+  const std::uint64_t wanted = 4 * kMiB + 4096;
+  const std::uint64_t usual = MemoryLedger::block_bytes(wanted);
+  REQUIRE(usual > wanted);
+  MemoryLedger ledger(2 * usual - 64);
+  Charge charge = ledger.charge("block", 0).or_throw();
+  const MemoryBlock first = ledger.take_block(wanted, charge).or_throw();
+  CHECK(first.bytes == usual);
+  const MemoryBlock second = ledger.take_block(wanted, charge).or_throw();
+  CHECK(second.bytes == wanted);
+  CHECK(charge.bytes() == usual + wanted);
+  const auto refused = ledger.take_block(wanted, charge);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message().find("4 MiB more for 'block' do not fit") == 0);
+  ledger.give_block(first, charge);
+  ledger.give_block(second, charge);
+  CHECK(charge.bytes() == 0);
+  CHECK(ledger.used() == 0);
+}
+
 TEST_CASE("a kept block serves requests that are up to an eighth smaller, the smallest first") {
   MemoryLedger ledger(1024 * kMiB);
   Charge charge = ledger.charge("blocks", 0).or_throw();

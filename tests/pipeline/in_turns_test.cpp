@@ -1,4 +1,5 @@
 // Loaders whose sampling and consumer take turns in memory.
+#include "pipeline/graph_data_state.h"
 #include "planned_support.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
@@ -29,6 +30,13 @@ struct InTurns {
       if (entry.name == name) return entry.bytes;
     }
     return 0;
+  }
+
+  // Positions of edges on disk that were asked for; not where all edges were read for sampling.
+  std::uint64_t asked() {
+    std::uint64_t sum = 0;
+    for (const auto& topology : data.state().graph.relations) sum += topology->stats().positions;
+    return sum;
   }
 
   // Of an epoch. Looks at the ledger while it has a mini-batch, long enough for another to come.
@@ -71,10 +79,13 @@ TEST_CASE("in turns epochs are the same, with one mini-batch at a time and no sa
       const Run between = deliver_epoch(turns.other, {});
       for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
         CAPTURE(epoch);
+        const std::uint64_t before = turns.asked();
         const Run run =
             turns.deliver({.epoch = epoch, .next_follows = true, .others_between = epoch == 1});
         CHECK(run.chain == reference[epoch].chain);
         CHECK(!prepared(run.stats));
+        // Memory is sized by a mini-batch that is sampled once, beside the epochs.
+        if (topology == Placement::kDisk) CHECK((turns.asked() != before) == (epoch == 0));
         CHECK(run.stats.windows_packed == run.stats.windows);
         if (epoch == 1) CHECK(deliver_epoch(turns.other, {}).chain == between.chain);
       }

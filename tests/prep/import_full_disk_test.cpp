@@ -1,13 +1,7 @@
 // Imports onto a full and onto a read-only file system: small ones of our own, mounted where nobody
 // else sees them. Needs the right to make a mount namespace; reports itself skipped (77) without.
 #include "import_support.h"
-
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/statvfs.h>
-
-#include <cstdio>
-#include <cstdlib>
+#include "support/own_mounts.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -20,40 +14,6 @@ void write_graph(const ImportFolder& folder, std::size_t rows) {
   folder.write("x.npy", npy_rows(rows, 64, std::vector<float>(rows * 64, 1.0f)));
   folder.write("e.csv", "s,t\n0,1\n");
 }
-
-/// Leaves this process alone with its mounts, once; ends it as skipped where it may not. Before any
-/// other thread lives.
-void need_own_mounts() {
-  static const bool own = ::unshare(CLONE_NEWNS) == 0 &&
-                          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  if (own) return;
-  std::puts("skipped: this user may not make a mount namespace");
-  std::exit(77);
-}
-
-/// A file system of our own on a folder; goes with the namespace, or before.
-class Mount {
- public:
-  Mount(std::filesystem::path path, const char* options) : path_(std::move(path)) {
-    std::filesystem::create_directories(path_);
-    REQUIRE(::mount("none", path_.c_str(), "tmpfs", 0, options) == 0);
-  }
-  Mount(const Mount&) = delete;
-  Mount& operator=(const Mount&) = delete;
-  ~Mount() { ::umount2(path_.c_str(), MNT_DETACH); }
-
-  void make_read_only() const {
-    REQUIRE(::mount("none", path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0);
-  }
-  std::uint64_t used_bytes() const {
-    struct statvfs figures {};
-    REQUIRE(::statvfs(path_.c_str(), &figures) == 0);
-    return (figures.f_blocks - figures.f_bfree) * figures.f_frsize;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Files and buffers: the errors they end in, and what they charge.
 #include "io_support.h"
 #include "storage/io/file_closer.h"
+#include "storage/io/scratch_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -94,6 +95,85 @@ TEST_CASE("files that are closed on a thread of their own are closed when one wa
     }
   }
   for (const auto& file : files) CHECK(file.expired());
+}
+
+TEST_CASE("scratch files that were given back serve again, the one that fits first") {
+  const TempDir dir, other;
+  constexpr std::uint64_t kMib = 1 << 20;
+  ScratchFiles files;
+  files.drop();  // there is none
+  const AlignedBuffer page = AlignedBuffer::make(kPageBytes, nullptr, "page").or_throw();
+  const auto made = [&](const TempDir& in, std::uint64_t bytes) {
+    std::shared_ptr<File> file = files.take(in.path(), bytes);
+    CHECK(file->size().or_throw() == bytes);
+    return file;
+  };
+  std::shared_ptr<File> small = made(dir, kMib), large = made(dir, 3 * kMib);
+  const int fd_small = small->fd(), fd_large = large->fd();
+  CHECK(fd_small != fd_large);
+  files.give_back(std::move(small));
+  files.give_back(std::move(large));
+  CHECK(small == nullptr);
+
+  // A file has the length that was asked for, whatever it had.
+  small = made(dir, kMib / 2);
+  CHECK(small->fd() == fd_small);
+  large = made(dir, 5 * kMib);
+  CHECK(large->fd() == fd_large);
+  CHECK(large->write_at(5 * kMib - kPageBytes, page.bytes()).ok());
+  files.give_back(std::move(small));
+  files.give_back(std::move(large));
+  const auto unsized = files.take(dir.path(), 0);
+  CHECK(unsized->fd() == fd_small);
+  const auto elsewhere = files.take(other.path(), 0);
+  CHECK(elsewhere->path() == other.path());
+  CHECK(elsewhere->fd() != fd_large);
+  large = made(dir, 2 * kMib);
+  CHECK(large->fd() == fd_large);
+
+  // What someone else has is not for others to write in.
+  const auto held = large;
+  files.give_back(std::move(large));
+  CHECK(files.take(dir.path(), 0)->fd() != held->fd());
+  files.drop();
+  CHECK(held->size().ok());
+}
+
+TEST_CASE("scratch files that are kept go when the disk is wanted, and with their owner") {
+  const TempDir dir;
+  std::vector<std::weak_ptr<File>> all;
+  {
+    ScratchFiles files;
+    for (int i = 0; i < 2; ++i) {
+      const auto one = files.take(dir.path(), 1 << 20);
+      all.push_back(one);
+    }
+    CHECK(all[0].expired());  // closed by who had it
+    for (int i = 0; i < 2; ++i) {
+      auto one = files.take(dir.path(), 1 << 20);
+      all.push_back(one);
+      files.give_back(std::move(one));
+    }
+    CHECK_FALSE(all[3].expired());
+    // More than any disk has: all that is kept makes way first, and then it is an error.
+    try {
+      (void)files.take(dir.path(), std::uint64_t{1} << 62);
+      FAIL("there is no such disk");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kResource);
+    }
+    CHECK(all[3].expired());
+    auto last = files.take(dir.path(), 1 << 20);
+    all.push_back(last);
+    files.give_back(std::move(last));
+    files.drop();
+    CHECK(all.back().expired());
+    last = files.take(dir.path(), 1 << 20);
+    all.push_back(last);
+    files.give_back(std::move(last));
+    CHECK_FALSE(all.back().expired());
+  }
+  CHECK(all.back().expired());
 }
 
 TEST_CASE("aligned buffers are charged, page-aligned, zero, and given back") {
