@@ -6,6 +6,19 @@
 namespace sluice {
 namespace {
 
+constexpr std::size_t class_of(std::uint64_t pages) {
+  const auto above = std::ranges::lower_bound(DeviceRates::kRequestBytes, pages * kPageBytes);
+  return static_cast<std::size_t>(above - DeviceRates::kRequestBytes.begin());
+}
+
+// By pages: millions of requests are told apart for a window.
+constexpr auto kClassOf = [] {
+  std::array<std::uint8_t, 257> classes{};
+  for (std::size_t pages = 0; pages < classes.size(); ++pages)
+    classes[pages] = static_cast<std::uint8_t>(class_of(pages));
+  return classes;
+}();
+
 const MergeRule& rule_of(std::size_t rule) {
   return rule < ReadShape::kSweeps.size() ? ReadShape::kSweeps[rule] : ReadShape::kDirect;
 }
@@ -13,8 +26,7 @@ const MergeRule& rule_of(std::size_t rule) {
 }  // namespace
 
 void RequestMix::add(std::uint64_t pages) {
-  const auto above = std::ranges::lower_bound(DeviceRates::kRequestBytes, pages * kPageBytes);
-  Class& found = classes_[static_cast<std::size_t>(above - DeviceRates::kRequestBytes.begin())];
+  Class& found = classes_[pages < kClassOf.size() ? kClassOf[pages] : class_of(pages)];
   ++found.requests;
   found.pages += pages;
 }
@@ -56,25 +68,19 @@ void ReadShapeBuilder::add(std::uint64_t row) {
   const bool is_first = shape_.rows++ == 0;
   if (!is_first && end <= end_page_) return;  // its pages are in the requests already
   shape_.pages += end - (is_first ? first : std::max(first, end_page_));
-  end_page_ = end;
-  for (std::size_t rule = 0; rule < kRules; ++rule) {
-    Open& open = open_[rule];
+  const std::uint64_t before = std::exchange(end_page_, end);
+  for (std::size_t rule = 0; !is_first && rule < kRules; ++rule) {
     const MergeRule& by = rule_of(rule);
-    if (is_first) {
-      open = {first, end};
-    } else if (first > open.end_page + by.gap_pages || end - open.first_page > by.max_pages) {
-      mix(rule).add(open.end_page - open.first_page);
-      open = {first, end};
-    } else {
-      open.end_page = end;
-    }
+    if (first <= before + by.gap_pages && end - first_page_[rule] <= by.max_pages) continue;
+    mix(rule).add(before - first_page_[rule]);
+    first_page_[rule] = first;
   }
+  if (is_first) first_page_.fill(first);
 }
 
 ReadShape ReadShapeBuilder::finish() {
   if (shape_.rows > 0) {
-    for (std::size_t rule = 0; rule < kRules; ++rule)
-      mix(rule).add(open_[rule].end_page - open_[rule].first_page);
+    for (std::size_t rule = 0; rule < kRules; ++rule) mix(rule).add(end_page_ - first_page_[rule]);
   }
   shape_.row_bytes = layout_.row_bytes;
   shape_.table_bytes = layout_.file_bytes();

@@ -79,17 +79,13 @@ class ReadShapeBuilder {
  private:
   static constexpr std::size_t kRules = ReadShape::kSweeps.size() + 1;  // direct is the last
 
-  struct Open {
-    std::uint64_t first_page = 0;
-    std::uint64_t end_page = 0;
-  };
   RequestMix& mix(std::size_t rule);
 
   FeatureLayout layout_;
   ReadShape shape_;
-  std::array<Open, kRules> open_{};
+  std::array<std::uint64_t, kRules> first_page_{};  // of the open request of each rule
   std::uint64_t last_row_ = 0;
-  std::uint64_t end_page_ = 0;  // of all rows so far
+  std::uint64_t end_page_ = 0;  // of all rows so far, and so of every open request
 };
 
 /// Of rows in ascending order.
