@@ -156,8 +156,11 @@ Result<Array> BatchBuilder::count_degrees(std::size_t type) {
   const auto ranges = ranges_.first(nodes.size());
   for (const SampledRelation& relation : relations_) {
     if (relation.target_type != type) continue;
-    if (auto located = locate(*relation.topology, nodes, ranges); !located)
-      return std::move(located).error();
+    // All edges, where a snapshot offers some of them.
+    Topology& topology = *relation.topology;
+    auto located = topology.resident() != nullptr ? locate(topology, nodes, ranges)
+                                                  : topology.whole_ranges(nodes, ranges);
+    if (!located) return std::move(located).error();
     for (std::size_t i = 0; i < nodes.size(); ++i)
       degrees[i] += static_cast<std::int64_t>(ranges[i].degree());
   }

@@ -209,20 +209,4 @@ void BlockSampler::reset() {
   block_ = {};
 }
 
-Result<void> BlockSampler::add_degrees(const Relation& relation,
-                                       std::span<const std::uint64_t> nodes,
-                                       std::span<std::int64_t> degrees,
-                                       MemoryLedger* ledger) {
-  if (nodes.empty()) return {};
-  if (auto room = ranges_.ensure(nodes.size(), ledger); !room) return room;
-  const auto ranges = ranges_.first(nodes.size());
-  Topology& topology = *relation.topology;
-  auto located = topology.resident() != nullptr ? locate(topology, nodes, ranges)
-                                                : topology.whole_ranges(nodes, ranges);
-  if (!located) return located;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    degrees[i] += static_cast<std::int64_t>(ranges[i].degree());
-  return {};
-}
-
 }  // namespace sluice

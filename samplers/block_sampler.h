@@ -62,12 +62,6 @@ class BlockSampler {
   /// Drops a block that was begun; scratch is kept.
   void reset();
 
-  /// Adds each node's in-edges of the relation to `degrees`.
-  Result<void> add_degrees(const Relation& relation,
-                           std::span<const std::uint64_t> nodes,
-                           std::span<std::int64_t> degrees,
-                           MemoryLedger* ledger);
-
  private:
   // Consecutive targets, whose edges are drawn and relabelled together.
   struct Piece {

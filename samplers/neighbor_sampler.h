@@ -7,11 +7,11 @@
 // thread.
 #pragma once
 
-#include <sluice/sampler.h>
+#include "samplers/batch_builder.h"
 #include "samplers/block_sampler.h"
-#include "samplers/node_table.h"
 
 #include <sluice/options.h>
+#include <sluice/sampler.h>
 
 #include <cstdint>
 #include <string>
@@ -48,7 +48,7 @@ class NeighborSampler final : public Sampler {
 
   /// @param key of the run's seed. Throws kUsage for a fanout below -1, a relation that is not
   /// there, and weights where there are none; kInternal for a graph that does not match its schema.
-  NeighborSampler(SamplerGraph graph, Options options, BlockParts parts, RandomKey key);
+  NeighborSampler(const SamplerGraph& graph, Options options, BlockParts parts, RandomKey key);
   NeighborSampler(const NeighborSampler&) = delete;
   NeighborSampler& operator=(const NeighborSampler&) = delete;
 
@@ -64,7 +64,7 @@ class NeighborSampler final : public Sampler {
   void begin_hop(std::size_t hop);
   Result<void> sample_relation(std::size_t relation);
   Result<void> begin_relation(std::size_t relation);
-  BlockSampler& blocks() { return workspace_.blocks; }
+  BlockSampler& blocks() { return blocks_; }
   void end_relation();
   Result<void> end_hop();
   Result<Batch> finish();
@@ -72,39 +72,27 @@ class NeighborSampler final : public Sampler {
   void reset();
 
  private:
-  // What is kept from batch to batch.
-  struct Workspace {
-    std::vector<NodeTable> tables;  // by node type
-    BlockSampler blocks;
-  };
-
-  // The batch that was begun.
+  // Of the batch that was begun.
   struct Begun {
-    Batch batch;
     RandomKey round_key{0};
     std::size_t hop = 0;
     std::vector<std::size_t> num_targets;  // by node type: those listed before the hop
     std::vector<Block> blocks;             // of the hop, by relation
   };
 
-  void check_graph() const;
+  void check_options(const SamplerGraph& graph) const;
   std::vector<std::int64_t> fanout_of(const RelationSchema& relation) const;
   Result<Batch> sample_whole(const SampleRequest& request, MemoryLedger* ledger);
-  void make_tables();
-  Result<void> list_seeds(const SampleRequest& request);
   BlockSampler::Request block_request(std::size_t relation) const;
-  Result<Array> count_degrees(std::size_t type);
-  void note_sizes(std::size_t layer);
 
-  SamplerGraph graph_;
   Options options_;
-  BlockParts parts_;
   RandomKey key_;
   std::vector<BlockSampler::Relation> relations_;
   std::vector<std::vector<std::int64_t>> fanouts_;  // by relation
-  Workspace workspace_;
+  BatchBuilder builder_;
+  BlockSampler blocks_;
   Begun begun_;
-  MemoryLedger* ledger_ = nullptr;  // of the workspace and of the batch being made
+  MemoryLedger* ledger_ = nullptr;  // of the scratch and of the batch being made
 };
 
 }  // namespace sluice

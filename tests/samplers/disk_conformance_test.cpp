@@ -1,7 +1,7 @@
 // Every sampler over a dataset's edges on disk, against the same edges in RAM.
+#include "disk_graph.h"
 #include "sampler_kinds.h"
 
-#include "support/graph_dataset.h"
 #include "support/sanitized.h"
 #include "support/temp_dir.h"
 
@@ -20,38 +20,12 @@ using test::TestGraph;
 
 constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
 
-void write_graph(const std::filesystem::path& path, const TestGraph& graph) {
-  DatasetWriter writer(path, Overwrite::kRefuse, nullptr);
-  writer.schema().nodes = graph.schema.nodes;
-  for (std::size_t r = 0; r < graph.edges.size(); ++r) {
-    test::CscArrays csc{{0}, {}, {}};
-    for (const auto& list : graph.edges[r]) {
-      for (const auto& [source, id] : list) {
-        csc.neighbours.push_back(source);
-        csc.edge_ids.push_back(id);
-      }
-      csc.offsets.push_back(csc.neighbours.size());
-    }
-    const RelationSchema& relation = graph.schema.relations[r];
-    test::add_csc(
-        writer, {.source = relation.source, .name = relation.name, .target = relation.target}, csc);
-  }
-  writer.commit("test");
-}
-
-SamplerGraph open_graph(const Dataset& dataset, const TopologyOptions& options) {
-  SamplerGraph graph{&dataset.schema(), {}};
-  for (const RelationSchema& relation : dataset.schema().relations)
-    graph.relations.push_back(dataset.topology(relation.key(), options));
-  return graph;
-}
-
 TEST_CASE("batches from disk are those from RAM, for any engine, cache and buffer") {
   for (std::uint64_t seed = 0; seed < test::sanitized(12u, 4u); ++seed) {
     CAPTURE(seed);
     const TempDir dir;
     const TestGraph graph = test::random_graph(seed);
-    write_graph(dir / "x", graph);
+    test::write_graph(dir / "x", graph);
     const Dataset dataset = Dataset::open((dir / "x").string());
     const std::size_t type = seed % graph.schema.nodes.size();
     const auto seeds = test::random_seeds(graph, type, 20, RandomKey(seed));
@@ -66,7 +40,7 @@ TEST_CASE("batches from disk are those from RAM, for any engine, cache and buffe
             .io = variant % 2 == 0 ? IoChoice::kAuto : IoChoice::kPread,
             .staging_bytes = variant < 2 ? 1u : 1u << 20,
             .cache_bytes = std::vector<std::uint64_t>{0, 9000, 1 << 20}[variant % 3]};
-        const auto paged = kind.make(open_graph(dataset, options), kAllParts, RandomKey(seed));
+        const auto paged = kind.make(test::open_graph(dataset, options), kAllParts, RandomKey(seed));
         CHECK(hash_batch(paged->sample(request, nullptr).or_throw()) == expected);
       }
     }
@@ -80,11 +54,11 @@ TEST_CASE("a damaged page of edges fails the batch with its name, and only that 
   for (std::uint64_t node = 0; node < 5000; ++node)
     for (std::uint64_t i = 0; i < 4; ++i) lists[node].push_back({(node + i) % 5000, 4 * node + i});
   test::add_relation(graph, 0, 0, std::move(lists));
-  write_graph(dir / "x", graph);
+  test::write_graph(dir / "x", graph);
   const Dataset dataset = Dataset::open((dir / "x").string());
   const std::filesystem::path path = dir / "x/edges/t0__r0__t0/neighbours.bin";
   std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(40'000).put('\x55');
-  const SamplerGraph opened = open_graph(dataset, {Placement::kDisk, {}, 1 << 20, 0});
+  const SamplerGraph opened = test::open_graph(dataset, {Placement::kDisk, {}, 1 << 20, 0});
   const std::vector<std::uint64_t> good = {0, 1}, bad = {2490, 2510};  // 16 bytes of edges a node
   for (const test::SamplerKind& kind : test::sampler_kinds()) {
     CAPTURE(kind.name);

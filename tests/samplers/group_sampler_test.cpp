@@ -1,9 +1,8 @@
 // Groups of mini-batches from disk, against batches sampled one by one from RAM.
 #include "samplers/group_sampler.h"
 
-#include "sampler_support.h"
+#include "disk_graph.h"
 
-#include "support/graph_dataset.h"
 #include "support/sanitized.h"
 #include "support/temp_dir.h"
 
@@ -22,32 +21,6 @@ using test::TempDir;
 using test::TestGraph;
 
 constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
-
-void write_graph(const std::filesystem::path& path, const TestGraph& graph) {
-  DatasetWriter writer(path, Overwrite::kRefuse, nullptr);
-  writer.schema().nodes = graph.schema.nodes;
-  for (std::size_t r = 0; r < graph.edges.size(); ++r) {
-    test::CscArrays csc{{0}, {}, {}};
-    for (const auto& list : graph.edges[r]) {
-      for (const auto& [source, id] : list) {
-        csc.neighbours.push_back(source);
-        csc.edge_ids.push_back(id);
-      }
-      csc.offsets.push_back(csc.neighbours.size());
-    }
-    const RelationSchema& relation = graph.schema.relations[r];
-    test::add_csc(
-        writer, {.source = relation.source, .name = relation.name, .target = relation.target}, csc);
-  }
-  writer.commit("test");
-}
-
-SamplerGraph open_graph(const Dataset& dataset, const TopologyOptions& options) {
-  SamplerGraph graph{&dataset.schema(), {}};
-  for (const RelationSchema& relation : dataset.schema().relations)
-    graph.relations.push_back(dataset.topology(relation.key(), options));
-  return graph;
-}
 
 // The requests of a group, with what they refer to.
 struct Group {
@@ -92,7 +65,7 @@ TEST_CASE(
     CAPTURE(seed);
     const TempDir dir;
     const TestGraph graph = test::random_graph(seed);
-    write_graph(dir / "x", graph);
+    test::write_graph(dir / "x", graph);
     const Dataset dataset = Dataset::open((dir / "x").string());
     const auto& fanout = kFanouts[seed % kFanouts.size()];
     const RandomKey key(seed);
@@ -105,7 +78,7 @@ TEST_CASE(
           .staging_bytes = variant % 4 < 2 ? 1u : 1u << 20,
           .cache_bytes = std::vector<std::uint64_t>{0, 9000, 1 << 20}[variant % 3]};
       ThreadArena arena(std::vector<int>{1, 2, 4}[(variant + seed) % 3]);
-      GroupSampler sampler(open_graph(dataset, options), {fanout}, kAllParts, key, arena);
+      GroupSampler sampler(test::open_graph(dataset, options), {fanout}, kAllParts, key, arena);
       CHECK(!sampler.resident());
       const std::size_t size = 1 + (variant + seed) % 8;
       CAPTURE(variant);
@@ -169,13 +142,13 @@ TestGraph hub_graph() {
 TEST_CASE("a node with a million neighbours costs at most a page a draw") {
   const TempDir dir;
   const TestGraph graph = hub_graph();
-  write_graph(dir / "x", graph);
+  test::write_graph(dir / "x", graph);
   const Dataset dataset = Dataset::open((dir / "x").string());
   const std::vector<std::uint64_t> hub{0};
   ThreadArena arena(1);
   std::uint64_t most = 0;
   for (std::uint64_t round = 0; round < 20; ++round) {
-    const SamplerGraph opened = open_graph(dataset, {Placement::kDisk, {}, 1 << 20, 0});
+    const SamplerGraph opened = test::open_graph(dataset, {Placement::kDisk, {}, 1 << 20, 0});
     GroupSampler sampler(opened, {{15}}, {.transpose = true}, RandomKey(1), arena);
     const SampleRequest request{.round = round, .seeds = hub};
     const auto batches = sampler.sample({&request, 1}, nullptr).or_throw();
@@ -198,12 +171,12 @@ TEST_CASE("batches of a group share the pages they read") {
   for (std::uint64_t e = 0; e < 100'000; ++e)
     lists[key.below(2000, 2 * e)].push_back({key.below(2000, 2 * e + 1), e});
   test::add_relation(graph, 0, 0, std::move(lists));
-  write_graph(dir / "x", graph);
+  test::write_graph(dir / "x", graph);
   const Dataset dataset = Dataset::open((dir / "x").string());
   const Group group(graph, 8, 16, RandomKey(5));
   const auto bytes_read = [&](std::size_t size) {
     ThreadArena arena(2);
-    const SamplerGraph opened = open_graph(dataset, {Placement::kDisk, {}, 1 << 20, 0});
+    const SamplerGraph opened = test::open_graph(dataset, {Placement::kDisk, {}, 1 << 20, 0});
     GroupSampler sampler(opened, {{5, 5}}, {}, RandomKey(1), arena);
     for (std::size_t at = 0; at < 8; at += size)
       (void)sampler.sample(std::span(group.requests).subspan(at, size), nullptr).or_throw();
@@ -280,13 +253,13 @@ TEST_CASE("a budget too small is an error wherever it strikes a group, and the s
 
 TEST_CASE("a damaged page of edges fails the group with its name") {
   const TempDir dir;
-  write_graph(dir / "x", hub_graph());
+  test::write_graph(dir / "x", hub_graph());
   const std::filesystem::path path = dir / "x/edges/t0__r0__t0/neighbours.bin";
   std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(20'000).put('\x55');
   const Dataset dataset = Dataset::open((dir / "x").string());
   ThreadArena arena(2);
   GroupSampler sampler(
-      open_graph(dataset, {Placement::kDisk}), {{-1}}, kAllParts, RandomKey(1), arena);
+      test::open_graph(dataset, {Placement::kDisk}), {{-1}}, kAllParts, RandomKey(1), arena);
   const std::vector<std::uint64_t> hub{0}, other{50};
   const std::vector<SampleRequest> requests{{.seeds = other}, {.seeds = hub}};
   const auto failed = sampler.sample(requests, nullptr);
