@@ -7,7 +7,6 @@
 #pragma once
 
 #include "samplers/charged_buffer.h"
-#include "samplers/no_node.h"
 #include "samplers/node_table.h"
 
 #include <sluice/sampler.h>

@@ -19,6 +19,7 @@
 #include "samplers/batch_builder.h"
 #include "samplers/charged_buffer.h"
 #include "samplers/edge_lookup.h"
+#include "samplers/no_node.h"
 
 #include <sluice/options.h>
 

@@ -1,5 +1,7 @@
 #include "samplers/temporal_append.h"
 
+#include "samplers/no_node.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "samplers/temporal_fill.h"
 
+#include "samplers/no_node.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/threads.h"
+#include "samplers/no_node.h"
 #include "samplers/temporal_graph.h"
 
 #include <sluice/array.h>

@@ -5,6 +5,7 @@
 // edge. Plain views of the caller's memory.
 #pragma once
 
+#include "samplers/no_node.h"
 #include "samplers/temporal_graph.h"
 
 #include <cstddef>

@@ -40,7 +40,8 @@ TEST_CASE("batches from disk are those from RAM, for any engine, cache and buffe
             .io = variant % 2 == 0 ? IoChoice::kAuto : IoChoice::kPread,
             .staging_bytes = variant < 2 ? 1u : 1u << 20,
             .cache_bytes = std::vector<std::uint64_t>{0, 9000, 1 << 20}[variant % 3]};
-        const auto paged = kind.make(test::open_graph(dataset, options), kAllParts, RandomKey(seed));
+        const auto paged =
+            kind.make(test::open_graph(dataset, options), kAllParts, RandomKey(seed));
         CHECK(hash_batch(paged->sample(request, nullptr).or_throw()) == expected);
       }
     }
