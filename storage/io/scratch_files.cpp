@@ -16,6 +16,12 @@ constexpr std::uint64_t kFreeForKept = 2;
 
 std::shared_ptr<File> ScratchFiles::take(const std::filesystem::path& folder, std::uint64_t bytes) {
   std::shared_ptr<File> file = take_spare(folder, bytes);
+  bool keep = true;
+  {
+    const std::scoped_lock lock(mutex_);
+    keep = may_keep(folder, 0);
+  }
+  if (!keep) drop();
   if (!file) {
     closer_.wait();  // their room may be what is wanted
     file = std::make_shared<File>(File::scratch(folder, Direct::kAuto).or_throw());
@@ -49,15 +55,20 @@ std::shared_ptr<File> ScratchFiles::take_spare(const std::filesystem::path& fold
   return file;
 }
 
+// Whether so many bytes more, of files on the disk of `folder`, may be kept. Under the lock.
+bool ScratchFiles::may_keep(const std::filesystem::path& folder, std::uint64_t more) const {
+  std::uint64_t kept = more;
+  for (const Spare& spare : spare_) kept += spare.bytes;
+  return kept == 0 || free_bytes(folder) / kFreeForKept >= kept;
+}
+
 void ScratchFiles::give_back(std::shared_ptr<File> file) noexcept {
   if (!file) return;
   try {
     const std::scoped_lock lock(mutex_);
     Spare spare{file, file->size().or_throw()};
-    std::uint64_t kept = spare.bytes;
-    for (const Spare& other : spare_) kept += other.bytes;
     // Two have it here.
-    if (file.use_count() == 2 && free_bytes(file->path()) / kFreeForKept >= kept) {
+    if (file.use_count() == 2 && may_keep(file->path(), spare.bytes)) {
       spare_.push_back(std::move(spare));
       return;
     }

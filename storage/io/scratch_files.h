@@ -23,7 +23,8 @@ class ScratchFiles {
   std::shared_ptr<File> take(const std::filesystem::path& folder, std::uint64_t bytes);
 
   /// Keeps the file for take(), if no one else has it, and while twice as much as is kept stays
-  /// free on its disk; else it is closed soon, on another thread.
+  /// free on its disk (take() looks again, for others may have filled it); else it is closed soon,
+  /// on another thread.
   void give_back(std::shared_ptr<File> file) noexcept;
 
   /// Closes what is kept, and waits until its room on the disk is free: for who has found none.
@@ -36,6 +37,7 @@ class ScratchFiles {
   };
 
   std::shared_ptr<File> take_spare(const std::filesystem::path& folder, std::uint64_t bytes);
+  bool may_keep(const std::filesystem::path& folder, std::uint64_t more) const;
 
   std::mutex mutex_;
   std::vector<Spare> spare_;

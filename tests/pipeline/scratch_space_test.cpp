@@ -29,6 +29,28 @@ TEST_CASE("scratch files are kept while twice as much stays free, and make way")
   CHECK(disk.used_bytes() == 14 * kMiB);
 }
 
+TEST_CASE("scratch files that were kept make way when others have filled the disk since") {
+  need_own_mounts();
+  const TempDir dir;
+  const Mount disk(dir / "disk", "size=16m");
+  std::filesystem::create_directory(dir / "disk" / "sub");
+  ScratchFiles files;
+  std::shared_ptr<File> one = files.take(dir / "disk", 2 * kMiB);
+  std::shared_ptr<File> two = files.take(dir / "disk", 2 * kMiB);
+  const std::weak_ptr<File> first = one, second = two;
+  files.give_back(std::move(one));
+  files.give_back(std::move(two));
+  File other = File::scratch(dir / "disk").or_throw();
+  REQUIRE(other.reserve(6 * kMiB).ok());
+  const std::shared_ptr<File> held = files.take(dir / "disk", kMiB);
+  CHECK(held == first.lock());
+  CHECK_FALSE(second.expired());  // 6 MiB are free
+  REQUIRE(other.reserve(11 * kMiB).ok());
+  const std::shared_ptr<File> elsewhere = files.take(dir / "disk" / "sub", 0);
+  CHECK(second.expired());  // 2 MiB were
+  CHECK(disk.used_bytes() == 12 * kMiB);
+}
+
 TEST_CASE("mini-batches that find no room on the disk take that of scratch files which are kept") {
   need_own_mounts();
   const TempDir dir;
