@@ -136,7 +136,8 @@ struct LoaderMemory {
 /// split.
 struct LoaderProbe {
   std::uint64_t batches = 0;
-  std::uint64_t block_bytes = 0;      ///< largest batch's ids and blocks
+  std::uint64_t sampled_bytes = 0;    ///< largest batch's ids and blocks, without transposes
+  std::uint64_t block_bytes = 0;      ///< largest batch's ids and blocks, as they are delivered
   std::uint64_t group = 0;            ///< batches sampled at once
   std::uint64_t feature_bytes = 0;    ///< largest batch's assembled features
   std::uint64_t transfer_bytes = 0;   ///< largest batch as it is packed for a card

@@ -1,6 +1,7 @@
 #include "pipeline/assembler.h"
 
 #include "kernels/widen_rows.h"
+#include "samplers/transpose_block.h"
 
 #include <fmt/format.h>
 
@@ -34,11 +35,13 @@ Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, Memor
 }
 
 void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) {
+  add_transposes(batch);
   add_labels(batch);
   add_features(batch, window, index);
 }
 
 void Assembler::assemble_blank(Batch& batch) {
+  add_transposes(batch);
   add_labels(batch);
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     const Array::Shape shape = feature_shape(batch, type);
@@ -47,6 +50,16 @@ void Assembler::assemble_blank(Batch& batch) {
     features = Array::make(DType::kF32, shape, &ledger_, "batch features").or_throw();
     std::ranges::fill(features.as<float>(), 0.0f);
   }
+}
+
+void Assembler::add_transposes(Batch& batch) {
+  if (!options_.transpose) return;
+  std::vector<Block*> blocks;
+  for (auto& layer : batch.layers) {
+    for (Block& block : layer) blocks.push_back(&block);
+  }
+  arena_.for_each(blocks.size(),
+                  [&](std::size_t i) { transpose_block(*blocks[i], &ledger_).or_throw(); });
 }
 
 void Assembler::add_labels(Batch& batch) {

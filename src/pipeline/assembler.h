@@ -1,5 +1,5 @@
-// Assembler: the last stage before the consumer. Fills a sampled batch's features (widened to f32)
-// and labels.
+// Assembler: the last stage before the consumer. Fills in what a sampled batch does not carry through
+// windows: its blocks' transposes, its labels, and its features, widened to f32.
 #pragma once
 
 #include "core/threads.h"
@@ -14,12 +14,15 @@ class Assembler {
  public:
   Assembler(GraphData::State& data, const LoaderOptions& options, MemoryLedger& ledger);
 
-  /// Fills in `batch`, the window's `index`-th: its labels, and its features. Throws Error.
+  /// Fills in `batch`, the window's `index`-th: transposes where they were asked for, labels,
+  /// features. Throws Error.
   void assemble(Batch& batch, const Window& window, std::size_t index);
 
-  /// Labels, and features that are all zero.
+  /// Transposes and labels, and features that are all zero.
   void assemble_blank(Batch& batch);
 
+  /// Where they were asked for (LoaderOptions::transpose).
+  void add_transposes(Batch& batch);
   void add_labels(Batch& batch);
   /// Features come from the caches, where the window's rows are, or straight from a store in
   /// memory; they go where BatchNodes::features already is, or into new arrays.

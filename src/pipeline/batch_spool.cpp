@@ -15,7 +15,7 @@ std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kWord - 1) / kWord * kWord;
 }
 
-// Goes over everything that a sampler fills in, in a fixed order: `number` takes counts and other
+// Goes over everything that is kept, in a fixed order: `number` takes counts and other
 // single numbers, `array` arrays. For a Batch that is read back, counts come before what they
 // count.
 template <class Visitor, class BatchRef, class Numbers>
@@ -42,14 +42,8 @@ void visit(BatchRef& batch, Numbers& numbers, Visitor& visitor) {
       visitor.number(block.target_type);
       visitor.number(block.num_sources);
       visitor.number(block.num_targets);
-      for (auto* array : {&block.offsets,
-                          &block.neighbours,
-                          &block.edge_ids,
-                          &block.transposed_offsets,
-                          &block.transposed_targets,
-                          &block.transposed_edges}) {
+      for (auto* array : {&block.offsets, &block.neighbours, &block.edge_ids})
         visitor.array(*array);
-      }
     }
   }
 }

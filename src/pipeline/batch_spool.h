@@ -37,8 +37,8 @@ class BatchSpool {
   /// Room for batches of so many bytes from the start: before others take the memory.
   void reserve(std::uint64_t bytes);
 
-  /// Appends a batch as a sampler made it, without features and labels, and by node type the
-  /// numbers of its rows in its window. Memory: two buffers of the largest batch's size, charged as
+  /// Appends a batch as a sampler made it, without what an Assembler adds (transposes, labels,
+  /// features), and by node type the numbers of its rows in its window. Memory: two buffers of the largest batch's size, charged as
   /// "sampled batches", and 16 bytes a batch. Throws Error, perhaps for the batch before: no more
   /// can be appended then, and those before that one are there.
   /// @pre batches come in the order of their numbers

@@ -28,6 +28,7 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
                                       StageClock& clock) {
   const Gather gather =
       !options_.hash && assembler_.card_may_gather() ? Gather::kCard : Gather::kHost;
+  assembler_.add_transposes(batch);
   assembler_.add_labels(batch);
   const BatchPacking packing(batch, shapes_of(batch), gather);
   Ready ready;

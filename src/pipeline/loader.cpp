@@ -206,14 +206,17 @@ LoaderProbe Loader::probe(std::uint64_t count) {
   LoaderProbe probe;
   probe.group = state_->sampler.group_size();
   for (std::uint64_t i = 0; i < std::min(count, num_batches()); ++i) {
-    const Batch batch = state_->sampler.sample_one(i);
+    Batch batch = state_->sampler.sample_one(i);
     const BatchSizes sizes(batch);
+    state_->assembler.add_transposes(batch);
+    const std::uint64_t blocks = block_bytes(batch);
     if (i == 0) state_->sizes_of_first = sizes;
     ++probe.batches;
     const std::uint64_t features = state_->assembler.assembled_bytes(batch);
-    const std::uint64_t both = sizes.blocks + features;
+    const std::uint64_t both = blocks + features;
     probe.smallest_bytes = i == 0 ? both : std::min(probe.smallest_bytes, both);
-    probe.block_bytes = std::max(probe.block_bytes, sizes.blocks);
+    probe.sampled_bytes = std::max(probe.sampled_bytes, sizes.blocks);
+    probe.block_bytes = std::max(probe.block_bytes, blocks);
     probe.feature_bytes = std::max(probe.feature_bytes, features);
     if (state_->feed)
       probe.transfer_bytes = std::max(probe.transfer_bytes, state_->feed->slab_bytes(batch));

@@ -43,7 +43,8 @@ struct WindowRows {
 
 struct Window {
   std::size_t number = 0;      ///< since the epoch was begun
-  std::vector<Batch> batches;  ///< sampled; features and labels not yet filled in
+  /// Sampled; features, labels and transposes not yet filled in.
+  std::vector<Batch> batches;
   /// By node type; null where rows come straight from memory.
   std::vector<std::unique_ptr<WindowRows>> rows;
 };

@@ -30,8 +30,10 @@ WindowSampler::WindowSampler(GraphData::State& data,
                RandomKey(options.seed),
                arena_) {}
 
+// Transposes follow from the rest: they are made last, so that neither windows nor scratch files
+// hold them.
 BlockParts WindowSampler::parts() const {
-  return {.transpose = options_.transpose, .degrees = options_.degrees};
+  return {.transpose = false, .degrees = options_.degrees};
 }
 
 std::unique_ptr<GroupSampler> WindowSampler::make_sampler(SamplerGraph graph) {

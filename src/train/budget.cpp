@@ -182,7 +182,8 @@ void add_sampling_lines(BudgetNeeds& needs, const Measured& measured) {
            "all data threads");
   add_line(needs,
            "sampled ahead",
-           measured.most(&LoaderProbe::group) * needs.block_bytes,
+           measured.most(&LoaderProbe::group) *
+               measured.margin.on(measured.most(&LoaderProbe::sampled_bytes)),
            "mini-batches sampled at once");
 }
 
