@@ -27,7 +27,7 @@ constexpr std::size_t kReservedSources = std::size_t{1} << 14;
 
 constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
 
-// Numbers the sources of edges: a miss each, so the table is asked some way ahead.
+// Numbers the sources of edges: a miss each, or two, so the table is asked some way ahead.
 void relabel(std::span<const std::uint64_t> sources,
              NodeTable& table,
              std::span<std::int32_t> rows) {
@@ -36,6 +36,7 @@ void relabel(std::span<const std::uint64_t> sources,
   for (std::size_t i = 0; i < std::min(kAhead, count); ++i) table.prefetch(sources[i]);
   for (std::size_t i = 0; i < count; ++i) {
     table.prefetch(sources[std::min(i + kAhead, count - 1)]);
+    table.prefetch_listed(sources[std::min(i + kAhead / 2, count - 1)]);
     rows[i] = table.insert(sources[i]);
   }
 }

@@ -178,9 +178,16 @@ std::size_t GroupSampler::next_pieces(std::size_t batches) {
   return sum;
 }
 
+// Of many batches: their sum varies little, and is most of what a group takes.
+Result<void> GroupSampler::ensure_positions(std::size_t count) {
+  if (count <= positions_.capacity() && count <= answers_.capacity()) return {};
+  const std::size_t room = count + count / 16;
+  if (auto made = positions_.ensure_exactly(room, ledger_); !made) return made;
+  return answers_.ensure_exactly(room, ledger_);
+}
+
 Result<void> GroupSampler::ask(Topology& topology, std::size_t count, std::size_t batches) {
-  if (auto room = positions_.ensure(count, ledger_); !room) return room;
-  if (auto room = answers_.ensure(count, ledger_); !room) return room;
+  if (auto room = ensure_positions(count); !room) return room;
   const auto positions = positions_.first(count);
   const auto answers = answers_.first(count);
   const auto choose = [&](std::size_t i) -> Result<void> {

@@ -73,6 +73,7 @@ class GroupSampler {
   Result<std::vector<Batch>> sample_in_rounds(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_together(std::span<const SampleRequest> requests);
   Result<void> sample_relation(std::size_t relation, std::size_t batches);
+  Result<void> ensure_positions(std::size_t count);
   Result<void> ask(Topology& topology, std::size_t count, std::size_t batches);
   std::size_t next_pieces(std::size_t batches);
   Result<void> each(std::size_t count, const Step& step);

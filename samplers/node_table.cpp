@@ -12,12 +12,28 @@
 namespace sluice {
 
 void NodeTable::clear() {
+  empty_slots();
   size_ = 0;
-  if (++stamp_ != 0) return;
+  if (own_.data() == nullptr || ++stamp_ != 0) return;
   // The stamps have gone round: what older batches left would look new.
-  if (num_slots_ != 0) std::memset(slots_.data(), 0, num_slots_ * sizeof(Slot));
-  if (own_.data() != nullptr) std::memset(own_.data(), 0, own_.capacity() * sizeof(std::uint64_t));
+  std::memset(own_.data(), 0, own_.capacity() * sizeof(std::uint64_t));
   stamp_ = 1;
+}
+
+// A few rows of a table that was once full are taken out one by one: the newest first, so that no
+// search for another ends too soon.
+void NodeTable::empty_slots() {
+  constexpr std::size_t kFew = 16;  // slots a row: emptied in order, one costs as much
+  if (own_.data() != nullptr || size_ == 0 || num_slots_ == 0) return;
+  if (size_ > num_slots_ / kFew) {
+    std::memset(slots_.data(), 0, num_slots_ * sizeof(std::uint32_t));
+    return;
+  }
+  for (std::size_t row = size_; row-- > 0;) {
+    std::size_t at = home_of(ids_.data()[row]);
+    while (row_of(slots_.data()[at]) != row) at = (at + 1) & mask_;
+    slots_.data()[at] = 0;
+  }
 }
 
 Result<void> NodeTable::reserve(std::size_t count, MemoryLedger* ledger) {
@@ -54,10 +70,9 @@ Result<void> NodeTable::rebuild(std::size_t num_slots, MemoryLedger* ledger) {
   num_slots_ = num_slots;
   mask_ = num_slots - 1;
   shift_ = 64 - std::countr_zero(num_slots);
-  std::memset(slots_.data(), 0, num_slots * sizeof(Slot));
+  std::memset(slots_.data(), 0, num_slots * sizeof(std::uint32_t));
   const std::size_t rows = size_;
   size_ = 0;
-  stamp_ = 1;
   for (std::size_t row = 0; row < rows; ++row) insert(ids_.data()[row]);
   return {};
 }

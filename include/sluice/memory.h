@@ -69,10 +69,9 @@ class MemoryLedger {
   ~MemoryLedger();
 
   /// Memory for a large block, and back. Freed ones are kept for the next of about their size while
-  /// the budget has room for them, up to a quarter of it: they count in peak(), and go as soon as a
-  /// charge wants their bytes. A block comes and goes together with its part of a charge: so one
-  /// that is kept does not give way to the charge for its own use, and no other charge gets the
-  /// room in between.
+  /// the budget has room for them: they count in peak(), and go as soon as a charge wants their
+  /// bytes. A block comes and goes together with its part of a charge: so one that is kept does not
+  /// give way to the charge for its own use, and no other charge gets the room in between.
   /// @param wanted bytes: the block has block_bytes() of them, or where it was kept an eighth more;
   /// just the bytes wanted, in multiples of 64, where there is no room for that
   /// @param charge of this ledger: grows by the block's bytes, and shrinks again

@@ -115,7 +115,7 @@ void MemoryLedger::give_block(const MemoryBlock& block, Charge& charge) noexcept
   } catch (const std::bad_alloc&) {
     return std::free(block.data);
   }
-  spare_->shrink(std::min({limit_ - used_, limit_ / 4, kMostKept}));
+  spare_->shrink(std::min(limit_ - used_, kMostKept));
 }
 
 Result<Charge> MemoryLedger::charge(std::string_view name, std::uint64_t bytes) {

@@ -1,4 +1,5 @@
-#include "loader_support.h"
+#include "planned_support.h"
+#include "support/blocks.h"
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 #include "support/stored_rows.h"
@@ -17,6 +18,21 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
+
+// Against one made from the block's lists of sources.
+void check_transpose(const Block& block) {
+  const auto offsets = block.offsets.as<std::int64_t>();
+  const auto rows = block.neighbours.as<std::int32_t>();
+  std::vector<std::vector<std::int32_t>> lists;
+  for (std::size_t t = 0; t + 1 < offsets.size(); ++t)
+    lists.emplace_back(rows.begin() + offsets[t], rows.begin() + offsets[t + 1]);
+  const Block expected = testing::make_block(block.num_sources, lists);
+  for (const auto array :
+       {&Block::transposed_offsets, &Block::transposed_targets, &Block::transposed_edges}) {
+    REQUIRE((block.*array).shape() == (expected.*array).shape());
+    REQUIRE(std::ranges::equal((block.*array).raw(), (expected.*array).raw()));
+  }
+}
 
 std::uint64_t hits(const LoaderStats& stats) {
   return stats.cache.hits_window + stats.cache.hits_kept;
@@ -66,6 +82,37 @@ TEST_CASE(
       }
     }
   }
+}
+
+TEST_CASE("blocks are delivered with their transposes, wherever they were kept, where asked for") {
+  const TempDir dir;
+  write_sample(dir / "x", planned_table());
+  std::uint64_t edges = 0;
+  const auto check = [&](const Batch& batch) {
+    for (const auto& layer : batch.layers) {
+      for (const Block& block : layer) {
+        check_transpose(block);
+        edges += static_cast<std::uint64_t>(block.num_edges());
+      }
+    }
+  };
+  Setup setup = planned_setup(dir, kSmallWindows);
+  const Run planned = deliver(dir / "x", setup, {}, check);
+  CHECK(planned.stats.windows_packed > 0);
+  setup.features = Placement::kMemory;
+  CHECK(deliver(dir / "x", setup, {}, check).chain == planned.chain);
+  CHECK(edges > 0);
+  setup.loader.transpose = false;
+  const auto check_none = [](const Batch& batch) {
+    for (const auto& layer : batch.layers) {
+      for (const Block& block : layer) {
+        CHECK(block.transposed_offsets.shape().empty());
+        CHECK(block.transposed_targets.shape().empty());
+        CHECK(block.transposed_edges.shape().empty());
+      }
+    }
+  };
+  CHECK(deliver(dir / "x", setup, {}, check_none).chain == planned.chain);
 }
 
 TEST_CASE("features of every dtype give the same batches from disk as from memory") {
