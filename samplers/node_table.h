@@ -103,7 +103,7 @@ class NodeTable {
   Result<void> rebuild(std::size_t num_slots, MemoryLedger* ledger);
   bool make_own_slots(MemoryLedger* ledger);
 
-  ChargedBuffer<std::uint64_t> own_;  // a slot an id, if there are
+  ChargedBuffer<std::uint64_t> own_;    // a slot an id, if there are
   ChargedBuffer<std::uint32_t> slots_;  // else hashed; 0: free
   ChargedBuffer<std::uint64_t> ids_;
   std::size_t num_slots_ = 0;  // a power of two, at least twice the rows, at most 2^32

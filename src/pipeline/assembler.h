@@ -1,5 +1,5 @@
-// Assembler: the last stage before the consumer. Fills in what a sampled batch does not carry through
-// windows: its blocks' transposes, its labels, and its features, widened to f32.
+// Assembler: the last stage before the consumer. Fills in what a sampled batch does not carry
+// through windows: its blocks' transposes, its labels, and its features, widened to f32.
 #pragma once
 
 #include "core/threads.h"

@@ -38,9 +38,10 @@ class BatchSpool {
   void reserve(std::uint64_t bytes);
 
   /// Appends a batch as a sampler made it, without what an Assembler adds (transposes, labels,
-  /// features), and by node type the numbers of its rows in its window. Memory: two buffers of the largest batch's size, charged as
-  /// "sampled batches", and 16 bytes a batch. Throws Error, perhaps for the batch before: no more
-  /// can be appended then, and those before that one are there.
+  /// features), and by node type the numbers of its rows in its window. Memory: two buffers of the
+  /// largest batch's size, charged as "sampled batches", and 16 bytes a batch. Throws Error,
+  /// perhaps for the batch before: no more can be appended then, and those before that one are
+  /// there.
   /// @pre batches come in the order of their numbers
   void append(const Batch& batch, std::span<const Array> numbers);
 

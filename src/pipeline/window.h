@@ -42,7 +42,7 @@ struct WindowRows {
 };
 
 struct Window {
-  std::size_t number = 0;      ///< since the epoch was begun
+  std::size_t number = 0;  ///< since the epoch was begun
   /// Sampled; features, labels and transposes not yet filled in.
   std::vector<Batch> batches;
   /// By node type; null where rows come straight from memory.
