@@ -25,18 +25,18 @@ void DeviceFeed::begin(std::uint64_t slot_bytes) {
 std::optional<Ready> DeviceFeed::send(Batch batch,
                                       const Window& window,
                                       std::size_t index,
-                                      StageClock& clock) {
+                                      Busy& busy) {
   const Gather gather =
       !options_.hash && assembler_.card_may_gather() ? Gather::kCard : Gather::kHost;
   assembler_.add_transposes(batch);
   assembler_.add_labels(batch);
   const BatchPacking packing(batch, shapes_of(batch), gather);
   Ready ready;
-  ready.lease = ring_->acquire({packing.slab_bytes(), packing.device_bytes()});
+  {
+    const Busy::Pause waiting(busy);
+    ready.lease = ring_->acquire({packing.slab_bytes(), packing.device_bytes()});
+  }
   if (!ready.lease) return std::nullopt;
-  Busy busy(clock);
-  busy.note("epoch", static_cast<double>(batch.epoch));
-  busy.note("batch", static_cast<double>(batch.index));
   TransferRing::Slot& slot = *ready.lease;
   const std::span<std::byte> slab = slot.slab.bytes();
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {

@@ -23,6 +23,7 @@ namespace sluice {
 /// makes it the compute stream's.
 struct Ready {
   std::shared_ptr<const Batch> batch;
+  std::uint64_t bytes = 0;  ///< of features and labels
   std::uint64_t hash = 0;
   TransferRing::Lease lease;  ///< null where the batch is on the host
 };
@@ -36,11 +37,8 @@ class DeviceFeed {
   void begin(std::uint64_t slot_bytes);
 
   /// Sends the window's `index`-th batch. Nothing once the ring is closed. Throws Error.
-  /// @param clock gets the time spent, without waiting for a slot
-  std::optional<Ready> send(Batch batch,
-                            const Window& window,
-                            std::size_t index,
-                            StageClock& clock);
+  /// @param busy with it, but while it waits for a slot
+  std::optional<Ready> send(Batch batch, const Window& window, std::size_t index, Busy& busy);
 
   /// Waits until the card has read all rows of the windows so far: their slots may be filled anew.
   void finish_window();

@@ -119,9 +119,16 @@ WindowLimits Loader::State::make_room() {
   const BatchSizes& first = first_sizes();
   batch_bytes = first.blocks;
   WindowBudget budget =
-      split_window_bytes(data, first, memory.window_bytes, options.window, memory.in_turns);
+      split_window_bytes(data, first, memory.window_bytes, kind_of_windows(where.first_batch));
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
   return within(std::move(budget.limits), slots());
+}
+
+// A single mini-batch is a window either way: it does not ask for caches of another size.
+WindowKind Loader::State::kind_of_windows(std::uint64_t first_batch) const {
+  const bool single = first_batch + 1 >= order->num_batches();
+  const bool known = planned(first_batch) || (single && may_plan());
+  return {options.window, memory.in_turns, known && (memory.in_turns || sampler.worth_keeping())};
 }
 
 std::vector<std::uint64_t> Loader::State::slots() const {
@@ -242,8 +249,8 @@ LoaderForecast Loader::forecast(double seconds) {
   nothing_read.batches = num_batches();
   if (num_batches() == 0 || !state.data.reads()) return nothing_read;
   const BatchSizes& first = state.first_sizes();
-  WindowBudget budget = split_window_bytes(
-      state.data, first, state.memory.window_bytes, state.options.window, state.memory.in_turns);
+  WindowBudget budget =
+      split_window_bytes(state.data, first, state.memory.window_bytes, state.kind_of_windows(0));
   ForecastSetup setup;
   setup.batches = num_batches();
   setup.window = static_cast<std::uint64_t>(state.options.window);

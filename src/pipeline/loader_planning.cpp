@@ -16,16 +16,20 @@ constexpr std::uint64_t kLeastBatches = 16;  // of an epoch that is worth a thre
 
 }  // namespace
 
-// Whether the epoch is sampled ahead, from a batch on: where that is of use, for the rows' next
-// uses or for repacking.
-bool Loader::State::planned(std::uint64_t first_batch) const {
+// Whether sampling ahead is of use: for the rows' next uses or for repacking.
+bool Loader::State::may_plan() const {
   const GraphDataOptions& how = data.options;
   const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
   bool disk = false;
   for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
+  return useful && disk && !how.scratch.empty();
+}
+
+// Whether the epoch is sampled ahead, from a batch on.
+bool Loader::State::planned(std::uint64_t first_batch) const {
   // One that is the last has no next uses; in turns it is sampled ahead all the same.
   const std::uint64_t least = memory.in_turns ? 1 : 2;
-  return useful && disk && !how.scratch.empty() && first_batch + least <= order->num_batches();
+  return may_plan() && first_batch + least <= order->num_batches();
 }
 
 // Where memory is used in turns all that is trained on must be planned.

@@ -6,11 +6,20 @@
 
 namespace sluice {
 
+// For the thread that samples, or that brings mini-batches which were.
+void Loader::State::count_sampling(Run& now) const {
+  now.topology.set(topology_stats() - topology_before);
+  now.snapshot.set(snapshot_stats() - snapshot_before);
+  now.spool_read = now.windows->spool_bytes_read();
+  now.spool_written = now.windows->spool_bytes_written();
+}
+
 void Loader::State::sample_loop(Run& now) {
   try {
     if (options.trace != nullptr) options.trace->name_thread("sample");
     begin_windows(now);
     WindowSampler& windows = *now.windows;
+    count_sampling(now);
     for (;;) {
       WindowPtr window;
       {
@@ -19,10 +28,7 @@ void Loader::State::sample_loop(Run& now) {
         busy.note("epoch", static_cast<double>(where.epoch));
         busy.note("batches", window ? static_cast<double>(window->batches.size()) : 0);
       }
-      now.topology.set(topology_stats() - topology_before);
-      now.snapshot.set(snapshot_stats() - snapshot_before);
-      now.spool_read = windows.spool_bytes_read();
-      now.spool_written = windows.spool_bytes_written();
+      if (!windows.brings()) count_sampling(now);
       if (!window || !now.sampled.hand_over(std::move(window))) break;
     }
     now.sampled.finish();
@@ -85,26 +91,40 @@ void Loader::State::fetch_loop(Run& now) {
 }
 
 // False once the run is stopped.
-bool Loader::State::deliver(Run& now, Ready item, std::uint64_t bytes) const {
+bool Loader::State::deliver(Run& now, Ready item) const {
   if (feed) return now.ready.push(std::move(item), 0);  // its ring is what bounds it
+  const std::uint64_t bytes = item.bytes;
   return memory.queue_bytes == 0 ? now.ready.hand_over(std::move(item))
                                  : now.ready.push(std::move(item), bytes);
 }
 
 // Nothing once the run is stopped.
-std::optional<Ready> Loader::State::make_ready(Run& now,
-                                               const Window& window,
-                                               std::size_t index,
-                                               Batch sampled) {
-  if (feed) return feed->send(std::move(sampled), window, index, now.assembling);
+std::optional<Ready> Loader::State::make_ready(Run& now, Window& window, std::size_t index) {
   Busy busy(now.assembling);
   busy.note("epoch", static_cast<double>(where.epoch));
-  busy.note("batch", static_cast<double>(sampled.index));
-  auto batch = std::make_shared<Batch>(std::move(sampled));
-  assembler.assemble(*batch, window, index);
-  Ready ready;
-  if (options.hash) ready.hash = hash_batch(*batch);
-  ready.batch = std::move(batch);
+  busy.note("batch", static_cast<double>(window.batches[index].index));
+  if (now.windows->brings()) {
+    now.windows->bring(window, index);
+    count_sampling(now);
+  }
+  Batch& sampled = window.batches[index];
+  const std::uint64_t bytes = assembler.assembled_bytes(sampled);
+  std::optional<Ready> ready;
+  if (feed) {
+    ready = feed->send(std::move(sampled), window, index, busy);
+  } else {
+    ready.emplace();
+    auto batch = std::make_shared<Batch>(std::move(sampled));
+    assembler.assemble(*batch, window, index);
+    if (options.hash) ready->hash = hash_batch(*batch);
+    ready->batch = std::move(batch);
+  }
+  for (const auto& rows : window.rows) {
+    if (rows) rows->numbers[index] = {};
+  }
+  if (!ready) return std::nullopt;
+  ready->bytes = bytes;
+  now.bytes_useful += bytes;
   return ready;
 }
 
@@ -125,21 +145,17 @@ void Loader::State::assemble_loop(Run& now) {
       if (!wait_for_turn(now)) return now.ready.finish();
       auto window = now.fetched.pop();
       if (!window) break;
-      for (std::size_t i = 0; i < (*window)->batches.size(); ++i) {
+      const std::size_t count = (*window)->batches.size();
+      for (std::size_t i = 0; i < count; ++i) {
         if (i > 0 && !wait_for_turn(now)) return now.ready.finish();
-        Batch& sampled = (*window)->batches[i];
-        const std::uint64_t bytes = assembler.assembled_bytes(sampled);
-        std::optional<Ready> item = make_ready(now, **window, i, std::move(sampled));
+        std::optional<Ready> item = make_ready(now, **window, i);
         if (!item) return now.ready.finish();
-        now.bytes_useful += bytes;
-        if (i + 1 == (*window)->batches.size()) {
+        if (i + 1 == count) {
           if (feed) feed->finish_window();
           window->reset();
           now.in_use.remove();
-          if (!deliver(now, *std::move(item), bytes)) return now.ready.finish();
-          break;
         }
-        if (!deliver(now, *std::move(item), bytes)) return now.ready.finish();
+        if (!deliver(now, *std::move(item))) return now.ready.finish();
       }
     }
     now.ready.finish();

@@ -86,9 +86,11 @@ struct Loader::State {
   void sample_loop(Run& run);
   void fetch_loop(Run& run);
   void assemble_loop(Run& run);
-  std::optional<Ready> make_ready(Run& run, const Window& window, std::size_t index, Batch batch);
-  bool deliver(Run& run, Ready item, std::uint64_t bytes) const;
+  std::optional<Ready> make_ready(Run& run, Window& window, std::size_t index);
+  void count_sampling(Run& run) const;
+  bool deliver(Run& run, Ready item) const;
   bool wait_for_turn(Run& run) const;
+  bool may_plan() const;
   bool planned(std::uint64_t first_batch) const;
   void begin_windows(Run& run);
   bool take_prepared(Run& run);
@@ -112,6 +114,7 @@ struct Loader::State {
   void fetch(Run& run, Window& window, const Window* ahead);
   const BatchSizes& first_sizes();
   WindowLimits make_room();
+  WindowKind kind_of_windows(std::uint64_t first_batch) const;
   // Forgets what is cached: rows that are worth it come back with the first windows. Returns the
   // bytes that the caches keep, as planning has enough without them.
   std::uint64_t forget_rows();
@@ -134,7 +137,8 @@ struct Loader::State {
   void halt();
   // The stores are the fetching thread's own while it runs.
   FeatureStats device_stats() const;
-  // The topologies are the sampling thread's own.
+  // The topologies are the sampling thread's own, or the assembling one's where that brings
+  // mini-batches (WindowSampler::bring).
   TopologyStats topology_stats() const;
   SnapshotStats snapshot_stats() const;
   std::vector<StageTimes> stage_times() const;

@@ -26,7 +26,7 @@ struct WindowRows {
   explicit WindowRows(Array ids)
       : known(static_cast<std::uint64_t>(ids.numel())), listed(std::move(ids)) {}
 
-  std::uint64_t size() const { return index ? index->size() : known; }
+  std::uint64_t size() const { return index && known == 0 ? index->size() : known; }
   /// By number; none where only an EpochPlan knows them.
   std::span<const std::uint64_t> ids() const {
     if (index) return index->ids();
@@ -34,7 +34,7 @@ struct WindowRows {
     return listed.as<std::uint64_t>();
   }
 
-  std::optional<RowIndex> index;  ///< row ids by number, while they may be looked up
+  std::optional<RowIndex> index;  ///< row ids by number, while they may be looked up or numbered
   std::uint64_t known = 0;
   Array listed;
   std::vector<Array> numbers;  ///< by batch: u32 [n], the number of each of its nodes
@@ -43,7 +43,8 @@ struct WindowRows {
 
 struct Window {
   std::size_t number = 0;  ///< since the epoch was begun
-  /// Sampled; features, labels and transposes not yet filled in.
+  /// Sampled; features, labels and transposes not yet filled in. Of a window that a plan knows from
+  /// before just which they are, until WindowSampler::bring() fills one in.
   std::vector<Batch> batches;
   /// By node type; null where rows come straight from memory.
   std::vector<std::unique_ptr<WindowRows>> rows;

@@ -2,6 +2,7 @@
 
 #include "pipeline/batch_spool.h"
 #include "pipeline/row_fetcher.h"
+#include "pipeline/window_sampler.h"
 
 #include <algorithm>
 
@@ -12,6 +13,13 @@ namespace {
 // more rows of each page they touch, but leave less room for rows that later windows ask for again.
 constexpr std::uint64_t kBlockPercent = 20;
 constexpr std::uint64_t kAskedBlockPercent = 50;  // where the options name the window
+
+// Of the rows that there is room for, what a window may ask for where it holds no blocks: it and
+// the one before stay, the rest is for rows that later windows ask for again.
+constexpr std::uint64_t kShareOfRows = 3;
+
+// Beside the mini-batch that is assembled: its row numbers, and what is small.
+constexpr std::uint64_t kBrought = 2;
 
 // A mini-batch whose reads are shared takes its positions, its answers and itself while it is
 // sampled; and some more for what is small.
@@ -82,28 +90,31 @@ WindowBudget split_for(const GraphData::State& data,
                        const BatchSizes& batch,
                        std::uint64_t window_bytes,
                        std::uint64_t batches,
-                       bool in_turns) {
+                       const WindowKind& kind) {
   const std::size_t types = data.features.size();
   WindowBudget budget;
   budget.cached_bytes.resize(types);
   budget.least_slots.resize(types);
   budget.limits.rows.resize(types);
   budget.limits.most_rows.resize(types);
-  budget.limits.block_bytes = batches * sampled_bytes(data, batch);
-  std::uint64_t others = live_windows(in_turns) * budget.limits.block_bytes;
+  const std::uint64_t one = sampled_bytes(data, batch);
+  budget.limits.block_bytes = kind.known ? WindowLimits::kNoBlocks : batches * one;
+  std::uint64_t others =
+      kind.known ? kBrought * one : live_windows(kind.in_turns) * budget.limits.block_bytes;
+  const std::uint64_t share = kind.known && kind.batches == 0 ? kShareOfRows : 2;
   // The lists are as long as windows have rows, and windows have rows as the cache has slots: half
   // of them at most, so that one window is read in while the one before is in use.
   for (std::size_t type = 0; type < types; ++type) {
     if (!data.on_disk(type)) continue;
     const std::uint64_t rows = batch.rows[type];
     const std::size_t row_bytes = data.features[type]->row_bytes();
-    const std::uint64_t room = window_bytes / (2 * row_bytes + list_bytes(in_turns));
+    const std::uint64_t room = window_bytes / (share * row_bytes + list_bytes(kind.in_turns));
     const std::uint64_t wanted =
         std::min({batches * rows, room, data.graph.schema->nodes[type].count});
     budget.cached_bytes[type] = rows * row_bytes;
     budget.least_slots[type] = std::min(rows + rows / 4 + 1, data.graph.schema->nodes[type].count);
     budget.limits.rows[type] = std::max(wanted, rows);
-    others += budget.limits.rows[type] * list_bytes(in_turns);
+    others += budget.limits.rows[type] * list_bytes(kind.in_turns);
   }
   budget.cache_bytes = window_bytes - std::min(window_bytes, others);
   return budget;
@@ -120,32 +131,41 @@ bool holds(const GraphData::State& data, const WindowBudget& budget) {
   return least <= budget.cache_bytes;
 }
 
+// Mini-batches whose blocks have room, or, of windows that hold none, all.
+std::uint64_t batches_in(const GraphData::State& data,
+                         const BatchSizes& batch,
+                         std::uint64_t window_bytes,
+                         const WindowKind& kind) {
+  const auto asked = static_cast<std::uint64_t>(kind.batches);
+  if (kind.known) return asked > 0 ? asked : kMaxWindow;
+  const std::uint64_t percent = asked > 0 ? kAskedBlockPercent : kBlockPercent;
+  const std::uint64_t one = std::max<std::uint64_t>(sampled_bytes(data, batch), 1);
+  const std::uint64_t batches = std::max<std::uint64_t>(
+      window_bytes / 100 * percent / (live_windows(kind.in_turns) * one), 1);
+  return asked > 0 ? std::min(batches, asked) : batches;
+}
+
 }  // namespace
 
 WindowBudget split_window_bytes(const GraphData::State& data,
                                 const BatchSizes& batch,
                                 std::uint64_t window_bytes,
-                                std::int64_t window,
-                                bool in_turns) {
+                                const WindowKind& kind) {
   bool disk = false;
   for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
   if (!disk) {
     WindowBudget budget;
     budget.least_slots.resize(data.features.size());
-    budget.limits.block_bytes = window_bytes / live_windows(in_turns);
+    budget.limits.block_bytes = window_bytes / live_windows(kind.in_turns);
     budget.limits.rows.resize(data.features.size());
     budget.limits.most_rows.resize(data.features.size());
     return budget;
   }
-  const std::uint64_t percent = window > 0 ? kAskedBlockPercent : kBlockPercent;
-  const std::uint64_t one = std::max<std::uint64_t>(sampled_bytes(data, batch), 1);
-  std::uint64_t batches =
-      std::max<std::uint64_t>(window_bytes / 100 * percent / (live_windows(in_turns) * one), 1);
-  if (window > 0) batches = std::min(batches, static_cast<std::uint64_t>(window));
-  WindowBudget budget = split_for(data, batch, window_bytes, batches, in_turns);
+  std::uint64_t batches = batches_in(data, batch, window_bytes, kind);
+  WindowBudget budget = split_for(data, batch, window_bytes, batches, kind);
   while (batches > 1 && !holds(data, budget)) {
     batches /= 2;
-    budget = split_for(data, batch, window_bytes, batches, in_turns);
+    budget = split_for(data, batch, window_bytes, batches, kind);
   }
   return budget;
 }

@@ -22,14 +22,18 @@ struct WindowBudget {
   std::vector<std::uint64_t> least_slots;   ///< by node type: for a mini-batch a quarter larger
 };
 
+/// What windows are like.
+struct WindowKind {
+  std::int64_t batches = 0;  ///< of each, as the options ask; 0: as many as there is room for
+  bool in_turns = false;     ///< as LoaderMemory has it
+  bool known = false;        ///< from before: they hold no mini-batches (WindowSampler::bring)
+};
+
 /// @param batch any mini-batch of the run, to size things by
-/// @param window mini-batches a window as the options ask, or 0
-/// @param in_turns as LoaderMemory has it
 WindowBudget split_window_bytes(const GraphData::State& data,
                                 const BatchSizes& batch,
                                 std::uint64_t window_bytes,
-                                std::int64_t window,
-                                bool in_turns);
+                                const WindowKind& kind);
 
 /// The least window bytes that a run of such mini-batches works with.
 std::uint64_t least_window_bytes(const GraphData::State& data,

@@ -193,7 +193,6 @@ void WindowSampler::keep_last(Window& window) {
 }
 
 void WindowSampler::keep(const Window& window) {
-  if (spool_full_) return;
   KeptWindow kept{window.batches.front().index, window.batches.size(), {}};
   for (const auto& rows : window.rows)
     kept.rows.push_back(rows ? std::optional(rows->size()) : std::nullopt);
@@ -211,33 +210,61 @@ void WindowSampler::finish_keeping() {
   }
 }
 
-// No room on the disk: what was kept so far is of use, the rest is sampled again.
+// No room on the disk: what was kept so far is of use, the rest is sampled again by bring().
 void WindowSampler::give_up_keeping(const Error& error) {
   if (error.code() != ErrorCode::kResource) throw error;
   spool_full_ = true;
 }
 
-// The next window as it was kept, or null where it was not.
-std::shared_ptr<Window> WindowSampler::take_kept() {
-  if (keep_ != Keep::kUse || next_window_ >= kept_.size()) return nullptr;
+// The next window, of which its mini-batches are brought later; null at the end of the epoch.
+std::shared_ptr<Window> WindowSampler::next_known() {
+  if (next_window_ == kept_.size()) return nullptr;
   const KeptWindow& kept = kept_[next_window_];
-  // A window may have been kept in part when the disk had no room for the rest.
-  if (!spool_->has(epoch_, kept.first_batch + kept.batches - 1)) return nullptr;
   auto window = std::make_shared<Window>();
   window->number = next_window_++;
-  for (const auto& rows : kept.rows)
+  for (const auto& rows : kept.rows) {
     window->rows.push_back(rows ? std::make_unique<WindowRows>(*rows) : nullptr);
-  for (std::uint64_t i = 0; i < kept.batches; ++i) {
-    BatchSpool::Kept each = spool_->read(kept.first_batch + i);
-    for (std::size_t type = 0; type < window->rows.size(); ++type) {
-      if (window->rows[type]) window->rows[type]->numbers.push_back(std::move(each.numbers[type]));
-    }
-    window->batches.push_back(std::move(each.batch));
+    if (rows) window->rows.back()->numbers.resize(kept.batches);
   }
-  spool_read_ = spool_->bytes_read();
-  next_batch_ = kept.first_batch + kept.batches;
-  ramp_ = std::min(2 * ramp_, kMaxWindow);
+  window->batches.resize(kept.batches);
+  for (std::uint64_t i = 0; i < kept.batches; ++i) {
+    window->batches[i].epoch = epoch_;
+    window->batches[i].index = kept.first_batch + i;
+  }
   return window;
+}
+
+void WindowSampler::bring(Window& window, std::size_t index) {
+  if (!brings()) return;
+  // Where the disk had no room for all of a window none of it is read: rows are numbered anew.
+  if (!spool_->has(epoch_, window.batches.back().index)) return sample_again(window, index);
+  BatchSpool::Kept kept = spool_->read(window.batches[index].index);
+  spool_read_ = spool_->bytes_read();
+  window.batches[index] = std::move(kept.batch);
+  for (std::size_t type = 0; type < window.rows.size(); ++type) {
+    if (window.rows[type]) window.rows[type]->numbers[index] = std::move(kept.numbers[type]);
+  }
+}
+
+void WindowSampler::sample_again(Window& window, std::size_t index) {
+  Batch& batch = window.batches[index];
+  if (sampled_.empty()) {
+    next_batch_ = batch.index;
+    sample_group();
+  }
+  batch = std::move(sampled_.front());
+  sampled_.pop_front();
+  for (std::size_t type = 0; type < window.rows.size(); ++type) {
+    if (!window.rows[type]) continue;
+    WindowRows& rows = *window.rows[type];
+    if (!rows.index) rows.index.emplace(rows.known, ledger_);
+    const Array& ids = batch.nodes[type].ids;
+    Array numbers = Array::make(DType::kU32, {ids.numel()}, &ledger_, "batches").or_throw();
+    const std::span<const std::uint64_t> wanted = ids.as<std::uint64_t>();
+    if (rows.index->insert_all(wanted, rows.known, numbers.as<std::uint32_t>()) != wanted.size())
+      throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
+    rows.numbers[index] = std::move(numbers);
+  }
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #include "pipeline/window_sampler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sluice/units.h>
 
 #include <algorithm>
@@ -132,7 +133,7 @@ std::uint64_t WindowSampler::room_for(std::size_t type) {
 }
 
 std::shared_ptr<Window> WindowSampler::sample() {
-  if (auto kept = take_kept()) return kept;
+  if (brings()) return next_known();
   auto window = std::make_shared<Window>();
   window->number = next_window_++;
   window->rows.resize(data_.features.size());
@@ -203,20 +204,23 @@ bool WindowSampler::add(Window& window, Batch& batch) {
 }
 
 void WindowSampler::refuse(const Window& window, const Batch& batch) const {
-  std::string needs = format_bytes(block_bytes(batch));
-  std::string room = format_bytes(limits_.block_bytes);
+  std::vector<std::string> needs, room;
+  if (limits_.block_bytes != WindowLimits::kNoBlocks) {
+    needs.push_back(format_bytes(block_bytes(batch)));
+    room.push_back(format_bytes(limits_.block_bytes));
+  }
   for (std::size_t type = 0; type < window.rows.size(); ++type) {
     if (!window.rows[type]) continue;
-    needs += fmt::format(" and {} rows",
-                         format_count(static_cast<std::uint64_t>(batch.nodes[type].ids.numel())));
-    room += fmt::format(" and {} rows", format_count(limits_.most_rows[type]));
+    const auto rows = static_cast<std::uint64_t>(batch.nodes[type].ids.numel());
+    needs.push_back(format_count(rows) + " rows");
+    room.push_back(format_count(limits_.most_rows[type]) + " rows");
   }
   throw Error(ErrorCode::kResource,
               fmt::format("mini-batch {} of epoch {} needs {}; a window has room for {}",
                           batch.index,
                           epoch_,
-                          needs,
-                          room),
+                          fmt::join(needs, " and "),
+                          fmt::join(room, " and ")),
               "raise [memory] host, or lower batch_size or fanout");
 }
 

@@ -36,10 +36,11 @@ class WindowSampler final : public WindowSource {
   WindowSampler& operator=(const WindowSampler&) = delete;
   ~WindowSampler() { forget_ahead(); }
 
-  /// From the next begin() on the windows are kept in a scratch file in `folder`; after the begin()
-  /// after that, if the epoch went by to its end and it is at the same place, they come from there:
-  /// they are not sampled twice, and edges on disk are read once: as a whole into memory where that
-  /// has room for a while, else by pages. Where the disk has no room the rest is sampled again.
+  /// From the next begin() on mini-batches are kept in a scratch file in `folder`; after the
+  /// begin() after that, if the epoch went by to its end and it is at the same place, windows come
+  /// without them, and bring() reads them from there: they are not sampled twice, and edges on disk
+  /// are read once: as a whole into memory where that has room for a while, else by pages. Where
+  /// the disk has no room the rest is sampled again.
   /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
   /// @param block_bytes of a mini-batch
   void keep_windows(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
@@ -47,6 +48,12 @@ class WindowSampler final : public WindowSource {
   void forget_kept();
   /// Whether that pays: edges are on disk, or a mini-batch comes back sooner than it is sampled.
   bool worth_keeping() const;
+  /// Whether the windows of the epoch that was begun come without their mini-batches.
+  bool brings() const { return keep_ == Keep::kUse; }
+  /// Fills in a mini-batch of such a window, and the numbers of its rows; of others, nothing. Of
+  /// all windows, one after the other, once their rows are placed. May run beside sample(), and is
+  /// the one that samples then. Throws Error.
+  void bring(Window& window, std::size_t index);
   /// Whether the epoch that was begun comes from what was kept, all of it.
   bool all_kept() const { return keep_ == Keep::kUse && !spool_full_; }
   void share_tables(int threads) { sampler_.share_tables(threads); }
@@ -69,7 +76,7 @@ class WindowSampler final : public WindowSource {
   /// Whether some of the edges are on disk.
   bool paged() const { return !sampler_.resident(); }
   void set_group(std::size_t batches) { sampler_.set_group(batches); }
-  /// Traffic of the scratch file, and of edges read as a whole.
+  /// Traffic of the scratch file, and of edges read as a whole. For who samples, or brings.
   std::uint64_t spool_bytes_read() const { return spool_read_ + edges_read_; }
   std::uint64_t spool_bytes_written() const { return spool_written_; }
 
@@ -106,7 +113,8 @@ class WindowSampler final : public WindowSource {
   void keep(const Window& window);
   void finish_keeping();
   void give_up_keeping(const Error& error);
-  std::shared_ptr<Window> take_kept();
+  std::shared_ptr<Window> next_known();
+  void sample_again(Window& window, std::size_t index);
   void begin_keeping(const LoaderStart& where);
   void end_keeping();
   void lend_staging(std::uint64_t each);
@@ -142,7 +150,7 @@ class WindowSampler final : public WindowSource {
   // same limits, what was kept is used.
   enum class Keep { kNo, kFromNextBegin, kNow, kDone, kUse };
   Keep keep_ = Keep::kNo;
-  // A window in the spool: what it takes to make it again.
+  // A window whose mini-batches went by: what is known of it then.
   struct KeptWindow {
     std::uint64_t first_batch = 0;
     std::uint64_t batches = 0;

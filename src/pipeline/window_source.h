@@ -14,10 +14,13 @@ namespace sluice {
 
 /// What one window may hold.
 struct WindowLimits {
-  std::uint64_t block_bytes = 0;    ///< of sampled blocks and row numbers
+  /// Of sampled blocks and row numbers; kNoBlocks where windows do not hold them.
+  std::uint64_t block_bytes = 0;
   std::vector<std::uint64_t> rows;  ///< by node type: distinct rows wanted at most
   /// By node type: distinct rows that a window of a single mini-batch may have beyond that.
   std::vector<std::uint64_t> most_rows;
+
+  static constexpr std::uint64_t kNoBlocks = ~std::uint64_t{0};
 
   friend bool operator==(const WindowLimits&, const WindowLimits&) = default;
 };
