@@ -39,6 +39,7 @@ class EpochLists {
 
   std::vector<Step> steps;  ///< by window
 
+  /// Throws Error: then it may be called again.
   void add_window(std::span<const std::uint64_t> ids);
   /// Of the largest window.
   std::uint64_t most_rows() const;

@@ -56,6 +56,18 @@ void EpochPlan::State::open_part() {
   parts.push_back(std::move(part));
 }
 
+// Mini-batches that are kept on the disk may have left no room there.
+void EpochPlan::State::add_window(PlanPart& part,
+                                  std::span<const std::uint64_t> ids,
+                                  WindowSource& source) {
+  try {
+    part.lists.add_window(ids);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource || !source.free_disk()) throw;
+    part.lists.add_window(ids);
+  }
+}
+
 // Samples so many mini-batches or a few more into a part of their own. False at the end of the
 // epoch.
 bool EpochPlan::State::sample(WindowSource& source, std::uint64_t batches) {
@@ -69,7 +81,7 @@ bool EpochPlan::State::sample(WindowSource& source, std::uint64_t batches) {
     ++windows;
     for (std::size_t type = 0; type < parts.back().types.size(); ++type) {
       if (PlanPart* part = parts.back().types[type].get())
-        part->lists.add_window(window->rows[type]->ids());
+        add_window(*part, window->rows[type]->ids(), source);
     }
   }
   return true;

@@ -34,6 +34,7 @@ struct EpochPlan::State {
   void clear_caches() noexcept;
   void leave_caches() noexcept;
   void open_part();
+  static void add_window(PlanPart& part, std::span<const std::uint64_t> ids, WindowSource& source);
   bool sample(WindowSource& source, std::uint64_t batches);
   void plan_first(std::uint64_t bytes, PlanPart::Place place);
   void find_later_uses(std::uint64_t bytes);

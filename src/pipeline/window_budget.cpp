@@ -18,7 +18,8 @@ constexpr std::uint64_t kAskedBlockPercent = 50;  // where the options name the 
 // the one before stay, the rest is for rows that later windows ask for again.
 constexpr std::uint64_t kShareOfRows = 3;
 
-// Beside the mini-batch that is assembled: its row numbers, and what is small.
+// What windows without blocks take instead, as bytes of so many mini-batches: the one that is
+// brought has its row numbers too, and some more for what is small.
 constexpr std::uint64_t kBrought = 2;
 
 // A mini-batch whose reads are shared takes its positions, its answers and itself while it is

@@ -63,7 +63,6 @@ void WindowSampler::begin_keeping(const LoaderStart& where) {
       keep_folder_, where.epoch, where.first_batch, ledger_, data_.scratch_files);
   spool_->reserve(keep_bytes_);
   kept_.clear();
-  spool_full_ = false;
   spool_read_ = 0;
   spool_written_ = 0;
   edges_read_ = 0;
@@ -181,10 +180,12 @@ void WindowSampler::keep_last(Window& window) {
     if (window.rows[type]) numbers[type] = std::exchange(window.rows[type]->numbers.back(), {});
   }
   try {
-    if (!spool_full_) spool_->append(batch, numbers);
-    spool_written_ = spool_->bytes_written();
+    if (spool_) {
+      spool_->append(batch, numbers);
+      spool_written_ = spool_->bytes_written();
+    }
   } catch (const Error& error) {
-    give_up_keeping(error);
+    if (error.code() != ErrorCode::kResource || !free_disk()) throw;
   }
   const std::uint64_t index = batch.index;
   batch = {};
@@ -201,19 +202,22 @@ void WindowSampler::keep(const Window& window) {
 
 void WindowSampler::finish_keeping() {
   keep_ = Keep::kDone;
-  if (spool_full_) return;
+  if (!spool_) return;
   try {
     spool_->finish();
     spool_written_ = spool_->bytes_written();
   } catch (const Error& error) {
-    give_up_keeping(error);
+    if (error.code() != ErrorCode::kResource || !free_disk()) throw;
   }
 }
 
-// No room on the disk: what was kept so far is of use, the rest is sampled again by bring().
-void WindowSampler::give_up_keeping(const Error& error) {
-  if (error.code() != ErrorCode::kResource) throw error;
-  spool_full_ = true;
+// The plan's lists need what room there is; bring() samples again.
+bool WindowSampler::free_disk() {
+  if (!spool_) return false;
+  spool_written_ = spool_->bytes_written();
+  spool_.reset();
+  data_.scratch_files->drop();
+  return true;
 }
 
 // The next window, of which its mini-batches are brought later; null at the end of the epoch.
@@ -235,9 +239,7 @@ std::shared_ptr<Window> WindowSampler::next_known() {
 }
 
 void WindowSampler::bring(Window& window, std::size_t index) {
-  if (!brings()) return;
-  // Where the disk had no room for all of a window none of it is read: rows are numbered anew.
-  if (!spool_->has(epoch_, window.batches.back().index)) return sample_again(window, index);
+  if (!spool_) return sample_again(window, index);
   BatchSpool::Kept kept = spool_->read(window.batches[index].index);
   spool_read_ = spool_->bytes_read();
   window.batches[index] = std::move(kept.batch);

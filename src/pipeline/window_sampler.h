@@ -40,7 +40,7 @@ class WindowSampler final : public WindowSource {
   /// begin() after that, if the epoch went by to its end and it is at the same place, windows come
   /// without them, and bring() reads them from there: they are not sampled twice, and edges on disk
   /// are read once: as a whole into memory where that has room for a while, else by pages. Where
-  /// the disk has no room the rest is sampled again.
+  /// the disk has no room for all of them none is kept, and bring() samples them again.
   /// @param bytes memory to be had meanwhile: the more, the more batches share their reads
   /// @param block_bytes of a mini-batch
   void keep_windows(const std::string& folder, std::uint64_t bytes, std::uint64_t block_bytes);
@@ -50,12 +50,12 @@ class WindowSampler final : public WindowSource {
   bool worth_keeping() const;
   /// Whether the windows of the epoch that was begun come without their mini-batches.
   bool brings() const { return keep_ == Keep::kUse; }
-  /// Fills in a mini-batch of such a window, and the numbers of its rows; of others, nothing. Of
-  /// all windows, one after the other, once their rows are placed. May run beside sample(), and is
-  /// the one that samples then. Throws Error.
+  /// Fills in a mini-batch of such a window, and the numbers of its rows: of all windows, one after
+  /// the other, once their rows are placed. May run beside sample(), and is the one that samples
+  /// then. Throws Error. @pre brings()
   void bring(Window& window, std::size_t index);
   /// Whether the epoch that was begun comes from what was kept, all of it.
-  bool all_kept() const { return keep_ == Keep::kUse && !spool_full_; }
+  bool all_kept() const { return keep_ == Keep::kUse && spool_ != nullptr; }
   void share_tables(int threads) { sampler_.share_tables(threads); }
   /// Of threads, that sampling made so far.
   std::size_t workspaces() const { return sampler_.workspaces(); }
@@ -82,6 +82,7 @@ class WindowSampler final : public WindowSource {
 
   void begin(const LoaderStart& where, WindowLimits limits) override;
   std::shared_ptr<Window> sample() override;
+  bool free_disk() override;
 
   /// Ends what goes on on threads of the sampler's own. Until the next begin() only the measuring
   /// below may be called.
@@ -112,7 +113,6 @@ class WindowSampler final : public WindowSource {
   void keep_last(Window& window);
   void keep(const Window& window);
   void finish_keeping();
-  void give_up_keeping(const Error& error);
   std::shared_ptr<Window> next_known();
   void sample_again(Window& window, std::size_t index);
   void begin_keeping(const LoaderStart& where);
@@ -157,14 +157,13 @@ class WindowSampler final : public WindowSource {
     std::vector<std::optional<std::uint64_t>> rows;  // by node type, where they are on disk
   };
   std::vector<KeptWindow> kept_;
-  bool spool_full_ = false;
   std::string keep_folder_;
   std::uint64_t keep_memory_ = 0;
   std::unique_ptr<GroupSampler> resident_sampler_;  // while batches are kept, if edges fit
   std::unique_ptr<LentStaging> lent_;               // meanwhile, if they do not
   std::uint64_t keep_bytes_ = 0;
-  std::size_t keep_ahead_ = 1;  // batches sampled at once meanwhile
-  std::unique_ptr<BatchSpool> spool_;
+  std::size_t keep_ahead_ = 1;         // batches sampled at once meanwhile
+  std::unique_ptr<BatchSpool> spool_;  // null where the disk had no room
   std::uint64_t spool_read_ = 0;
   std::uint64_t spool_written_ = 0;
   std::uint64_t edges_read_ = 0;

@@ -35,6 +35,10 @@ class WindowSource {
   /// The next window with its batches and no rows yet; null at the end of the epoch. After the same
   /// begin() always the same windows. Throws Error.
   virtual std::shared_ptr<Window> sample() = 0;
+
+  /// Asked by who finds no room on the disk while windows are sampled: gives up what is kept there.
+  /// False where nothing is.
+  virtual bool free_disk() { return false; }
 };
 
 }  // namespace sluice

@@ -2,8 +2,8 @@
 // right to make a mount namespace; reports itself skipped (77) without.
 #include "pipeline/batch_spool.h"
 
+#include "loader_support.h"
 #include "support/own_mounts.h"
-#include "support/temp_dir.h"
 
 #include <sluice/units.h>
 
@@ -81,4 +81,35 @@ TEST_CASE("mini-batches that find no room on the disk take that of scratch files
   CHECK(disk.used_bytes() == spool.bytes_written());
   for (std::uint64_t i = 0; i < kBatches; ++i)
     CHECK(hash_batch(spool.read(i).batch) == hash_batch(batch(i)));
+}
+
+TEST_CASE("a disk without room for an epoch's mini-batches has it for the plan's lists") {
+  need_own_mounts();
+  const TempDir dir;
+  write_sample(dir / "x", hundred_columns());
+  Setup setup;
+  setup.loader = base_options();
+  setup.window_bytes = sanitized(1'000'000, 320'000);  // less than the table
+  setup.plan = PlanChoice::kDirect;
+  setup.features = Placement::kMemory;
+  const Run reference = deliver(dir / "x", setup);
+  setup.features = Placement::kDisk;
+  setup.scratch = (dir / "disk").string();
+  for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {
+    CAPTURE(static_cast<int>(topology));
+    setup.topology = topology;
+    Run roomy;
+    {
+      const Mount disk(dir / "disk", "size=64m");
+      roomy = deliver(dir / "x", setup);
+      CHECK(roomy.chain == reference.chain);
+    }
+    const std::string half = "size=" + std::to_string(roomy.stats.bytes_written / 2);
+    const Mount disk(dir / "disk", half.c_str());
+    const Run run = deliver(dir / "x", setup);
+    CHECK(run.chain == reference.chain);
+    CHECK(run.stats.cache == roomy.stats.cache);
+    CHECK(run.stats.bytes_written < roomy.stats.bytes_written);
+    CHECK(disk.used_bytes() == 0);
+  }
 }
