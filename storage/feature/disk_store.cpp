@@ -1,6 +1,6 @@
 #include "storage/feature/disk_store.h"
 
-#include "storage/feature/prefetch.h"
+#include "storage/feature/row_copy.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/io/engine_kind.h"
 #include "storage/io/staging_ring.h"
@@ -45,7 +45,7 @@ class GatherSource final : public ReadSource {
         max_gap_pages_(shape.max_gap / kPageBytes),
         target_(target),
         ring_(target.staging_bytes),
-        out_(out),
+        rows_(out.data(), layout.row_bytes),
         stats_(stats) {}
 
   // A row never straddles two requests: where a run gets too long, the next one begins with that
@@ -81,12 +81,8 @@ class GatherSource final : public ReadSource {
     const std::byte* from = target_.staging + ring_.offset_of(index);
     for (std::size_t i = run.first; i < run.last; ++i) {
       wanted_.prefetch(i + kRowsAhead);
-      if (i + kPlacesAhead < run.last)
-        prefetch_for_write(out_.data() + wanted_.place(i + kPlacesAhead) * layout_.row_bytes,
-                           layout_.row_bytes);
-      std::memcpy(out_.data() + wanted_.place(i) * layout_.row_bytes,
-                  from + (layout_.offset_of(wanted_.row(i)) - run.file_offset),
-                  layout_.row_bytes);
+      if (i + RowCopy::kAhead < run.last) rows_.expect(wanted_.place(i + RowCopy::kAhead));
+      rows_.copy(wanted_.place(i), from + (layout_.offset_of(wanted_.row(i)) - run.file_offset));
     }
     ++stats_.requests;
     stats_.bytes_read += run.length;
@@ -113,7 +109,7 @@ class GatherSource final : public ReadSource {
   std::uint64_t max_gap_pages_;
   Target target_;
   StagingRing ring_;
-  std::span<std::byte> out_;
+  RowCopy rows_;
   FeatureStats& stats_;
   std::size_t next_ = 0;
   std::deque<Run> runs_;  // those in flight

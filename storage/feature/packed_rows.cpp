@@ -1,6 +1,6 @@
 #include "storage/feature/packed_rows.h"
 
-#include "storage/feature/prefetch.h"
+#include "storage/feature/row_copy.h"
 #include "storage/feature/run_writer.h"
 #include "storage/io/staging_ring.h"
 
@@ -210,9 +210,15 @@ void PackedRows::pack(const DiskFeatureStore& store,
   const FeatureLayout& layout = store.layout();
   const std::unique_ptr<BlockReader> reader = store.make_reader().or_throw();
   const BufferSlot slot = reader->attach(buffers.scan()).or_throw();
-  RunWriter writer(*file_, begins_, sums_, buffers.chunk_bytes(), buffers.chunks().bytes());
+  RunWriter writer(*file_,
+                   begins_,
+                   sums_,
+                   buffers.chunk_bytes(),
+                   buffers.chunks().bytes(),
+                   buffers.scan()->size());
   std::vector<IdCursor> cursor(runs);
   std::span<const WantedRow> straight = prefill.rows;
+  RowCopy prefilled(prefill.table.data(), row_bytes_);
   std::optional<Error> problem;
   ScanSource source(
       store,
@@ -225,14 +231,10 @@ void PackedRows::pack(const DiskFeatureStore& store,
           if (stopped && stopped()) throw Error(ErrorCode::kInterrupted, "interrupted");
           const std::uint64_t base = layout.first_page_of(first) * kPageBytes;
           for (; !straight.empty() && straight.front().row < last; straight = straight.subspan(1)) {
-            const WantedRow& row = straight.front();
-            if (straight.size() > kPlacesAhead) {
-              const WantedRow& later = straight[kPlacesAhead];
-              prefetch_for_write(prefill.table.data() + later.place * row_bytes_, row_bytes_);
-            }
-            std::memcpy(prefill.table.data() + row.place * row_bytes_,
-                        bytes + (layout.offset_of(row.row) - base),
-                        row_bytes_);
+            if (straight.size() > RowCopy::kAhead)
+              prefilled.expect(straight[RowCopy::kAhead].place);
+            prefilled.copy(straight.front().place,
+                           bytes + (layout.offset_of(straight.front().row) - base));
           }
           for (std::size_t run = 0; run < runs; ++run) {
             for (std::uint64_t id; (id = cursor[run].peek(ids, run)) < last; cursor[run].pop()) {
@@ -265,9 +267,14 @@ Result<void> PackedRows::read(std::size_t run,
                              next_run_ < sizes_.size() ? sizes_[next_run_] : 0));
   }
   ++next_run_;
+  RowCopy rows(out.data(), row_bytes_);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (i + kPlacesAhead < wanted.size())
-      prefetch_for_write(out.data() + wanted[i + kPlacesAhead].place * row_bytes_, row_bytes_);
+    if (i + RowCopy::kAhead < wanted.size()) rows.expect(wanted[i + RowCopy::kAhead].place);
+    if (here_.size() >= row_bytes_) {
+      rows.copy(wanted[i].place, here_.data());
+      here_ = here_.subspan(row_bytes_);
+      continue;
+    }
     auto copied = copy_next({out.data() + wanted[i].place * row_bytes_, row_bytes_});
     if (!copied) return copied;
   }

@@ -11,12 +11,15 @@
 namespace sluice {
 namespace {
 
-// Requests in flight: with less room they get smaller. No more, for writes wait behind them: with
-// 32 of a MiB the device moved a tenth less a second.
-constexpr std::uint64_t kScanDepth = 12;
+// What works, and what a device that others use too can use. Requests are smaller than those of a
+// scan alone, for writes wait behind them.
+constexpr std::uint64_t kScanBytes = 12 * kMiB;
+constexpr std::uint64_t kMostScanBytes = 24 * kMiB;
+constexpr std::uint64_t kRequestBytes = 256 * kKiB;
+constexpr std::uint64_t kScanDepth = 12;  // requests: with less room they get smaller
 // Memory beyond good_bytes() is taken from rows that would need no run otherwise: one part in so
 // many of the table at most, which is twice as much to be moved.
-constexpr std::uint64_t kTableShare = 192;
+constexpr std::uint64_t kTableShare = 128;
 constexpr std::uint64_t kLeastScanDepth = 4;         // of one part each
 constexpr std::uint64_t kLeastPagesAhead = 4 << 20;  // smaller buffers do without a thread
 
@@ -39,17 +42,20 @@ std::uint64_t least_run_bytes(std::size_t runs) {
   return (runs + RunWriter::kLeastSpare) * RunWriter::kLeastChunk + cursor_bytes(runs);
 }
 
-// Half of the buffers or what runs can spare, between what works and what a device can use.
+std::uint64_t bytes_with(std::uint64_t chunk, std::uint64_t scan, std::size_t runs) {
+  return scan + (runs + RunWriter::kGoodSpare) * chunk + cursor_bytes(runs);
+}
+
+// Half of the buffers or what runs can spare, and beyond what works what their largest chunks
+// leave.
 std::uint64_t scan_bytes(std::size_t runs, const FeatureLayout& layout, std::uint64_t bytes) {
   const std::uint64_t spare = bytes - std::min(bytes, least_run_bytes(runs));
   const std::uint64_t least = least_scan_bytes(layout);
-  const std::uint64_t most = std::max(least, kScanDepth * PackedRows::kRequestBytes);
-  return std::clamp(std::min(bytes / 2, spare) / kPageBytes * kPageBytes, least, most);
-}
-
-std::uint64_t bytes_with(std::uint64_t chunk, std::size_t runs, const FeatureLayout& layout) {
-  return least_scan_bytes(layout) + kScanDepth * PackedRows::kRequestBytes +
-         (runs + RunWriter::kGoodSpare) * chunk + cursor_bytes(runs);
+  const std::uint64_t good = std::max(least, kScanBytes);
+  const std::uint64_t most = std::max(least, kMostScanBytes);
+  const std::uint64_t left = bytes - std::min(bytes, bytes_with(RunWriter::kMostChunk, 0, runs));
+  return std::clamp(
+      std::max(std::min({bytes / 2, spare, good}), left) / kPageBytes * kPageBytes, least, most);
 }
 
 void make_pages(AlignedBuffer& buffer, std::optional<PagesAhead>& pages) {
@@ -65,15 +71,16 @@ std::uint64_t PackingBuffers::least_bytes(std::size_t runs, const FeatureLayout&
 }
 
 std::uint64_t PackingBuffers::good_bytes(std::size_t runs, const FeatureLayout& layout) {
-  return bytes_with(RunWriter::kGoodChunk, runs, layout);
+  return least_scan_bytes(layout) + bytes_with(RunWriter::kGoodChunk, kScanBytes, runs);
 }
 
 std::uint64_t PackingBuffers::share_of(std::uint64_t bytes,
                                        std::size_t runs,
                                        const FeatureLayout& layout) {
-  return std::clamp(std::min(bytes / 4, layout.file_bytes() / kTableShare),
-                    good_bytes(runs, layout),
-                    bytes_with(RunWriter::kMostChunk, runs, layout));
+  return std::clamp(
+      std::min(bytes / 4, layout.file_bytes() / kTableShare),
+      good_bytes(runs, layout),
+      least_scan_bytes(layout) + bytes_with(RunWriter::kMostChunk, kMostScanBytes, runs));
 }
 
 PackingBuffers::PackingBuffers(std::size_t runs,
@@ -93,9 +100,8 @@ PackingBuffers::PackingBuffers(std::size_t runs,
                             format_bytes(bytes)),
                 "raise [memory] host, or set [storage] plan to \"direct\" or \"sweep\"");
   }
-  request_ =
-      std::max(std::min(PackedRows::kRequestBytes, scan / kScanDepth / kPageBytes * kPageBytes),
-               part_bytes(layout));
+  request_ = std::max(std::min(kRequestBytes, scan / kScanDepth / kPageBytes * kPageBytes),
+                      part_bytes(layout));
   constexpr std::string_view kName = "packing buffers";
   if (ledger != nullptr) cursors_ = ledger->charge(kName, cursor_bytes(runs)).or_throw();
   scan_ = std::make_shared<AlignedBuffer>(AlignedBuffer::make(scan, ledger, kName).or_throw());

@@ -10,11 +10,11 @@ namespace sluice {
 namespace {
 
 // A table is read meanwhile, with as much under way as the device can use, and each write waits
-// behind that: with 256 KiB under way who appends waited 2.7 s of 3.7 for a free buffer. With more
-// than this reads wait too.
-constexpr std::size_t kBytesUnderWay = 2 << 20;
+// behind that: with 256 KiB under way who appends waited 2.7 s of 3.7 for a free buffer. So much of
+// what is read at once is written at once, for a device serves both alike.
+constexpr std::uint64_t kReadAWrite = 5;
 constexpr std::size_t kLeastThreads = 8;
-constexpr std::size_t kMostThreads = 16;
+constexpr std::size_t kMostThreads = RunWriter::kGoodSpare;
 
 }  // namespace
 
@@ -32,7 +32,8 @@ RunWriter::RunWriter(File& file,
                      std::span<const std::uint64_t> begins,
                      std::span<std::uint32_t> sums,
                      std::uint64_t chunk_bytes,
-                     std::span<std::byte> chunks)
+                     std::span<std::byte> chunks,
+                     std::uint64_t bytes_read_at_once)
     : file_(file), sums_(sums), chunk_(chunk_bytes), buffers_(chunks) {
   const std::size_t runs = begins.size() - 1;
   const std::size_t spare = chunks.size() / chunk_ - runs;
@@ -44,7 +45,8 @@ RunWriter::RunWriter(File& file,
     runs_.push_back({begins[r], r, 0, pages * kPageBytes});
   }
   for (std::size_t i = 0; i < spare; ++i) free_.push_back(runs + i);
-  const std::size_t threads = std::clamp(kBytesUnderWay / chunk_, kLeastThreads, kMostThreads);
+  const std::size_t threads =
+      std::clamp(bytes_read_at_once / kReadAWrite / chunk_, kLeastThreads, kMostThreads);
   for (std::size_t i = 0; i < std::min(threads, spare); ++i)
     threads_.emplace_back([this] { write_loop(); });
 }

@@ -3,6 +3,7 @@
 // scatter.
 #pragma once
 
+#include "core/stream_copy.h"
 #include "prep/convert/range_store.h"
 
 #include <algorithm>
@@ -12,26 +13,10 @@
 #include <utility>
 #include <vector>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace sluice {
 
-inline constexpr std::size_t kLineBytes = 64;
 /// A line, room for a record that runs over its end, and the range's places.
 inline constexpr std::uint64_t kLineWriterBytesARange = kLineBytes + 16 + 4 * sizeof(std::uint64_t);
-
-inline void stream_line(std::byte* to, const std::byte* from) {
-#if defined(__SSE2__)
-  for (std::size_t at = 0; at < kLineBytes; at += sizeof(__m128i)) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
-                     _mm_load_si128(reinterpret_cast<const __m128i*>(from + at)));
-  }
-#else
-  std::memcpy(to, from, kLineBytes);
-#endif
-}
 
 /// Memory of line writers, kept from one to the next: mapping it anew for every piece would cost
 /// more than a small piece itself.
@@ -99,9 +84,7 @@ class LineWriter {
       std::memcpy(
           from, lines_ + range * kStride + (from - line_at), static_cast<std::size_t>(next - from));
     }
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
+    stream_fence();
   }
 
  private:
@@ -131,7 +114,7 @@ class LineWriter {
       const auto skipped = static_cast<std::size_t>(place.begin - line_at);
       std::memcpy(place.begin, line + skipped, kLineBytes - skipped);
     } else {
-      stream_line(line_at, line);
+      stream_lines(line_at, line, kLineBytes);
     }
     if constexpr (kStride > kLineBytes) std::memcpy(line, line + kLineBytes, 8);
     if (next == place.end) open(range, place.next_index);
