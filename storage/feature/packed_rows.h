@@ -73,7 +73,7 @@ struct PackedRowsOptions {
 
 class PackedRows {
  public:
-  /// Of one read, at most.
+  /// Of one read of the runs, at most.
   static constexpr std::uint64_t kRequestBytes = 1024 * 1024;
 
   /// Makes room for the runs and copies the rows. `stopped` is asked now and then; when it says so,

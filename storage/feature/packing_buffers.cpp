@@ -11,8 +11,8 @@
 namespace sluice {
 namespace {
 
-// What works, and what a device that others use too can use. Requests are smaller than those of a
-// scan alone, for writes wait behind them.
+// Of the table under way: enough where a device serves one alone, and the most that helps where
+// others use it too. Requests are smaller than those of a scan alone, for writes wait behind them.
 constexpr std::uint64_t kScanBytes = 12 * kMiB;
 constexpr std::uint64_t kMostScanBytes = 24 * kMiB;
 constexpr std::uint64_t kRequestBytes = 256 * kKiB;
@@ -46,8 +46,8 @@ std::uint64_t bytes_with(std::uint64_t chunk, std::uint64_t scan, std::size_t ru
   return scan + (runs + RunWriter::kGoodSpare) * chunk + cursor_bytes(runs);
 }
 
-// Half of the buffers or what runs can spare, and beyond what works what their largest chunks
-// leave.
+// Half of the buffers or what runs can spare, up to kScanBytes; beyond, what is left when all runs
+// have their largest chunks.
 std::uint64_t scan_bytes(std::size_t runs, const FeatureLayout& layout, std::uint64_t bytes) {
   const std::uint64_t spare = bytes - std::min(bytes, least_run_bytes(runs));
   const std::uint64_t least = least_scan_bytes(layout);

@@ -10,9 +10,9 @@ namespace sluice {
 namespace {
 
 // A table is read meanwhile, with as much under way as the device can use, and each write waits
-// behind that: with 256 KiB under way who appends waited 2.7 s of 3.7 for a free buffer. So much of
-// what is read at once is written at once, for a device serves both alike.
-constexpr std::uint64_t kReadAWrite = 5;
+// behind that: with 256 KiB under way who appends waited 2.7 s of 3.7 for a free buffer. A device
+// serves both alike: for so many bytes that may be under way of the table, one of the runs is.
+constexpr std::uint64_t kReadForWritten = 5;
 constexpr std::size_t kLeastThreads = 8;
 constexpr std::size_t kMostThreads = RunWriter::kGoodSpare;
 
@@ -46,7 +46,7 @@ RunWriter::RunWriter(File& file,
   }
   for (std::size_t i = 0; i < spare; ++i) free_.push_back(runs + i);
   const std::size_t threads =
-      std::clamp(bytes_read_at_once / kReadAWrite / chunk_, kLeastThreads, kMostThreads);
+      std::clamp(bytes_read_at_once / kReadForWritten / chunk_, kLeastThreads, kMostThreads);
   for (std::size_t i = 0; i < std::min(threads, spare); ++i)
     threads_.emplace_back([this] { write_loop(); });
 }

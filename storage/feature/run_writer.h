@@ -41,7 +41,7 @@ class RunWriter {
   /// @param begins where each run begins, whole pages; the last entry is the file's end
   /// @param sums one a page of the file, filled in
   /// @param chunks page-aligned, a chunk a run and spare ones; borrowed
-  /// @param bytes_read_at_once by others meanwhile: by it goes how much is written at once
+  /// @param bytes_read_at_once of the table, at most: how much is written at once goes by it
   RunWriter(File& file,
             std::span<const std::uint64_t> begins,
             std::span<std::uint32_t> sums,
