@@ -37,9 +37,26 @@ EpochLists::EpochLists(const std::filesystem::path& folder,
       ids_(folder, id_width(nodes)),
       places_(folder, sizeof(std::uint32_t)),
       missing_(folder, id_width(nodes)),
-      missing_places_(folder, sizeof(std::uint32_t)) {}
+      missing_places_(folder, sizeof(std::uint32_t)),
+      next_(folder, window_width(0)) {}
+
+// Next uses are written once all windows are known: until then the list may change its width.
+void EpochLists::make_room(std::uint64_t rows) {
+  if (const std::size_t width = window_width(steps.size() + 1); width != next_.width())
+    next_ = ScratchList(folder_, width);
+  next_.reserve(rows);
+  places_.reserve(rows);
+  missing_.reserve(rows);
+  missing_places_.reserve(rows);
+}
+
+void EpochLists::give_back_room() {
+  missing_.give_back_room();
+  missing_places_.give_back_room();
+}
 
 void EpochLists::add_window(std::span<const std::uint64_t> ids) {
+  make_room(ids_.size() + ids.size());
   Step step;
   step.first_id = ids_.size();
   step.rows = ids.size();
@@ -59,7 +76,6 @@ void EpochLists::find_next_uses_by(std::uint64_t buffer_bytes,
                                    MemoryLedger& ledger,
                                    const std::function<void()>& check,
                                    const TellUses& tell) {
-  next_.emplace(folder_, window_width(steps.size()));
   const std::uint64_t most = most_rows();
   const Charge lists = ledger.charge("epoch plan", most * 12).or_throw();
   const std::uint64_t range = noted_at_once(nodes_, sizeof(Note), buffer_bytes);
@@ -75,7 +91,7 @@ void EpochLists::find_next_uses_by(std::uint64_t buffer_bytes,
       const std::span<std::uint64_t> of_window = std::span(ids).first(step.rows);
       const std::span<std::uint32_t> uses = std::span(next).first(step.rows);
       ids_.read(step.first_id, of_window);
-      if (begin != 0) next_->read(step.first_id, uses);
+      if (begin != 0) next_.read(step.first_id, uses);
       constexpr std::size_t kAhead = 16;
       for (std::size_t i = 0; i < step.rows; ++i) {
         if (i + kAhead < step.rows && of_window[i + kAhead] - begin < range)
@@ -85,7 +101,7 @@ void EpochLists::find_next_uses_by(std::uint64_t buffer_bytes,
         uses[i] = note;
         note = static_cast<Note>(w + 1);
       }
-      next_->write(step.first_id, uses);
+      next_.write(step.first_id, uses);
     }
     if constexpr (std::is_same_v<Note, std::uint32_t>) {
       if (!tell) continue;
@@ -117,7 +133,7 @@ void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {
 
 void EpochLists::read_next_uses(const Step& step, std::vector<std::uint32_t>& out) {
   out.resize(step.rows);
-  next_->read(step.first_id, std::span<std::uint32_t>(out));
+  next_.read(step.first_id, std::span<std::uint32_t>(out));
   for (std::uint32_t& use : out) use = to_window(use);
 }
 
@@ -183,12 +199,12 @@ std::unique_ptr<RunIds> EpochLists::runs() {
 
 std::uint64_t EpochLists::bytes_read() const {
   return ids_.bytes_read() + places_.bytes_read() + missing_.bytes_read() +
-         missing_places_.bytes_read() + (next_ ? next_->bytes_read() : 0);
+         missing_places_.bytes_read() + next_.bytes_read();
 }
 
 std::uint64_t EpochLists::bytes_written() const {
   return ids_.bytes_written() + places_.bytes_written() + missing_.bytes_written() +
-         missing_places_.bytes_written() + (next_ ? next_->bytes_written() : 0);
+         missing_places_.bytes_written() + next_.bytes_written();
 }
 
 // Ids: written, read in each pass, and when the cache goes through. Next uses: written in each

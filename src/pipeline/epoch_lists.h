@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,7 +38,8 @@ class EpochLists {
 
   std::vector<Step> steps;  ///< by window
 
-  /// Throws Error: then it may be called again.
+  /// Makes room on the disk for all that will be noted of the window too, while who fills the disk
+  /// meanwhile can still give way. Throws Error: then it may be called again.
   void add_window(std::span<const std::uint64_t> ids);
   /// Of the largest window.
   std::uint64_t most_rows() const;
@@ -62,6 +62,8 @@ class EpochLists {
   /// Rows that the last step misses, ascending: first those that are prefilled.
   void append_missing(std::span<const WantedRow> rows);
   std::uint64_t missing_rows() const { return missing_.size(); }
+  /// Once the cache went through all windows: room that was made for rows which are not missing.
+  void give_back_room();
 
   void read_places(const Step& step, std::span<std::uint32_t> places);
   /// The rows to be read, ascending. Where they are packed, prefilled ones are there already.
@@ -87,6 +89,7 @@ class EpochLists {
                          const std::function<void()>& check,
                          const TellUses& tell);
   std::uint32_t to_window(std::uint32_t note) const;
+  void make_room(std::uint64_t rows);
 
   std::uint64_t nodes_;
   std::uint32_t windows_before_;
@@ -95,7 +98,7 @@ class EpochLists {
   ScratchList places_;  // by ids
   ScratchList missing_;
   ScratchList missing_places_;
-  std::optional<ScratchList> next_;  // by ids
+  ScratchList next_;  // by ids
 };
 
 }  // namespace sluice

@@ -216,6 +216,7 @@ void PlanPart::go_through_windows(EpochCost& cost) {
   }
   beside.wait();
   list(windows - 1);
+  lists.give_back_room();
 }
 
 // False where there is no room, as on the disk: what was only the cheapest plan may be left.

@@ -223,10 +223,11 @@ Result<void> File::close() {
   return {};
 }
 
-Result<void> File::reserve(std::uint64_t bytes) {
+Result<void> File::reserve(std::uint64_t bytes, std::uint64_t from) {
   int problem = 0;
   do {
-    problem = ::posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
+    if (from < bytes)
+      problem = ::posix_fallocate(fd_, static_cast<off_t>(from), static_cast<off_t>(bytes - from));
   } while (problem == EINTR);
   auto now = size();
   if (!now) return std::move(now).error();

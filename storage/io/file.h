@@ -45,8 +45,8 @@ class File {
   /// Writes all bytes. ENOSPC, EDQUOT and EFBIG are kResource, everything else kIo.
   Result<void> write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Makes room on the disk for the first `bytes`, as far as the file system can; the file is that
-  /// long then, if it was longer too. Errors: as write_at's.
-  Result<void> reserve(std::uint64_t bytes);
+  /// long then, if it was longer too. Errors: as write_at's. @param from there is room before here
+  Result<void> reserve(std::uint64_t bytes, std::uint64_t from = 0);
   Result<void> sync();   ///< fsync
   Result<void> close();  ///< reports a deferred write error; the destructor closes silently
 

@@ -30,6 +30,18 @@ void convert_out(const std::byte* from, std::span<T> out) {
 ScratchList::ScratchList(const std::filesystem::path& folder, std::size_t width)
     : file_(File::scratch(folder).or_throw()), width_(width), buffer_(kBufferBytes) {}
 
+void ScratchList::reserve(std::uint64_t numbers) {
+  if (numbers <= reserved_) return;
+  file_.reserve(numbers * width_, reserved_ * width_).or_throw();
+  reserved_ = numbers;
+}
+
+void ScratchList::give_back_room() {
+  if (reserved_ <= size_) return;
+  file_.reserve(size_ * width_, size_ * width_).or_throw();
+  reserved_ = size_;
+}
+
 template <class T>
 void ScratchList::put(std::uint64_t at, std::span<const T> numbers) {
   const std::size_t most = buffer_.size() / width_;

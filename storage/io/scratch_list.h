@@ -24,6 +24,11 @@ class ScratchList {
   std::size_t width() const { return width_; }
   /// Numbers appended so far: where the next piece begins.
   std::uint64_t size() const { return size_; }
+  /// Makes room on the disk for so many numbers in all, so that none of them fails for want of it.
+  /// Throws Error.
+  void reserve(std::uint64_t numbers);
+  /// Gives back room for more numbers than there are. Throws Error.
+  void give_back_room();
   /// @pre each number fits the width. Throws Error.
   void append(std::span<const std::uint64_t> numbers);
   void append(std::span<const std::uint32_t> numbers);
@@ -45,6 +50,7 @@ class ScratchList {
   File file_;
   std::size_t width_;
   std::uint64_t size_ = 0;
+  std::uint64_t reserved_ = 0;
   std::vector<std::byte> buffer_;
   std::uint64_t bytes_read_ = 0;
   std::uint64_t bytes_written_ = 0;

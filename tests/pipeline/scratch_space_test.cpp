@@ -1,6 +1,7 @@
 // Scratch files on a disk that is nearly full: what is kept for later is in nobody's way. Needs the
 // right to make a mount namespace; reports itself skipped (77) without.
 #include "pipeline/batch_spool.h"
+#include "pipeline/epoch_lists.h"
 
 #include "loader_support.h"
 #include "support/own_mounts.h"
@@ -81,6 +82,43 @@ TEST_CASE("mini-batches that find no room on the disk take that of scratch files
   CHECK(disk.used_bytes() == spool.bytes_written());
   for (std::uint64_t i = 0; i < kBatches; ++i)
     CHECK(hash_batch(spool.read(i).batch) == hash_batch(batch(i)));
+}
+
+TEST_CASE("what is noted of windows has its room on the disk from the time they are sampled") {
+  need_own_mounts();
+  const TempDir dir;
+  const Mount disk(dir / "disk", "size=4m");
+  constexpr std::uint64_t kRows = 20'000;
+  constexpr std::uint64_t kWindows = 3;
+  constexpr std::uint64_t kNoted = 4 + 2 + 4 + 4 + 4;  // bytes a row: ids, next uses, places, misses
+  EpochLists lists(dir / "disk", kWindows * kRows, 0);
+  std::vector<std::uint64_t> ids(kRows);
+  for (std::uint64_t& id : ids) id = static_cast<std::uint64_t>(&id - ids.data());
+  for (std::uint64_t w = 0; w < kWindows; ++w) lists.add_window(ids);
+  CHECK(disk.used_bytes() >= kWindows * kRows * kNoted);
+  CHECK(disk.used_bytes() <= kWindows * kRows * kNoted + 5 * kPageBytes);
+
+  File other = File::scratch(dir / "disk").or_throw();
+  REQUIRE(other.reserve(4 * kMiB - disk.used_bytes()).ok());
+  REQUIRE_FALSE(other.reserve(4 * kMiB).ok());
+  MemoryLedger ledger;
+  lists.find_next_uses(kMiB, ledger, [] {});
+  const std::vector<std::uint32_t> places(kRows, 7);
+  const std::vector<WantedRow> missing(kRows / 4, WantedRow{5, 7});
+  for (EpochLists::Step& step : lists.steps) {
+    lists.append_places(places);
+    step.first_missing = lists.missing_rows();
+    step.missing = missing.size();
+    lists.append_missing(missing);
+  }
+  lists.give_back_room();
+  CHECK(4 * kMiB - disk.used_bytes() >= kWindows * kRows / 4 * 3 * 8 - 2 * kPageBytes);
+  std::vector<std::uint32_t> next;
+  lists.read_next_uses(lists.steps[1], next);
+  CHECK(next == std::vector<std::uint32_t>(kRows, 3));
+  std::vector<WantedRow> wanted;
+  lists.read_missing(lists.steps[2], wanted);
+  CHECK(wanted.size() == missing.size());
 }
 
 TEST_CASE("a disk without room for an epoch's mini-batches has it for the plan's lists") {

@@ -63,6 +63,10 @@ TEST_CASE("files: a full device is a resource error, a short file a data error")
   REQUIRE(scratch.ok());
   CHECK(scratch.value().reserve(5 * kPageBytes).ok());
   CHECK(scratch.value().size().or_throw() == 5 * kPageBytes);
+  CHECK(scratch.value().reserve(7 * kPageBytes, 5 * kPageBytes).ok());
+  CHECK(scratch.value().size().or_throw() == 7 * kPageBytes);
+  CHECK(scratch.value().reserve(5 * kPageBytes, 5 * kPageBytes).ok());
+  CHECK(scratch.value().size().or_throw() == 5 * kPageBytes);
   const auto refused = scratch.value().reserve(std::uint64_t{1} << 62);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kResource);
