@@ -77,7 +77,7 @@ class KnownIds {
 };
 
 // The known lists as windows: the whole epoch in one where the budget holds its rows, else a
-// mini-batch each.
+// mini-batch each. Planning wants the ids alone; rows are numbered from number_rows() on.
 class KnownWindows final : public WindowSource {
  public:
   KnownWindows(const KnownRows& known, MemoryLedger& ledger, ThreadArena& arena)
@@ -88,6 +88,8 @@ class KnownWindows final : public WindowSource {
     next_ = 0;
     number_ = 0;
   }
+
+  void number_rows() { numbered_ = true; }
 
   std::shared_ptr<Window> sample() override {
     if (next_ == known_.batches) return nullptr;
@@ -100,12 +102,7 @@ class KnownWindows final : public WindowSource {
     Array listed = make(DType::kU64, ids_.count(), "window index");
     ids_.list(listed.as<std::uint64_t>());
     window->rows.push_back(std::make_unique<WindowRows>(std::move(listed)));
-    std::vector<Array>& numbers = window->rows[0]->numbers;
-    for (std::uint64_t batch = next_; batch < end; ++batch)
-      numbers.push_back(make(DType::kU32, known_.batch_rows, "batches"));
-    arena_.for_each(end - next_, [&](std::size_t i) {
-      ids_.number(known_.ids(next_ + i), numbers[i].as<std::uint32_t>());
-    });
+    if (numbered_) number(window->rows[0]->numbers, end);
     window->batches.resize(end - next_);
     next_ = end;
     return window;
@@ -116,10 +113,19 @@ class KnownWindows final : public WindowSource {
     return Array::make(dtype, {static_cast<std::int64_t>(count)}, &ledger_, name).or_throw();
   }
 
+  void number(std::vector<Array>& numbers, std::uint64_t end) {
+    for (std::uint64_t batch = next_; batch < end; ++batch)
+      numbers.push_back(make(DType::kU32, known_.batch_rows, "batches"));
+    arena_.for_each(end - next_, [&](std::size_t i) {
+      ids_.number(known_.ids(next_ + i), numbers[i].as<std::uint32_t>());
+    });
+  }
+
   const KnownRows& known_;
   MemoryLedger& ledger_;
   ThreadArena& arena_;
   WindowLimits limits_;
+  bool numbered_ = false;
   KnownIds ids_;
   std::uint64_t next_ = 0;
   std::size_t number_ = 0;
@@ -250,6 +256,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     plan = EpochPlan::make(state, windows, {}, limits, *state.device, planning, ledger);
   }
   RowFetcher fetcher(state, ledger);
+  windows.number_rows();
   // As in the Loader: the next window is sampled, and the one before assembled, while rows are
   // read.
   std::future<std::shared_ptr<Window>> sampling;

@@ -15,6 +15,10 @@ std::string figures(const PlanEstimate& estimate) {
                      format_count(estimate.requests));
 }
 
+std::uint64_t scaled_by(double factor, std::uint64_t count) {
+  return static_cast<std::uint64_t>(factor * static_cast<double>(count));
+}
+
 }  // namespace
 
 EpochCost::EpochCost(const FeatureLayout& layout,
@@ -24,26 +28,28 @@ EpochCost::EpochCost(const FeatureLayout& layout,
                      double scale)
     : layout_(layout), device_(device), plan_(plan), scale_(scale), needed_(layout, ledger) {}
 
-EpochCost::Choice EpochCost::add(std::span<const std::uint64_t> missed, std::uint64_t packed) {
+EpochCost::Choice EpochCost::add(const WantedRows& missed, std::uint64_t packed) {
   ++num_windows_;
   missed_rows_ += missed.size();
   packed_rows_ += packed;
-  for (const std::uint64_t row : missed) needed_.add(row);
-  const ReadShape shape = read_shape(missed, layout_);
+  for (std::size_t i = 0; i < missed.size(); ++i) needed_.add(missed.row(i));
+  const ReadShape shape = read_shape_of_many(missed, layout_);
   const PlanEstimate direct = estimate_direct(device_, shape);
   const PlanEstimate sweep = estimate_sweep(device_, shape);
   const bool swept = plan_ == PlanChoice::kSweep ||
                      (plan_ != PlanChoice::kDirect && sweep.seconds < direct.seconds);
   const PlanEstimate& chosen = swept ? sweep : direct;
-  windows_.seconds += chosen.seconds;
-  windows_.bytes_read += chosen.bytes_read;
-  windows_.requests += chosen.requests;
+  const double looked_at = static_cast<double>(std::max<std::uint64_t>(shape.rows, 1));
+  const double rows_each = std::max(static_cast<double>(missed.size()) / looked_at, 1.0);
+  windows_.seconds += rows_each * chosen.seconds;
+  windows_.bytes_read += scaled_by(rows_each, chosen.bytes_read);
+  windows_.requests += scaled_by(rows_each, chosen.requests);
   if (!swept) return {};
   return {WindowPlan::kSweep, sweep.gap_pages * static_cast<std::uint32_t>(kPageBytes)};
 }
 
 std::uint64_t EpochCost::scaled(std::uint64_t count) const {
-  return static_cast<std::uint64_t>(scale_ * static_cast<double>(count));
+  return scaled_by(scale_, count);
 }
 
 std::uint64_t EpochCost::missed_rows() const {

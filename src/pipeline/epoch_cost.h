@@ -32,9 +32,9 @@ class EpochCost {
     WindowPlan plan = WindowPlan::kDirect;
     std::uint32_t gap_bytes = 0;  ///< of a sweep: the widest that is read through
   };
-  /// The next window. @param missed ascending. @param packed of these, those that repacking would
-  /// write: all but what it brings into the cache on its way
-  Choice add(std::span<const std::uint64_t> missed, std::uint64_t packed);
+  /// The next window, priced by stretches of it where it is large. @param packed of `missed`, those
+  /// that repacking would write: all but what it brings into the cache on its way
+  Choice add(const WantedRows& missed, std::uint64_t packed);
 
   std::uint64_t missed_rows() const;
   std::uint64_t packed_rows() const { return scaled(packed_rows_); }

@@ -178,7 +178,8 @@ void EpochForecast::simulate(std::size_t type,
   const std::uint64_t packs = prefilled == 0 ? 0 : 1;
   const auto prefilled_of_sample =
       static_cast<std::uint32_t>(static_cast<double>(prefilled) / sample.scale());
-  std::vector<std::uint64_t> places, missed;
+  std::vector<std::uint64_t> places;
+  std::vector<WantedRow> missed;
   std::vector<std::uint32_t> next_uses, slot_of, missing;
   std::uint64_t wanted = 0;
   for (std::size_t window = 0; window < ends.size(); ++window) {
@@ -197,8 +198,8 @@ void EpochForecast::simulate(std::size_t type,
         first ? count_prefilled(admission, missing, slot_of, prefilled_of_sample)
               : packs * admission.fresh;
     missed.clear();
-    for (const std::uint32_t i : missing) missed.push_back(sample.row_at(places[i]));
-    std::ranges::sort(missed);
+    for (const std::uint32_t i : missing) missed.push_back({sample.row_at(places[i]), i});
+    std::ranges::sort(missed, {}, &WantedRow::row);
     ForecastPart& part = first ? parts.front() : parts.back();
     part.swept +=
         part.cost.add(missed, missed.size() - straight).plan == WindowPlan::kSweep ? 1u : 0u;

@@ -18,8 +18,8 @@ struct Passing {
 };
 
 // A row's part of two windows, one of which is read or listed: as above, and where it is missing
-// itself, its id, and what goes to the files.
-constexpr std::uint64_t kAdmitBytes = 2 * (8 + 4 + 4 + 4) + sizeof(WantedRow) + 8 + 12;
+// itself, and what goes to the files.
+constexpr std::uint64_t kAdmitBytes = 2 * (8 + 4 + 4 + 4) + sizeof(WantedRow) + 12;
 
 // The rows with those numbers, and where they belong.
 void list_rows(std::span<const std::uint32_t> numbers,
@@ -34,13 +34,10 @@ void list_rows(std::span<const std::uint32_t> numbers,
 void note_missed(EpochLists& lists,
                  EpochLists::Step& step,
                  std::span<const WantedRow> missed,
-                 std::vector<std::uint64_t>& ids,
                  EpochCost& cost) {
   step.first_missing = lists.missing_rows();
   lists.append_missing(missed);
-  ids.clear();
-  for (const WantedRow& row : missed) ids.push_back(row.row);
-  const EpochCost::Choice choice = cost.add(ids, step.missing);
+  const EpochCost::Choice choice = cost.add(missed, step.missing);
   step.plan = choice.plan;
   step.gap_bytes = choice.gap_bytes;
 }
@@ -125,8 +122,7 @@ void PlanPart::take_cache(std::uint64_t bytes) {
   list_prefill(prefilled_slots_);
   const std::uint64_t table_bytes = std::uint64_t{prefilled_slots_} * layout.row_bytes;
   cache_bytes_ = table_bytes - std::min(table_bytes, kept);
-  // Pages are made while the cache goes through the epoch. A device's table is there all at once,
-  // or not at all: it waits until it is wanted.
+  // A device's table is there all at once, or not at all: it waits until it is wanted.
   if (!setting_.data.options.compute) (void)cache().table(prefilled_slots_);
 }
 
@@ -189,7 +185,6 @@ void PlanPart::go_through_windows(EpochCost& cost) {
     window.places.resize(lists.steps[w].rows);
   };
   std::vector<WantedRow> missed;
-  std::vector<std::uint64_t> pricing;
   const auto list = [&](std::size_t w) {
     const Passing& window = passing[w % 2];
     EpochLists::Step& step = lists.steps[w];
@@ -201,7 +196,7 @@ void PlanPart::go_through_windows(EpochCost& cost) {
     prefill_.insert(prefill_.end(),
                     missed.begin(),
                     missed.begin() + static_cast<std::ptrdiff_t>(step.prefilled));
-    note_missed(lists, step, missed, pricing, cost);
+    note_missed(lists, step, missed, cost);
   };
   SideThread beside;
   beside.begin([&] { read(0); });  // there is always one
@@ -237,6 +232,8 @@ bool PlanPart::pack(const NeededParts& needed, std::uint64_t bytes) {
   radix_sort(prefill_, sorting, [](const WantedRow& row) { return row.row; });
   sorting = {};
   try {
+    // Not while the cache went through the windows: that keeps the processors busy, this does not.
+    cache().expect_rows(prefilled_slots_);
     const Prefill prefill{
         prefill_, prefill_.empty() ? std::span<std::byte>() : cache().table(prefilled_slots_)};
     packed_ = std::make_unique<PackedRows>(

@@ -102,10 +102,13 @@ std::uint64_t RowFetcher::read_and_enter(std::size_t type,
 }
 
 void RowFetcher::read_planned(std::size_t type, const Window& window, EpochPlan& plan) {
+  RowCache& cache = *data_.caches[type];
+  const std::span<std::byte> table = cache.table();
+  cache.expect_rows(cache.slots());
   const WindowPlan how = plan.plan(window.number, type);
   if (how == WindowPlan::kPacked) {
     ++counts_.windows_packed;
-    plan.read_packed(window.number, type, wanted_, data_.caches[type]->table()).or_throw();
+    plan.read_packed(window.number, type, wanted_, table).or_throw();
     return;
   }
   RequestShape request;

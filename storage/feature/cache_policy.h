@@ -26,7 +26,8 @@ struct CachedRow {
   std::uint32_t admitted = 0;           ///< window that brought it in
   std::uint32_t last_use = 0;           ///< last window that asked for it
   std::uint32_t next_use = kNeverUsed;  ///< next window that will, as far as that is known
-  std::uint32_t uses = 0;               ///< windows that asked for it since it came in
+  std::uint32_t uses : 31 = 0;          ///< windows that asked for it since it came in
+  std::uint32_t sought : 1 = 1;         ///< whether look-ups find it; else none asks for it
 };
 
 class CachePolicy {

@@ -95,7 +95,7 @@ ReadShape read_shape(std::span<const std::uint64_t> sorted_rows, const FeatureLa
 }
 
 ReadShape read_shape_of_many(const WantedRows& sorted_rows, const FeatureLayout& layout) {
-  constexpr std::size_t kStretch = 1 << 13;
+  constexpr std::size_t kStretch = 1 << 10;
   const std::size_t rows = sorted_rows.size();
   const std::size_t parts = rows > kLookedAt ? kLookedAt / kStretch : 1;
   const std::size_t stretch = parts > 1 ? kStretch : rows;

@@ -92,8 +92,9 @@ class ReadShapeBuilder {
 ReadShape read_shape(std::span<const std::uint64_t> sorted_rows, const FeatureLayout& layout);
 
 /// Of so many rows that looking at all of them would keep a device waiting: beyond kLookedAt only
-/// stretches of them, whose shape says as well which way of reading is the best.
-inline constexpr std::size_t kLookedAt = 1 << 18;
+/// stretches of them, whose shape says as well which way of reading is the best, and what that
+/// costs a row.
+inline constexpr std::size_t kLookedAt = 1 << 14;
 ReadShape read_shape_of_many(const WantedRows& sorted_rows, const FeatureLayout& layout);
 
 }  // namespace sluice

@@ -89,6 +89,10 @@ std::span<std::byte> RowCache::table(std::uint32_t slots) {
   return {data_.data(), std::size_t{slots} * row_bytes_};
 }
 
+void RowCache::expect_rows(std::uint32_t slots) const {
+  if (pages_) pages_->want(std::size_t{slots} * row_bytes_);
+}
+
 void RowCache::forget_rows(std::uint32_t kept) {
   clear();
   const bool all = kept >= slots();
@@ -108,9 +112,18 @@ void RowCache::forget_rows(std::uint32_t kept) {
 
 void RowCache::tell_next_uses(std::uint64_t first, std::span<const std::uint32_t> next_use) {
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
-    const std::uint64_t at = rows_[slot].id - first;
-    if (at < next_use.size()) rows_[slot].next_use = next_use[at];
+    CachedRow& row = rows_[slot];
+    const std::uint64_t at = row.id - first;
+    if (at >= next_use.size()) continue;
+    row.next_use = next_use[at];
+    if (row.next_use != kNeverUsed && row.sought == 0) seek(slot);
   }
+}
+
+// The index has rows alone that may be asked for: of an epoch that is known, few may be.
+void RowCache::seek(std::uint32_t slot) {
+  index_.insert(rows_[slot].id, slot);
+  rows_[slot].sought = 1;
 }
 
 void RowCache::clear() {
@@ -182,7 +195,7 @@ RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
                                     const LookAhead* ahead,
                                     std::span<std::uint32_t> places,
                                     std::vector<std::uint32_t>& missing) {
-  Admission admission = assign(ids, next_use, ahead, places, missing);
+  Admission admission = place(ids, next_use, ahead, places, missing);
   admission.misses_again = enter(ids, next_use, missing);
   return admission;
 }
@@ -192,6 +205,16 @@ RowCache::Admission RowCache::assign(std::span<const std::uint64_t> ids,
                                      const LookAhead* ahead,
                                      std::span<std::uint32_t> places,
                                      std::vector<std::uint32_t>& missing) {
+  const Admission admission = place(ids, next_use, ahead, places, missing);
+  expect_rows(used_);
+  return admission;
+}
+
+RowCache::Admission RowCache::place(std::span<const std::uint64_t> ids,
+                                    std::span<const std::uint32_t> next_use,
+                                    const LookAhead* ahead,
+                                    std::span<std::uint32_t> places,
+                                    std::vector<std::uint32_t>& missing) {
   if (ids.size() > rows_.size()) {
     throw Error(ErrorCode::kResource,
                 fmt::format("a window needs {} feature rows, the cache has room for {}",
@@ -200,6 +223,7 @@ RowCache::Admission RowCache::assign(std::span<const std::uint64_t> ids,
                 "raise [memory] host, or lower batch_size or fanout");
   }
   missing.clear();
+  whole_trace_ = !next_use.empty() && ahead == nullptr;
   used_before_.swap(used_now_);
   std::fill(used_now_.begin(), used_now_.end(), 0);
   const std::uint64_t hits_window = look_up(ids, next_use, places, missing);
@@ -217,15 +241,17 @@ std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
   std::uint64_t again = 0;
   for (std::size_t m = 0; m < missing.size(); ++m) {
     if (m + kAhead < missing.size()) {
-      const std::uint64_t later = ids[missing[m + kAhead]];
-      index_.prefetch(later);
+      const std::uint32_t ahead = missing[m + kAhead];
+      const std::uint64_t later = ids[ahead];
+      if (!whole_trace_ || next_use[ahead] != kNeverUsed) index_.prefetch(later);
       __builtin_prefetch(&rows_[free_[m + kAhead]], 1);
       if (!seen_.empty()) __builtin_prefetch(&seen_[later / 64], 1);
     }
     const std::uint32_t i = missing[m];
     const std::uint32_t slot = free_[m];
-    rows_[slot] = {ids[i], window_, window_, next_use.empty() ? kNeverUsed : next_use[i], 1};
-    index_.insert(ids[i], slot);
+    const std::uint32_t next = next_use.empty() ? kNeverUsed : next_use[i];
+    rows_[slot] = {ids[i], window_, window_, next, 1, 0};
+    if (!whole_trace_ || next != kNeverUsed) seek(slot);
     note_use(slot);
     again += note_seen(ids[i]) ? 1u : 0u;
   }
@@ -259,7 +285,6 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   const std::uint32_t filled = used_;
   while (free_.size() < count && used_ < rows_.size()) free_.push_back(used_++);
   admission.fresh = free_.size();
-  if (pages_) pages_->want(std::size_t{used_} * row_bytes_);
   const std::size_t evict = count - free_.size();
   if (evict == 0) return admission;
   admission.exclusive = find_candidates(filled, evict);
@@ -270,8 +295,9 @@ RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahea
   policy_->choose(rows_, candidates_, evict);
   for (std::size_t i = 0; i < evict; ++i) {
     if (i + 2 * kAhead < evict) __builtin_prefetch(&rows_[candidates_[i + 2 * kAhead]]);
-    if (i + kAhead < evict) index_.prefetch(rows_[candidates_[i + kAhead]].id);
-    index_.erase(candidates_[i], id_of());
+    if (i + kAhead < evict && rows_[candidates_[i + kAhead]].sought != 0)
+      index_.prefetch(rows_[candidates_[i + kAhead]].id);
+    if (rows_[candidates_[i]].sought != 0) index_.erase(candidates_[i], id_of());
     free_.push_back(candidates_[i]);
   }
   admission.evicted = evict;

@@ -79,7 +79,9 @@ class RowCache {
   /// that no row had before ascend with the ids: who reads rows in the table's order fills fresh
   /// memory in order, page after page.
   /// @param next_use when each id is asked for again, where a trace tells; else empty
-  /// @param ahead what is known of later windows without a trace; may be null
+  /// @param ahead what is known of later windows without a whole trace. Null beside next uses: the
+  /// trace is whole, and a row that it says is never asked for again is not looked for until
+  /// tell_next_uses() says otherwise
   /// Throws kResource when the window has more ids than there are slots.
   Admission admit(std::span<const std::uint64_t> ids,
                   std::span<const std::uint32_t> next_use,
@@ -87,7 +89,7 @@ class RowCache {
                   std::span<std::uint32_t> places,
                   std::vector<std::uint32_t>& missing);
 
-  /// The first half of admit(): slots and missing rows are known, and `misses_again` is not.
+  /// The first half of admit(), for rows that are read in at once: slots and missing rows are known, and `misses_again` is not.
   /// enter() must follow before anything else is asked of the cache; it may run on another thread
   /// while the missing rows are read into their slots.
   Admission assign(std::span<const std::uint64_t> ids,
@@ -123,6 +125,9 @@ class RowCache {
   std::span<std::byte> table() { return table(slots()); }
   /// As above, of the first slots alone: no memory is taken for the others.
   std::span<std::byte> table(std::uint32_t slots);
+  /// Rows go to the first slots from here on: makes their pages on threads of their own, of a large
+  /// table that is there. assign() does so by itself. May be called beside other calls.
+  void expect_rows(std::uint32_t slots) const;
   /// Whether the device of the options may read rows where they are.
   bool pinned() const { return data_.pinned(); }
 
@@ -142,10 +147,16 @@ class RowCache {
   auto id_of() const {
     return [this](std::uint32_t slot) { return rows_[slot].id; };
   }
+  Admission place(std::span<const std::uint64_t> ids,
+                  std::span<const std::uint32_t> next_use,
+                  const LookAhead* ahead,
+                  std::span<std::uint32_t> places,
+                  std::vector<std::uint32_t>& missing);
   Admission make_room(std::size_t count, const LookAhead* ahead);
   bool find_candidates(std::uint32_t filled, std::size_t wanted);
   void note_use(std::uint32_t slot) { used_now_[slot / 64] |= std::uint64_t{1} << slot % 64; }
   bool note_seen(std::uint64_t id);
+  void seek(std::uint32_t slot);
 
   std::size_t row_bytes_;
   MemoryLedger* ledger_;
@@ -161,6 +172,7 @@ class RowCache {
   SlotIndex index_;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free
   std::uint32_t window_ = 1;
+  bool whole_trace_ = false;  // of the window being admitted
   std::vector<std::uint64_t> used_now_;     // a bit a slot: asked for by the window being admitted
   std::vector<std::uint64_t> used_before_;  // by the one before
   std::vector<std::uint32_t> free_;         // slots for the window being admitted

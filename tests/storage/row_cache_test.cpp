@@ -305,6 +305,41 @@ TEST_CASE("a cache goes by what it is told last of its rows' next uses") {
   CHECK(missing.empty());
 }
 
+TEST_CASE("of a trace that is told in two parts no row is looked for in vain that is here") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    const Windows windows = random_windows(RandomKey(seed), 40, kIds, 12);
+    const std::size_t first = RandomKey(seed).below(windows.size() - 1, 7) + 1;
+    const Windows part(windows.begin(), windows.begin() + static_cast<std::ptrdiff_t>(first));
+    const auto of_part = next_uses(part);
+    const auto whole = next_uses(windows);
+    RowCache cache({8, 30}, make_cache_policy("belady"), nullptr);
+    std::map<std::uint32_t, std::uint64_t> here;  // ids by slot
+    std::vector<std::uint32_t> places, missing;
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      if (w == first) {
+        std::vector<std::uint32_t> later(kIds, kNeverUsed);
+        for (std::size_t v = windows.size(); v-- > first;) {
+          for (const std::uint64_t id : windows[v]) later[id] = static_cast<std::uint32_t>(v + 1);
+        }
+        cache.tell_next_uses(0, std::span(later).first(kIds / 2));
+        cache.tell_next_uses(kIds / 2, std::span(later).subspan(kIds / 2));
+      }
+      const auto& ids = windows[w];
+      places.resize(ids.size());
+      cache.admit(ids, w < first ? of_part[w] : whole[w], nullptr, places, missing);
+      std::set<std::uint64_t> held;
+      for (const auto& [slot, id] : here) held.insert(id);
+      for (std::uint32_t i = 0; i < ids.size(); ++i) {
+        const bool missed = std::ranges::binary_search(missing, i);
+        CHECK(missed == (held.count(ids[i]) == 0));
+        if (!missed) CHECK(here[places[i]] == ids[i]);
+      }
+      for (const std::uint32_t i : missing) here[places[i]] = ids[i];
+    }
+  }
+}
+
 TEST_CASE("an unknown policy is told with the nearest") {
   const Error error = test::expect_error([] { make_cache_policy("beladdy"); });
   CHECK(error.code() == ErrorCode::kUsage);

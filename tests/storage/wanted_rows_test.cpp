@@ -82,12 +82,19 @@ TEST_CASE("of many rows stretches choose the plan that all of them would") {
     REQUIRE(sweep != ReadShape::kSweeps.end());
     const auto index = static_cast<std::size_t>(sweep - ReadShape::kSweeps.begin());
     CHECK(whole.sweeps[index].seconds(device) <= 1.02 * wanted.seconds);
+    // And what it costs a row is what that costs a row of them.
+    const double rows_each = static_cast<double>(whole.rows) / static_cast<double>(part.rows);
+    CHECK(rows_each * chosen.seconds == doctest::Approx(wanted.seconds).epsilon(0.03));
+    const auto bytes = static_cast<double>(wanted.bytes_read);
+    CHECK(rows_each * static_cast<double>(chosen.bytes_read) ==
+          doctest::Approx(bytes).epsilon(0.03));
   }
 }
 
 TEST_CASE("of few rows all are looked at") {
   const FeatureLayout layout = FeatureLayout::make(DType::kF32, 128, 100'000);
-  const std::vector<WantedRow> rows = draw_rows(RandomKey(4), layout.rows, 0.3);
+  const std::vector<WantedRow> rows = draw_rows(RandomKey(4), layout.rows, 0.1);
+  REQUIRE(rows.size() <= kLookedAt);
   std::vector<std::uint64_t> ids;
   for (const WantedRow& row : rows) ids.push_back(row.row);
   const ReadShape all = read_shape(ids, layout);
