@@ -32,6 +32,8 @@ class Charge {
 
   /// Grows or shrinks the charge; on failure the charge is unchanged.
   Result<void> resize(std::uint64_t bytes);
+  /// The same bytes by another name.
+  void rename(std::string name);
   void release() noexcept;
 
  private:

@@ -49,6 +49,16 @@ Result<void> Charge::resize(std::uint64_t bytes) {
   return {};
 }
 
+void Charge::rename(std::string name) {
+  if (ledger_ != nullptr) {
+    // What is given back under the lock is there to be taken under it.
+    const std::scoped_lock lock(ledger_->mutex_);
+    (void)ledger_->change_locked(name_, bytes_, 0);
+    (void)ledger_->change_locked(name, 0, bytes_);
+  }
+  name_ = std::move(name);
+}
+
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;

@@ -117,7 +117,7 @@ void EpochPlan::State::plan_first(std::uint64_t bytes, PlanPart::Place place) {
           left_of(bytes), setting.ledger, [this] { setting.check_stopped(); });
     }
     part->plan(left_of(bytes), place, busy);
-    taken += part->cache_bytes();
+    taken += part->taken_bytes();
   }
 }
 

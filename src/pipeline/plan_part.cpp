@@ -96,7 +96,7 @@ void PlanPart::plan(std::uint64_t bytes, Place place, Busy& busy) {
     const Busy::Pause pause(busy);
     const std::uint64_t others =
         beside ? NeededParts::bytes(store().layout()) + prefill_charge_.bytes() : cache_bytes_;
-    if (pack(cost->needed(), bytes - std::min(bytes, others))) return;
+    if (pack(cost->needed(), bytes - std::min(bytes, others), place == Place::kOnly)) return;
   }
   buffers_.reset();
   prefill_ = {};
@@ -215,13 +215,14 @@ void PlanPart::go_through_windows(EpochCost& cost) {
 }
 
 // False where there is no room, as on the disk: what was only the cheapest plan may be left.
-bool PlanPart::pack(const NeededParts& needed, std::uint64_t bytes) {
+bool PlanPart::pack(const NeededParts& needed, std::uint64_t bytes, bool read_at_once) {
   const EpochPlanOptions& options = setting_.options;
   const std::unique_ptr<RunIds> runs = lists.runs();
   PackedRowsOptions packed;
   packed.folder = options.folder;
   packed.engine = store().engine_options();
   packed.read_bytes = setting_.data.options.staging_bytes;
+  packed.read_at_once = read_at_once;
   packed.buffer_bytes = bytes;
   packed.buffers = std::move(buffers_);
   packed.scratch = setting_.data.scratch_files;

@@ -67,8 +67,10 @@ class PlanPart {
   DiskFeatureStore& store() const;
   /// What was chosen and why, with the figures.
   const std::string& reason() const { return reason_; }
-  /// Memory that the cache took for rows which packing brought, bytes.
-  std::uint64_t cache_bytes() const { return cache_bytes_; }
+  /// Memory that the cache took for rows which packing brought, and reading the others back, bytes.
+  std::uint64_t taken_bytes() const {
+    return cache_bytes_ + (packed_ ? packed_->read_buffer_bytes() : 0);
+  }
   /// Null where windows are not packed. Run = window of the part.
   PackedRows* packed() { return packed_.get(); }
   const PackedRows* packed() const { return packed_.get(); }
@@ -85,7 +87,7 @@ class PlanPart {
   std::uint64_t bytes_to_list_rest_of_cache() const;
   void take_rest_of_cache(std::uint64_t bytes);
   std::shared_ptr<PackingBuffers> packing_buffers(std::uint64_t bytes) const;
-  bool pack(const NeededParts& needed, std::uint64_t bytes);
+  bool pack(const NeededParts& needed, std::uint64_t bytes, bool read_at_once);
   RowCache& cache() const { return *setting_.data.caches[type_]; }
 
   PlanSetting& setting_;

@@ -171,22 +171,28 @@ PackedRows::PackedRows(const DiskFeatureStore& store,
       buffers = std::make_shared<PackingBuffers>(
           ids.runs(), store.layout(), options.buffer_bytes, ledger);
     pack(store, ids, needed, *buffers, stopped, prefill);
+    bytes_written_ = end;
+    if (!options.read_at_once || end == 0) return;
+    // Its pages are there: fresh ones would keep the first window waiting.
+    if (auto buffer = buffers->give_scan(read_bytes_)) begin_reading(std::move(buffer)).or_throw();
   }
-  bytes_written_ = end;
 }
 
-Result<void> PackedRows::begin_reading() {
+Result<void> PackedRows::begin_reading(std::shared_ptr<AlignedBuffer> buffer) {
   auto engine = make_io_engine(engine_);
   if (!engine) return std::move(engine).error();
-  auto buffer = AlignedBuffer::make(read_bytes_, ledger_, "feature staging");
-  if (!buffer) return std::move(buffer).error();
+  if (!buffer) {
+    auto made = AlignedBuffer::make(read_bytes_, ledger_, "feature staging");
+    if (!made) return std::move(made).error();
+    buffer = std::make_shared<AlignedBuffer>(std::move(made).value());
+  }
   ReadAhead::Source source;
   source.reader = std::make_unique<BlockReader>(std::move(engine).value().engine);
   auto file = source.reader->attach(std::shared_ptr<const File>(file_), sums_);
   if (!file) return std::move(file).error();
   source.file = file.value();
   source.bytes = begins_.back();
-  source.buffer = std::make_shared<AlignedBuffer>(std::move(buffer).value());
+  source.buffer = std::move(buffer);
   auto slot = source.reader->attach(source.buffer);
   if (!slot) return std::move(slot).error();
   source.slot = slot.value();
@@ -311,7 +317,7 @@ Result<void> PackedRows::skip(std::uint64_t bytes) {
 
 Result<void> PackedRows::read_on() {
   if (!ahead_) {
-    if (auto begun = begin_reading(); !begun) return begun;
+    if (auto begun = begin_reading(nullptr); !begun) return begun;
   }
   auto next = ahead_->next();
   if (!next) return std::move(next).error();

@@ -68,6 +68,7 @@ struct PackedRowsOptions {
   std::uint64_t buffer_bytes = 128 << 20;   ///< while packing, all buffers together
   std::shared_ptr<PackingBuffers> buffers;  ///< made before for as many runs, or null; let go after
   std::uint64_t read_bytes = 8 << 20;       ///< while reading back
+  bool read_at_once = false;                ///< begin that, if packing leaves memory for it
   std::shared_ptr<ScratchFiles> scratch = std::make_shared<ScratchFiles>();  ///< file is of these
 };
 
@@ -86,6 +87,9 @@ class PackedRows {
              const std::function<bool()>& stopped = {},
              const Prefill& prefill = {});
   ~PackedRows();
+
+  /// Memory that reading back has by now.
+  std::uint64_t read_buffer_bytes() const { return ahead_ ? read_bytes_ : 0; }
 
   /// Reads the next run, which is number `run` and whose rows are `wanted`, ascending: each goes to
   /// its place of `out`. Those that follow are read ahead meanwhile, from the first call on, which
@@ -108,7 +112,7 @@ class PackedRows {
             PackingBuffers& buffers,
             const std::function<bool()>& stopped,
             const Prefill& prefill);
-  Result<void> begin_reading();
+  Result<void> begin_reading(std::shared_ptr<AlignedBuffer> buffer);
   Result<void> copy_next(std::span<std::byte> to);
   Result<void> skip(std::uint64_t bytes);
   Result<void> read_on();

@@ -83,6 +83,13 @@ std::uint64_t PackingBuffers::share_of(std::uint64_t bytes,
       least_scan_bytes(layout) + bytes_with(RunWriter::kMostChunk, kMostScanBytes, runs));
 }
 
+std::shared_ptr<AlignedBuffer> PackingBuffers::give_scan(std::uint64_t bytes) {
+  if (scan_->size() < bytes) return nullptr;
+  scan_pages_.reset();
+  scan_->shrink(bytes, "feature staging");
+  return std::move(scan_);
+}
+
 PackingBuffers::PackingBuffers(std::size_t runs,
                                const FeatureLayout& layout,
                                std::uint64_t bytes,

@@ -37,6 +37,9 @@ class PackingBuffers {
 
   std::size_t runs() const { return runs_; }
   const std::shared_ptr<AlignedBuffer>& scan() const { return scan_; }
+  /// Ends the use of scan(): its first `bytes`, charged as "feature staging", or null where it has
+  /// not as many.
+  std::shared_ptr<AlignedBuffer> give_scan(std::uint64_t bytes);
   /// Of one read of the scan: some of them fit its buffer.
   std::uint64_t request_bytes() const { return request_; }
   AlignedBuffer& chunks() { return chunks_; }

@@ -56,6 +56,15 @@ AlignedBuffer::~AlignedBuffer() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
+void AlignedBuffer::shrink(std::uint64_t bytes, std::string_view name) {
+  charge_.rename(std::string(name));
+  const std::uint64_t kept = round_up_to_page(bytes);
+  // A system that does not take it back: then it stays, charged.
+  if (kept >= size_ || ::munmap(data_ + kept, size_ - kept) != 0) return;
+  size_ = kept;
+  if (charge_.bytes() != 0) (void)charge_.resize(kept);  // giving back never fails
+}
+
 Result<AlignedBuffer> AlignedBuffer::make(std::uint64_t bytes,
                                           MemoryLedger* ledger,
                                           std::string_view name,

@@ -39,6 +39,10 @@ class AlignedBuffer {
                                     std::string_view name,
                                     std::shared_ptr<HostPinning> device = nullptr);
 
+  /// Gives back all but the first `bytes`, whole pages; those stay as they are, charged by another
+  /// name. @pre no device knows it, and nothing goes on with the rest
+  void shrink(std::uint64_t bytes, std::string_view name);
+
   std::byte* data() noexcept { return data_; }
   const std::byte* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }

@@ -43,6 +43,22 @@ TEST_CASE("a refused resize leaves the charge as it was") {
   CHECK(ledger.used() == 10);
 }
 
+TEST_CASE("a charge by another name has as many bytes, in a full ledger too") {
+  MemoryLedger ledger(100);
+  Charge one = ledger.charge("one", 60).or_throw();
+  const Charge other = ledger.charge("other", 40).or_throw();
+  one.rename("other");
+  CHECK(one.bytes() == 60);
+  for (const MemoryLedger::Entry& entry : ledger.entries())
+    CHECK(entry.bytes == (entry.name == "other" ? 100u : 0u));
+  CHECK(ledger.used() == 100);
+  one.release();
+  CHECK(ledger.used() == 40);
+  Charge none;
+  none.rename("none");
+  CHECK(none.bytes() == 0);
+}
+
 TEST_CASE("the ledger neither loses nor invents bytes under threads") {
   MemoryLedger ledger(1'000'000);
   {

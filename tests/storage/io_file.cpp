@@ -198,6 +198,17 @@ TEST_CASE("aligned buffers are charged, page-aligned, zero, and given back") {
     CHECK(refused.error().code() == ErrorCode::kResource);
   }
   CHECK(ledger.used() == 0);
+  {
+    AlignedBuffer buffer = AlignedBuffer::make(5 * 1024 * 1024, &ledger, "large").or_throw();
+    std::ranges::fill(buffer.bytes(), std::byte{7});
+    buffer.shrink(3 * 1024 * 1024 - 1, "small");
+    CHECK(buffer.size() == 3 * 1024 * 1024);
+    CHECK(ledger.used() == buffer.size());
+    CHECK(std::ranges::all_of(buffer.bytes(), [](std::byte byte) { return byte == std::byte{7}; }));
+    buffer.shrink(8 * 1024 * 1024, "small");
+    CHECK(buffer.size() == 3 * 1024 * 1024);
+  }
+  CHECK(ledger.used() == 0);
   CHECK(AlignedBuffer::make(0, &ledger, "nothing").or_throw().size() == 0);
   CHECK_FALSE(AlignedBuffer::make(~std::uint64_t{0} - 10000, nullptr, "the sky").ok());
   MemoryLedger small_ledger(1024 * 1024);

@@ -58,6 +58,13 @@ struct Table {
   DiskFeatureStore& store() { return dynamic_cast<DiskFeatureStore&>(*features); }
 };
 
+std::uint64_t held(const MemoryLedger& ledger, std::string_view name) {
+  for (const MemoryLedger::Entry& entry : ledger.entries()) {
+    if (entry.name == name) return entry.bytes;
+  }
+  return 0;
+}
+
 NeededParts needed_of(const ListedIds& ids, const FeatureLayout& layout) {
   NeededParts needed(layout, nullptr);
   for (const auto& list : ids.lists) {
@@ -93,6 +100,7 @@ TEST_CASE("repacked rows are the table's, run by run, for every width of row and
       PackedRowsOptions options;
       options.folder = table.dir.path();
       options.read_bytes = 1 << 20;
+      options.read_at_once = seed == 2;
       options.buffer_bytes =
           PackingBuffers::least_bytes(ids.runs(), table.store().layout()) + seed * (4 << 20);
       if (seed == 1)  // made before it was known that they are wanted
@@ -100,6 +108,11 @@ TEST_CASE("repacked rows are the table's, run by run, for every width of row and
             ids.runs(), table.store().layout(), options.buffer_bytes, &ledger);
       {
         PackedRows packed(table.store(), ids, needed, options, &ledger);
+        // By memory of packing, as much as was asked for.
+        const std::uint64_t reading = options.read_at_once ? options.read_bytes : 0;
+        CHECK(packed.read_buffer_bytes() == reading);
+        CHECK(held(ledger, "feature staging") == reading);
+        if (!options.buffers) CHECK(held(ledger, "packing buffers") == 0);
         for (std::size_t run = 0; run < ids.runs(); ++run) {
           const auto& list = ids.lists[run];
           std::vector<std::uint32_t> places(list.size());
