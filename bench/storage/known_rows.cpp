@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <future>
 
 namespace sluice::bench {
@@ -81,30 +82,24 @@ class KnownIds {
 class KnownWindows final : public WindowSource {
  public:
   KnownWindows(const KnownRows& known, MemoryLedger& ledger, ThreadArena& arena)
-      : known_(known), ledger_(ledger), arena_(arena), ids_(known.rows, ledger) {}
+      : known_(known), ledger_(ledger), arena_(arena) {
+    for (int i = 0; i < arena.threads(); ++i) ids_.emplace_back(known.rows, ledger);
+  }
 
   void begin(const LoaderStart&, WindowLimits limits) override {
     limits_ = std::move(limits);
     next_ = 0;
     number_ = 0;
+    ahead_.clear();
   }
 
   void number_rows() { numbered_ = true; }
 
   std::shared_ptr<Window> sample() override {
-    if (next_ == known_.batches) return nullptr;
-    const bool all = limits_.rows[0] > 2 * known_.batch_rows;
-    const std::uint64_t end = all ? known_.batches : next_ + 1;
-    auto window = std::make_shared<Window>();
-    window->number = number_++;
-    ids_.clear();
-    for (std::uint64_t batch = next_; batch < end; ++batch) ids_.add(known_.ids(batch));
-    Array listed = make(DType::kU64, ids_.count(), "window index");
-    ids_.list(listed.as<std::uint64_t>());
-    window->rows.push_back(std::make_unique<WindowRows>(std::move(listed)));
-    if (numbered_) number(window->rows[0]->numbers, end);
-    window->batches.resize(end - next_);
-    next_ = end;
+    if (ahead_.empty()) make_windows();
+    if (ahead_.empty()) return nullptr;
+    auto window = std::move(ahead_.front());
+    ahead_.pop_front();
     return window;
   }
 
@@ -113,11 +108,34 @@ class KnownWindows final : public WindowSource {
     return Array::make(dtype, {static_cast<std::int64_t>(count)}, &ledger_, name).or_throw();
   }
 
-  void number(std::vector<Array>& numbers, std::uint64_t end) {
-    for (std::uint64_t batch = next_; batch < end; ++batch)
+  // The next one; one a thread where they are not numbered.
+  void make_windows() {
+    const bool all = limits_.rows[0] > 2 * known_.batch_rows;
+    const std::uint64_t each = all ? known_.batches : 1;
+    const std::uint64_t left = (known_.batches - next_) / each;
+    ahead_.resize(std::min<std::uint64_t>(left, numbered_ ? 1 : ids_.size()));
+    for (auto& window : ahead_) {
+      window = std::make_shared<Window>();
+      window->number = number_++;
+      window->batches.resize(each);
+    }
+    arena_.for_each(ahead_.size(), [&](std::size_t i) {
+      KnownIds& ids = ids_[i];
+      ids.clear();
+      for (std::uint64_t b = 0; b < each; ++b) ids.add(known_.ids(next_ + i * each + b));
+      Array listed = make(DType::kU64, ids.count(), "window index");
+      ids.list(listed.as<std::uint64_t>());
+      ahead_[i]->rows.push_back(std::make_unique<WindowRows>(std::move(listed)));
+    });
+    if (numbered_ && left != 0) number(ahead_.front()->rows[0]->numbers, each);
+    next_ += ahead_.size() * each;
+  }
+
+  void number(std::vector<Array>& numbers, std::uint64_t batches) {
+    for (std::uint64_t b = 0; b < batches; ++b)
       numbers.push_back(make(DType::kU32, known_.batch_rows, "batches"));
-    arena_.for_each(end - next_, [&](std::size_t i) {
-      ids_.number(known_.ids(next_ + i), numbers[i].as<std::uint32_t>());
+    arena_.for_each(batches, [&](std::size_t b) {
+      ids_.front().number(known_.ids(next_ + b), numbers[b].as<std::uint32_t>());
     });
   }
 
@@ -126,7 +144,8 @@ class KnownWindows final : public WindowSource {
   ThreadArena& arena_;
   WindowLimits limits_;
   bool numbered_ = false;
-  KnownIds ids_;
+  std::deque<KnownIds> ids_;
+  std::deque<std::shared_ptr<Window>> ahead_;
   std::uint64_t next_ = 0;
   std::size_t number_ = 0;
 };
