@@ -71,7 +71,7 @@ struct EpochPlan::State {
   std::uint32_t windows_before = 0;
   // Caches went through windows that are not fetched yet: nobody else may take that for true.
   std::atomic<bool> caches_ahead = false;
-  std::uint64_t taken = 0;        // by what packing the first part leaves: rows, read buffers; bytes
+  std::uint64_t taken = 0;        // by what packing the first part leaves: bytes
   std::uint64_t sums_before = 0;  // checksums that the epoch before needs yet, bytes
   std::size_t begun = 0;          // parts that were waited for
   bool ended = false;

@@ -1,5 +1,6 @@
 #include "pipeline/row_fetcher.h"
 
+#include <algorithm>
 #include <future>
 #include <optional>
 
@@ -104,7 +105,9 @@ std::uint64_t RowFetcher::read_and_enter(std::size_t type,
 void RowFetcher::read_planned(std::size_t type, const Window& window, EpochPlan& plan) {
   RowCache& cache = *data_.caches[type];
   const std::span<std::byte> table = cache.table();
-  cache.expect_rows(cache.slots());
+  std::uint64_t end = 0;
+  for (const WantedRow& row : wanted_) end = std::max(end, row.place + 1);
+  cache.expect_rows(static_cast<std::uint32_t>(end));
   const WindowPlan how = plan.plan(window.number, type);
   if (how == WindowPlan::kPacked) {
     ++counts_.windows_packed;

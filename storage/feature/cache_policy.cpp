@@ -60,8 +60,8 @@ class RankingPolicy final : public CachePolicy {
               std::span<std::uint32_t> candidates,
               std::size_t count) override {
     if (count == 0 || count == candidates.size()) return;
-    worths_.resize(candidates.size());
-    for (std::size_t i = 0; i < candidates.size(); ++i) worths_[i] = worth_(rows[candidates[i]]);
+    worths_.clear();
+    for (const std::uint32_t slot : candidates) worths_.push_back(worth_(rows[slot]));
     sorting_ = worths_;
     Divide divide = find_least(sorting_, count);
     // No branch is taken by worth: it could not be foreseen.
@@ -93,10 +93,8 @@ std::uint32_t belady_worth(const CachedRow& row) {
   // Beyond what is known: the share of windows that used it, with a few windows' doubt, so that a
   // row that has just come for once does not look like one of every window.
   constexpr std::uint64_t kDoubt = 4;
-  constexpr std::uint64_t kWhole = 1u << 20;
-  if (row.uses == 1) return kWhole / (1 + kDoubt);  // most are; a division takes its time
   const std::uint64_t age = row.last_use - row.admitted + 1;
-  return static_cast<std::uint32_t>(row.uses * kWhole / (age + kDoubt));
+  return static_cast<std::uint32_t>((std::uint64_t{row.uses} << 20) / (age + kDoubt));
 }
 
 class ClockPolicy final : public CachePolicy {

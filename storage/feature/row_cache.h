@@ -89,9 +89,9 @@ class RowCache {
                   std::span<std::uint32_t> places,
                   std::vector<std::uint32_t>& missing);
 
-  /// The first half of admit(), for rows that are read in at once: slots and missing rows are known, and `misses_again` is not.
-  /// enter() must follow before anything else is asked of the cache; it may run on another thread
-  /// while the missing rows are read into their slots.
+  /// The first half of admit(), for rows that are read in at once: slots and missing rows are
+  /// known, and `misses_again` is not. enter() must follow before anything else is asked of the
+  /// cache; it may run on another thread while the missing rows are read into their slots.
   Admission assign(std::span<const std::uint64_t> ids,
                    std::span<const std::uint32_t> next_use,
                    const LookAhead* ahead,
@@ -172,7 +172,7 @@ class RowCache {
   SlotIndex index_;
   std::uint32_t used_ = 0;  // slots ever filled: those above are free
   std::uint32_t window_ = 1;
-  bool whole_trace_ = false;  // of the window being admitted
+  bool whole_trace_ = false;                // of the window being admitted
   std::vector<std::uint64_t> used_now_;     // a bit a slot: asked for by the window being admitted
   std::vector<std::uint64_t> used_before_;  // by the one before
   std::vector<std::uint32_t> free_;         // slots for the window being admitted

@@ -90,7 +90,8 @@ TEST_CASE("what is noted of windows has its room on the disk from the time they 
   const Mount disk(dir / "disk", "size=4m");
   constexpr std::uint64_t kRows = 20'000;
   constexpr std::uint64_t kWindows = 3;
-  constexpr std::uint64_t kNoted = 4 + 2 + 4 + 4 + 4;  // bytes a row: ids, next uses, places, misses
+  constexpr std::uint64_t kNoted =
+      4 + 2 + 4 + 4 + 4;  // bytes a row: ids, next uses, places, misses
   EpochLists lists(dir / "disk", kWindows * kRows, 0);
   std::vector<std::uint64_t> ids(kRows);
   for (std::uint64_t& id : ids) id = static_cast<std::uint64_t>(&id - ids.data());
