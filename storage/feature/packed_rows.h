@@ -88,12 +88,12 @@ class PackedRows {
              const Prefill& prefill = {});
   ~PackedRows();
 
-  /// Memory that reading back has by now.
+  /// Memory that reading back has by now, bytes.
   std::uint64_t read_buffer_bytes() const { return ahead_ ? read_bytes_ : 0; }
 
   /// Reads the next run, which is number `run` and whose rows are `wanted`, ascending: each goes to
-  /// its place of `out`. Those that follow are read ahead meanwhile, from the first call on, which
-  /// takes the memory for it.
+  /// its place of `out`. Those that follow are read ahead meanwhile: from the first call on, which
+  /// takes the memory for it, unless that began at once.
   Result<void> read(std::size_t run, std::span<const WantedRow> wanted, std::span<std::byte> out);
 
   std::uint64_t bytes_written() const { return bytes_written_; }
