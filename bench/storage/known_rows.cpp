@@ -4,6 +4,7 @@
 #include "kernels/widen_rows.h"
 #include "pipeline/epoch_plan.h"
 #include "pipeline/graph_data_state.h"
+#include "pipeline/read_buffers.h"
 #include "pipeline/row_fetcher.h"
 #include "pipeline/trace.h"
 #include "storage/io/device_cache.h"
@@ -23,10 +24,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Read buffers, as a training run sizes them: a device waits less for a reader that has to wait for
-// processors where more is in flight.
+// As a training run sizes them, which keeps more beside them in a small budget.
 std::uint64_t staging_of(std::uint64_t budget) {
-  return std::clamp<std::uint64_t>(budget / 64, 16 << 20, 64 << 20);
+  return std::max<std::uint64_t>(read_buffer_bytes(budget, 1), 16 << 20);
 }
 
 double seconds_since(SteadyClock::time_point begin) {
@@ -78,7 +78,8 @@ class KnownIds {
 };
 
 // The known lists as windows: the whole epoch in one where the budget holds its rows, else a
-// mini-batch each. Planning wants the ids alone; rows are numbered from number_rows() on.
+// mini-batch each. Planning wants the ids alone; from number_rows() on, each call of sample()
+// numbers the rows of the window before, which are not wanted before they were read.
 class KnownWindows final : public WindowSource {
  public:
   KnownWindows(const KnownRows& known, MemoryLedger& ledger, ThreadArena& arena)
@@ -91,15 +92,19 @@ class KnownWindows final : public WindowSource {
     next_ = 0;
     number_ = 0;
     ahead_.clear();
+    given_.reset();
   }
 
   void number_rows() { numbered_ = true; }
 
   std::shared_ptr<Window> sample() override {
+    if (given_) number(*given_);
+    given_.reset();
     if (ahead_.empty()) make_windows();
     if (ahead_.empty()) return nullptr;
     auto window = std::move(ahead_.front());
     ahead_.pop_front();
+    if (numbered_) given_ = window;
     return window;
   }
 
@@ -127,15 +132,17 @@ class KnownWindows final : public WindowSource {
       ids.list(listed.as<std::uint64_t>());
       ahead_[i]->rows.push_back(std::make_unique<WindowRows>(std::move(listed)));
     });
-    if (numbered_ && left != 0) number(ahead_.front()->rows[0]->numbers, each);
     next_ += ahead_.size() * each;
   }
 
-  void number(std::vector<Array>& numbers, std::uint64_t batches) {
+  // The last one made, alone: its ids are still there.
+  void number(Window& window) {
+    const std::uint64_t batches = window.batches.size();
+    std::vector<Array>& numbers = window.rows[0]->numbers;
     for (std::uint64_t b = 0; b < batches; ++b)
       numbers.push_back(make(DType::kU32, known_.batch_rows, "batches"));
     arena_.for_each(batches, [&](std::size_t b) {
-      ids_.front().number(known_.ids(next_ + b), numbers[b].as<std::uint32_t>());
+      ids_.front().number(known_.ids(next_ - batches + b), numbers[b].as<std::uint32_t>());
     });
   }
 
@@ -146,6 +153,7 @@ class KnownWindows final : public WindowSource {
   bool numbered_ = false;
   std::deque<KnownIds> ids_;
   std::deque<std::shared_ptr<Window>> ahead_;
+  std::shared_ptr<Window> given_;  // the last one, while it has no numbers
   std::uint64_t next_ = 0;
   std::size_t number_ = 0;
 };
@@ -170,7 +178,7 @@ std::uint64_t copy_out(const RowCache& cache,
                        std::size_t batch,
                        std::size_t row_bytes,
                        ThreadArena& arena,
-                       std::vector<std::byte>& out) {
+                       std::span<std::byte> out) {
   const std::span<const std::uint32_t> numbers =
       std::as_const(rows.numbers[batch]).as<std::uint32_t>();
   const std::span<const std::uint32_t> places = std::as_const(rows.places).as<std::uint32_t>();
@@ -242,8 +250,13 @@ Delivery deliver_sluice(const std::filesystem::path& path,
           .or_throw();
   state.device = std::make_shared<const DeviceProfile>(found.profile);
   ThreadArena arena;
-  std::vector<std::byte> out(known.batch_rows * row_bytes);
-  const Charge out_charge = ledger.charge("batch", out.size()).or_throw();
+  // As a mini-batch's features are kept.
+  Array features =
+      Array::make(
+          DType::kU8, {static_cast<std::int64_t>(known.batch_rows * row_bytes)}, &ledger, "batches")
+          .or_throw();
+  const std::span<std::byte> out = std::as_writable_bytes(features.as<std::uint8_t>());
+  std::ranges::fill(out, std::byte{});  // its pages are there, as from the second epoch on
 
   const auto begin = SteadyClock::now();
   Delivery delivery;
@@ -287,7 +300,8 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     if (assembling.valid()) assembling.get();
   };
   sample_next();
-  while (const auto window = sampling.get()) {
+  auto window = sampling.get();
+  while (window) {
     sample_next();
     {
       const TraceSpan span(trace, "fetch");
@@ -296,12 +310,14 @@ Delivery deliver_sluice(const std::filesystem::path& path,
       delivery.moving_seconds += seconds_since(fetching);
     }
     assembled();
+    auto next = sampling.get();
     assembling = std::async(std::launch::async, [&, window] {
       for (std::size_t b = 0; b < window->batches.size(); ++b) {
         delivery.check += copy_out(*state.caches[0], *window->rows[0], b, row_bytes, arena, out);
         delivery.useful += out.size();
       }
     });
+    window = std::move(next);
   }
   assembled();
   delivery.seconds = seconds_since(begin);

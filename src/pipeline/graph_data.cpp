@@ -17,14 +17,20 @@ std::shared_ptr<const DeviceProfile> typical_device() {
   return std::make_shared<const DeviceProfile>(rates);
 }
 
+// Edges are read by pages, of which this holds more than a ring has under way; scratch goes with
+// it.
+constexpr std::uint64_t kMostTopologyStaging = 32 << 20;
+
 TopologyOptions topology_options(const GraphSchema& schema,
                                  const RelationSchema& relation,
                                  const GraphDataOptions& options) {
   const double share = static_cast<double>(relation.edges) /
                        static_cast<double>(std::max<std::uint64_t>(schema.total_edges(), 1));
   const double cache_bytes = share * static_cast<double>(options.topology_cache_bytes);
-  return {
-      options.topology, options.io, options.staging_bytes, static_cast<std::uint64_t>(cache_bytes)};
+  return {options.topology,
+          options.io,
+          std::min(options.staging_bytes, kMostTopologyStaging),
+          static_cast<std::uint64_t>(cache_bytes)};
 }
 
 void tell_device(const SamplerGraph& graph, const DeviceProfile& device) {

@@ -1,6 +1,7 @@
 #include "train/parts.h"
 
 #include "nn/precision.h"
+#include "pipeline/read_buffers.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -55,14 +56,6 @@ std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options, Model& mode
   return options.registry->optimizers.create(options.train.optimizer, context);
 }
 
-// Read buffers take a small share of a small budget. Beyond 16 MiB they bring little, unless the
-// reader has to wait for processors: while a large cache is filled for the first time, and its
-// pages are made, 64 MiB are read a tenth faster.
-std::uint64_t staging_bytes(std::uint64_t budget) {
-  if (budget >= 1024 * kMiB) return std::min(budget / 64, 64 * kMiB);
-  return std::clamp<std::uint64_t>(budget / 32, 256 * kKiB, 16 * kMiB);
-}
-
 // Pages of edges on disk that stay in memory.
 std::uint64_t topology_cache_bytes(std::uint64_t budget) {
   return std::max<std::uint64_t>(budget / 16, 256 * kKiB);
@@ -71,13 +64,17 @@ std::uint64_t topology_cache_bytes(std::uint64_t budget) {
 GraphDataOptions placement_of(const RunOptions& options,
                               const RunDevice& device,
                               const PartsPlacement& where,
-                              const SamplerMethod& sampler) {
+                              const SamplerMethod& sampler,
+                              const GraphSchema& schema) {
   // Where all is tight, large reads are little help, and kept pages of edges less.
   const std::uint64_t budget = options.memory.host.bytes;
   GraphDataOptions placement;
   placement.compute = device.device;
   placement.compute_ledger = device.ledger.get();
-  placement.staging_bytes = staging_bytes(where.in_turns ? budget / 4 : budget);
+  const auto tables = std::ranges::count_if(
+      schema.nodes, [](const NodeTypeSchema& type) { return !type.features.empty(); });
+  placement.staging_bytes =
+      read_buffer_bytes(where.in_turns ? budget / 4 : budget, static_cast<std::size_t>(tables));
   placement.features = where.features;
   placement.topology = where.topology;
   placement.topology_cache_bytes = topology_cache_bytes(where.in_turns ? budget / 16 : budget);
@@ -156,7 +153,9 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       task(make_task(options, dataset)),
       split(open_split(options, dataset, *task)),
       sampler(options.registry->samplers.create(options.sampler)),
-      data(dataset, placement_of(options, device, placement, *sampler), task->target_type()),
+      data(dataset,
+           placement_of(options, device, placement, *sampler, dataset.schema()),
+           task->target_type()),
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, device, compute)),
       optimizer(make_optimizer(options, *model)) {}
