@@ -53,8 +53,10 @@ Divide find_least(std::span<std::uint32_t> left, std::size_t count) {
 template <class Worth>
 class RankingPolicy final : public CachePolicy {
  public:
-  RankingPolicy(std::string_view name, Worth worth) : name_(name), worth_(std::move(worth)) {}
+  RankingPolicy(std::string_view name, Worth worth, bool takes_unused_first)
+      : name_(name), worth_(std::move(worth)), takes_unused_first_(takes_unused_first) {}
   std::string_view name() const override { return name_; }
+  bool takes_unused_first() const override { return takes_unused_first_; }
 
   void choose(std::span<const CachedRow> rows,
               std::span<std::uint32_t> candidates,
@@ -78,13 +80,16 @@ class RankingPolicy final : public CachePolicy {
  private:
   std::string_view name_;
   Worth worth_;
+  bool takes_unused_first_;
   std::vector<std::uint32_t> worths_;   // of the candidates; reused between calls
   std::vector<std::uint32_t> sorting_;  // likewise
 };
 
 template <class Worth>
-std::unique_ptr<CachePolicy> rank_by(std::string_view name, Worth worth) {
-  return std::make_unique<RankingPolicy<Worth>>(name, std::move(worth));
+std::unique_ptr<CachePolicy> rank_by(std::string_view name,
+                                     Worth worth,
+                                     bool takes_unused_first = false) {
+  return std::make_unique<RankingPolicy<Worth>>(name, std::move(worth), takes_unused_first);
 }
 
 std::uint32_t belady_worth(const CachedRow& row) {
@@ -150,7 +155,8 @@ std::vector<std::string> cache_policy_names() {
 
 std::unique_ptr<CachePolicy> make_cache_policy(std::string_view name, HotnessOf hotness) {
   if (name == "belady")
-    return rank_by("belady", [](const CachedRow& row) { return belady_worth(row); });
+    return rank_by(
+        "belady", [](const CachedRow& row) { return belady_worth(row); }, true);
   if (name == "lru") return rank_by("lru", [](const CachedRow& row) { return row.last_use; });
   if (name == "clock") return std::make_unique<ClockPolicy>();
   if (name == "none") return rank_by("none", [](const CachedRow&) { return 0u; });

@@ -44,6 +44,10 @@ class CachePolicy {
                       std::span<std::uint32_t> candidates,
                       std::size_t count) = 0;
 
+  /// Whether no row whose next use is known gives way before one of which none is, so that the
+  /// others need not be compared with these.
+  virtual bool takes_unused_first() const { return false; }
+
   /// Forgets earlier calls, as the cache forgets its rows.
   virtual void reset() {}
 };

@@ -28,7 +28,7 @@ std::uint64_t words_of(std::uint64_t bits) {
 // What policies know, the index, and the lists of a call.
 std::uint64_t bookkeeping_of(std::uint64_t slots) {
   return slots * (sizeof(CachedRow) + 4 * sizeof(std::uint32_t)) + SlotIndex::bytes_of(slots) +
-         2 * words_of(slots) * sizeof(std::uint64_t);
+         3 * words_of(slots) * sizeof(std::uint64_t);
 }
 
 }  // namespace
@@ -64,6 +64,7 @@ RowCache::RowCache(const Options& options,
   seen_.resize(words_of(options.table_rows));
   used_now_.resize(words_of(options.slots));
   used_before_.resize(words_of(options.slots));
+  unused_.resize(words_of(options.slots));
   free_.reserve(options.slots);
   candidates_.reserve(options.slots);
   (void)this->table();
@@ -115,9 +116,16 @@ void RowCache::tell_next_uses(std::uint64_t first, std::span<const std::uint32_t
     CachedRow& row = rows_[slot];
     const std::uint64_t at = row.id - first;
     if (at >= next_use.size()) continue;
-    row.next_use = next_use[at];
+    expect_use(slot, next_use[at]);
     if (row.next_use != kNeverUsed && row.sought == 0) seek(slot);
   }
+}
+
+void RowCache::expect_use(std::uint32_t slot, std::uint32_t window) {
+  rows_[slot].next_use = window;
+  std::uint64_t& word = unused_[slot / 64];
+  const std::uint64_t unused = window == kNeverUsed ? 1 : 0;
+  word = (word & ~(std::uint64_t{1} << slot % 64)) | unused << slot % 64;
 }
 
 // The index has rows alone that may be asked for: of an epoch that is known, few may be.
@@ -171,7 +179,7 @@ std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
     CachedRow& row = rows_[slot];
     hits_window += row.last_use + 1 == window_ ? 1u : 0u;
     row.last_use = window_;
-    row.next_use = next_use.empty() ? kNeverUsed : next_use[i];
+    expect_use(slot, next_use.empty() ? kNeverUsed : next_use[i]);
     ++row.uses;
     note_use(slot);
   }
@@ -251,6 +259,7 @@ std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
     const std::uint32_t slot = free_[m];
     const std::uint32_t next = next_use.empty() ? kNeverUsed : next_use[i];
     rows_[slot] = {ids[i], window_, window_, next, 1, 0};
+    expect_use(slot, next);
     if (!whole_trace_ || next != kNeverUsed) seek(slot);
     note_use(slot);
     again += note_seen(ids[i]) ? 1u : 0u;
@@ -259,48 +268,90 @@ std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
   return again;
 }
 
-// Rows of this window stay, and those of the one before while it may still be read from. Returns
-// whether those had to be taken too, for there were not as many as are wanted without them.
-bool RowCache::find_candidates(std::uint32_t filled, std::size_t wanted) {
-  const auto list = [&](bool before_too) {
-    candidates_.clear();
-    for (std::uint32_t first = 0; first < filled; first += 64) {
-      std::uint64_t idle = ~used_now_[first / 64];
-      if (!before_too) idle &= ~used_before_[first / 64];
-      if (filled - first < 64) idle &= (std::uint64_t{1} << (filled - first)) - 1;
-      for (; idle != 0; idle &= idle - 1)
-        candidates_.push_back(first + static_cast<std::uint32_t>(std::countr_zero(idle)));
-    }
-  };
-  list(false);
-  if (candidates_.size() >= wanted) return false;
-  list(true);
-  return true;
+// Of the first `filled` slots, those asked for neither by this window nor by the one before.
+std::size_t RowCache::count_idle(std::uint32_t filled) const {
+  std::size_t busy = 0;
+  for (std::uint32_t first = 0; first < filled; first += 64)
+    busy +=
+        static_cast<std::size_t>(std::popcount(used_now_[first / 64] | used_before_[first / 64]));
+  return filled - busy;
 }
 
-// Fills free_ with `count` slots: unused ones first, then those the policy gives up.
+// Lists the slots, of the first `filled`, that rows may give up: never those of this window, of the
+// others those that `of` has, word by word of 64. Returns how many.
+template <class Of>
+std::size_t RowCache::list_candidates(std::uint32_t filled, const Of& of) {
+  candidates_.clear();
+  for (std::uint32_t first = 0; first < filled; first += 64) {
+    std::uint64_t idle = ~used_now_[first / 64] & of(first / 64);
+    if (filled - first < 64) idle &= (std::uint64_t{1} << (filled - first)) - 1;
+    for (; idle != 0; idle &= idle - 1)
+      candidates_.push_back(first + static_cast<std::uint32_t>(std::countr_zero(idle)));
+  }
+  return candidates_.size();
+}
+
+// Those of the candidates that the policy chooses give way.
+void RowCache::evict(std::size_t count) {
+  policy_->choose(rows_, candidates_, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + 2 * kAhead < count) __builtin_prefetch(&rows_[candidates_[i + 2 * kAhead]]);
+    if (i + kAhead < count && rows_[candidates_[i + kAhead]].sought != 0)
+      index_.prefetch(rows_[candidates_[i + kAhead]].id);
+    if (rows_[candidates_[i]].sought != 0) index_.erase(candidates_[i], id_of());
+    free_.push_back(candidates_[i]);
+  }
+}
+
+// Slots ascend in both parts, and then in all: rows come into the order of their ids.
+void RowCache::merge_evicted(std::size_t begin, std::size_t count) {
+  const auto first = free_.begin() + static_cast<std::ptrdiff_t>(begin);
+  auto other = first + static_cast<std::ptrdiff_t>(count);
+  candidates_.assign(first, other);
+  auto out = first;
+  for (const std::uint32_t slot : candidates_) {
+    while (other != free_.end() && *other < slot) *out++ = *other++;
+    *out++ = slot;
+  }
+}
+
+// Many rows are of no use any more, and need not be compared with those that are.
+void RowCache::evict_unused_first(std::uint32_t filled, const Admission& admission) {
+  const auto unused = [&](std::size_t word) { return ~used_before_[word] & unused_[word]; };
+  const auto others = [&](std::size_t word) { return ~used_before_[word] & ~unused_[word]; };
+  const std::size_t first =
+      std::min<std::size_t>(list_candidates(filled, unused), admission.evicted);
+  evict(first);
+  if (first == admission.evicted) return;
+  list_candidates(filled, others);
+  evict(admission.evicted - first);
+  merge_evicted(admission.fresh, first);
+}
+
+// Fills free_ with `count` slots: unused ones first, then those the policy gives up. Rows of the
+// window before stay too, for it may still be read from, unless there are not enough others.
 RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahead) {
   Admission admission;
   free_.clear();
   const std::uint32_t filled = used_;
   while (free_.size() < count && used_ < rows_.size()) free_.push_back(used_++);
   admission.fresh = free_.size();
-  const std::size_t evict = count - free_.size();
-  if (evict == 0) return admission;
-  admission.exclusive = find_candidates(filled, evict);
+  admission.evicted = count - free_.size();
+  if (admission.evicted == 0) return admission;
+  admission.exclusive = count_idle(filled) < admission.evicted;
+  if (ahead == nullptr && !admission.exclusive && policy_->takes_unused_first()) {
+    evict_unused_first(filled, admission);
+    return admission;
+  }
+  if (admission.exclusive) {
+    list_candidates(filled, [](std::size_t) { return ~std::uint64_t{0}; });
+  } else {
+    list_candidates(filled, [&](std::size_t word) { return ~used_before_[word]; });
+  }
   if (ahead != nullptr) {
-    for (const std::uint32_t slot : candidates_)
-      rows_[slot].next_use = ahead->next_use(rows_[slot].id);
+    for (const std::uint32_t slot : candidates_) expect_use(slot, ahead->next_use(rows_[slot].id));
   }
-  policy_->choose(rows_, candidates_, evict);
-  for (std::size_t i = 0; i < evict; ++i) {
-    if (i + 2 * kAhead < evict) __builtin_prefetch(&rows_[candidates_[i + 2 * kAhead]]);
-    if (i + kAhead < evict && rows_[candidates_[i + kAhead]].sought != 0)
-      index_.prefetch(rows_[candidates_[i + kAhead]].id);
-    if (rows_[candidates_[i]].sought != 0) index_.erase(candidates_[i], id_of());
-    free_.push_back(candidates_[i]);
-  }
-  admission.evicted = evict;
+  evict(admission.evicted);
   return admission;
 }
 

@@ -153,7 +153,13 @@ class RowCache {
                   std::span<std::uint32_t> places,
                   std::vector<std::uint32_t>& missing);
   Admission make_room(std::size_t count, const LookAhead* ahead);
-  bool find_candidates(std::uint32_t filled, std::size_t wanted);
+  std::size_t count_idle(std::uint32_t filled) const;
+  template <class Of>
+  std::size_t list_candidates(std::uint32_t filled, const Of& of);
+  void evict(std::size_t count);
+  void merge_evicted(std::size_t begin, std::size_t count);
+  void evict_unused_first(std::uint32_t filled, const Admission& admission);
+  void expect_use(std::uint32_t slot, std::uint32_t window);
   void note_use(std::uint32_t slot) { used_now_[slot / 64] |= std::uint64_t{1} << slot % 64; }
   bool note_seen(std::uint64_t id);
   void seek(std::uint32_t slot);
@@ -175,6 +181,7 @@ class RowCache {
   bool whole_trace_ = false;                // of the window being admitted
   std::vector<std::uint64_t> used_now_;     // a bit a slot: asked for by the window being admitted
   std::vector<std::uint64_t> used_before_;  // by the one before
+  std::vector<std::uint64_t> unused_;       // by none that is known
   std::vector<std::uint32_t> free_;         // slots for the window being admitted
   std::vector<std::uint32_t> candidates_;
 };

@@ -171,7 +171,67 @@ class Best {
   std::map<std::pair<std::size_t, std::set<std::uint64_t>>, std::uint64_t> known_;
 };
 
+// Belady, which compares all rows each time.
+class ComparesAll final : public CachePolicy {
+ public:
+  std::string_view name() const override { return belady_->name(); }
+  void choose(std::span<const CachedRow> rows,
+              std::span<std::uint32_t> candidates,
+              std::size_t count) override {
+    belady_->choose(rows, candidates, count);
+  }
+
+ private:
+  std::unique_ptr<CachePolicy> belady_ = make_cache_policy("belady");
+};
+
+// Ids that the next window asks for, and no others.
+class Ahead final : public LookAhead {
+ public:
+  Ahead(const std::vector<std::uint64_t>& ids, std::uint32_t window) : ids_(ids), window_(window) {}
+  std::uint32_t next_use(std::uint64_t id) const override {
+    return std::ranges::binary_search(ids_, id) ? window_ : kNeverUsed;
+  }
+
+ private:
+  const std::vector<std::uint64_t>& ids_;
+  std::uint32_t window_;
+};
+
 }  // namespace
+
+TEST_CASE("rows without a next use that give way first are those that all would be compared for") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    const RandomKey key(seed);
+    const Windows windows = random_windows(key, 60, kIds, 14);
+    const auto next = next_uses(windows);
+    const auto slots = static_cast<std::uint32_t>(14 + key.below(40, 9999));
+    RowCache first({8, slots, kIds}, make_cache_policy("belady"), nullptr);
+    RowCache all({8, slots, kIds}, std::make_unique<ComparesAll>(), nullptr);
+    REQUIRE(first.policy().takes_unused_first());
+    REQUIRE_FALSE(all.policy().takes_unused_first());
+    std::vector<std::uint32_t> places, expected_places, missing, expected;
+    for (std::size_t w = 0; w < windows.size(); ++w) {
+      // What is known changes: the whole trace, the next window, or nothing.
+      const std::uint64_t known = seed % 3 == 0 ? key.below(4, 5000 + w) : 0;
+      const auto given =
+          known < 2 ? std::span<const std::uint32_t>(next[w]) : std::span<const std::uint32_t>();
+      const Ahead ahead(windows[std::min(w + 1, windows.size() - 1)],
+                        static_cast<std::uint32_t>(w + 2));
+      const LookAhead* const look = known == 2 ? &ahead : nullptr;
+      places.resize(windows[w].size());
+      expected_places.resize(windows[w].size());
+      const auto one = first.admit(windows[w], given, look, places, missing);
+      const auto other = all.admit(windows[w], given, look, expected_places, expected);
+      CHECK(missing == expected);
+      CHECK(places == expected_places);
+      CHECK(one.exclusive == other.exclusive);
+      CHECK(one.evicted == other.evicted);
+      CHECK(one.fresh == other.fresh);
+    }
+  }
+}
 
 TEST_CASE("every policy keeps every row where it says, for random windows and sizes") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
