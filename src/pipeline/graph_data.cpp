@@ -17,8 +17,8 @@ std::shared_ptr<const DeviceProfile> typical_device() {
   return std::make_shared<const DeviceProfile>(rates);
 }
 
-// Edges are read by pages, of which this holds more than a ring has under way; scratch goes with
-// it.
+// Edges are read by pages, of which this holds more than a ring has under way, and as much scratch
+// goes with it: what large buffers bring was measured with rows alone.
 constexpr std::uint64_t kMostTopologyStaging = 32 << 20;
 
 TopologyOptions topology_options(const GraphSchema& schema,

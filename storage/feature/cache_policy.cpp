@@ -156,7 +156,9 @@ std::vector<std::string> cache_policy_names() {
 std::unique_ptr<CachePolicy> make_cache_policy(std::string_view name, HotnessOf hotness) {
   if (name == "belady")
     return rank_by(
-        "belady", [](const CachedRow& row) { return belady_worth(row); }, true);
+        "belady",
+        [](const CachedRow& row) { return belady_worth(row); },
+        /*takes_unused_first=*/true);
   if (name == "lru") return rank_by("lru", [](const CachedRow& row) { return row.last_use; });
   if (name == "clock") return std::make_unique<ClockPolicy>();
   if (name == "none") return rank_by("none", [](const CachedRow&) { return 0u; });

@@ -328,8 +328,8 @@ void RowCache::evict_unused_first(std::uint32_t filled, const Admission& admissi
   merge_evicted(admission.fresh, first);
 }
 
-// Fills free_ with `count` slots: unused ones first, then those the policy gives up. Rows of the
-// window before stay too, for it may still be read from, unless there are not enough others.
+// Fills free_ with `count` slots: those that no row had yet, then those the policy gives up. Rows
+// of the window before stay too, for it may still be read from, unless there are not enough others.
 RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahead) {
   Admission admission;
   free_.clear();

@@ -47,11 +47,6 @@ std::set<std::string> files_below(const fs::path& folder) {
   return found;
 }
 
-std::ptrdiff_t epochs_done(const fs::path& run_dir) {
-  const std::string text = read_all(run_dir / "metrics.jsonl");
-  return std::count(text.begin(), text.end(), '\n');
-}
-
 bool has_ended(const Process& process) {
   std::error_code problem;
   return fs::is_empty("/proc/" + std::to_string(process.pid()) + "/fd", problem) || problem;
@@ -61,11 +56,12 @@ bool has_ended(const Process& process) {
 // False where the run came to its end first.
 bool wait_for_plan(const Process& process, const fs::path& run_dir, std::ptrdiff_t epochs) {
   std::set<std::string> earlier;
-  while (!has_ended(process)) {
+  for (int i = 0; !has_ended(process); ++i) {
+    REQUIRE(i < 60'000);
     // What is open while fewer epochs are done belongs to these: looked for before they are
     // counted.
     const std::set<std::string> open = scratch_files(process.pid(), run_dir);
-    if (epochs > 0 && epochs_done(run_dir) < epochs) {
+    if (epochs > 0 && metric_lines_of(run_dir) < epochs) {
       earlier.insert(open.begin(), open.end());
     } else if (!std::ranges::includes(earlier, open)) {
       return true;

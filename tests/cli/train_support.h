@@ -34,10 +34,14 @@ inline std::string metric_lines(const std::filesystem::path& run_dir) {
 
 /// Until the run under way in a directory has written so many lines of metrics, or a while has
 /// passed.
+inline std::ptrdiff_t metric_lines_of(const std::filesystem::path& run_dir) {
+  const std::string text = read_all(run_dir / "metrics.jsonl");
+  return std::count(text.begin(), text.end(), '\n');
+}
+
 inline void wait_for_metric_lines(const std::filesystem::path& run_dir, std::ptrdiff_t count) {
   for (int i = 0; i < 6000; ++i) {
-    const std::string text = read_all(run_dir / "metrics.jsonl");
-    if (std::count(text.begin(), text.end(), '\n') >= count) return;
+    if (metric_lines_of(run_dir) >= count) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
