@@ -1,4 +1,5 @@
 #include "storage/io/engines.h"
+#include "storage/io/ring_memory.h"
 
 #include <fmt/format.h>
 #include <liburing.h>
@@ -43,7 +44,9 @@ struct Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
   ~Ring() {
-    if (open) io_uring_queue_exit(&ring);
+    if (!open) return;
+    ring_closes(ring);
+    io_uring_queue_exit(&ring);
   }
 };
 
@@ -249,6 +252,7 @@ Result<std::unique_ptr<IoEngine>> make_uring_engine(const IoEngineOptions& optio
     return refused(-status);
   }
   ring->open = true;
+  ring_opened(ring->ring);
   // Waiting with a deadline without a second request in the ring needs EXT_ARG (5.11), never losing
   // a completion NODROP.
   constexpr unsigned kNeeded = IORING_FEAT_EXT_ARG | IORING_FEAT_NODROP;
