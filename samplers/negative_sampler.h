@@ -11,8 +11,8 @@
 
 #include "samplers/alias_table.h"
 #include "samplers/batch_builder.h"
-#include "samplers/no_node.h"
 
+#include <sluice/no_node.h>
 #include <sluice/options.h>
 #include <sluice/sampler.h>
 

@@ -19,8 +19,8 @@
 #include "samplers/batch_builder.h"
 #include "samplers/charged_buffer.h"
 #include "samplers/edge_lookup.h"
-#include "samplers/no_node.h"
 
+#include <sluice/no_node.h>
 #include <sluice/options.h>
 
 #include <cstdint>

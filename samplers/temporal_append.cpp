@@ -1,6 +1,6 @@
 #include "samplers/temporal_append.h"
 
-#include "samplers/no_node.h"
+#include <sluice/no_node.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "samplers/temporal_fill.h"
 
-#include "samplers/no_node.h"
+#include <sluice/no_node.h>
 
 #include <algorithm>
 #include <array>

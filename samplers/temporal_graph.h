@@ -5,11 +5,10 @@
 // graphs. Arrays are views or shared, never changed: thread-safe to read, cheap to copy.
 #pragma once
 
-#include "samplers/no_node.h"
-
 #include <sluice/array.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/no_node.h>
 
 #include <cstdint>
 #include <memory>

@@ -12,11 +12,11 @@
 #pragma once
 
 #include "core/threads.h"
-#include "samplers/no_node.h"
 #include "samplers/temporal_graph.h"
 
 #include <sluice/array.h>
 #include <sluice/memory.h>
+#include <sluice/no_node.h>
 #include <sluice/random.h>
 
 #include <cstddef>

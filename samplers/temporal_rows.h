@@ -5,8 +5,9 @@
 // edge. Plain views of the caller's memory.
 #pragma once
 
-#include "samplers/no_node.h"
 #include "samplers/temporal_graph.h"
+
+#include <sluice/no_node.h>
 
 #include <cstddef>
 #include <cstdint>

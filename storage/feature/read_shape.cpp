@@ -88,12 +88,6 @@ ReadShape ReadShapeBuilder::finish() {
   return std::exchange(shape_, ReadShape{});
 }
 
-ReadShape read_shape(std::span<const std::uint64_t> sorted_rows, const FeatureLayout& layout) {
-  ReadShapeBuilder builder(layout);
-  for (const std::uint64_t row : sorted_rows) builder.add(row);
-  return builder.finish();
-}
-
 ReadShape read_shape_of_many(const WantedRows& sorted_rows, const FeatureLayout& layout) {
   constexpr std::size_t kStretch = 1 << 10;
   const std::size_t rows = sorted_rows.size();

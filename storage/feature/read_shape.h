@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 namespace sluice {
 
@@ -88,12 +87,9 @@ class ReadShapeBuilder {
   std::uint64_t end_page_ = 0;  // of all rows so far, and so of every open request
 };
 
-/// Of rows in ascending order.
-ReadShape read_shape(std::span<const std::uint64_t> sorted_rows, const FeatureLayout& layout);
-
-/// Of so many rows that looking at all of them would keep a device waiting: beyond kLookedAt only
-/// stretches of them, whose shape says as well which way of reading is the best, and what that
-/// costs a row.
+/// Of rows in ascending order. Where they are so many that looking at all of them would keep a
+/// device waiting, beyond kLookedAt, of stretches of them only: their shape says as well which way
+/// of reading is the best, and what that costs a row.
 inline constexpr std::size_t kLookedAt = 1 << 14;
 ReadShape read_shape_of_many(const WantedRows& sorted_rows, const FeatureLayout& layout);
 

@@ -2,6 +2,7 @@
 // of the plans.
 #include "storage/feature/read_plan_cost.h"
 #include "support/sample_dataset.h"
+#include "support/shape_of_all.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@
 #include <set>
 
 using namespace sluice;
+using sluice::test::shape_of_all;
 using sluice::test::TempDir;
 
 namespace {
@@ -109,7 +111,7 @@ TEST_CASE("a shape holds exactly the requests of an enumeration, for every layou
       const FeatureLayout layout = table(dim, num_rows);
       const double density = std::pow(10.0, -3 + 0.25 * static_cast<double>(seed));
       const auto rows = random_rows(num_rows, density, RandomKey(seed).with(dim));
-      const ReadShape shape = read_shape(rows, layout);
+      const ReadShape shape = shape_of_all(rows, layout);
       CHECK(shape.rows == rows.size());
       CHECK(shape.row_bytes == 4 * dim);
       CHECK(shape.table_bytes == layout.file_bytes());
@@ -137,7 +139,7 @@ TEST_CASE("of rows without page crossings: counted on a map of pages") {
     const auto rows = random_rows(layout.rows, 0.02 * static_cast<double>(seed), RandomKey(seed));
     std::vector<char> needed(layout.rows / 2 + 1000, 0);
     for (const std::uint64_t row : rows) needed[row / 2] = 1;
-    const ReadShape shape = read_shape(rows, layout);
+    const ReadShape shape = shape_of_all(rows, layout);
     for (std::size_t rule = 0; rule < ReadShape::kSweeps.size(); ++rule) {
       const MergeRule by = ReadShape::kSweeps[rule];
       std::uint64_t requests = 0, bytes = 0;
@@ -175,7 +177,7 @@ TEST_CASE("direct is what the store on disk does") {
           random_rows(options.nodes, 0.1 * static_cast<double>(seed), RandomKey(seed));
       std::vector<std::byte> out(rows.size() * 4 * dim);
       store->gather(rows, out).or_throw();
-      const ReadShape shape = read_shape(rows, table(dim, options.nodes));
+      const ReadShape shape = shape_of_all(rows, table(dim, options.nodes));
       CHECK(shape.direct.requests() == store->stats().requests);
       CHECK(shape.direct.bytes() == store->stats().bytes_read);
     }
@@ -197,7 +199,7 @@ TEST_CASE("repeated rows count once; nothing is nothing; a builder begins anew")
   CHECK(again.rows == 1);
   CHECK(again.direct.bytes() == kPageBytes);
 
-  const PlanEstimate nothing = choose_window_plan(typical(), read_shape({}, layout));
+  const PlanEstimate nothing = choose_window_plan(typical(), shape_of_all({}, layout));
   CHECK(nothing.plan == "direct");
   CHECK(nothing.seconds == 0);
   CHECK(nothing.requests == 0);
@@ -208,7 +210,7 @@ TEST_CASE("wider gaps never make more requests, and the best sweep is none of th
     CAPTURE(seed);
     const FeatureLayout layout = table(seed % 2 == 0 ? 128 : 1433, 30'000);
     const double density = std::pow(10.0, -3 + 0.1 * static_cast<double>(seed));
-    const ReadShape shape = read_shape(random_rows(layout.rows, density, RandomKey(seed)), layout);
+    const ReadShape shape = shape_of_all(random_rows(layout.rows, density, RandomKey(seed)), layout);
     for (std::size_t i = 1; i < shape.sweeps.size(); ++i)
       CHECK(shape.sweeps[i].requests() <= shape.sweeps[i - 1].requests());
     std::uint64_t fewest = ~std::uint64_t{0};
@@ -235,12 +237,12 @@ TEST_CASE("rows far apart are read directly, dense ones in a sweep") {
   for (std::uint64_t i = 0; i < 100'000; ++i) dense.push_back(i * 16);  // every other page
   for (std::uint64_t i = 0; i < 100'000; ++i) every_page.push_back(i * 8);
   const DeviceProfile device = typical();
-  CHECK(choose_window_plan(device, read_shape(far, layout)).plan == "direct");
-  const PlanEstimate sweep = choose_window_plan(device, read_shape(dense, layout));
+  CHECK(choose_window_plan(device, shape_of_all(far, layout)).plan == "direct");
+  const PlanEstimate sweep = choose_window_plan(device, shape_of_all(dense, layout));
   CHECK(sweep.plan == "sweep");
   CHECK(sweep.gap_pages == 1);
   CHECK(sweep.bytes_read > 199'000 * kPageBytes);
-  const PlanEstimate all = estimate_sweep(device, read_shape(every_page, layout));
+  const PlanEstimate all = estimate_sweep(device, shape_of_all(every_page, layout));
   CHECK(all.gap_pages == 0);
   CHECK(all.requests == (100'000 + 255) / 256);
   CHECK(all.seconds == doctest::Approx(100'000 * 4096.0 / (1 << 20) * 430e-6).epsilon(0.01));
@@ -261,7 +263,7 @@ TEST_CASE("repack beats direct where M > T / (amp - 2), on a device bound by its
     std::vector<std::uint64_t> window;
     for (std::uint64_t row = 0; row < layout.rows; row += 4 * layout.rows_per_page)
       window.push_back(row);
-    const PlanEstimate direct = estimate_direct(device, read_shape(window, layout));
+    const PlanEstimate direct = estimate_direct(device, shape_of_all(window, layout));
     for (const double share : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0}) {
       CAPTURE(share);
       const double windows = share * crossover / (static_cast<double>(window.size()) * row_bytes);
@@ -293,12 +295,12 @@ TEST_CASE("repack moves T + 2 M and the ids, and reads no more of the table than
 
   std::vector<std::uint64_t> first_eighth(1 << 17);
   for (std::uint64_t i = 0; i < first_eighth.size(); ++i) first_eighth[i] = i;
-  const PlanEstimate part = estimate_repack(device, work, read_shape(first_eighth, layout));
+  const PlanEstimate part = estimate_repack(device, work, shape_of_all(first_eighth, layout));
   CHECK(part.bytes_read == (64 << 20) + moved);
   CHECK(part.seconds < whole.seconds);
   std::vector<std::uint64_t> spread;
   for (std::uint64_t i = 0; i < layout.rows; i += 8) spread.push_back(i);
-  CHECK(estimate_repack(device, work, read_shape(spread, layout)).seconds <= whole.seconds);
+  CHECK(estimate_repack(device, work, shape_of_all(spread, layout)).seconds <= whole.seconds);
 
   double last = 0;
   for (const std::uint64_t rows : {0u, 1u, 1000u, 100'000u, 1u << 18, 1u << 20}) {
@@ -328,7 +330,7 @@ TEST_CASE("the reason gives the figures of the choice and of what was not chosen
   std::vector<std::uint64_t> rows;
   for (std::uint64_t i = 0; i < 10'000; ++i) rows.push_back(i * 8);
   const PlanEstimate chosen =
-      choose_window_plan(linear(4e-6, 2.4e9, 1.6e9), read_shape(rows, layout));
+      choose_window_plan(linear(4e-6, 2.4e9, 1.6e9), shape_of_all(rows, layout));
   CHECK(chosen.plan == "sweep");
   for (const char* part : {"sweep: 10,000 rows in 40 requests of 39.06 MiB",
                            "12 % useful",

@@ -2,6 +2,7 @@
 
 #include "storage/feature/read_plan_cost.h"
 #include "storage/feature/read_shape.h"
+#include "support/shape_of_all.h"
 
 #include <doctest/doctest.h>
 #include <sluice/random.h>
@@ -13,6 +14,7 @@
 #include <vector>
 
 using namespace sluice;
+using sluice::test::shape_of_all;
 
 namespace {
 
@@ -97,7 +99,7 @@ TEST_CASE("of few rows all are looked at") {
   REQUIRE(rows.size() <= kLookedAt);
   std::vector<std::uint64_t> ids;
   for (const WantedRow& row : rows) ids.push_back(row.row);
-  const ReadShape all = read_shape(ids, layout);
+  const ReadShape all = shape_of_all(ids, layout);
   const ReadShape same = read_shape_of_many(rows, layout);
   CHECK(same.rows == all.rows);
   CHECK(same.pages == all.pages);

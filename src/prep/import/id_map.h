@@ -7,6 +7,7 @@
 #include "storage/io/aligned_buffer.h"
 
 #include <sluice/memory.h>
+#include <sluice/no_node.h>
 
 #include <cstdint>
 #include <cstring>
@@ -16,8 +17,6 @@
 #include <type_traits>
 
 namespace sluice {
-
-inline constexpr std::uint64_t kNoNode = ~std::uint64_t{0};
 
 /// A charged array that grows by half. Its elements move when it does.
 template <class T>
