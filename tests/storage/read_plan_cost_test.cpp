@@ -210,7 +210,8 @@ TEST_CASE("wider gaps never make more requests, and the best sweep is none of th
     CAPTURE(seed);
     const FeatureLayout layout = table(seed % 2 == 0 ? 128 : 1433, 30'000);
     const double density = std::pow(10.0, -3 + 0.1 * static_cast<double>(seed));
-    const ReadShape shape = shape_of_all(random_rows(layout.rows, density, RandomKey(seed)), layout);
+    const ReadShape shape =
+        shape_of_all(random_rows(layout.rows, density, RandomKey(seed)), layout);
     for (std::size_t i = 1; i < shape.sweeps.size(); ++i)
       CHECK(shape.sweeps[i].requests() <= shape.sweeps[i - 1].requests());
     std::uint64_t fewest = ~std::uint64_t{0};
