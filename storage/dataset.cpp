@@ -110,7 +110,7 @@ struct Dataset::State {
                                      const std::string& file,
                                      const FeatureStoreOptions& how) const {
     if (how.placement == Placement::kMemory)
-      return MemoryFeatureStore::load(path, manifest, table, file, options, how.device);
+      return MemoryFeatureStore::load(path, manifest, table, file, options, how.io, how.device);
     return DiskFeatureStore::open(path, manifest, table, file, options, how);
   }
 
@@ -195,7 +195,8 @@ std::unique_ptr<Topology> Dataset::topology(std::string_view relation,
                                             const TopologyOptions& options) const {
   const RelationSchema& found = state_->relation(relation);
   if (options.placement == Placement::kMemory)
-    return ResidentTopology::load(state_->path, state_->manifest, found, state_->options);
+    return ResidentTopology::load(
+        state_->path, state_->manifest, found, state_->options, options.io);
   return PagedTopology::open(state_->path, state_->manifest, found, state_->options, options);
 }
 

@@ -1,6 +1,7 @@
 // bench/storage: how close BlockReader comes to a bare io_uring loop of the same requests.
 #include "bench/storage/bytes_by_policy.h"
 #include "bench/storage/gather.h"
+#include "bench/storage/load.h"
 #include "bench/storage/read_mix.h"
 #include "bench/support/program.h"
 #include "storage/io/device_profile.h"
@@ -122,6 +123,9 @@ int main(int argc, char** argv) {
   for (const auto& mix : sluice::bench::mixes()) {
     program.add_case(mix.name, "BlockReader and the bare loop in turn", [&] { bench.reader(mix); });
   }
+  program.add_case("load_array", "a data file of --scratch-mib loaded into memory", [&] {
+    sluice::bench::load_array_case({bench.dir, bench.scratch_mib, bench.options.rounds});
+  });
   program.option("--dataset", policies.dataset, "bytes_by_policy: a prepared graph to sample");
   program.option(
       "--scale", policies.scale, "bytes_by_policy: else an R-MAT graph of 2^scale nodes");

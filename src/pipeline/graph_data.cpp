@@ -18,7 +18,7 @@ std::shared_ptr<const DeviceProfile> typical_device() {
 }
 
 // Edges are read by pages, of which this holds more than a ring has under way, and as much scratch
-// goes with it: what large buffers bring was measured with rows alone.
+// goes with it. Where epochs are sampled ahead, edges are loaded or larger buffers lent meanwhile.
 constexpr std::uint64_t kMostTopologyStaging = 32 << 20;
 
 TopologyOptions topology_options(const GraphSchema& schema,

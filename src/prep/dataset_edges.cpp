@@ -1,6 +1,7 @@
 #include "prep/dataset_edges.h"
 
 #include "core/interrupt.h"
+#include "storage/format/data_file_reader.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,7 +25,7 @@ ValueCursor::ValueCursor(const std::filesystem::path& root,
                          DType dtype,
                          std::uint64_t count,
                          MemoryLedger* ledger)
-    : cursor_(FileCursor::open(root, entry, Verify::kRead, ledger).or_throw()),
+    : cursor_(FileCursor::open(root, entry, {}, ledger).or_throw()),
       width_(size_of(dtype)),
       left_(count) {
   if (entry.bytes >= count * width_) return;

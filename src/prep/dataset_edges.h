@@ -3,7 +3,7 @@
 #pragma once
 
 #include "prep/edge_stream.h"
-#include "storage/format/data_file_reader.h"
+#include "storage/format/file_cursor.h"
 
 #include <sluice/graph_schema.h>
 

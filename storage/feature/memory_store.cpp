@@ -11,6 +11,7 @@ std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesyst
                                                              const FeatureSchema& schema,
                                                              const std::string& path,
                                                              const DatasetOptions& options,
+                                                             IoChoice io,
                                                              std::shared_ptr<HostPinning> device) {
   auto store = std::make_unique<MemoryFeatureStore>();
   store->schema_ = schema;
@@ -21,7 +22,8 @@ std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesyst
                              DType::kU8,
                              {static_cast<std::int64_t>(store->layout_.file_bytes())},
                              options,
-                             "features")
+                             "features",
+                             io)
                       .or_throw();
   store->pinned_ = Pinned(std::move(device), store->table_.raw());
   return store;

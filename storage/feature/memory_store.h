@@ -24,6 +24,7 @@ class MemoryFeatureStore final : public FeatureStore {
                                                   const FeatureSchema& schema,
                                                   const std::string& path,
                                                   const DatasetOptions& options,
+                                                  IoChoice io,
                                                   std::shared_ptr<HostPinning> device);
 
   const FeatureSchema& schema() const override { return schema_; }

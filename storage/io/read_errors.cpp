@@ -32,12 +32,15 @@ Error read_truncated(const ReadableFile& file, const BlockRead& read, std::uint3
 }
 
 Error read_corrupt(const ReadableFile& file, const BlockRead& read, std::uint32_t done) {
-  const std::uint64_t offset = read.file_offset + done;
+  return checksum_error(file.file->path(), read.file_offset + done);
+}
+
+Error checksum_error(const std::filesystem::path& path, std::uint64_t offset) {
   return Error(ErrorCode::kData,
-               fmt::format("page {} does not match its checksum", offset / kPageBytes),
+               "the page does not match its checksum",
                "the file is damaged: run `sluice-prep verify` to see what else is, and restore it "
                "from a copy",
-               place_in(file, offset));
+               Place{path.string(), -1, -1, static_cast<std::int64_t>(offset)});
 }
 
 Error read_stalled(const ReadableFile& file,

@@ -4,6 +4,7 @@
 #include "storage/io/block_reader.h"
 
 #include <cstdint>
+#include <filesystem>
 
 namespace sluice {
 
@@ -29,6 +30,9 @@ Error read_stalled(const ReadableFile& file,
                    std::chrono::milliseconds timeout);
 /// A request that breaks BlockRead's contract; `index` is its place in the call.
 Error read_invalid(const BlockRead& read, std::size_t index, const char* problem);
+
+/// A page of a file, at this byte, that does not match its checksum.
+Error checksum_error(const std::filesystem::path& path, std::uint64_t offset);
 
 /// A file that cannot be read by pages, or does not fit its checksums.
 Result<void> check_pages(const ReadableFile& file);

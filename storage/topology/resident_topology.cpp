@@ -35,14 +35,21 @@ void check_neighbours(const std::filesystem::path& path,
 std::unique_ptr<ResidentTopology> ResidentTopology::load(const std::filesystem::path& root,
                                                          const Manifest& manifest,
                                                          const RelationSchema& relation,
-                                                         const DatasetOptions& options) {
+                                                         const DatasetOptions& options,
+                                                         IoChoice io) {
   auto topology = std::make_unique<ResidentTopology>();
   topology->num_sources_ = manifest.schema.node_type(relation.source)->count;
   const std::uint64_t targets = manifest.schema.node_type(relation.target)->count;
   const auto edges = static_cast<std::int64_t>(relation.edges);
   const auto load = [&](const char* file, DType dtype, std::int64_t count) {
-    return load_array(
-               root, manifest, relation_path(relation, file), dtype, {count}, options, "topology")
+    return load_array(root,
+                      manifest,
+                      relation_path(relation, file),
+                      dtype,
+                      {count},
+                      options,
+                      "topology",
+                      io)
         .or_throw();
   };
   topology->offsets_ = load("offsets.bin", DType::kU64, static_cast<std::int64_t>(targets) + 1);

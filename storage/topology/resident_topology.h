@@ -19,7 +19,8 @@ class ResidentTopology final : public Topology {
   static std::unique_ptr<ResidentTopology> load(const std::filesystem::path& root,
                                                 const Manifest& manifest,
                                                 const RelationSchema& relation,
-                                                const DatasetOptions& options);
+                                                const DatasetOptions& options,
+                                                IoChoice io);
 
   std::uint64_t num_sources() const override { return num_sources_; }
   std::uint64_t num_targets() const override { return view_.offsets.size() - 1; }

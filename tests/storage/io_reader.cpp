@@ -108,7 +108,7 @@ TEST_CASE_FIXTURE(Fixture,
     const auto result = read_with(factory, plan);
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code() == ErrorCode::kData);
-    CHECK(result.error().message() == "page 37 does not match its checksum");
+    CHECK(result.error().message() == "the page does not match its checksum");
     CHECK(result.error().place().describe() ==
           file.path.string() + " at byte " + std::to_string(37 * kPageBytes));
     CHECK(contains(result.error().hint(), "sluice-prep verify"));

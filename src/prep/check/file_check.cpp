@@ -76,7 +76,7 @@ void FileCheck::scales(const std::string& path,
     }
     return {};
   };
-  auto scanned = scan_file(root_, entry, Verify::kOff, &ledger_, take);
+  auto scanned = scan_file(root_, entry, {Verify::kOff}, &ledger_, take);
   if (!scanned) report(path, scanned.error().message());
 }
 

@@ -47,7 +47,7 @@ class FileCheck {
       }
       return {};
     };
-    auto scanned = scan_file(root_, entry.value(), Verify::kOff, &ledger_, take);
+    auto scanned = scan_file(root_, entry.value(), {Verify::kOff}, &ledger_, take);
     if (!scanned) report(path, scanned.error().message());
   }
 

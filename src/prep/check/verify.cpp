@@ -5,6 +5,7 @@
 #include "prep/check/invariants.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/format/manifest.h"
+#include "storage/io/read_errors.h"
 
 #include <fmt/format.h>
 

@@ -30,7 +30,7 @@ void write_times(DatasetWriter& writer,
     return {};
   };
   const FileEntry entry = writer.entry(relation_path(relation, "edge_ids.bin"));
-  scan_file(writer.staging().path(), entry, Verify::kOff, &ledger, take).or_throw();
+  scan_file(writer.staging().path(), entry, {Verify::kOff}, &ledger, take).or_throw();
   writer.add(std::move(file));
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "prep/dataset_edges.h"
+#include "storage/format/data_file_reader.h"
 
 #include <sluice/dataset.h>
 

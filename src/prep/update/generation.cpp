@@ -1,4 +1,5 @@
 #include "prep/update/generation.h"
+#include "storage/format/data_file_reader.h"
 
 #include <algorithm>
 
@@ -54,7 +55,7 @@ void NextGeneration::copy_values(const std::string& path, std::uint64_t count, D
   std::uint64_t left = count * sizeof(std::uint64_t);
   scan_file(dataset_,
             entry,
-            Verify::kRead,
+            {},
             &context_.ledger,
             [&](std::uint64_t, std::span<const std::byte> bytes) -> Result<void> {
               const auto part = bytes.first(std::min<std::uint64_t>(left, bytes.size()));
