@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <system_error>
 
 namespace sluice {
 namespace {
@@ -29,7 +30,12 @@ bool populate([[maybe_unused]] std::span<std::byte> memory) {
 PagesAhead::PagesAhead(std::span<std::byte> memory) : memory_(memory) {
   const std::size_t pieces = (memory.size() + kPiece - 1) / kPiece;
   const std::size_t threads = std::min(pieces / kPiecesAThread + 1, kMostThreads);
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { make_pages(); });
+  threads_.reserve(threads);
+  try {
+    while (threads_.size() < threads) threads_.emplace_back([this] { make_pages(); });
+  } catch (const std::system_error&) {
+    // With those there are; pages are made when they are met, too.
+  }
 }
 
 PagesAhead::~PagesAhead() {

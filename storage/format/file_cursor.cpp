@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace sluice {
@@ -92,7 +93,11 @@ Result<void> FileCursor::read_ahead(IoChoice io, MemoryLedger* ledger) {
   if (!slot) return std::move(slot).error();
   source.slot = slot.value();
   source.request_bytes = kPiece;
-  ahead_ = std::make_unique<ReadAhead>(std::move(source));
+  try {
+    ahead_ = std::make_unique<ReadAhead>(std::move(source));
+  } catch (const std::system_error& problem) {
+    return Error(ErrorCode::kResource, fmt::format("no thread to read ahead: {}", problem.what()));
+  }
   return {};
 }
 

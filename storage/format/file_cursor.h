@@ -20,7 +20,8 @@ namespace sluice {
 struct FileReading {
   Verify verify = Verify::kRead;
   /// By this engine, pieces ahead of the one that is taken, many under way: for long files that are
-  /// read to their end. Nothing: each piece when it is asked for.
+  /// read to their end. Nothing: each piece when it is asked for; so too where the system has not
+  /// this engine, or the ledger no memory for it.
   std::optional<IoChoice> ahead = std::nullopt;
 };
 

@@ -29,8 +29,7 @@ void write_ends(std::span<const std::uint64_t> ends, std::byte* to) {
 CompressedOffsets CompressedOffsets::load(const std::filesystem::path& root,
                                           const Manifest& manifest,
                                           const RelationSchema& relation,
-                                          const DatasetOptions& options,
-                                          IoChoice io) {
+                                          const DatasetOptions& options) {
   const std::string file = relation_path(relation, "offsets.bin");
   const FileEntry entry = find_file(root, manifest, file).or_throw();
   const std::uint64_t targets = manifest.schema.node_type(relation.target)->count;
@@ -40,7 +39,7 @@ CompressedOffsets CompressedOffsets::load(const std::filesystem::path& root,
   Builder builder(targets, relation.edges, root / file, options.ledger);
   scan_file(root,
             entry,
-            {options.verify, io},
+            {options.verify},
             options.ledger,
             [&](std::uint64_t offset, std::span<const std::byte> bytes) {
               // Pieces begin at whole pages of an aligned buffer, so offsets do not straddle them.

@@ -35,8 +35,7 @@ class CompressedOffsets {
   static CompressedOffsets load(const std::filesystem::path& root,
                                 const Manifest& manifest,
                                 const RelationSchema& relation,
-                                const DatasetOptions& options,
-                                IoChoice io = IoChoice::kAuto);
+                                const DatasetOptions& options);
 
   std::uint64_t num_targets() const noexcept { return num_targets_; }
   std::uint64_t num_edges() const noexcept { return num_edges_; }

@@ -51,8 +51,7 @@ std::unique_ptr<PagedTopology> PagedTopology::open(const std::filesystem::path& 
   topology->io_ = topology_options.io;
   topology->ledger_ = options.ledger;
   topology->num_sources_ = manifest.schema.node_type(relation.source)->count;
-  topology->offsets_ =
-      CompressedOffsets::load(root, manifest, relation, options, topology_options.io);
+  topology->offsets_ = CompressedOffsets::load(root, manifest, relation, options);
 
   Column& neighbours = topology->neighbours_;
   neighbours.bound = topology->num_sources_;
