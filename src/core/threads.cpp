@@ -1,5 +1,7 @@
 #include "core/threads.h"
 
+#include "core/thread_sanitizer.h"
+
 #include <sched.h>
 #include <sys/resource.h>
 #include <tbb/global_control.h>
@@ -10,15 +12,7 @@
 #include <optional>
 #include <thread>
 
-#if defined(__SANITIZE_THREAD__)
-#define SLUICE_PLAIN_THREADS 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SLUICE_PLAIN_THREADS 1
-#endif
-#endif
-
-#ifdef SLUICE_PLAIN_THREADS
+#ifdef SLUICE_THREAD_SANITIZER
 #include "core/plain_threads.h"
 #endif
 
@@ -36,7 +30,7 @@ void give_way_to_others() noexcept {
   if (::getpriority(PRIO_PROCESS, 0) < kNice) (void)::setpriority(PRIO_PROCESS, 0, kNice);
 }
 
-#ifdef SLUICE_PLAIN_THREADS
+#ifdef SLUICE_THREAD_SANITIZER
 
 struct ThreadArena::Arena {
   explicit Arena(int threads) : helpers(threads - 1) {}

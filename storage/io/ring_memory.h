@@ -1,14 +1,8 @@
 #pragma once
 
-#include <liburing.h>
+#include "core/thread_sanitizer.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define SLUICE_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SLUICE_THREAD_SANITIZER 1
-#endif
-#endif
+#include <liburing.h>
 
 #ifdef SLUICE_THREAD_SANITIZER
 #include "storage/io/aligned_buffer.h"
