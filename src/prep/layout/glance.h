@@ -18,15 +18,18 @@ struct ColumnGlance {
   bool numbers = true;    ///< all are numbers
   bool padded = false;    ///< some begin with a zero that a number would lose: "007"
   bool missing = false;   ///< some are empty, or NaN
+  bool beyond = false;    ///< some are whole numbers that 63 bits do not hold; they are texts here
   bool ascending = true;  ///< whole numbers, none smaller than the one before
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+  double low = std::numeric_limits<double>::infinity();  ///< of numbers, whole ones or not
+  double high = -std::numeric_limits<double>::infinity();
   std::unordered_set<std::string> texts;       ///< different values, where they are texts
   std::unordered_set<std::int64_t> different;  ///< different whole numbers
 
-  /// All whole numbers are from `low` to `high`, and there is one.
-  bool within(std::int64_t low, std::int64_t high) const {
-    return integers && !different.empty() && low <= least && largest <= high;
+  /// All whole numbers are from `first` to `last`, and there is one.
+  bool within(std::int64_t first, std::int64_t last) const {
+    return integers && !different.empty() && first <= least && largest <= last;
   }
 };
 
@@ -45,6 +48,12 @@ TableGlance glance_at(const FileSet& files,
                       const std::string& format,
                       const TableOptions& options,
                       std::uint64_t rows = kGlanceRows);
+
+/// The same of features and labels: a sparse matrix is one by its rows.
+TableGlance glance_at_rows(const FileSet& files,
+                           const std::string& file,
+                           const std::string& format,
+                           const TableOptions& options);
 
 /// What kind of labels the columns are; LabelSpec::columns too, where there are several.
 void guess_labels(const TableGlance& glance, LabelSpec& labels);

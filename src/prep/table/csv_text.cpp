@@ -11,6 +11,19 @@
 namespace sluice {
 namespace {
 
+constexpr const char* kHeaderThere =
+    "if the first line names the columns: [csv] header = \"no\" holds for all CSV files; write "
+    "them "
+    "alike, or name this one's format otherwise";
+
+/// Whether a cell of the first line, where a number is asked, may be the name of its column.
+bool names_column(const std::string& cell, const CsvLayout& layout) {
+  double number = 0;
+  const std::string_view text = trimmed_cell(cell);
+  return layout.header == CsvHeader::kNo && !text.empty() &&
+         parse_real_cell(text, number) != std::errc{};
+}
+
 std::optional<Error> diagnose_line(std::string_view line,
                                    std::int64_t number,
                                    const CsvLayout& layout) {
@@ -44,9 +57,10 @@ std::optional<Error> diagnose_line(std::string_view line,
                  "is this a text file?");
   }
   for (std::size_t i = 0; i < layout.requests.size(); ++i) {
-    if (auto fault = cell_fault(fields[layout.positions[i]].text, layout.requests[i])) {
+    const std::string& cell = fields[layout.positions[i]].text;
+    if (auto fault = cell_fault(cell, layout.requests[i])) {
       return error(fmt::format("column '{}': {}", layout.requests[i].name, fault->reason),
-                   fault->hint);
+                   number == 1 && names_column(cell, layout) ? kHeaderThere : fault->hint);
     }
   }
   return std::nullopt;
