@@ -80,9 +80,9 @@ std::string rows_that_count(const RowTarget& target) {
 }
 
 /// What is to be done to the rows, where something is. Reads them as often as it takes.
-std::optional<FeatureScaling> measure(ImportContext& context,
-                                      const FeatureSpec& spec,
-                                      const RowTarget& target) {
+std::optional<FeatureScaling> scaling_of_new(ImportContext& context,
+                                             const FeatureSpec& spec,
+                                             const RowTarget& target) {
   if (!spec.scaling.any()) return std::nullopt;
   FeatureEncoder room({}, context.prep);
   std::unique_ptr<FeatureRows> rows;
@@ -140,7 +140,7 @@ FeatureSchema import_feature_table(ImportContext& context,
   const Place file_place{(context.root / spec.file).string(), -1, -1, -1};
   const std::optional<FeatureScaling> scaling =
       target.earlier != nullptr ? scaling_of_earlier(target.earlier->schema(), spec, file_place)
-                                : measure(context, spec, target);
+                                : scaling_of_new(context, spec, target);
   FeatureSpec how = spec;
   // What is missing now becomes what was missing then.
   if (scaling && !scaling->fill.empty()) how.scaling.missing = MissingValues::kZero;

@@ -123,8 +123,10 @@ bool NpzReader::turn_pairs(const std::string& column) {
 void NpzReader::select(const std::vector<ColumnRequest>& requests) {
   const std::size_t first = index_of(requests.front().name);
   std::uint64_t row_bytes = 0;
+  // Whoever looks at the arrays alone may have them.
   for (const ColumnRequest& request : requests)
-    if (!sparse_ && parts_.has_pointers(request.name)) refuse_parts();
+    if (!sparse_ && request.use != ColumnUse::kOther && parts_.has_pointers(request.name))
+      refuse_parts();
   for (const ColumnRequest& request : requests) {
     const std::size_t index = index_of(request.name);
     row_bytes += columns_[index].width * size_of(*columns_[index].dtype);

@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kStreamBytes = 4 * kMiB;  // of a window that only moves on
-constexpr std::uint64_t kMostBytes = kGiB;
+constexpr std::uint64_t kMostWindowBytes = kGiB;
 
 /// Adds what is stored at `value` to what is stored at `to`.
 void add_stored(DType dtype, const std::byte* value, std::byte* to) {
@@ -28,9 +28,9 @@ void add_stored(DType dtype, const std::byte* value, std::byte* to) {
 std::uint64_t rows_of_window(const NpzSparse& matrix,
                              std::uint64_t row_bytes,
                              const MemoryLedger* ledger) {
-  const std::uint64_t room = matrix.by_rows()
-                                 ? kStreamBytes
-                                 : std::clamp(ledger->available() / 4, kStreamBytes, kMostBytes);
+  const std::uint64_t room =
+      matrix.by_rows() ? kStreamBytes
+                       : std::clamp(ledger->available() / 4, kStreamBytes, kMostWindowBytes);
   return std::clamp<std::uint64_t>(
       room / std::max<std::uint64_t>(row_bytes, 1), 1, std::max<std::uint64_t>(matrix.rows(), 1));
 }
