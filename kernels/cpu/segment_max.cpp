@@ -14,7 +14,7 @@ using cpu::kLanes;
 using cpu::Lanes;
 
 // Items ahead whose rows are fetched.
-constexpr std::int64_t kAhead = 16;
+constexpr std::int64_t kMaxItemsAhead = 16;
 // Items a list from which on few edges win anything: gradients go from targets then.
 constexpr std::int64_t kLongLists = 12;
 
@@ -43,7 +43,7 @@ SLUICE_INLINE void max_tile(const RowLists& lists,
   const std::int64_t first = lists.offsets[list];
   const std::int64_t last = lists.offsets[lists.count] - 1;
   for (std::int64_t p = first; p < lists.offsets[list + 1]; ++p) {
-    prefetch_tile<kVectors>(x + std::int64_t{lists.items[std::min(p + kAhead, last)]} * width);
+    prefetch_tile<kVectors>(x + std::int64_t{lists.items[std::min(p + kMaxItemsAhead, last)]} * width);
     const T* row = x + std::int64_t{lists.items[p]} * width;
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::size_t v = 0; v < kVectors; ++v) {
@@ -90,7 +90,7 @@ SLUICE_INLINE void max_backward_tile(const RowLists& transposed,
   Lanes sum[kVectors] = {};
   const std::int64_t last = transposed.offsets[transposed.count] - 1;
   for (std::int64_t p = transposed.offsets[list]; p < transposed.offsets[list + 1]; ++p) {
-    const std::int64_t ahead = transposed.items[std::min(p + kAhead, last)];
+    const std::int64_t ahead = transposed.items[std::min(p + kMaxItemsAhead, last)];
     prefetch_tile<kVectors>(winner.row(ahead) + column);
     prefetch_tile<kVectors>(grad_out.row(ahead) + column);
     const std::int32_t* edge = winner.row(transposed.items[p]) + column;

@@ -17,7 +17,7 @@ namespace sluice::kernels {
 namespace {
 
 // Rows lie anywhere: so many ahead are fetched before they are widened.
-constexpr std::int64_t kAhead = 12;
+constexpr std::int64_t kWidenedAhead = 12;
 constexpr std::int64_t kLineBytes = 64;
 
 using WidenRow = void (*)(const std::byte* row, float* __restrict out, std::int64_t width);
@@ -95,9 +95,9 @@ void widen_rows(const Executor& executor,
   };
   const auto work = [=](std::int64_t begin, std::int64_t end) {
     // The first ones too: tasks are short, and each of these would be waited for.
-    for (std::int64_t i = begin; i < std::min(begin + kAhead, end); ++i) fetch(i);
+    for (std::int64_t i = begin; i < std::min(begin + kWidenedAhead, end); ++i) fetch(i);
     for (std::int64_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) fetch(i + kAhead);
+      if (i + kWidenedAhead < end) fetch(i + kWidenedAhead);
       widen(rows[i], out.row(i), out.width);
     }
   };

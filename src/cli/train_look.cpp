@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kScratchBytes = 256 * kMiB;
 
-void print_keys(const TrainRegistry& registry) {
+void print_config_keys(const TrainRegistry& registry) {
   RunOptions options(registry);
   Schema schema;
   options.describe(schema);
@@ -69,7 +69,7 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* keys =
       config->add_subcommand("keys", "print every key with its default, unit, range and meaning");
   keys->callback(
-      [&session, &action] { action.run = [&session] { print_keys(session.registry()); }; });
+      [&session, &action] { action.run = [&session] { print_config_keys(session.registry()); }; });
 }
 
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {

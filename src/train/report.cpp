@@ -10,10 +10,10 @@
 namespace sluice {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using ReportJson = nlohmann::ordered_json;
 
-Json memory_json(const RunReport& report) {
-  Json peaks = Json::object();
+ReportJson memory_json(const RunReport& report) {
+  ReportJson peaks = ReportJson::object();
   std::uint64_t tensors = 0;
   for (const MemoryLedger::Entry& entry : report.memory) {
     peaks[entry.name] = entry.peak;
@@ -28,8 +28,8 @@ Json memory_json(const RunReport& report) {
           {"peaks", peaks}};
 }
 
-Json device_json(const DeviceReport& device) {
-  Json json = {{"kind", device.kind}};
+ReportJson device_json(const DeviceReport& device) {
+  ReportJson json = {{"kind", device.kind}};
   if (device.kind == "cpu") return json;
   json["name"] = device.name;
   json["budget"] = device.budget;
@@ -113,10 +113,10 @@ void add_state(RunReport& report, const RunState& state) {
   report.metrics.insert(state.best->metrics.begin(), state.best->metrics.end());
 }
 
-Json to_json(const RunReport& report) {
-  Json metrics = Json::object();
+ReportJson to_json(const RunReport& report) {
+  ReportJson metrics = ReportJson::object();
   for (const auto& [name, value] : report.metrics) metrics[name] = value;
-  Json json = {{"run", report.run},
+  ReportJson json = {{"run", report.run},
                {"task", report.task},
                {"model", report.model},
                {"seed", report.seed},
@@ -136,7 +136,7 @@ Json to_json(const RunReport& report) {
   json["stages"] = stages_json(report.counters);
   json["memory"] = memory_json(report);
   json["device"] = device_json(report.device);
-  json["batches_xxh3"] = report.batches_xxh3 ? Json(hex64(*report.batches_xxh3)) : Json();
+  json["batches_xxh3"] = report.batches_xxh3 ? ReportJson(hex64(*report.batches_xxh3)) : ReportJson();
   json["weights_xxh3"] = hex64(report.weights_xxh3);
   return json;
 }

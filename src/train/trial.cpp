@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-MemoryLedger::Entry tensors_of(const Parts& parts) {
+MemoryLedger::Entry tensors_entry(const Parts& parts) {
   for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
     if (entry.name == "tensors") return entry;
   }
@@ -34,20 +34,20 @@ std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) {
 
 TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation) {
   TrialPeaks peaks;
-  peaks.resident = tensors_of(parts).bytes;
+  peaks.resident = tensors_entry(parts).bytes;
   // A ledger keeps the peak of all times. Evaluation goes first: it keeps nothing for a backward
   // pass, so that the peak of training shows above it; where it does not, the evaluation's is the
   // one that counts.
   if (evaluation != nullptr) {
     evaluation_step(parts, *evaluation);
-    peaks.evaluation = beyond(tensors_of(parts).peak, peaks.resident);
+    peaks.evaluation = beyond(tensors_entry(parts).peak, peaks.resident);
   }
   if (training == nullptr) return peaks;
   const NamedTensors weights = clone_of(weights_of(*parts.model));
   const NamedTensors state = clone_of(parts.optimizer->named_state());
-  const std::uint64_t base = tensors_of(parts).bytes;
+  const std::uint64_t base = tensors_entry(parts).bytes;
   train_step(parts, *training);
-  peaks.training = beyond(tensors_of(parts).peak, base);
+  peaks.training = beyond(tensors_entry(parts).peak, base);
   copy_into(weights_of(*parts.model), weights);
   parts.optimizer->load_state(state);
   return peaks;

@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 // Large arrays are fresh memory. Its pages are made by threads of their own meanwhile.
-constexpr std::size_t kLeastPagesAhead = 16 << 20;
+constexpr std::size_t kLeastArrayPagesAhead = 16 << 20;
 
 std::span<std::byte> whole_pages(std::span<std::byte> memory) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -57,7 +57,7 @@ Result<Array> load_array(const std::filesystem::path& root,
         fmt::format("the file has {} bytes where {} are needed", entry.value().bytes, out.size()));
   }
   std::optional<PagesAhead> pages;
-  if (ahead && out.size() >= kLeastPagesAhead) pages.emplace(whole_pages(out)).want(out.size());
+  if (ahead && out.size() >= kLeastArrayPagesAhead) pages.emplace(whole_pages(out)).want(out.size());
   auto scanned = scan_file(
       root,
       entry.value(),

@@ -44,7 +44,7 @@ arrow::csv::ConvertOptions convert_options(EmptyCell empty) {
   return options;
 }
 
-char delimiter_of(const CsvReader::Options& options, const std::filesystem::path& path) {
+char csv_delimiter(const CsvReader::Options& options, const std::filesystem::path& path) {
   if (options.delimiter.empty()) return text_extension(path) == ".tsv" ? '\t' : ',';
   const char c = options.delimiter.front();
   if (options.delimiter.size() == 1 && c != '"' && c != '\n' && c != '\r') return c;
@@ -109,7 +109,7 @@ class CsvReader::Impl {
     refuse_tables(source);
     layout_.file = source.path.string();
     layout_.header = options.header;
-    layout_.delimiter = delimiter_of(options, source.path);
+    layout_.delimiter = csv_delimiter(options, source.path);
     read_columns(options.columns);
     parse_options_.delimiter = layout_.delimiter;
   }

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-char delimiter_of(const std::string& delimiter, const std::string& table) {
+char list_delimiter(const std::string& delimiter, const std::string& table) {
   if (delimiter.empty()) return '\0';
   const char c = delimiter.front();
   const bool line_end = c == '\0' || c == '\n' || c == '\r';
@@ -56,7 +56,7 @@ class ListReader::Impl {
                 fmt::format("is this a text file of lines? If so raise [{}] block", kind.name)) {
     refuse_tables(source);
     layout_.file = source.path.string();
-    layout_.delimiter = delimiter_of(options.delimiter, kind.name);
+    layout_.delimiter = list_delimiter(options.delimiter, kind.name);
     layout_.comment = options.comment;
     read_columns(kind, options.columns);
   }
