@@ -24,7 +24,8 @@ endif()
 add_library(sluice_flags INTERFACE)
 # -ffp-contract=off: results must not depend on where the compiler fuses a multiply and an add.
 target_compile_options(sluice_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-                                              -Werror -ffp-contract=off -fno-omit-frame-pointer
+                                              $<$<BOOL:${SLUICE_WERROR}>:-Werror>
+                                              -ffp-contract=off -fno-omit-frame-pointer
                                               # g++ 12 sees overlaps in std::string that are not there (GCC bug 105651)
                                               $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                                               # libstdc++ 12's own stable_sort uses what it deprecates; clang says so
