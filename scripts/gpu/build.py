@@ -65,7 +65,8 @@ class Build:
                     os.utime(path, ns=(time, time))
                 now[path] = [content, time]
         write_json(record, now)
-        self.report.fields["tree"] = hashlib.sha256(json.dumps({path: row[0] for path, row in now.items()}).encode()).hexdigest()[:16]
+        tree = json.dumps([[path, content] for path, (content, _) in now.items()])
+        self.report.fields["tree"] = hashlib.sha256(tree.encode()).hexdigest()[:16]
 
     def arguments(self):
         tools = self.tools

@@ -1,4 +1,4 @@
-"""What is run on the card once it is built: tests, benchmarks, epochs, compute-sanitizer. Each puts its figures into the report."""
+"""What is run on the card once it is built: tests, benchmarks, epochs, compute-sanitizer. Figures go into the report."""
 
 import html
 import json
@@ -24,6 +24,7 @@ device = "cuda"
 epochs = 3
 batch_size = 1024
 """
+ROWS, TABLE = 25_600_000, 256_000_000  # floats of a mini-batch, and of the table that it is gathered from
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SKIPPED = 77  # exit code of a test program that has no card
 
@@ -107,8 +108,8 @@ class Checks:
 
     def tests(self, name, program, cases, limit):
         """A doctest program, case by case as its XML says while it runs."""
-        outcome = self.run(name, f"tests/{program}", ["--reporters=xml", "--duration=true", *([f"-tc={cases}"] if cases else [])],
-                           limit)
+        only = [f"-tc={cases}"] if cases else []
+        outcome = self.run(name, f"tests/{program}", ["--reporters=xml", "--duration=true", *only], limit)
         found = doctest_cases(outcome.output)
         self.report.fields.setdefault("tests", {})[program] = found
         if outcome.code == SKIPPED:
@@ -159,7 +160,8 @@ class Checks:
         if self.no_card("bench"):
             return
         for dim in dims:
-            outcome = self.run(f"bench {dim}", "bench/card", ["--dim", str(dim)], limit)
+            sizes = ["--dim", str(dim), "--rows", str(ROWS // dim), "--table", str(TABLE // dim)]
+            outcome = self.run(f"bench {dim}", "bench/card", sizes, limit)
             lines = [line for line in map(as_json, outcome.output.splitlines()) if line]
             self.report.fields.setdefault("bench", {})[str(dim)] = lines
             if self.judge(f"bench {dim}", outcome) and not lines:
@@ -171,7 +173,8 @@ class Checks:
             return
         graph, run_dir = f"{self.build.folder}/graph", f"{self.runner.logs}/run"
         flags = [word for pair in GRAPH.items() for word in pair]
-        if not self.judge("graph", self.run("graph", "sluice-prep", ["generate", "sbm", *flags, "--overwrite", "--out", graph], 150)):
+        made = self.run("graph", "sluice-prep", ["generate", "sbm", *flags, "--overwrite", "--out", graph], 150)
+        if not self.judge("graph", made):
             return
         config = f"{self.runner.logs}/epochs.toml"
         with open(config, "w", encoding="utf-8") as file:

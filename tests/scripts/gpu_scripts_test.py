@@ -25,7 +25,7 @@ int cuDeviceGetAttribute(int *value, int which, int card) { (void)card; *value =
 int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 """
 CMAKE = """#!/bin/bash
-if [ "$1" = --version ]; then echo "cmake version ${FAKE_CMAKE:-3.25.1}"; exit; fi
+if [ "$1" = --version ]; then echo "cmake version ${FAKE_CMAKE:-3.28.3}"; exit; fi
 if [ "$1" = --build ]; then
   mkdir -p "$2/tests" "$2/bench"
   cp fakes/test "$2/tests/gpu_device_test"; cp fakes/bench "$2/bench/card"
@@ -126,8 +126,8 @@ def without_a_card(tree):
     shutil.rmtree(tree.root / "build")
     seen = tree.check("kernels", "--require-gpu")
     expect("no card, one required", seen[0] == 1 and not seen[1]["commands"] and "no driver" in seen[1]["failures"][0], seen)
-    seen = tree.check("kernels", FAKE_CMAKE="3.24.4")
-    expect("an old CMake", seen[0] == 1 and any("CMake of 3.25" in text for text in seen[1]["failures"]), seen)
+    seen = tree.check("kernels", FAKE_CMAKE="3.25.1")
+    expect("an old CMake", seen[0] == 1 and any("CMake of 3.28" in text for text in seen[1]["failures"]), seen)
     expect("no step", tree.check()[0] == 2, "")
 
 
