@@ -2,6 +2,8 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/table.h"
 
+#include <bit>
+
 namespace sluice::kernels::cuda {
 namespace {
 
@@ -9,9 +11,11 @@ namespace {
 // longer than all else that is done for an edge: it is a shift for one head, or two, four, ...
 class EdgeOf {
  public:
-  __device__ explicit EdgeOf(std::int64_t num_heads)
-      : heads_(num_heads),
-        shift_((num_heads & (num_heads - 1)) == 0 ? __ffsll(num_heads) - 1 : -1) {}
+  explicit EdgeOf(std::int64_t heads)
+      : heads_(heads),
+        shift_(std::has_single_bit(static_cast<std::uint64_t>(heads))
+                   ? std::countr_zero(static_cast<std::uint64_t>(heads))
+                   : -1) {}
   __device__ std::int64_t operator()(std::int64_t at) const {
     return shift_ >= 0 ? at >> shift_ : at / heads_;
   }
@@ -25,11 +29,11 @@ __global__ void add(std::int64_t count,
                     RowLists lists,
                     Rows<const float> from_list,
                     Rows<const float> from_item,
+                    EdgeOf edge_of,
                     Rows<float> out) {
   const std::int64_t i = warp_row();
   if (i >= count) return;
   const std::int64_t heads = out.width;
-  const EdgeOf edge_of(heads);
   const std::int64_t last = lists.offsets[i + 1] * heads;
   for (std::int64_t at = lists.offsets[i] * heads + lane(); at < last; at += kLanes) {
     const std::int64_t p = edge_of(at), h = at - p * heads;
@@ -45,6 +49,7 @@ __global__ void dot(std::int64_t count,
                     RowLists lists,
                     Rows<const float> from_list,
                     Rows<const T> from_item,
+                    EdgeOf edge_of,
                     Rows<float> out) {
   const std::int64_t i = warp_row();
   if (i >= count) return;
@@ -52,7 +57,6 @@ __global__ void dot(std::int64_t count,
   const std::int64_t step = from_item.width == from_list.width ? head_width : 0;
   const std::int64_t first = lists.offsets[i] * heads, last = lists.offsets[i + 1] * heads;
   const int half = lane() / kSums, mine = lane() % kSums;
-  const EdgeOf edge_of(heads);
   for (std::int64_t pair = first; pair < last; pair += kLanes / kSums) {
     const std::int64_t at = pair + half;
     const bool real = at < last;
@@ -76,7 +80,8 @@ void edge_add(const Executor& executor,
               Rows<const float> from_list,
               Rows<const float> from_item,
               Rows<float> out) {
-  launch_rows("edge_add", executor, lists.count, &add, lists, from_list, from_item, out);
+  launch_rows(
+      "edge_add", executor, lists.count, &add, lists, from_list, from_item, EdgeOf(out.width), out);
 }
 
 void edge_dot(const Executor& executor,
@@ -85,7 +90,15 @@ void edge_dot(const Executor& executor,
               FloatRows any_item,
               Rows<float> out) {
   any_item.visit([&]<class T>(Rows<const T> from_item) {
-    launch_rows("edge_dot", executor, lists.count, &dot<T>, lists, from_list, from_item, out);
+    launch_rows("edge_dot",
+                executor,
+                lists.count,
+                &dot<T>,
+                lists,
+                from_list,
+                from_item,
+                EdgeOf(out.width),
+                out);
   });
 }
 
