@@ -24,7 +24,7 @@ endif()
 add_library(sluice_flags INTERFACE)
 # -ffp-contract=off: results must not depend on where the compiler fuses a multiply and an add.
 target_compile_options(sluice_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-                                              -Werror -ffp-contract=off -fno-omit-frame-pointer
+                                              $<$<BOOL:${SLUICE_WERROR}>:-Werror> -ffp-contract=off -fno-omit-frame-pointer
                                               # g++ 12 sees overlaps and overflows in std::string that are not there
                                               # (GCC bugs 105651, 105329)
                                               $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict$<SEMICOLON>-Wno-stringop-overflow>
