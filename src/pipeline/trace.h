@@ -14,7 +14,7 @@
 // costs some nanoseconds.
 #pragma once
 
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 
 #include <sluice/memory.h>
 
