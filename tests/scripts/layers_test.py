@@ -43,7 +43,8 @@ CASES = [
     ("src/prep/convert/plan.cpp", '#include "prep/edge_stream.h"\n#include "prep/csc_builder.h"\n',
      "src/prep/convert/plan.cpp:2: prep/convert may not use prep/csc_builder"),
     ("src/prep/edge_stream.h", '#include "prep/convert/converter.h"\n',
-     "src/prep/edge_stream.h:1: prep/edge_stream may not use prep/convert (\"prep/convert/converter.h\"); it may use nothing else"),
+     'src/prep/edge_stream.h:1: prep/edge_stream may not use prep/convert ("prep/convert/converter.h"); '
+     "it may use nothing else"),
     ("src/prep/stray.h", '#include "prep/edge_stream.h"\n', "src/prep/stray.h:1: prep/stray has no row"),
     ("src/core/loop.cpp", "#pragma omp parallel for\n", "src/core/loop.cpp:1: OpenMP"),
     ("src/CMakeLists.txt", "# never -ffast-math\nadd_compile_options(-ffast-math)\n", "src/CMakeLists.txt:2: OpenMP"),
