@@ -8,6 +8,7 @@ itself, compiled as a source that includes it is. Ends with 1 where something wa
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -23,6 +24,8 @@ TIDY = "clang-tidy-19"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"][^>"]+[>"])', re.MULTILINE)
 # Only sources see what a header's check would take as long for; what is left is about the header's own text.
 HEADER_CHECKS = "-*,clang-diagnostic-*,misc-include-cleaner,misc-definitions-in-headers,misc-header-include-cycle"
+# What a lighter header than the suggested one is sure to have: the standard's own synopsis of it names that.
+COMES_WITH = {"std::less": {"<map>", "<set>"}}
 TORCH = re.compile(r"torch/|libtorch")
 
 
@@ -47,24 +50,26 @@ class Tree:
             self.texts[path] = pathlib.Path(path).read_text(encoding="utf-8") if os.path.isfile(path) else ""
         return self.texts[path]
 
+    @functools.cache
     def includes(self, path):
         return INCLUDE.findall(self.text(path))
 
-    def found(self, include):
-        """The file of the repository that an include as it is written names, or None."""
-        name = include[1:-1]
-        for folder in ("", "src", "tests", "include"):
-            path = os.path.join(folder, name)
-            if os.path.isfile(path):
-                return path
-        return None
+    def found(self, include, path):
+        """The file of the repository that an include as it is written in `path` names, or None."""
+        return self.found_from(include[1:-1], os.path.dirname(path) if include[0] == '"' else "")
 
-    def closure(self, path):
-        """The repository's files that `path` includes, and those include."""
+    @functools.cache
+    def found_from(self, name, folder):
+        paths = (os.path.join(place, name) for place in (folder, "", "src", "tests", "include"))
+        return next((path for path in paths if os.path.isfile(path)), None)
+
+    def closure(self, path, without=()):
+        """The repository's files that `path` includes, but for some includes of its own, and those include."""
         seen, waiting = set(), [path]
         while waiting:
-            for include in self.includes(waiting.pop()):
-                found = self.found(include)
+            file = waiting.pop()
+            for include in self.includes(file):
+                found = None if file == path and include in without else self.found(include, file)
                 if found and found not in seen:
                     seen.add(found)
                     waiting.append(found)
@@ -89,15 +94,6 @@ class Tree:
             elif not word.endswith(".cpp"):
                 flags.append(word)
         return ["-x", "c++-header" if path.endswith(".h") else "c++", *flags]
-
-    def own_includes(self, path):
-        """What the header says that a source implements, alone or as one of several: it need not say that again."""
-        includes = self.includes(path)
-        if not includes or not path.endswith(".cpp"):
-            return set()
-        own, stem = self.found(includes[0]), pathlib.Path(path).stem
-        implements = own and (stem == pathlib.Path(own).stem or stem.startswith(pathlib.Path(own).stem + "_"))
-        return set(self.includes(own)) if implements else set()
 
 
 class Finding:
@@ -133,21 +129,24 @@ def parse_fixes(text):
 
 
 def wanted_includes(tree, path, findings):
-    """All findings but includes that need not be: those of an earlier finding, those that the source's own header has, and
-    headers of the system and of libraries that come with one of ours. What is left comes by chance: through a library's
-    own headers, or through a header of ours that is not included for it."""
-    own = tree.own_includes(path)
-    with_ours = {include for header in tree.closure(path) for include in tree.includes(header)}
+    """All findings but includes that need not be: what comes with a header of ours that stays may do so. What is missing
+    then comes by chance, through a library's own headers, or with an include that is found unused."""
+    data = pathlib.Path(path).read_bytes() if os.path.isfile(path) else b""
+    unused = {include for finding in findings if finding.message.endswith(" is not used directly")
+              for include in INCLUDE.findall(data[finding.offset:].decode().split("\n")[0])}
+    headers = tree.closure(path, unused)
+    come = {include for header in headers for include in tree.includes(header)}
     kept = []
     for finding in findings:
         if finding.check == "misc-include-cleaner" and finding.message.startswith("no header providing"):
             # As we write it: clang-tidy does not know that the public headers come in <>.
             finding.edits = [(*where, re.sub('"(sluice/.*)"', r"<\1>", new)) for *where, new in finding.edits]
             header = finding.edits[0][3].removeprefix("#include ").strip() if finding.edits else None
-            ours = header is not None and (header[0] == '"' or header.startswith("<sluice/"))
-            if header is None or header in own or (header in with_ours and not ours):
-                continue
             name = finding.message.removeprefix("no header providing ").removesuffix(" is directly included")
+            if header is None or header in come or tree.found(header, path) in headers:
+                continue # of an earlier finding's header, or it comes
+            if COMES_WITH.get(name.strip('"'), set()) & {*come, *tree.includes(path)}:
+                continue
             finding.message = f"{header} is not included, which has {name}"
         kept.append(finding)
     return kept

@@ -13,12 +13,12 @@ RUN = ROOT / "scripts" / "run_tidy.py"
 
 FILES = {
     "include/sluice/base.h": "#pragma once\n#include <string>\nstruct Base { std::string name; };\n",
-    # Its own header's includes count for a source, and so do the system's that come with any header of ours.
+    # What comes with a header of ours need not be said again.
     "src/core/good.h": '#pragma once\n#include <sluice/base.h>\n#include <vector>\nstd::vector<Base> all();\n',
     "src/core/good.cpp": '#include "core/good.h"\nstd::vector<Base> all() { std::string name; return {Base{name}}; }\n',
     "src/core/moved.cpp": "#include <string>\n#include <utility>\n"
                           "std::string twice(std::string a) {\n  std::string b = std::move(a);\n  return b + a;\n}\n",
-    # Through a header that is included for something else.
+    # What comes with an include that is not used must be.
     "src/core/missing.cpp": '#include "core/good.h"\n#include "core/other.h"\nOther other() { return {}; }\n'
                             "Base base() { return {}; }\n",
     "src/core/other.h": "#pragma once\nstruct Other {};\n",
