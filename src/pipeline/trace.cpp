@@ -98,7 +98,7 @@ std::uint32_t TraceWriter::row_of(std::string_view name) {
 
 void TraceWriter::name_thread(std::string_view name) {
   if (!recording_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   threads_[std::this_thread::get_id()] = row_of(name);
 }
 
@@ -114,7 +114,7 @@ void TraceWriter::span(std::string_view name,
                        Clock::time_point end,
                        std::span<const TraceNote> notes) {
   if (!recording_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   begin_event(name, 'X', thread_number());
   append_time(buffer_, "ts", begin - origin_);
   append_time(buffer_, "dur", end - begin);
@@ -130,7 +130,7 @@ void TraceWriter::span(std::string_view name,
 
 void TraceWriter::count(std::string_view name, double value) {
   if (!recording_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   begin_event(name, 'C', 0);
   append_time(buffer_, "ts", Clock::now() - origin_);
   buffer_ += ",\"args\":{\"value\":";
@@ -140,7 +140,7 @@ void TraceWriter::count(std::string_view name, double value) {
 }
 
 void TraceWriter::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (recording_) {
     buffer_ += "\n]}\n";
     flush();

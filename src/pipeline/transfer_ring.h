@@ -12,18 +12,18 @@
 // are (the copy stream waits). One thread acquires and sends; leases die on any.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "storage/io/aligned_buffer.h"
 
 #include <sluice/loader.h>
 #include <sluice/memory.h>
+#include <sluice/mutex.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -83,12 +83,12 @@ class TransferRing : public std::enable_shared_from_this<TransferRing> {
   MemoryLedger* device_ledger_;
   std::vector<std::unique_ptr<Slot>> slots_;
   Sizes least_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Slot*> free_;  // the one that is free for longest first
-  bool closed_ = false;
-  std::optional<Error> failure_;  // of a give_back: for the next acquire
-  double blocked_ = 0;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Slot*> free_ SLUICE_GUARDED_BY(mutex_);  // the one that is free for longest first
+  bool closed_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ SLUICE_GUARDED_BY(mutex_);  // of a give_back: for the next acquire
+  double blocked_ SLUICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sluice

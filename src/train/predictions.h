@@ -6,7 +6,7 @@
 // thread-safe.
 #pragma once
 
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 
 #include <sluice/array.h>
 #include <sluice/dataset.h>

@@ -1,6 +1,6 @@
 #include "train/run_directory.h"
 
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 #include "storage/io/file.h"
 
 #include <fcntl.h>

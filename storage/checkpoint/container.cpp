@@ -1,7 +1,7 @@
 #include "storage/checkpoint/container.h"
 
 #include "core/hash.h"
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 
 #include <fmt/format.h>
 

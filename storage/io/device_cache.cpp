@@ -1,7 +1,7 @@
 #include "storage/io/device_cache.h"
 
-#include "storage/checkpoint/atomic_file.h"
-#include "storage/format/directory_lock.h"
+#include "storage/io/atomic_file.h"
+#include "storage/io/directory_lock.h"
 
 #include <sluice/units.h>
 

@@ -1,4 +1,4 @@
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 
 #include <fmt/format.h>
 
