@@ -41,7 +41,7 @@ with tempfile.TemporaryDirectory() as folder:
     tool(root / "build/prep/sluice-prep", "import --keys", "root = 1\\n")
     expect(run(root, "--check").returncode == 1, "an old page is not current")
     expect(run(root).returncode == 0, "the tool that is there is run")
-    expect(importing.read_text() == PAGE.replace("old\n", "```toml\nroot = 1\n```\n"), importing.read_text())
+    expect(importing.read_text() == PAGE.replace("old\n", "```text\nroot = 1\n```\n"), importing.read_text())
     expect(training.read_text() == PAGE, "the page of the other tool stays")
     expect(run(root, "--check").returncode == 0, "current")
 
