@@ -1,7 +1,7 @@
 // How far a neighbourhood's mean, averaged over mini-batches, is from the truth: the price of
 // reuse.
 //
-// `snapshot_test -tc="*bias table*" --no-skip` prints the table of ARCHITECTURE.md.
+// `snapshot_test -tc="*bias table*" --no-skip` prints the table of docs/decisions (031).
 #include "samplers/seed_order.h"
 #include "snapshot_support.h"
 
