@@ -81,6 +81,25 @@ function(sluice_test name)
   endforeach()
 endfunction()
 
+# The same test once more as on a processor with AVX2 alone, and as on one with less: our kernels', LibTorch's, MKL's and
+# oneDNN's own switches say so. Not under a sanitizer.
+function(sluice_test_on_older_cpus name)
+  if(SLUICE_SANITIZE)
+    return()
+  endif()
+  set(avx2 SLUICE_MAX_CPU_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 ONEDNN_MAX_CPU_ISA=AVX2)
+  set(baseline SLUICE_MAX_CPU_ISA=baseline ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2
+               ONEDNN_MAX_CPU_ISA=SSE41)
+  foreach(property LABELS TIMEOUT ENVIRONMENT)
+    get_test_property(${name} ${property} ${property})
+  endforeach()
+  foreach(isa avx2 baseline)
+    add_test(NAME ${name}_${isa} COMMAND ${name})
+    set_tests_properties(${name}_${isa} PROPERTIES LABELS "${LABELS}" TIMEOUT ${TIMEOUT} SKIP_RETURN_CODE 77
+                                                   ENVIRONMENT "${ENVIRONMENT};${${isa}}")
+  endforeach()
+endfunction()
+
 # A benchmark: prints one JSON object a line, build/<preset>/bench/<name> [--filter CASE]
 function(sluice_bench name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LIBS" ${ARGN})
