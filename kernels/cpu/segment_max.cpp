@@ -23,6 +23,15 @@ std::int64_t stripes_of(std::int64_t width) {
   return (width + kLanes - 1) / kLanes;
 }
 
+// Whether a value takes the place of the best so far: NaN does, and stays, so that what is not a
+// number is seen in the end.
+SLUICE_INLINE IntLanes beats(const Lanes& value, const Lanes& best) {
+  return (value > best) | ((value != value) & (best == best));
+}
+SLUICE_INLINE bool beats(float value, float best) {
+  return value > best || (value != value && best == best);
+}
+
 // Of sixteen columns each: what is best so far, and the winners, stay in registers.
 template <std::size_t kVectors, class T>
 SLUICE_INLINE void prefetch_tile(const T* row) {
@@ -48,7 +57,7 @@ SLUICE_INLINE void max_tile(const RowLists& lists,
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::size_t v = 0; v < kVectors; ++v) {
       const Lanes values = cpu::load(row + v * std::size_t{kLanes});
-      const IntLanes wins = p == first ? IntLanes{} - 1 : values > best[v];
+      const IntLanes wins = p == first ? IntLanes{} - 1 : beats(values, best[v]);
       best[v] = wins ? values : best[v];
       edge[v] = wins ? IntLanes{} + id : edge[v];
     }
@@ -73,7 +82,7 @@ SLUICE_INLINE void max_columns(const RowLists& lists,
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::int64_t c = from; c < x.width; ++c) {
       const float value = widen(row[c]);
-      const bool wins = edge[c] < 0 || value > best[c];
+      const bool wins = edge[c] < 0 || beats(value, best[c]);
       best[c] = wins ? value : best[c];
       edge[c] = wins ? id : edge[c];
     }

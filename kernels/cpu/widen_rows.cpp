@@ -64,11 +64,11 @@ __attribute__((target("avx,f16c"))) void widen_f16_row_f16c(const std::byte* row
 }
 #endif
 
-WidenRow choose(DType dtype) {
+WidenRow choose([[maybe_unused]] const Executor& executor, DType dtype) {
   switch (dtype) {
     case DType::kF16:
 #if defined(__x86_64__)
-      if (__builtin_cpu_supports("f16c")) return widen_f16_row_f16c;
+      if (std::min(executor.isa, cpu_isa()) >= Isa::kAvx2) return widen_f16_row_f16c;
 #endif
       return widen_f16_row;
     case DType::kBF16:
@@ -86,7 +86,7 @@ void widen_rows(const Executor& executor,
                 DType dtype,
                 const std::byte* const* rows,
                 Rows<float> out) {
-  const WidenRow widen = choose(dtype);
+  const WidenRow widen = choose(executor, dtype);
   const auto row_bytes =
       static_cast<std::int64_t>(feature_row_bytes(dtype, static_cast<std::uint32_t>(out.width)));
   const auto fetch = [=](std::int64_t i) {

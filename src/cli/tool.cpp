@@ -1,15 +1,28 @@
 #include "cli/tool.h"
 
+#include "core/cpu_isa.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace sluice::cli {
+namespace {
+
+// As the command line says, also where it is not parsed.
+Output wanted_output(int argc, char** argv) {
+  const bool json = std::any_of(
+      argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+  return json ? Output::kJson : Output::kText;
+}
+
+}  // namespace
 
 int print_error(Output output, const Error& error) {
   fmt::print(stderr, "error: {}\n", error.what());
@@ -52,11 +65,14 @@ int parse(CLI::App& app, int argc, char** argv) {
     return -1;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    const bool json = std::any_of(
-        argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
-    return print_error(json ? Output::kJson : Output::kText,
+    return print_error(wanted_output(argc, argv),
                        Error(ErrorCode::kUsage, error.what(), "run with --help"));
   }
+}
+
+int check_processor(int argc, char** argv) {
+  const auto isa = choose_cpu_isa(cpu_features(), std::getenv(kMaxCpuIsaVariable));
+  return isa ? -1 : print_error(wanted_output(argc, argv), isa.error());
 }
 
 void print_json(const nlohmann::ordered_json& object) {
