@@ -1,9 +1,9 @@
 #include "train/doctor.h"
 
 #include "core/threads.h"
+#include "device/library.h"
 #include "nn/products.h"
 #include "storage/io/device_profile.h"
-#include "train/run_device.h"
 
 #include <sluice/units.h>
 
