@@ -37,6 +37,7 @@ class FakeDevice final : public ComputeDevice {
     std::uint64_t bytes = std::uint64_t{1} << 30;
     Forget forget = Forget::kNothing;
     bool refuse_pinning = false;
+    bool refuse_kernels = false;  ///< of the copy stream: as a launch that a card does not take
   };
   explicit FakeDevice(const Options& options);
   ~FakeDevice() override;
@@ -48,6 +49,8 @@ class FakeDevice final : public ComputeDevice {
   std::uint64_t pinned() const;
   /// How often memory was pinned so far.
   std::uint64_t pinnings() const;
+  /// From now on no event is recorded: the device says that it cannot.
+  void refuse_recordings();
 
   DeviceInfo info() const override;
   MemorySpace space() const override { return MemorySpace::kHost; }
@@ -114,6 +117,7 @@ class FakeDevice final : public ComputeDevice {
   std::map<std::byte*, std::uint64_t> allocated_;
   std::map<std::byte*, std::uint64_t> pinned_;
   std::uint64_t pinnings_ = 0;
+  bool refuse_recordings_ = false;
   std::uint64_t draws_ = 0;
   std::vector<std::string> violations_;
   std::size_t told_ = 0;  // violations that a call has failed with
