@@ -315,7 +315,10 @@ std::shared_ptr<const Batch> Loader::next() {
   if (!state.run) return nullptr;
   if (state.memory.in_turns) state.run->demand.ask();
   auto item = state.run->ready.pop();
-  if (!item) return nullptr;
+  if (!item) {
+    if (state.feed) state.feed->ring().check();
+    return nullptr;
+  }
   if (item->lease) state.feed->ring().deliver(*item->lease);
   ++state.delivered;
   if (state.options.hash) {
@@ -344,7 +347,10 @@ LoaderStats Loader::stats() const {
   stats.latency += topology.latency;
   stats.bytes_written = fetched.bytes_written + run.spool_written;
   stats.bytes_useful = run.bytes_useful;
-  if (state.feed) stats.bytes_to_device = state.feed->bytes();
+  if (state.feed) {
+    stats.bytes_to_device = state.feed->bytes();
+    stats.batches_gathered = state.feed->gathered();
+  }
   stats.windows = fetched.windows;
   stats.windows_swept = fetched.counts.windows_swept;
   stats.windows_packed = fetched.counts.windows_packed;

@@ -69,6 +69,15 @@ void TransferRing::sent(Slot& slot) {
   device_->record(*slot.sent, Stream::kCopy).or_throw();
 }
 
+void TransferRing::broken_off(Slot& slot) noexcept {
+  (void)device_->record(*slot.sent, Stream::kCopy);
+}
+
+void TransferRing::check() {
+  const MutexLock lock(mutex_);
+  if (failure_) throw *std::exchange(failure_, std::nullopt);
+}
+
 void TransferRing::deliver(const Slot& slot) {
   device_->wait(Stream::kCompute, *slot.sent).or_throw();
   device_->declare(Stream::kCompute, {slot.memory.data(), slot.memory.size()}, Access::kRead);

@@ -62,10 +62,15 @@ class TransferRing : public std::enable_shared_from_this<TransferRing> {
   /// Waits for a slot. Null once closed. Throws kResource where a ledger has no room.
   Lease acquire(const Sizes& sizes);
   void sent(Slot& slot);
+  /// The same where queueing broke off with an error, so that what was queued is waited for.
+  void broken_off(Slot& slot) noexcept;
   void deliver(const Slot& slot);
 
   /// The host waits until the slot's copies are through: its sources may be written to again.
   void wait_until_sent(const Slot& slot);
+
+  /// Throws what went wrong when a lease died, unless acquire() did: for the end of a run.
+  void check();
 
   /// Wakes whoever waits for a slot; acquire gives none until open() is called.
   void close();
@@ -87,7 +92,7 @@ class TransferRing : public std::enable_shared_from_this<TransferRing> {
   ConditionVariable changed_;
   std::deque<Slot*> free_ SLUICE_GUARDED_BY(mutex_);  // the one that is free for longest first
   bool closed_ SLUICE_GUARDED_BY(mutex_) = false;
-  std::optional<Error> failure_ SLUICE_GUARDED_BY(mutex_);  // of a give_back: for the next acquire
+  std::optional<Error> failure_ SLUICE_GUARDED_BY(mutex_);  // of a give_back: for the next acquire or check
   double blocked_ SLUICE_GUARDED_BY(mutex_) = 0;
 };
 

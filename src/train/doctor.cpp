@@ -2,8 +2,8 @@
 
 #include "core/cpu_isa.h"
 #include "core/threads.h"
+#include "device/library.h"
 #include "storage/io/device_profile.h"
-#include "train/run_device.h"
 
 #include <sluice/units.h>
 

@@ -38,6 +38,8 @@ ReportJson device_json(const DeviceReport& device) {
   json["tensors"] = device.tensors;
   json["transferred"] = device.transferred;
   json["busy"] = device.busy;
+  json["pinned"] = device.pinned;
+  if (!device.gather.empty()) json["gather"] = device.gather;
   return json;
 }
 
@@ -49,6 +51,7 @@ DeviceReport device_report(const RunDevice& run) {
   report.budget = run.ledger->limit();
   report.in_flight = run.ledger->peak();
   report.tensors = run.device->tensor_pool().peak;
+  report.pinned = !run.device->refusal();
   return report;
 }
 
@@ -95,6 +98,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
 
 void add_device_times(RunReport& report, const DeviceTimes& times) {
   report.device.transferred = times.transferred;
+  if (times.transferred > 0) report.device.gather = times.batches_gathered > 0 ? "card" : "host";
   if (times.seconds > 0) report.device.busy = times.on_device / times.seconds;
 }
 

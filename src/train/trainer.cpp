@@ -164,6 +164,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
         figures.loader.bytes_written - std::exchange(written, figures.loader.bytes_written);
     state_.epoch_seconds = before.epoch_seconds + figures.seconds;
     saved_ = false;
+    tell_refusal();
     bar.add(seeds);
     if (state_.next_batch == batches) continue;  // the epoch's end has its own rules
     stop_if_interrupted();
@@ -177,6 +178,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
   device_times_.on_device += step_clock_.take();
   device_times_.seconds += figures.seconds;
   device_times_.transferred += figures.loader.bytes_to_device;
+  device_times_.batches_gathered += figures.loader.batches_gathered;
   return figures;
 }
 
@@ -188,6 +190,18 @@ std::shared_ptr<const Batch> Trainer::next_of_epoch(StageClock& steps) {
     if (error.code() == ErrorCode::kInterrupted) stop_if_interrupted();
     throw;
   }
+}
+
+// Memory is pinned as it is made, also later than at the start.
+void Trainer::tell_refusal() {
+  if (told_refusal_ || !parts_.device.device) return;
+  const std::optional<Error> why = parts_.device.device->refusal();
+  if (!why) return;
+  told_refusal_ = true;
+  log_.warn(
+      "the card may not read some of this machine's memory itself ({}): copies wait, and features "
+      "may be gathered by the host; look at `ulimit -l` and at the memory that is free",
+      why->message());
 }
 
 torch::Tensor Trainer::step(const Batch& batch) {

@@ -78,6 +78,7 @@ class Trainer {
   void save_best();
   void save(CheckpointKind kind);
   void stop_if_interrupted();
+  void tell_refusal();
   std::string resume_hint() const;
 
   PlannedRun& run_;
@@ -97,7 +98,8 @@ class Trainer {
   DeviceTimes device_times_;
   Clock::time_point last_checkpoint_ = Clock::now();
   std::uint64_t best_written_ = 0;  // epoch of best.ckpt
-  bool saved_ = false;              // the state as it is stands in last.ckpt
+  bool told_refusal_ = false;
+  bool saved_ = false;  // the state as it is stands in last.ckpt
 };
 
 }  // namespace sluice

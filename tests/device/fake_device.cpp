@@ -71,6 +71,11 @@ std::uint64_t FakeDevice::pinnings() const {
   return pinnings_;
 }
 
+void FakeDevice::refuse_recordings() {
+  const MutexLock lock(mutex_);
+  refuse_recordings_ = true;
+}
+
 DeviceInfo FakeDevice::info() const {
   return {"fake", "a fake device", "in host memory", options_.bytes, options_.bytes - allocated()};
 }
@@ -125,8 +130,11 @@ void FakeDevice::free(std::byte* memory) noexcept {
 Result<void> FakeDevice::pin(std::span<std::byte> memory) {
   if (options_.refuse_pinning) return Error(ErrorCode::kResource, "pinning is refused");
   const MutexLock lock(mutex_);
+  // As CUDA: pages are pinned, and one that two pieces of memory share is refused to the second.
+  const auto page = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / 4096; };
   for (const auto& [begin, bytes] : pinned_) {
-    if (begin < memory.data() + memory.size() && memory.data() < begin + bytes)
+    if (page(begin) <= page(memory.data() + memory.size() - 1) &&
+        page(memory.data()) <= page(begin + bytes - 1))
       violation("memory is pinned twice");
   }
   pinned_[memory.data()] = memory.size();
@@ -277,6 +285,7 @@ void FakeDevice::queue_widen(Stream stream,
                              DType dtype,
                              const std::byte* const* rows,
                              kernels::Rows<float> out) {
+  if (options_.refuse_kernels) throw Error(ErrorCode::kResource, "the kernel is refused");
   const MutexLock lock(mutex_);
   const auto count = static_cast<std::size_t>(out.count);
   const auto addresses = addresses_to_come(rows, count);
@@ -313,6 +322,7 @@ Result<std::unique_ptr<DeviceEvent>> FakeDevice::make_event() {
 
 Result<void> FakeDevice::record(DeviceEvent& event, Stream stream) {
   const MutexLock lock(mutex_);
+  if (refuse_recordings_) return Error(ErrorCode::kResource, "recording is refused");
   auto& mine = static_cast<Event&>(event);
   order_.submit(actor_of(stream));
   mine.clock = order_.clock(actor_of(stream));

@@ -37,6 +37,7 @@ class FakeDevice final : public ComputeDevice {
     std::uint64_t bytes = std::uint64_t{1} << 30;
     Forget forget = Forget::kNothing;
     bool refuse_pinning = false;
+    bool refuse_kernels = false;  ///< of the copy stream: as a launch that a card does not take
   };
   explicit FakeDevice(const Options& options);
   ~FakeDevice() override;
@@ -48,6 +49,8 @@ class FakeDevice final : public ComputeDevice {
   std::uint64_t pinned() const;
   /// How often memory was pinned so far.
   std::uint64_t pinnings() const;
+  /// From now on no event is recorded: the device says that it cannot.
+  void refuse_recordings();
 
   DeviceInfo info() const override;
   MemorySpace space() const override { return MemorySpace::kHost; }
@@ -115,6 +118,7 @@ class FakeDevice final : public ComputeDevice {
   std::map<std::byte*, std::uint64_t> allocated_ SLUICE_GUARDED_BY(mutex_);
   std::map<std::byte*, std::uint64_t> pinned_ SLUICE_GUARDED_BY(mutex_);
   std::uint64_t pinnings_ SLUICE_GUARDED_BY(mutex_) = 0;
+  bool refuse_recordings_ SLUICE_GUARDED_BY(mutex_) = false;
   std::uint64_t draws_ SLUICE_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> violations_ SLUICE_GUARDED_BY(mutex_);
   std::size_t told_ SLUICE_GUARDED_BY(mutex_) = 0;  // violations that a call has failed with

@@ -23,7 +23,8 @@ struct FeedSetup {
   std::uint64_t transfer_bytes = 0;
   std::string cache = "belady";
   std::string scratch;
-  std::size_t kept = 1;  // batches that the consumer keeps alive
+  std::size_t kept = 1;          // batches that the consumer keeps alive
+  std::size_t refuse_after = 0;  // so many batches the device records no event
   LoaderOptions loader;
   std::shared_ptr<FakeDevice> device;  // null: the host
 };
@@ -93,6 +94,7 @@ Delivered deliver(const std::filesystem::path& path, const FeedSetup& setup, std
       }
       alive.push_back(batch);
       if (alive.size() > setup.kept) alive.pop_front();
+      if (delivered.batches.size() == setup.refuse_after) setup.device->refuse_recordings();
       if (delivered.batches.size() == most) break;
     }
     delivered.stats = loader.stats();
@@ -289,6 +291,50 @@ TEST_CASE("device feed: a wait that is left out is found, whichever it is") {
   }
 }
 #endif
+
+TEST_CASE("device feed: an event that fails for the last batch is told at the end") {
+  const TempDir dir;
+  write(dir);
+  Setup setup;
+  setup.loader = base_options();
+  setup.kept = 0;
+  const std::size_t all = deliver(dir / "x", setup).batches.size();
+  setup.refuse_after = all;
+  setup.device = fake(1);
+  std::optional<Error> failed;
+  try {
+    (void)deliver(dir / "x", setup);
+  } catch (const Error& error) {
+    failed = error;
+  }
+  REQUIRE(failed);
+  CHECK(failed->message() == "recording is refused");
+}
+
+TEST_CASE("device feed: where a kernel is refused, what was queued before it is waited for") {
+  const TempDir dir;
+  write(dir);
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    CAPTURE(seed);
+    FakeDevice::Options refusing;
+    refusing.seed = seed;
+    refusing.refuse_kernels = true;
+    Setup setup;
+    setup.loader = base_options();
+    setup.features = Placement::kMemory;
+    setup.device = std::make_shared<FakeDevice>(refusing);
+    std::optional<Error> failed;
+    try {
+      (void)deliver(dir / "x", setup);
+    } catch (const Error& error) {
+      failed = error;
+    }
+    REQUIRE(failed);
+    CHECK(failed->message() == "the kernel is refused");
+    CHECK(setup.device->violations() == std::vector<std::string>{});
+    CHECK(setup.device->queued() == 0);
+  }
+}
 
 TEST_CASE("device feed: a card with too little memory is refused with the ledger's table") {
   const TempDir dir;
