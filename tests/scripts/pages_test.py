@@ -34,6 +34,8 @@ CASES = [
     ("docs/a.md", "| a | b |\n| --- | --- |\n| 1 | " + "x" * 200 + " |\n", ""),
     ("docs/a.md", "| a | b |\n| --- | --- |\n| 1 | " + "x" * 201 + " |\n", "docs/a.md:3: a cell of 201"),
     ("storage/README.md", "| a |\n| --- |\n| a \\| " + "x" * 200 + " |\n", "storage/README.md:3: a cell of 205"),
+    ("build/a.md", "| " + "x" * 300 + " |\n", ""),
+    (".deps/a.md", "| " + "x" * 300 + " |\n", ""),
     ("docs/a.md", "```\n| " + "x" * 300 + " |\n```\n", ""),
     ("docs/a.md", "[b](other.md) [c](other.md#two-words-and-code) [d](#e)\n\n# E\n", ""),
     ("docs/a.md", "[b](other.md#again-1)\n", ""),
