@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
-#include <utility>
 
 namespace sluice {
 namespace {

@@ -1,6 +1,6 @@
 """Runs clang-tidy over files side by side, remembers which were clean, and prints what was found. scripts/check's own.
 
-usage: run_tidy.py [--checks GLOBS] [--seconds N] [--jobs N] [--fix-includes] BUILD < FILES
+usage: run_tidy.py [--locks] [--seconds N] [--jobs N] [--fix-includes] BUILD < FILES
 
 BUILD holds compile_commands.json. FILES are paths from the repository's root, one a line; a header is looked at by
 itself, compiled as a source that includes it is. Ends with 1 where something was found.
@@ -26,6 +26,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"][^>"]+[>"])', re.MULTILIN
 HEADER_CHECKS = "-*,clang-diagnostic-*,misc-include-cleaner,misc-definitions-in-headers,misc-header-include-cycle"
 # What a lighter header than the suggested one is sure to have: the standard's own synopsis of it names that.
 COMES_WITH = {"std::less": {"<map>", "<set>"}}
+# clang-tidy wants at least one check that is its own.
+LOCK_CHECKS = "-*,clang-diagnostic-*,misc-definitions-in-headers"
 TORCH = re.compile(r"torch/|libtorch")
 
 
@@ -144,7 +146,7 @@ def wanted_includes(tree, path, findings):
             header = finding.edits[0][3].removeprefix("#include ").strip() if finding.edits else None
             name = finding.message.removeprefix("no header providing ").removesuffix(" is directly included")
             if header is None or header in come or tree.found(header, path) in headers:
-                continue # of an earlier finding's header, or it comes
+                continue  # of an earlier finding's header, or it comes
             if COMES_WITH.get(name.strip('"'), set()) & {*come, *tree.includes(path)}:
                 continue
             finding.message = f"{header} is not included, which has {name}"
@@ -160,11 +162,10 @@ def key_of(tree, path, arguments):
     return sums.hexdigest()
 
 
-def check_file(tree, path, checks, clean_folder, version):
+def check_file(tree, path, locks, clean_folder, version):
     """Its findings, and whether that is remembered from before."""
+    checks = LOCK_CHECKS if locks else HEADER_CHECKS if path.endswith(".h") else None  # None: .clang-tidy's
     arguments = [f"--checks={checks}"] if checks else []
-    if not checks and path.endswith(".h"):
-        arguments = [f"--checks={HEADER_CHECKS}"]
     flags = tree.flags(path)
     mark = os.path.join(clean_folder, key_of(tree, path, [version, arguments, flags]))
     if os.path.exists(mark):
@@ -199,7 +200,7 @@ def fix_includes(findings):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--checks", default="")
+    parser.add_argument("--locks", action="store_true")
     parser.add_argument("--seconds", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--fix-includes", action="store_true")
@@ -219,7 +220,7 @@ def main():
     def work(path):
         if options.seconds and time.monotonic() - begin > options.seconds:
             return None
-        return check_file(tree, path, options.checks, clean_folder, version)
+        return check_file(tree, path, options.locks, clean_folder, version)
 
     shown, found, left_out, known = set(), [], [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace sluice {

@@ -1,7 +1,7 @@
 #include "core/peak_memory.h"
 
-#include <algorithm>
 #include <chrono>
+#include <stop_token>
 
 namespace sluice {
 

@@ -3,7 +3,6 @@
 
 #include <sluice/mutex.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace sluice {

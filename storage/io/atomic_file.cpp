@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 namespace sluice {

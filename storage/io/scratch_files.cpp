@@ -2,7 +2,6 @@
 
 #include "storage/io/disk_space.h"
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 using namespace sluice;
 using nlohmann::json;

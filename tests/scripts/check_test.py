@@ -83,6 +83,10 @@ with tempfile.TemporaryDirectory() as name:
     expect("a header that no source includes", "no target of build has them: src/core/stray.h" in lines, first.stdout)
     expect("the end", first.returncode == 1 and "7 files (0 clean as before), 6 findings" in lines[-1], first.stdout)
 
+    locks = run_tidy(root, ["src/core/moved.cpp", "src/core/shadow.cpp"], "--locks")
+    expect("clang's warnings alone", locks.returncode == 1 and "[clang-diagnostic-shadow]" in locks.stdout and
+           "2 files (0 clean as before), 1 findings" in locks.stdout, locks.stdout)
+
     again = run_tidy(root, ["src/core/good.cpp", "src/core/good.h"])
     expect("what was clean", again.returncode == 0 and "2 files (2 clean as before), 0 findings" in again.stdout, again.stdout)
     (root / "include/sluice/base.h").write_text(FILES["include/sluice/base.h"].replace("name;", "name, other;"))

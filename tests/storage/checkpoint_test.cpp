@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <set>
 
 using namespace sluice;
