@@ -1,6 +1,8 @@
 #include "cli/tool.h"
 
 #include "core/cpu_isa.h"
+#include "core/json_text.h"
+#include "core/utf8.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,15 +24,24 @@ Output wanted_output(int argc, char** argv) {
   return json ? Output::kJson : Output::kText;
 }
 
+// JSON has no other bytes than UTF-8, so one that is shown in the place of others is said.
+std::string json_message(const Error& error) {
+  std::string text = error.what();
+  if (!valid_utf8(text))
+    text += " (text that is not valid UTF-8: such bytes are shown as \xef\xbf\xbd)";
+  return text;
+}
+
 }  // namespace
 
 int print_error(Output output, const Error& error) {
   fmt::print(stderr, "error: {}\n", error.what());
   if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
   if (output == Output::kJson) {
-    print_json(
-        {{"error",
-          {{"code", to_string(error.code())}, {"message", error.what()}, {"hint", error.hint()}}}});
+    print_json({{"error",
+                 {{"code", to_string(error.code())},
+                  {"message", json_message(error)},
+                  {"hint", error.hint()}}}});
   }
   return static_cast<int>(error.code());
 }
@@ -76,7 +87,7 @@ int check_processor(int argc, char** argv) {
 }
 
 void print_json(const nlohmann::ordered_json& object) {
-  fmt::print("{}\n", object.dump());
+  fmt::print("{}\n", json_text(object));
 }
 
 }  // namespace sluice::cli

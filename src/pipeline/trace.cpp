@@ -1,5 +1,7 @@
 #include "pipeline/trace.h"
 
+#include "core/json_text.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -19,7 +21,7 @@ void append_string(std::string& out, std::string_view text) {
   if (plain) {
     fmt::format_to(std::back_inserter(out), "\"{}\"", text);
   } else {  // bytes that are not UTF-8 become U+FFFD, as JSON has no way to say them
-    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out += json_text(nlohmann::json(text));
   }
 }
 

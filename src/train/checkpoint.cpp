@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "nn/tensor_view.h"
 #include "storage/checkpoint/container.h"
 #include "train/weights.h"
@@ -247,6 +248,7 @@ void check_continuation(const std::filesystem::path& path,
                 place(path));
   }
   RunOptions now = parts.options;
+  now.run = {};  // free, and maybe a name that no config can hold
   const std::vector<std::string> changed =
       differences(identity.config, now.text(), *parts.options.registry);
   if (changed.empty()) return;
@@ -268,7 +270,7 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
   Json json = identity_json(parts, config);
   json["state"] = to_json(state);
   json["kind"] = kind == CheckpointKind::kLast ? "last" : "best";
-  content.state = json.dump();
+  content.state = json_text(json);
   if (kind == CheckpointKind::kLast) {
     add_tensors(content, kModel, weights_of(*parts.model));
     add_tensors(content, kOptimizer, parts.optimizer->named_state());

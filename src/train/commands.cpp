@@ -1,5 +1,7 @@
 #include "train/commands.h"
 
+#include "core/json_text.h"
+#include "core/utf8.h"
 #include "nn/precision.h"
 #include "nn/tensor_view.h"
 #include "pipeline/trace.h"
@@ -110,11 +112,19 @@ RunReport traced(PlannedRun& run, const TrainContext& context, Action work) {
   return *std::move(report);
 }
 
-// The config text that a run directory keeps: paths that hold from any working directory.
+// The config text that a run directory keeps: paths that hold from any working directory. Throws
+// Error(kUsage) where no such text can hold the dataset's path: before any work is done.
 std::string kept_config(RunOptions options) {
   options.dataset.path =
       std::filesystem::absolute(options.dataset.path).lexically_normal().string();
-  options.run.dir = std::filesystem::absolute(options.run.dir).lexically_normal().string();
+  if (!valid_utf8(options.dataset.path)) {
+    throw Error(ErrorCode::kUsage,
+                "the dataset's path is not valid UTF-8, which a config must be",
+                "make a link to it under another name (ln -s), and say dataset.path with that",
+                Place{options.dataset.path, -1, -1, -1});
+  }
+  // Whoever goes on names the directory anew, so it need not be right to the byte.
+  options.run.dir = as_utf8(std::filesystem::absolute(options.run.dir).lexically_normal().string());
   return options.text();
 }
 
@@ -145,7 +155,7 @@ RunReport finish(PlannedRun& run,
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
   if (report.epochs != 0 && !report.best_epoch && run.parts->count(Part::kValid) != 0)
     report.metrics.merge(part_metrics(Part::kValid, *run.parts->task->make_metrics()));
-  directory.write_report(to_json(report).dump(2) + "\n");
+  directory.write_report(json_text(to_json(report), 2) + "\n");
   return report;
 }
 
@@ -213,12 +223,12 @@ RunReport run_training(const RunOptions& options,
                        RunDirectory::Mode mode,
                        const TrainContext& context) {
   RunDirectory::check(options.run.dir, mode);
+  const std::string config = kept_config(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
   return traced(run, context, [&] {
     RunDirectory directory(options.run.dir, mode);
     const LogFile log_file(context.log, directory.log_path());
-    const std::string config = kept_config(options);
     directory.write_config(config);
     say_plan(run, context.log);
     plan_epochs(run, directory.path(), context.log);
@@ -231,12 +241,12 @@ RunReport resume_training(const std::string& path,
                           const std::vector<std::string>& sets,
                           const TrainContext& context) {
   const RunOptions options = kept_options(path, sets, context.registry);
+  const std::string config = kept_config(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
   return traced(run, context, [&] {
     RunDirectory directory(path, RunDirectory::Mode::kGoOn);
     const LogFile log_file(context.log, directory.log_path());
-    const std::string config = kept_config(options);
     plan_epochs(run, directory.path(), context.log);
     Trainer trainer(run, directory, config, context.log, context.progress);
     if (directory.has_checkpoint(CheckpointKind::kLast)) {

@@ -1,5 +1,7 @@
 #include "train/epoch_line.h"
 
+#include "core/json_text.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
@@ -47,7 +49,7 @@ std::string to_json_line(const EpochLine& line) {
       {"stages", stages_json(line.counters)},
       {"bound", line.bound},
       {"generation", line.generation}};
-  return json.dump();
+  return json_text(json);
 }
 
 std::string to_text(const EpochLine& line) {

@@ -92,9 +92,11 @@ LabelCoder::LabelCoder(const TableReader& table,
                 "say kind = \"multi_label\" or \"regression\", or name one column",
                 place);
   }
-  // Classes may be stored as floats, so that NaN can say that there is none.
-  const bool reals = kind_ == LabelKind::kRegression ||
-                     (spec.kind == LabelKindChoice::kClass && holds_fractions(columns[0]));
+  // Classes may be stored, or written, as floats, so that NaN can say that there is none.
+  const bool reals =
+      kind_ == LabelKind::kRegression ||
+      (spec.kind == LabelKindChoice::kClass && holds_fractions(columns[0])) ||
+      (spec.kind != LabelKindChoice::kName && kind_ == LabelKind::kClass && !columns[0].dtype);
   ColumnType type = reals ? ColumnType::kReal : ColumnType::kInteger;
   if (spec.kind == LabelKindChoice::kName && !columns[0].dtype) type = ColumnType::kText;
   const EmptyCell empty =
@@ -195,11 +197,10 @@ std::int64_t LabelCoder::class_of(const TableChunk& chunk,
   if (requests_[0].type != ColumnType::kReal) return integer(chunk, first_column, row, 0);
   const double value = chunk.columns[first_column].reals[row];
   if (std::isnan(value)) return -1;
-  const auto label = static_cast<std::int64_t>(
-      std::clamp(value, -2.0, static_cast<double>(std::numeric_limits<std::int32_t>::max())));
-  if (static_cast<double>(label) != value)
+  constexpr double kExact = 9007199254740992;  // whole numbers beyond it may have been others
+  if (!(std::abs(value) < kExact) || std::trunc(value) != value)
     fail(chunk, row, 0, fmt::format("the label {} is no class", value), "0, 1, 2, ...; or NaN");
-  return label;
+  return static_cast<std::int64_t>(value);
 }
 
 bool LabelCoder::encode_class(const TableChunk& chunk,
