@@ -1,6 +1,7 @@
 #include "storage/format/manifest.h"
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "storage/format/schema_json.h"
 #include "storage/io/file.h"
 
@@ -103,7 +104,7 @@ std::string Manifest::to_text() const {
                {"created_by", created_by},
                {"graph", schema_to_json(schema)},
                {"files", std::move(files_json)}};
-  std::string text = json.dump(2) + "\n";
+  std::string text = json_text(json, 2) + "\n";
   text.replace(kHead.size(), kNoDigits.size(), hex64(text_checksum(text)));
   return text;
 }

@@ -6,8 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
+#include <limits>
 #include <set>
 
 using namespace sluice;

@@ -4,7 +4,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kFormatHelp = "the file's format; auto: by its extension";
+constexpr const char* kEdgeFormatHelp = "the file's format; auto: by its extension";
 
 void describe_csc(Schema& schema, CscOptions& csc) {
   schema.field("undirected", csc.undirected).help("each edge also stands the other way round");
@@ -41,7 +41,7 @@ void EdgeSpec::describe(Schema& schema) {
       .help("of a file of columns: the source's id; empty: the first column");
   schema.field("target_column", target_column)
       .help("of a file of columns: the target's id; empty: the second column");
-  schema.field("format", format).help(kFormatHelp);
+  schema.field("format", format).help(kEdgeFormatHelp);
   schema.field("reverse", reverse)
       .help("name of a second relation with these edges the other way round; empty: none");
   schema.field("type_column", type_column)
@@ -91,7 +91,7 @@ void SplitSpec::describe(Schema& schema) {
   schema.field("valid", valid).help("file of the validation ids (edges)");
   schema.field("test", test).help("file of the test ids (edges)");
   schema.field("column", column).help("of files of columns: that of ids; empty: the first");
-  schema.field("format", format).help(kFormatHelp);
+  schema.field("format", format).help(kEdgeFormatHelp);
   schema.field("ratio", ratio)
       .range(0, 1)
       .help(

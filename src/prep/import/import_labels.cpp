@@ -45,7 +45,11 @@ bool holds_words(ImportContext& context, const LabelSpec& spec, SparseEntries en
   if (column.dtype) return false;
   if (column.words) return true;
   const NoLabelValues none(spec.none);
-  table->select({{column.name, ColumnType::kText, EmptyCell::kMissing, ColumnUse::kClasses}});
+  table->select({{column.name,
+                  ColumnType::kText,
+                  EmptyCell::kMissing,
+                  ColumnUse::kClasses,
+                  BlankLine::kPass}});
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
     for (std::size_t row = 0; row < chunk.rows; ++row) {

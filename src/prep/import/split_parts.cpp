@@ -17,13 +17,17 @@ namespace {
 /// The cells of one column, each as a bit where it is one: 0, 1, true or false.
 class MaskCells {
  public:
-  MaskCells(ImportContext& context, const SplitSpec& split, const std::string& file)
+  /// @param blank of a mask a line that is blank may be a missing row; of ids it is nothing
+  MaskCells(ImportContext& context,
+            const SplitSpec& split,
+            const std::string& file,
+            BlankLine blank)
       : table_(context.open(file, split.format)) {
     const ColumnInfo& column = find_id_column(*table_, split.column);
     truth_ = column.truth;
     const ColumnType type = column.dtype ? ColumnType::kReal : ColumnType::kText;
     const EmptyCell empty = truth_ ? EmptyCell::kRefuse : EmptyCell::kMissing;
-    table_->select({{column.name, type, empty}});
+    table_->select({{column.name, type, empty, ColumnUse::kOther, blank}});
   }
 
   /// Whether the file stores truth values.
@@ -60,7 +64,7 @@ struct MaskGlance {
 };
 
 MaskGlance glance_at_mask(ImportContext& context, const SplitSpec& split, const std::string& file) {
-  MaskCells cells(context, split, file);
+  MaskCells cells(context, split, file, BlankLine::kPass);
   MaskGlance glance;
   glance.truths = cells.truth();
   while (cells.next()) {
@@ -126,7 +130,7 @@ std::vector<std::uint64_t> read_mask(ImportContext& context,
                                      const SplitSpec& split,
                                      const std::string& file,
                                      Charge& charge) {
-  MaskCells cells(context, split, file);
+  MaskCells cells(context, split, file, BlankLine::kRefuse);
   std::vector<std::uint64_t> nodes;
   for (std::uint64_t first = 0; cells.next(); first += cells.rows()) {
     charge.resize(charge.bytes() + cells.rows() * sizeof(std::uint64_t)).or_throw();
@@ -144,7 +148,12 @@ std::vector<std::uint64_t> read_ids(ImportContext& context,
                                     Charge& charge) {
   const auto table = context.open(file, split.format);
   const std::string column = find_id_column(*table, split.column).name;
-  table->select({{column, rows.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds}});
+  // A list of ids is the same in any order.
+  table->select({{column,
+                  rows.ids.column_type(),
+                  EmptyCell::kRefuse,
+                  ColumnUse::kIds,
+                  BlankLine::kPass}});
   std::vector<std::uint64_t> nodes, found;
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();

@@ -16,6 +16,7 @@ struct ColumnGlance {
   ColumnInfo info;
   bool integers = true;   ///< all values are whole numbers, as they are written
   bool numbers = true;    ///< all are numbers
+  bool whole = true;      ///< all are whole numbers, if maybe written as 1.0
   bool padded = false;    ///< some begin with a zero that a number would lose: "007"
   bool missing = false;   ///< some are empty, or NaN
   bool beyond = false;    ///< some are whole numbers that 63 bits do not hold; they are texts here
@@ -25,7 +26,8 @@ struct ColumnGlance {
   double low = std::numeric_limits<double>::infinity();  ///< of numbers, whole ones or not
   double high = -std::numeric_limits<double>::infinity();
   std::unordered_set<std::string> texts;       ///< different values, where they are texts
-  std::unordered_set<std::int64_t> different;  ///< different whole numbers
+  std::unordered_set<std::int64_t> different;  ///< different whole numbers, as they are written
+  std::unordered_set<std::int64_t> classes;    ///< different ones that are written as 1.0
 
   /// All whole numbers are from `first` to `last`, and there is one.
   bool within(std::int64_t first, std::int64_t last) const {
@@ -55,7 +57,8 @@ TableGlance glance_at_rows(const FileSet& files,
                            const std::string& format,
                            const TableOptions& options);
 
-/// What kind of labels the columns are; LabelSpec::columns too, where there are several.
-void guess_labels(const TableGlance& glance, LabelSpec& labels);
+/// What kind of labels the columns are; LabelSpec::columns too, where there are several. Returns
+/// why, where that is not plain to see: a sentence for a comment.
+std::string guess_labels(const TableGlance& glance, LabelSpec& labels);
 
 }  // namespace sluice

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 4 * kMiB;
+constexpr std::uint64_t kArrayChunkBytes = 4 * kMiB;
 
 AlignedBuffer make_buffer(std::uint64_t bytes, MemoryLedger* ledger, std::string_view name) {
   return AlignedBuffer::make(std::max<std::uint64_t>(bytes, 1), ledger, name).or_throw();
@@ -59,7 +59,7 @@ const ColumnRequest& only_request(const TableReader& table,
 
 std::uint64_t array_chunk_rows(std::uint64_t row_bytes, std::uint64_t rows) {
   return std::clamp<std::uint64_t>(
-      kChunkBytes / std::max<std::uint64_t>(row_bytes, 1), 1, std::max<std::uint64_t>(rows, 1));
+      kArrayChunkBytes / std::max<std::uint64_t>(row_bytes, 1), 1, std::max<std::uint64_t>(rows, 1));
 }
 
 ArrayColumn::ArrayColumn(const TableReader& table,

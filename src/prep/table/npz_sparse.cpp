@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kSaveAgain = "save the matrix again with scipy.sparse.save_npz";
+constexpr const char* kSaveMatrixAgain = "save the matrix again with scipy.sparse.save_npz";
 constexpr const char* kNames[2] = {"row", "col"};
 constexpr const char* kSides[2] = {"rows", "columns"};
 constexpr std::string_view kPointers = "indptr";
@@ -61,7 +61,7 @@ class Indices final : public NpzColumn {
           at_ + i,
           kNames[side_],
           fmt::format("{} is not below the {} {} of the matrix", values[i], limit_, kSides[side_]),
-          kSaveAgain);
+          kSaveMatrixAgain);
     }
     at_ += values.size();
   }
@@ -126,7 +126,7 @@ class Expanded final : public NpzColumn {
   }
 
   [[noreturn]] void fail(const std::string& reason) const {
-    throw archive_.member_error(array_.member, reason, kSaveAgain);
+    throw archive_.member_error(array_.member, reason, kSaveMatrixAgain);
   }
 
   const ZipArchive& archive_;
@@ -265,7 +265,7 @@ void NpzSparse::tell_format(const std::vector<NpzArray>& arrays) {
 
 ColumnInfo NpzSparse::row_column() const {
   if (!data_->readable())
-    throw archive_->member_error(data_->member, data_->is.problem->message(), kSaveAgain);
+    throw archive_->member_error(data_->member, data_->is.problem->message(), kSaveMatrixAgain);
   constexpr std::uint64_t kMost = 0xffffffffu;
   if (shape_[1] > kMost)
     fail(fmt::format("is a sparse matrix of {} columns, too wide for rows", shape_[1]),
@@ -277,12 +277,12 @@ ColumnInfo NpzSparse::row_column() const {
 void NpzSparse::check_part(const NpzArray& part, std::uint64_t length) const {
   const NpyHeader& header = part.is.header;
   if (!part.readable() || header.shape.size() != 1 || is_fraction(header.dtype))
-    throw archive_->member_error(part.member, "is no list of integers", kSaveAgain);
+    throw archive_->member_error(part.member, "is no list of integers", kSaveMatrixAgain);
   if (header.rows() == length) return;
   throw archive_->member_error(
       part.member,
       fmt::format("has {} elements, the matrix asks for {}", header.rows(), length),
-      kSaveAgain);
+      kSaveMatrixAgain);
 }
 
 void NpzSparse::set_parts(const std::vector<NpzArray>& arrays) {
@@ -290,12 +290,12 @@ void NpzSparse::set_parts(const std::vector<NpzArray>& arrays) {
   const auto part = [&](const char* name) {
     const NpzArray* const found = find_array(arrays, prefix_ + name);
     if (found == nullptr)
-      fail(fmt::format("is a sparse matrix without '{}{}'", prefix_, name), kSaveAgain);
+      fail(fmt::format("is a sparse matrix without '{}{}'", prefix_, name), kSaveMatrixAgain);
     return found;
   };
   const auto shape = read_npz_integers(*archive_, *part("shape"), 2);
   if (shape[0] < 0 || shape[1] < 0)
-    fail(fmt::format("is a sparse matrix of shape ({}, {})", shape[0], shape[1]), kSaveAgain);
+    fail(fmt::format("is a sparse matrix of shape ({}, {})", shape[0], shape[1]), kSaveMatrixAgain);
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
     shape_[side] = static_cast<std::uint64_t>(shape[side]);
   const std::size_t expanded = format_ == Format::kCsr ? 0 : 1;
@@ -320,7 +320,7 @@ void NpzSparse::set_parts(const std::vector<NpzArray>& arrays) {
     throw archive_->member_error(
         data_->member,
         fmt::format("has {} elements, the matrix has {} entries", data.rows(), entries_),
-        kSaveAgain);
+        kSaveMatrixAgain);
   }
   columns_.push_back({"data", data.dtype, 1, data.truth()});
 }

@@ -160,7 +160,7 @@ TEST_CASE("hints: one [csv] table that does not fit all its files is named as th
   const std::string text = folder.refusal(
       "[[nodes]]\nfeatures.file = 'x.csv'\n[[edges]]\nfile = 'e.csv'\n[csv]\nheader = 'no'\n");
   CHECK(says(text, "ROOT/raw/x.csv:1: column 'c0': 'age' is not a number"));
-  CHECK(says(text, "[csv] header = \"no\" holds for all CSV files"));
+  CHECK(says(text, "[csv] header = \"yes\", which holds for all CSV files"));
   const std::string other =
       folder.refusal("[[nodes]]\nfeatures.file = 'x.csv'\n[[edges]]\nfile = 'e.csv'\n");
   CHECK(says(other, "ROOT/raw/e.csv:1: the first line holds numbers"));

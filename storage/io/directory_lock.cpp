@@ -1,4 +1,4 @@
-#include "storage/format/directory_lock.h"
+#include "storage/io/directory_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-// ClusterOrder: mini-batches of whole clusters' seeds, any of them found directly (Cluster-GCN:
+// ClusterSeedOrder: mini-batches of whole clusters' seeds, any of them found directly (Cluster-GCN:
 // Chiang et al. 2019, with q clusters a batch).
 //
 // As SeedOrder, but clusters are what is permuted, by (key, epoch): a mini-batch has all the seeds
@@ -18,19 +18,19 @@
 
 namespace sluice {
 
-class ClusterOrder final : public BatchOrder {
+class ClusterSeedOrder final : public BatchOrder {
  public:
   /// @param ids distinct nodes of `type`; a copy of them, by cluster, is charged as "clusters".
   /// @param per_batch clusters a mini-batch. Throws kUsage for 0 of them or a type that is in no
   /// cluster, kData for an id that is no node, kResource.
-  ClusterOrder(const Clusters& clusters,
-               const GraphSchema& schema,
-               std::size_t type,
-               std::span<const std::uint64_t> ids,
-               std::uint64_t per_batch,
-               Shuffle shuffle,
-               RandomKey key,
-               MemoryLedger* ledger);
+  ClusterSeedOrder(const Clusters& clusters,
+                   const GraphSchema& schema,
+                   std::size_t type,
+                   std::span<const std::uint64_t> ids,
+                   std::uint64_t per_batch,
+                   Shuffle shuffle,
+                   RandomKey key,
+                   MemoryLedger* ledger);
 
   /// Mini-batches an epoch; the last may have fewer clusters.
   std::uint64_t num_batches() const override;

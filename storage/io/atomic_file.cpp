@@ -1,9 +1,10 @@
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 namespace sluice {

@@ -1,4 +1,4 @@
-#include "samplers/cluster_order.h"
+#include "samplers/cluster_seed_order.h"
 
 #include <sluice/error.h>
 #include <sluice/units.h>
@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
-#include <utility>
 
 namespace sluice {
 namespace {
@@ -38,14 +37,14 @@ void check(const Clusters& clusters,
 
 }  // namespace
 
-ClusterOrder::ClusterOrder(const Clusters& clusters,
-                           const GraphSchema& schema,
-                           std::size_t type,
-                           std::span<const std::uint64_t> ids,
-                           std::uint64_t per_batch,
-                           Shuffle shuffle,
-                           RandomKey key,
-                           MemoryLedger* ledger)
+ClusterSeedOrder::ClusterSeedOrder(const Clusters& clusters,
+                                   const GraphSchema& schema,
+                                   std::size_t type,
+                                   std::span<const std::uint64_t> ids,
+                                   std::uint64_t per_batch,
+                                   Shuffle shuffle,
+                                   RandomKey key,
+                                   MemoryLedger* ledger)
     : per_batch_(per_batch), shuffle_(shuffle), key_(key) {
   check(clusters, schema, type, ids, per_batch);
   const auto make = [ledger](std::uint64_t count) {
@@ -65,11 +64,11 @@ ClusterOrder::ClusterOrder(const Clusters& clusters,
   num_used_ = static_cast<std::uint64_t>(std::unique(ends.begin(), ends.end()) - ends.begin() - 1);
 }
 
-std::uint64_t ClusterOrder::num_batches() const {
+std::uint64_t ClusterSeedOrder::num_batches() const {
   return num_used_ / per_batch_ + (num_used_ % per_batch_ == 0 ? 0 : 1);
 }
 
-std::vector<std::uint64_t> ClusterOrder::batch(std::uint64_t epoch, std::uint64_t index) const {
+std::vector<std::uint64_t> ClusterSeedOrder::batch(std::uint64_t epoch, std::uint64_t index) const {
   assert(index < num_batches());
   const auto ids = ids_.as<std::uint64_t>();
   const auto firsts = firsts_.as<std::uint64_t>();
