@@ -149,11 +149,8 @@ std::vector<std::uint64_t> read_ids(ImportContext& context,
   const auto table = context.open(file, split.format);
   const std::string column = find_id_column(*table, split.column).name;
   // A list of ids is the same in any order.
-  table->select({{column,
-                  rows.ids.column_type(),
-                  EmptyCell::kRefuse,
-                  ColumnUse::kIds,
-                  BlankLine::kPass}});
+  table->select(
+      {{column, rows.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds, BlankLine::kPass}});
   std::vector<std::uint64_t> nodes, found;
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();

@@ -219,8 +219,11 @@ TableGlance look_at(const std::unique_ptr<TableReader>& table, std::uint64_t row
     glance.columns.emplace_back().info = column;
     const bool pairs = column.width == 2 && column.dtype && !is_real(*column.dtype);
     if (column.width != 1 && !pairs) continue;
-    requests.push_back(
-        {column.name, type_to_look_at(column), EmptyCell::kMissing, ColumnUse::kOther, BlankLine::kPass});
+    requests.push_back({column.name,
+                        type_to_look_at(column),
+                        EmptyCell::kMissing,
+                        ColumnUse::kOther,
+                        BlankLine::kPass});
     looked.push_back(glance.columns.size() - 1);
   }
   if (requests.empty()) {

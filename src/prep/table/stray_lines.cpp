@@ -1,5 +1,6 @@
 #include "prep/table/stray_lines.h"
 
+#include "prep/table/column_use.h"
 #include "prep/table/csv_text.h"
 #include "prep/table/text_cells.h"
 
@@ -137,14 +138,15 @@ std::string hint_in_header(const std::vector<std::string_view>& fields,
                            ColumnUse use,
                            const std::string& hint) {
   const auto header = header_hint(fields, how_to_keep_a_first_line);
-  if (!header) return hint;
+  if (!header || std::any_of(fields.begin(), fields.end(), is_truth_word)) return hint;
   if (use == ColumnUse::kIds || use == ColumnUse::kOther) return *header;
-  return fmt::format("{}; or is the line a header? Then take it out{}",
-                     hint,
-                     how_to_keep_a_first_line.empty()
-                         ? ""
-                         : fmt::format(", or for a first line say {}, which holds for all CSV files",
-                                       how_to_keep_a_first_line));
+  return fmt::format(
+      "{}; or is the line a header? Then take it out{}",
+      hint,
+      how_to_keep_a_first_line.empty()
+          ? ""
+          : fmt::format(", or for a first line say {}, which holds for all CSV files",
+                        how_to_keep_a_first_line));
 }
 
 std::optional<Error> leading_count_error(
