@@ -28,14 +28,15 @@ TEST_CASE("bad input: files and what they are") {
        {{"e.xyz", ""}},
        "[[edges]]\nfile = 'e.xyz'\n",
        "usage|ROOT/raw/e.xyz: no table format is known by the extension '.xyz'|known: "
-       ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .metis, .graph, "
+       ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .mtx, .metis, "
+       ".graph, "
        ".npy, .npz, .parquet, .pq, .arrow, .feather, .ipc, .bin, .raw; or name it: format = one of "
-       "csv, list, triples, multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
+       "csv, list, triples, multiplex, mtx, metis, graphs, npy, npz, parquet, arrow, raw"},
       {"unknown format",
        {kGoodEdges},
        kEdges + "format = 'csw'\n",
        "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, list, triples, "
-       "multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
+       "multiplex, mtx, metis, graphs, npy, npz, parquet, arrow, raw"},
       edges("empty file",
             "",
             "data|ROOT/raw/e.csv: the file is empty|the first line must name the columns"),

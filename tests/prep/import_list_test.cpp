@@ -352,11 +352,13 @@ TEST_CASE("bad input: CSV without a header") {
             "data|ROOT/raw/e.csv:2: 3 fields, but the first line has 2|fix the line, or quote a "
             "field that holds the delimiter ','",
             keys),
-      edges("a header after all",
-            "src,dst\n0,1\n",
-            "data|ROOT/raw/e.csv:1: column 'c0': 'src' is not an integer|for ids that are text say "
-            "ids = \"string\"",
-            keys),
+      edges(
+          "a header after all",
+          "src,dst\n0,1\n",
+          "data|ROOT/raw/e.csv:1: column 'c0': 'src' is not an integer|is this a header? Then take "
+          "the line out, or for a first line say [csv] header = \"yes\"; only where ids are text "
+          "say ids = \"string\"",
+          keys),
       edges("names for other columns",
             "0,1\n",
             "usage|ROOT/raw/e.csv:1: [csv] columns names 1 columns, but the first line has 2 "

@@ -3,7 +3,7 @@
 #include "prep/import/edge_splits.h"
 #include "prep/import/import_context.h"
 #include "prep/import/import_relations.h"
-#include "prep/table/shards.h"
+#include "prep/import/input_check.h"
 
 #include <sluice/units.h>
 
@@ -13,23 +13,6 @@
 
 namespace sluice {
 namespace {
-
-// Finds missing files before any work is done.
-void check_files(const GraphSpec& spec,
-                 const TableFormats& formats,
-                 const std::filesystem::path& root) {
-  for (const SpecFile& named : files_of(spec)) {
-    for (const auto& path : shards_of(TablePath::parse(root / named.file).file)) {
-      (void)formats.resolve(path, named.format);
-      std::error_code problem;
-      if (std::filesystem::exists(path, problem)) continue;
-      throw Error(ErrorCode::kData,
-                  fmt::format("there is no such file (it is {})", named.key),
-                  "file names are relative to graph.toml's folder, its root key, or --root",
-                  Place{path.string(), -1, -1, -1});
-    }
-  }
-}
 
 std::map<std::string, NodeState> make_nodes(const GraphSpec& spec, MemoryLedger& ledger) {
   std::map<std::string, NodeState> nodes;
@@ -96,6 +79,7 @@ ImportReport import_dataset(GraphSpec spec,
   const auto start = std::chrono::steady_clock::now();
   complete_spec(spec);
   check_files(spec, formats, options.root);
+  check_contents(spec, formats, options.root, prep);
   DatasetWriter writer(options.out, options.overwrite, &prep.ledger, options.resume);
   for (const std::string& leftover : writer.staging().swept()) {
     prep.log.warn("removed {}, which an import that was killed had left", leftover);

@@ -23,7 +23,8 @@ std::vector<std::uint64_t> read_part(ImportContext& context,
   if (file.empty()) return {};
   const auto table = context.open(file, split.format);
   const std::string column = find_id_column(*table, split.column).name;
-  table->select({{column, ids.column_type()}});
+  // A list of ids is the same in any order.
+  table->select({{column, ids.column_type(), EmptyCell::kRefuse, BlankLine::kPass}});
   std::vector<std::uint64_t> nodes, found;
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();

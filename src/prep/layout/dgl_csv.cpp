@@ -114,7 +114,7 @@ class CsvDataset {
       node.features.file = file;
       node.features.columns = columns.numbers;
     }
-    if (columns.label) set_label(node.labels, file, seen);
+    if (columns.label) set_label(node.labels, file, seen, path);
   }
 
   void set_ids(NodeSpec& node,
@@ -134,12 +134,16 @@ class CsvDataset {
     node.id_list.column = ids.info.name;
   }
 
-  void set_label(LabelSpec& labels, const std::string& file, const TableGlance& seen) {
+  /// @param path of the table that has the labels, for comments
+  void set_label(LabelSpec& labels,
+                 const std::string& file,
+                 const TableGlance& seen,
+                 const std::string& path) {
     labels.file = file;
     TableGlance only;
     only.whole = seen.whole;
     only.columns = {*find(seen, "label")};
-    guess_labels(only, labels);
+    made_.comment(path + ".labels.kind", guess_labels(only, labels));
     labels.columns = {"label"};
   }
 
@@ -163,7 +167,7 @@ class CsvDataset {
     const Columns columns = sort_columns(file, seen, {edge.source_column, edge.target_column});
     edge.features.columns = columns.numbers;
     if (!columns.label) return;
-    set_label(edge.labels, file, seen);
+    set_label(edge.labels, file, seen, fmt::format("edges[{}]", made_.spec.edges.size() - 1));
     edge.labels.file.clear();  // that of the edges
   }
 

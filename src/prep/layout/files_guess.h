@@ -34,6 +34,7 @@ class FilesGuess {
   void describe_edge(Edges& edges, const std::string& path);
   void describe_graphs(const EdgeGuess& guess);
   void describe_metis(const EdgeGuess& guess);
+  void describe_market(const Edges& edges, const std::string& path);
 
   // What stands beside nodes, and how they are named: files_nodes.cpp.
   void describe_nodes();
@@ -47,13 +48,15 @@ class FilesGuess {
   void add_to_split(const FileRole& role);
   bool holds_edges(const std::string& file);
   bool use_text(const std::string& file, TextGuess& text);
+  std::string why_unread(const std::string& file) const;
   std::string where(const NodeSpec& node) const;
 
   const FileSet& files_;
   Description made_;
   std::vector<FileRole> roles_;
   std::vector<Edges> edges_;
-  std::string train_;  ///< the file of edges, where it is the train part of a split
+  std::optional<Error> fault_;  ///< the first that kept a file from being read as edges
+  std::string train_;           ///< the file of edges, where it is the train part of a split
   std::map<std::string, std::string> options_;  ///< set so far, by format
   std::map<std::string, std::uint64_t> rows_;   ///< of what stands beside nodes, by type
 };

@@ -130,8 +130,10 @@ NodeSpec* FilesGuess::node_of(const FileRole& role, std::uint64_t rows) {
 
 void FilesGuess::place_rows(const FileRole& role) {
   TextGuess text;
-  if (!use_text(role.file, text))
-    return made_.warn(fmt::format("{}: it is no table that is read", role.file));
+  if (!use_text(role.file, text)) return made_.warn(why_unread(role.file));
+  if (text.format == "mtx" || files_.format_of(role.file) == "mtx")
+    return made_.warn(fmt::format(
+        "{}: it is a MatrixMarket file, which is read as edges alone: save it as .npy", role.file));
   if (role.of == "edge" || role.of == "edges")
     return made_.warn(
         fmt::format("{}: name it in features.file (or labels.file) of an [[edges]], "
@@ -149,7 +151,9 @@ void FilesGuess::place_rows(const FileRole& role) {
   place = role.file;
   if (rows != 0) rows_.emplace(node->type, rows);
   if (role.kind == Kind::kLabels)
-    guess_labels(glance_at(files_, role.file, "auto", made_.spec.formats), node->labels);
+    made_.comment(
+        where(*node) + ".labels.kind",
+        guess_labels(glance_at(files_, role.file, "auto", made_.spec.formats), node->labels));
 }
 
 void FilesGuess::describe_ids(NodeSpec& node, const std::string& path) {

@@ -1,8 +1,10 @@
 #include "prep/layout/glance.h"
 
+#include "prep/table/stray_lines.h"
 #include "prep/table/text_cells.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace sluice {
@@ -21,6 +23,17 @@ void take_integer(ColumnGlance& column, std::int64_t value, std::int64_t& last) 
   column.different.insert(value);
 }
 
+/// A number that has a point, or that is stored as a float.
+void take_real(ColumnGlance& column, double value) {
+  constexpr std::size_t kMostClasses = 1 << 16;
+  column.integers = false;
+  column.missing = column.missing || std::isnan(value);
+  if (std::isnan(value) || !column.whole) return;
+  column.whole = std::trunc(value) == value && std::abs(value) < 0x1p53 &&
+                 column.classes.size() < kMostClasses;
+  if (column.whole) column.classes.insert(static_cast<std::int64_t>(value));
+}
+
 void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) {
   const std::string_view text = trimmed_cell(cell);
   std::int64_t integer = 0;
@@ -31,8 +44,7 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
     column.padded = column.padded || (text.size() > 1 && text[0] == '0');
     take_integer(column, integer, last);
   } else if (column.numbers && parse_real_cell(text, real) == std::errc{}) {
-    column.missing = column.missing || std::isnan(real);
-    column.integers = false;
+    take_real(column, real);
   } else {
     column.integers = column.numbers = false;
     column.texts.emplace(text);
@@ -42,16 +54,21 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
 void take_values(ColumnGlance& column,
                  const ColumnValues& values,
                  std::size_t rows,
+                 const std::vector<std::size_t>& left_out,
                  std::int64_t& last) {
   rows *= column.info.width;
+  auto skip = left_out.begin();
   for (std::size_t row = 0; row < rows; ++row) {
+    if (skip != left_out.end() && *skip == row) {
+      ++skip;
+      continue;
+    }
     if (!values.text.offsets.empty()) {
       take_text(column, values.text[row], last);
     } else if (!values.integers.empty()) {
       take_integer(column, values.integers[row], last);
     } else if (!values.reals.empty()) {
-      column.integers = false;
-      column.missing = column.missing || std::isnan(values.reals[row]);
+      take_real(column, values.reals[row]);
     }
   }
 }
@@ -61,6 +78,90 @@ bool has_gaps(const ColumnGlance& column) {
   const std::size_t unlabelled = column.different.contains(-1) ? 1 : 0;
   return column.different.size() - unlabelled != static_cast<std::size_t>(column.largest + 1);
 }
+
+/// Whether numbers that have points, or are stored as floats, are classes 0, 1, ... none of which
+/// is nowhere. A table of which only the front was seen may have the others behind it.
+bool are_float_classes(const ColumnGlance& column, bool seen_all) {
+  std::unordered_set<std::int64_t> all = column.classes;
+  all.insert(column.different.begin(), column.different.end());
+  all.erase(-1);
+  if (!column.whole || all.empty()) return false;
+  const auto [least, largest] = std::minmax_element(all.begin(), all.end());
+  constexpr std::int64_t kMostFloatClasses = 100'000;
+  if (*least < 0 || *largest > kMostFloatClasses) return false;
+  return !seen_all || all.size() == static_cast<std::size_t>(*largest) + 1;
+}
+
+/// Of one column of numbers that are no integers as they stand.
+std::string guess_float_labels(const ColumnGlance& column, bool seen_all, LabelSpec& labels) {
+  if (are_float_classes(column, seen_all)) {
+    labels.kind = LabelKindChoice::kClass;
+    return "Whole numbers from 0 on, though written as floats: classes; \"regression\" if they are "
+           "amounts.";
+  }
+  labels.kind = LabelKindChoice::kRegression;
+  if (!column.whole) return "Numbers with fractions: regression.";
+  return "Whole numbers, but not all of 0, 1, ... to the largest: amounts to predict, by "
+         "regression; "
+         "\"class\" or \"name\" if they are classes.";
+}
+
+/// Looks for a header among rows of numbers, in text of which the first line is a row. Names there
+/// would make ids of text of all columns.
+class HeaderSuspect {
+ public:
+  /// The rows of the chunk that are to be left out for now.
+  std::vector<std::size_t> find(const TableReader& table,
+                                const TableChunk& chunk,
+                                std::size_t rows) {
+    std::vector<std::size_t> found;
+    for (std::size_t row = 0; row < rows && !refuted_; ++row) {
+      const std::string_view cell = trimmed_cell(chunk.columns[0].text[row]);
+      const bool name = !cell.empty() && (std::isalpha(static_cast<unsigned char>(cell[0])) != 0 ||
+                                          static_cast<unsigned char>(cell[0]) >= 0x80);
+      if (!name || chunk.first_row + row == 0) continue;
+      std::vector<std::string_view> cells;
+      for (const ColumnValues& column : chunk.columns)
+        cells.push_back(trimmed_cell(column.text[row]));
+      const auto hint = header_hint(cells, {});
+      if (!hint || (cells.size() == 1 && !is_usual(cells[0]))) continue;
+      std::vector<std::string> names(cells.begin(), cells.end());
+      refuted_ = !names_.empty() && names != names_;
+      if (refuted_) break;
+      if (names_.empty()) {
+        fault_ = table.value_error(chunk.first_row + row,
+                                   table.columns().front().name,
+                                   "names stand among rows of numbers: is the line a header?",
+                                   *hint);
+        names_ = std::move(names);
+      }
+      found.push_back(row);
+    }
+    return found;
+  }
+
+  /// Throws where all other rows are numbers; else what was left out is of the table.
+  void decide(std::vector<ColumnGlance>& columns, const std::vector<std::size_t>& looked) const {
+    if (names_.empty()) return;
+    const bool numbers = std::all_of(
+        looked.begin(), looked.end(), [&](std::size_t i) { return columns[i].numbers; });
+    if (numbers && !refuted_ && fault_) throw Error(*fault_);
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < looked.size(); ++i) take_text(columns[looked[i]], names_[i], last);
+  }
+
+ private:
+  static bool is_usual(std::string_view name) {
+    for (const std::string_view usual :
+         {"label", "labels", "y", "class", "target", "id", "ids", "node", "node_id", "time", "x"})
+      if (name == usual) return true;
+    return false;
+  }
+
+  std::vector<std::string> names_;
+  std::optional<Error> fault_;
+  bool refuted_ = false;
+};
 
 }  // namespace
 
@@ -86,7 +187,7 @@ TableGlance glance_at(const FileSet& files,
     const ColumnType type = !column.dtype            ? ColumnType::kText
                             : is_real(*column.dtype) ? ColumnType::kReal
                                                      : ColumnType::kInteger;
-    requests.push_back({column.name, type, EmptyCell::kMissing});
+    requests.push_back({column.name, type, EmptyCell::kMissing, BlankLine::kPass});
     looked.push_back(glance.columns.size() - 1);
   }
   if (requests.empty()) {
@@ -95,11 +196,18 @@ TableGlance glance_at(const FileSet& files,
   }
   std::vector<std::int64_t> last(looked.size(), std::numeric_limits<std::int64_t>::min());
   table->select(requests);
+  const bool texts = std::all_of(requests.begin(), requests.end(), [](const auto& request) {
+    return request.type == ColumnType::kText;
+  });
+  HeaderSuspect suspect;
   glance.whole = true;
   for (TableChunk chunk; table->next(chunk);) {
     const std::size_t taken = std::min<std::size_t>(chunk.rows, rows - glance.rows);
+    std::vector<std::size_t> left_out;
+    if (texts && looked.size() == table->columns().size())
+      left_out = suspect.find(*table, chunk, taken);
     for (std::size_t i = 0; i < looked.size(); ++i)
-      take_values(glance.columns[looked[i]], chunk.columns[i], taken, last[i]);
+      take_values(glance.columns[looked[i]], chunk.columns[i], taken, left_out, last[i]);
     glance.rows += taken;
     glance.whole = taken == chunk.rows;
     if (!glance.whole) break;
@@ -108,28 +216,32 @@ TableGlance glance_at(const FileSet& files,
       break;
     }
   }
+  suspect.decide(glance.columns, looked);
   return glance;
 }
 
-void guess_labels(const TableGlance& glance, LabelSpec& labels) {
+std::string guess_labels(const TableGlance& glance, LabelSpec& labels) {
   const auto& columns = glance.columns;
   if (columns.size() == 1) {
     const ColumnGlance& only = columns.front();
-    if (only.info.width != 1 || only.info.dtype) return;  // "auto" tells by the dtype
+    if (only.info.width != 1) return {};
+    const bool is_float = only.info.dtype && is_real(*only.info.dtype);
+    if (only.info.dtype && !is_float) return {};  // "auto" tells by the dtype
     if (!only.numbers) {
       labels.kind = LabelKindChoice::kName;
     } else if (!only.integers) {
-      labels.kind = LabelKindChoice::kRegression;
+      return guess_float_labels(only, glance.whole, labels);
     } else if (only.least < -1 || only.largest > 1'000'000 || (glance.whole && has_gaps(only))) {
       labels.kind = LabelKindChoice::kName;  // numbers that are no classes 0, 1, ...
     }
-    return;
+    return {};
   }
   for (const ColumnGlance& column : columns) labels.columns.push_back(column.info.name);
   const bool bits = std::all_of(columns.begin(), columns.end(), [](const ColumnGlance& column) {
     return column.within(0, 1) && !column.missing;
   });
   labels.kind = bits ? LabelKindChoice::kMultiLabel : LabelKindChoice::kRegression;
+  return {};
 }
 
 }  // namespace sluice

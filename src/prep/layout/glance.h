@@ -16,13 +16,15 @@ struct ColumnGlance {
   ColumnInfo info;
   bool integers = true;   ///< all values are whole numbers, as they are written
   bool numbers = true;    ///< all are numbers
+  bool whole = true;      ///< all are whole numbers, if maybe written as 1.0
   bool padded = false;    ///< some begin with a zero that a number would lose: "007"
   bool missing = false;   ///< some are empty, or NaN
   bool ascending = true;  ///< whole numbers, none smaller than the one before
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
   std::unordered_set<std::string> texts;       ///< different values, where they are texts
-  std::unordered_set<std::int64_t> different;  ///< different whole numbers
+  std::unordered_set<std::int64_t> different;  ///< different whole numbers, as they are written
+  std::unordered_set<std::int64_t> classes;    ///< different ones that are written as 1.0
 
   /// All whole numbers are from `low` to `high`, and there is one.
   bool within(std::int64_t low, std::int64_t high) const {
@@ -46,7 +48,8 @@ TableGlance glance_at(const FileSet& files,
                       const TableOptions& options,
                       std::uint64_t rows = kGlanceRows);
 
-/// What kind of labels the columns are; LabelSpec::columns too, where there are several.
-void guess_labels(const TableGlance& glance, LabelSpec& labels);
+/// What kind of labels the columns are; LabelSpec::columns too, where there are several. Returns
+/// why, where that is not plain to see: a sentence for a comment.
+std::string guess_labels(const TableGlance& glance, LabelSpec& labels);
 
 }  // namespace sluice

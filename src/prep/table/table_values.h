@@ -33,10 +33,18 @@ enum class EmptyCell {
   kMissing  ///< it reads as -1 or NaN
 };
 
+/// What a blank line of a text is that stands before a row, where the file has one column; of more
+/// columns none is a row.
+enum class BlankLine {
+  kRefuse,  ///< an error: it may be a missing value, and rows are told by their place
+  kPass     ///< nothing: rows are the same in any order
+};
+
 struct ColumnRequest {
   std::string name;
   ColumnType type = ColumnType::kInteger;
   EmptyCell empty = EmptyCell::kRefuse;
+  BlankLine blank = BlankLine::kRefuse;
 };
 
 /// Texts laid end to end: text i is bytes[offsets[i], offsets[i + 1]).
