@@ -42,7 +42,10 @@ void predict(const UseRequest& request, TrainSession& session) {
   const PredictReport report =
       predict_run(request.directory, request.sets, request.options, request.out, session.start());
   if (session.json()) {
-    print_json({{"out", report.out}, {"rows", report.rows}, {"seconds", report.seconds}});
+    print_json({{"out", report.out},
+                {"rows", report.rows},
+                {"not_finite", report.not_finite},
+                {"seconds", report.seconds}});
   } else {
     fmt::print(
         "{}: {} predictions in {:.2f} s\n", report.out, format_count(report.rows), report.seconds);
@@ -74,7 +77,10 @@ void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
   add_common(*command, *request, session);
   command
       ->add_option(
-          "--out", request->out, "the file to write: .csv, or .npy with records of id and values")
+          "--out",
+          request->out,
+          "the file to write: .csv, or .npy with records of id and values; where classes have "
+          "names, a class_name beside each class")
       ->required()
       ->type_name("FILE");
   command->footer("Example:\n  sluice-train predict runs/papers --part all --out predictions.csv");

@@ -36,6 +36,7 @@ Json to_json(const RunState& state) {
                {"next_batch", state.next_batch},
                {"loss_sum", bits(state.loss_sum)},
                {"loss_seeds", state.loss_seeds},
+               {"loss_labels", state.loss_labels},
                {"batches_xxh3", state.batches_xxh3},
                {"without_better", state.without_better},
                {"last_loss", bits(state.last_loss)},
@@ -62,6 +63,7 @@ RunState state_of(const Json& json) {
   state.next_batch = json.at("next_batch");
   state.loss_sum = number(json.at("loss_sum"));
   state.loss_seeds = json.at("loss_seeds");
+  state.loss_labels = json.value("loss_labels", state.loss_seeds);  // once all seeds counted
   state.batches_xxh3 = json.at("batches_xxh3");
   state.without_better = json.at("without_better");
   state.last_loss = number(json.at("last_loss"));
@@ -80,6 +82,13 @@ RunState state_of(const Json& json) {
     for (const auto& [name, value] : best.at("metrics").items())
       state.best->metrics[name] = number(value);
   }
+  return state;
+}
+
+// A best checkpoint's state is that of when it was written, which may be epochs after the best.
+RunState state_at_weights(const Json& json) {
+  RunState state = state_of(json.at("state"));
+  if (json.at("kind") == "best" && state.best) state.epoch = state.best->epoch;
   return state;
 }
 
@@ -276,8 +285,7 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   const Identity identity = parse_state(path, content.state, identity_of);
   check_identity(path, identity, parts);
   if (whole) check_continuation(path, identity, parts);
-  RunState state =
-      parse_state(path, content.state, [](const Json& json) { return state_of(json.at("state")); });
+  RunState state = parse_state(path, content.state, state_at_weights);
 
   const NamedTensors own = weights_of(*parts.model);
   const NamedTensors weights = tensors_of(content, kModel);
@@ -290,6 +298,14 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
   copy_into(own, weights);
   return state;
+}
+
+std::optional<std::uint64_t> stored_best_epoch(const std::filesystem::path& path,
+                                               MemoryLedger* ledger) {
+  const auto content = read_checkpoint(path, ledger);
+  if (!content) return std::nullopt;
+  const RunState state = parse_state(path, content.value().state, state_at_weights);
+  return state.best ? std::optional(state.best->epoch) : std::nullopt;
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include "nn/precision.h"
 #include "nn/tensor_view.h"
 #include "pipeline/trace.h"
+#include "train/checks.h"
 #include "train/evaluation.h"
 #include "train/predictions.h"
 #include "train/trainer.h"
@@ -51,7 +52,8 @@ class LogFile {
 };
 
 void say_plan(const PlannedRun& run, Logger& log) {
-  const Parts& parts = *run.parts;
+  Parts& parts = *run.parts;
+  warn_of_run(parts, log);
   if (parts.options.train.products == MatrixProducts::kBFloat16 && !parts.device.device &&
       !nn::has_bf16_products()) {
     log.warn("this processor has no products of bf16: train.products = \"f32\" is faster here");
@@ -140,6 +142,9 @@ RunReport finish(PlannedRun& run,
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
   report.metrics.insert(tested.begin(), tested.end());
+  // Where there is no best epoch though there are nodes to validate by, their figures are none.
+  if (report.epochs != 0 && !report.best_epoch && run.parts->count(Part::kValid) != 0)
+    report.metrics.merge(part_metrics(Part::kValid, *run.parts->task->make_metrics()));
   directory.write_report(to_json(report).dump(2) + "\n");
   return report;
 }
@@ -166,23 +171,19 @@ struct Opened {
   RunState state;
 };
 
+/// @param check of the part that is wanted
 std::unique_ptr<Opened> open_run(const std::string& directory,
                                  const std::vector<std::string>& sets,
                                  const EvaluateOptions& wanted,
-                                 const TrainContext& context) {
+                                 const TrainContext& context,
+                                 void (*check)(Parts&, Part)) {
   auto opened =
       std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
   const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
   opened->run = plan_run(
       opened->options, {Work::Kind::kEvaluate, wanted.part, trace_bytes(context)}, context.log);
   Parts& parts = *opened->run.parts;
-  if (parts.count(wanted.part) == 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("the {} part of split '{}' is empty",
-                            to_string(wanted.part),
-                            parts.options.dataset.split),
-                "choose another --part");
-  }
+  check(parts, wanted.part);
   // As a best checkpoint is read: the weights alone, and no check that training could go on.
   opened->state = restore_checkpoint(checkpoint, CheckpointKind::kBest, parts);
   context.log.info("weights of {}, after epoch {}", checkpoint.string(), opened->state.epoch);
@@ -192,6 +193,7 @@ std::unique_ptr<Opened> open_run(const std::string& directory,
 PredictionSchema prediction_schema(const Parts& parts, const ExternalIds& ids, Part part) {
   PredictionSchema schema;
   schema.columns = parts.task->prediction_columns();
+  schema.names = parts.task->prediction_names();
   schema.rows = parts.count(part);
   const torch::Tensor sample = parts.task->predict(torch::zeros({1, parts.task->output_width()}));
   schema.dtype = nn::dtype_of_tensor(sample);
@@ -256,10 +258,10 @@ RunReport evaluate_run(const std::string& directory,
                        const std::vector<std::string>& sets,
                        const EvaluateOptions& wanted,
                        const TrainContext& context) {
-  const auto opened = open_run(directory, sets, wanted, context);
+  const auto opened = open_run(directory, sets, wanted, context, check_measurable);
   return traced(opened->run, context, [&] {
-    const Evaluation evaluation =
-        evaluate(*opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress);
+    const Evaluation evaluation = evaluate(
+        *opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress, context.log);
     RunReport report = begin_report(opened->run, context.peak);
     report.epochs = opened->state.epoch;
     report.metrics = evaluation.metrics;
@@ -281,28 +283,37 @@ PredictReport predict_run(const std::string& directory,
                           const TrainContext& context) {
   const auto begin = Clock::now();
   PredictionFile::check_name(out);
-  const auto opened = open_run(directory, sets, wanted, context);
+  const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
   Parts& parts = *opened->run.parts;
   const ExternalIds ids = parts.dataset.ids(parts.target().name);
   const PredictionSchema schema = prediction_schema(parts, ids, wanted.part);
   const auto file = PredictionFile::create(out, ids, schema);
-  for_each_output(parts,
-                  wanted.part,
-                  opened->run.plan.loader,
-                  0,
-                  context.progress,
-                  [&](const torch::Tensor& outputs, const Batch& batch) {
-                    file->append(batch.seeds.as<std::uint64_t>(),
-                                 nn::as_array(parts.task->predict(outputs)));
-                  });
+  const auto append = [&](const torch::Tensor& outputs, const Array& finite, const Batch& batch) {
+    file->append(batch.seeds.as<std::uint64_t>(),
+                 nn::as_array(parts.task->predict(outputs)),
+                 finite.as<std::uint8_t>());
+  };
+  const Forwarded all =
+      for_each_output(parts, wanted.part, opened->run.plan.loader, 0, context.progress, append);
   file->commit();
-  return {out.string(), schema.rows, std::chrono::duration<double>(Clock::now() - begin).count()};
+  if (all.not_finite.rows != 0) {
+    context.log.warn(
+        "{}: they have no prediction ({}); {}",
+        all.not_finite.text(parts, wanted.part),
+        out.extension() == ".csv" ? "empty fields" : "-1 for a class, NaN for a target",
+        kMendNotFinite);
+  }
+  return {out.string(),
+          schema.rows,
+          all.not_finite.rows,
+          std::chrono::duration<double>(Clock::now() - begin).count()};
 }
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context) {
   constexpr double kSeconds = 20;  // of sampling, at most
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
+  warn_of_run(*run.parts, context.log);
   // A forecast writes nothing: that epochs would be planned is all it is told.
   plan_epochs(run, options.run.dir, context.log);
   return {kept_config(options),

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace sluice {
@@ -24,6 +25,10 @@ std::string bound_of(const std::vector<StageTimes>& stages, double seconds) {
     }
   }
   return disk >= sample ? "disk" : "sample";
+}
+
+std::string figure_text(double value) {
+  return std::isfinite(value) ? fmt::format("{:.4f}", value) : "none";
 }
 
 std::string to_json_line(const EpochLine& line) {
@@ -49,7 +54,8 @@ std::string to_text(const EpochLine& line) {
   std::string text = fmt::format("epoch {}/{}", line.epoch, line.epochs);
   for (const std::string& name : {std::string("train.loss"), line.shown}) {
     const auto metric = line.metrics.find(name);
-    if (metric != line.metrics.end()) text += fmt::format("  {} {:.4f}", name, metric->second);
+    if (metric != line.metrics.end())
+      text += fmt::format("  {} {}", name, figure_text(metric->second));
   }
   if (line.best) text += " (best)";
   return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}",

@@ -1,6 +1,7 @@
 #include "train/report.h"
 
 #include "core/hash.h"
+#include "train/epoch_line.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -147,7 +148,7 @@ std::string to_text(const RunReport& report) {
   if (report.best_epoch) text += fmt::format(", best at epoch {}", *report.best_epoch);
   text += '\n';
   for (const auto& [name, value] : report.metrics)
-    text += fmt::format("  {:<16}  {:.4f}\n", name, value);
+    text += fmt::format("  {:<16}  {}\n", name, figure_text(value));
   text += fmt::format("  {:<16}  features in {} ({}), read {}, useful {}\n",
                       "storage",
                       report.features,
