@@ -81,22 +81,26 @@ function(sluice_test name)
   endforeach()
 endfunction()
 
-# The same test once more as on a processor with AVX2 alone, and as on one with less: our kernels', LibTorch's, MKL's and
-# oneDNN's own switches say so. Not under a sanitizer.
+# A test program once more as on a processor with AVX2 alone, and as on one with less: our kernels', LibTorch's, MKL's and
+# oneDNN's own switches say so. Not under a sanitizer. sluice_test_on_older_cpus(nn_test LABELS torch); SOURCE: the tests of
+# that source alone.
 function(sluice_test_on_older_cpus name)
+  cmake_parse_arguments(ARG "" "SOURCE" "LABELS" ${ARGN})
   if(SLUICE_SANITIZE)
     return()
   endif()
   set(avx2 SLUICE_MAX_CPU_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 ONEDNN_MAX_CPU_ISA=AVX2)
   set(baseline SLUICE_MAX_CPU_ISA=baseline ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2
                ONEDNN_MAX_CPU_ISA=SSE41)
-  foreach(property LABELS TIMEOUT ENVIRONMENT)
-    get_test_property(${name} ${property} ${property})
-  endforeach()
+  set(environment SLUICE_BIN=${PROJECT_BINARY_DIR} SLUICE_SOURCE=${PROJECT_SOURCE_DIR} GOMP_SPINCOUNT=0)
+  set(only)
+  if(ARG_SOURCE)
+    set(only "--source-file=*/${ARG_SOURCE}.cpp")
+  endif()
   foreach(isa avx2 baseline)
-    add_test(NAME ${name}_${isa} COMMAND ${name})
-    set_tests_properties(${name}_${isa} PROPERTIES LABELS "${LABELS}" TIMEOUT ${TIMEOUT} SKIP_RETURN_CODE 77
-                                                   ENVIRONMENT "${ENVIRONMENT};${${isa}}")
+    add_test(NAME ${name}.as_on_${isa} COMMAND ${name} ${only})
+    set_tests_properties(${name}.as_on_${isa} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 SKIP_RETURN_CODE 77
+                                                         ENVIRONMENT "${environment};${${isa}}")
   endforeach()
 endfunction()
 

@@ -1,5 +1,6 @@
 #include "train/trial.h"
 
+#include "nn/tensor_view.h"
 #include "train/weights.h"
 
 namespace sluice {
@@ -32,6 +33,16 @@ std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) {
   return peak > base ? peak - base : 0;
 }
 
+// Where the model has fewer outputs than there are classes: labels that it has, on the CPU.
+Batch within_outputs(const Parts& parts, const Batch& batch) {
+  Batch narrow = batch;
+  const bool classes = batch.labels.dtype() == DType::kI32;
+  if (parts.placement.outputs == 0 || !classes || batch.labels.numel() == 0) return narrow;
+  narrow.labels = nn::as_array(
+      nn::as_tensor(batch.labels).clamp_max(parts.task->output_width() - 1).contiguous());
+  return narrow;
+}
+
 TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation) {
   TrialPeaks peaks;
   peaks.resident = tensors_entry(parts).bytes;
@@ -56,7 +67,15 @@ TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation
 }  // namespace
 
 TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation) {
-  if (!parts.device.device) return try_both(parts, training, evaluation);
+  if (!parts.device.device) {
+    const auto narrow = [&](const Batch* batch) {
+      return batch == nullptr ? Batch{} : within_outputs(parts, *batch);
+    };
+    const Batch to_train = narrow(training), to_evaluate = narrow(evaluation);
+    return try_both(parts,
+                    training == nullptr ? nullptr : &to_train,
+                    evaluation == nullptr ? nullptr : &to_evaluate);
+  }
   parts.device.device->reset_tensor_peak();
   return parts.device.guarded([&] {
     TrialPeaks peaks = try_both(parts, training, evaluation);
