@@ -111,8 +111,7 @@ TEST_CASE("bad input: lines of a CSV file") {
       edges("integer overflow",
             "src,dst\n0,9223372036854775808\n",
             "data|ROOT/raw/e.csv:2: column 'dst': '9223372036854775808' is beyond a 64-bit "
-            "integer|use string ids for numbers "
-            "this long"),
+            "integer|say ids = \"string\": ids of any length are kept as they are"),
       edges("empty cell",
             "src,dst\n0,1\n,1\n",
             "data|ROOT/raw/e.csv:3: column 'src': the cell is empty|every row needs a value here"),
@@ -188,13 +187,11 @@ TEST_CASE("bad input: columns") {
        {{"e.npy", floats(1)}},
        "[[edges]]\nfile = 'e.npy'\n",
        "data|ROOT/raw/e.npy: holds f32, where integers are asked|save a.astype('int64')"},
-      {"string ids from npy",
-       {{"e.npy", npy("<i8", "(1, 2)", std::string(16, '\0'))}},
+      {"string ids of fractions",
+       {{"e.npy", npy("<f8", "(1, 2)", std::string(16, '\0'))}},
        "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.npy'\n",
-       "data|ROOT/raw/e.npy: holds i64, where texts are asked|string ids come from CSV, Parquet "
-       "and "
-       "Arrow files; for numbers say ids = "
-       "\"integer\""},
+       "data|ROOT/raw/e.npy: holds f64, where texts are asked|whole numbers can be read as texts: "
+       "save a.astype('int64')"},
       nodes("ids of a matrix",
             "n.npy",
             floats(1),

@@ -260,7 +260,7 @@ TEST_CASE("bad input: lines of an edge list") {
       list("beyond 64 bits",
            "0 1\n-9223372036854775809 1\n",
            "data|ROOT/raw/e.txt:2: column 'c0': '-9223372036854775809' is beyond a 64-bit "
-           "integer|use string ids for numbers this long"),
+           "integer|say ids = \"string\": ids of any length are kept as they are"),
       list("a sign alone",
            "0 1\n- 1\n",
            "data|ROOT/raw/e.txt:2: column 'c0': '-' is not an integer|for ids that are text say "

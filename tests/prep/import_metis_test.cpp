@@ -214,9 +214,8 @@ TEST_CASE("bad input: METIS files") {
        "[[nodes]]\nids = 'integer'\nid_list.file = 'e.graph#nodes'\n"
        "features.file = 'e.graph#nodes'\nfeatures.columns = ['weight0']\n"
        "[[edges]]\nfile = 'e.graph'\n",
-       "data|ROOT/raw/e.graph:2: column 'weight0': 'x' is not a number|numbers are written like "
-       "12, "
-       "-0.5 or 1e-3"},
+       "data|ROOT/raw/e.graph:2: column 'weight0': 'x' is not a number|features are "
+       "numbers: leave the column out of features.columns, or encode it as numbers"},
       {"an unknown table",
        {{"e.graph", "2 1\n2\n1\n"}},
        "[[edges]]\nfile = 'e.graph#node'\n",

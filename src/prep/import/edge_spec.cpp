@@ -85,7 +85,9 @@ void SplitSpec::describe(Schema& schema) {
   schema.field("node_type", node_type)
       .help("whose nodes it splits; empty: the only type, or the only one with labels");
   schema.field("train", train)
-      .help("file of the training ids: an array, or a column; of edges: two columns");
+      .help(
+          "file of the training ids: an array, or a column; or a mask, a bool (or 0 and 1) a node; "
+          "of edges: two columns");
   schema.field("valid", valid).help("file of the validation ids (edges)");
   schema.field("test", test).help("file of the test ids (edges)");
   schema.field("column", column).help("of files of columns: that of ids; empty: the first");

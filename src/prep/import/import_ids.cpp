@@ -34,7 +34,7 @@ void import_id_list(ImportContext& context, NodeState& node) {
   const IdFileSpec& spec = node.spec.id_list;
   const auto table = context.open(spec.file, spec.format);
   const std::string column = find_id_column(*table, spec.column).name;
-  table->select({{column, node.ids.column_type()}});
+  table->select({{column, node.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds}});
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "ids");
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
@@ -49,7 +49,10 @@ void import_node_times(ImportContext& context, NodeState& node) {
   const auto table = context.open(spec.file, spec.format);
   const std::string column = find_id_column(*table, spec.column).name;
   const bool whole = spec.scale == 0;
-  table->select({{column, whole ? ColumnType::kInteger : ColumnType::kReal}});
+  table->select({{column,
+                  whole ? ColumnType::kInteger : ColumnType::kReal,
+                  EmptyCell::kRefuse,
+                  ColumnUse::kNodeTimes}});
   const RowTarget target = rows_of(node, spec.file, "times.bin");
   auto file = context.writer.create(target.path);
   std::vector<std::int64_t> times;

@@ -1,6 +1,7 @@
 // DGL's CSVDataset.
 #include "prep/layout/dgl_parts.h"
 #include "prep/layout/glance.h"
+#include "prep/layout/scaling_guess.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -113,6 +114,7 @@ class CsvDataset {
     if (!columns.numbers.empty()) {
       node.features.file = file;
       node.features.columns = columns.numbers;
+      guess_scaling(seen, node.features, path + ".features", made_);
     }
     if (columns.label) set_label(node.labels, file, seen, path);
   }

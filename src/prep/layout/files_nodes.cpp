@@ -1,5 +1,6 @@
 // What stands beside nodes, and how files name them.
 #include "prep/layout/files_guess.h"
+#include "prep/layout/scaling_guess.h"
 
 #include <sluice/units.h>
 
@@ -18,6 +19,8 @@ struct IdGlance {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
   bool texts = false;
+  bool beyond = false;  // some of the texts are numbers
+  bool words = false;   // all of them may look like numbers, and are stored as texts
   bool padded = false;
   bool whole = true;
   bool seen = false;
@@ -26,6 +29,8 @@ struct IdGlance {
     if (column.different.empty() && column.texts.empty() && column.numbers) return;
     seen = true;
     texts = texts || !column.integers;
+    beyond = beyond || column.beyond;
+    words = words || column.info.words;
     padded = padded || column.padded;
     least = std::min(least, column.least);
     largest = std::max(largest, column.largest);
@@ -48,6 +53,12 @@ IdChoice choose_ids(const IdGlance& ids, std::optional<std::uint64_t> rows) {
   const std::string seen = ids.whole ? "all edges" : "the first edges";
   const std::string different = format_count(ids.different.size());
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(ids.largest, 0));
+  if (ids.beyond)
+    return {
+        IdKind::kString,
+        0,
+        fmt::format("In {} some ids are numbers beyond 63 bits, kept as they are written.", seen)};
+  if (ids.words) return {IdKind::kString, 0, "The file stores them as texts."};
   if (ids.texts) return {IdKind::kString, 0, fmt::format("In {} some ids are no numbers.", seen)};
   if (ids.padded)
     return {
@@ -102,7 +113,9 @@ void FilesGuess::describe_nodes() {
 }
 
 std::uint64_t FilesGuess::rows_of(const std::string& file) {
-  if (const auto rows = files_.open(file, "auto", made_.spec.formats)->num_rows()) return *rows;
+  const auto table = files_.open(file, "auto", made_.spec.formats);
+  (void)table->turn_sparse({}, SparseEntries::kRefuse);
+  if (const auto rows = table->num_rows()) return *rows;
   const TableGlance glance = glance_at(files_, file, "auto", made_.spec.formats);
   return glance.whole ? glance.rows : 0;
 }
@@ -150,10 +163,12 @@ void FilesGuess::place_rows(const FileRole& role) {
     return made_.warn(fmt::format("{}: '{}' has {} already", role.file, node->type, place));
   place = role.file;
   if (rows != 0) rows_.emplace(node->type, rows);
+  if (role.kind == Kind::kTimes) return;
+  const TableGlance glance = glance_at_rows(files_, role.file, "auto", made_.spec.formats);
   if (role.kind == Kind::kLabels)
-    made_.comment(
-        where(*node) + ".labels.kind",
-        guess_labels(glance_at(files_, role.file, "auto", made_.spec.formats), node->labels));
+    made_.comment(where(*node) + ".labels.kind", guess_labels(glance, node->labels));
+  if (role.kind == Kind::kFeatures)
+    guess_scaling(glance, node->features, where(*node) + ".features", made_);
 }
 
 void FilesGuess::describe_ids(NodeSpec& node, const std::string& path) {

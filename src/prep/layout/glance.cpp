@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <memory>
 
 namespace sluice {
 namespace {
@@ -15,7 +16,20 @@ bool is_real(DType dtype) {
          dtype == DType::kBF16;
 }
 
+void take_range(ColumnGlance& column, double value) {
+  if (!std::isfinite(value)) return;
+  column.low = std::min(column.low, value);
+  column.high = std::max(column.high, value);
+}
+
+/// Whether a text is a whole number that 63 bits do not hold.
+bool is_beyond(std::string_view text) {
+  std::int64_t integer = 0;
+  return parse_integer_cell(text, integer) == std::errc::result_out_of_range;
+}
+
 void take_integer(ColumnGlance& column, std::int64_t value, std::int64_t& last) {
+  take_range(column, static_cast<double>(value));
   column.ascending = column.ascending && value >= last;
   last = value;
   column.least = std::min(column.least, value);
@@ -26,6 +40,7 @@ void take_integer(ColumnGlance& column, std::int64_t value, std::int64_t& last) 
 /// A number that has a point, or that is stored as a float.
 void take_real(ColumnGlance& column, double value) {
   constexpr std::size_t kMostClasses = 1 << 16;
+  take_range(column, value);
   column.integers = false;
   column.missing = column.missing || std::isnan(value);
   if (std::isnan(value) || !column.whole) return;
@@ -40,9 +55,16 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
   double real = 0;
   if (text.empty()) {
     column.missing = true;
+  } else if (column.info.words) {
+    column.integers = column.numbers = false;  // whatever they look like: they read as nothing else
+    column.texts.emplace(text);
   } else if (column.integers && parse_integer_cell(text, integer) == std::errc{}) {
     column.padded = column.padded || (text.size() > 1 && text[0] == '0');
     take_integer(column, integer, last);
+  } else if (column.integers && is_beyond(text)) {
+    column.beyond = true;
+    column.integers = column.numbers = false;
+    column.texts.emplace(text);
   } else if (column.numbers && parse_real_cell(text, real) == std::errc{}) {
     take_real(column, real);
   } else {
@@ -165,13 +187,26 @@ class HeaderSuspect {
 
 }  // namespace
 
-TableGlance glance_at(const FileSet& files,
-                      const std::string& file,
-                      const std::string& format,
-                      const TableOptions& options,
-                      std::uint64_t rows) {
+namespace {
+
+/// What its values are looked at as: u64 as texts, which hold all of them.
+ColumnType type_to_look_at(const ColumnInfo& column) {
+  if (!column.dtype || column.dtype == DType::kU64) return ColumnType::kText;
+  return is_real(*column.dtype) ? ColumnType::kReal : ColumnType::kInteger;
+}
+
+/// Whether whole numbers of an array are no classes 0, 1, 2, ...: most of those would have no row.
+/// The largest value of a narrow dtype is likely to stand for no label, which importing says.
+bool are_no_classes(const ColumnGlance& column, bool whole) {
+  if (!column.integers || column.different.empty()) return column.beyond;
+  const bool narrow = column.largest == 127 || column.largest == 255;
+  const bool sparse =
+      whole && column.different.size() * 2 < static_cast<std::uint64_t>(column.largest) + 1;
+  return column.least < -1 || column.largest > 1'000'000 || (sparse && !narrow);
+}
+
+TableGlance look_at(const std::unique_ptr<TableReader>& table, std::uint64_t rows) {
   TableGlance glance;
-  const auto table = files.open(file, format, options);
   std::vector<std::string> names;
   for (const ColumnInfo& column : table->columns())
     if (column.dtype && !is_real(*column.dtype) &&
@@ -184,10 +219,8 @@ TableGlance glance_at(const FileSet& files,
     glance.columns.emplace_back().info = column;
     const bool pairs = column.width == 2 && column.dtype && !is_real(*column.dtype);
     if (column.width != 1 && !pairs) continue;
-    const ColumnType type = !column.dtype            ? ColumnType::kText
-                            : is_real(*column.dtype) ? ColumnType::kReal
-                                                     : ColumnType::kInteger;
-    requests.push_back({column.name, type, EmptyCell::kMissing, BlankLine::kPass});
+    requests.push_back(
+        {column.name, type_to_look_at(column), EmptyCell::kMissing, ColumnUse::kOther, BlankLine::kPass});
     looked.push_back(glance.columns.size() - 1);
   }
   if (requests.empty()) {
@@ -220,13 +253,36 @@ TableGlance glance_at(const FileSet& files,
   return glance;
 }
 
+}  // namespace
+
+TableGlance glance_at(const FileSet& files,
+                      const std::string& file,
+                      const std::string& format,
+                      const TableOptions& options,
+                      std::uint64_t rows) {
+  return look_at(files.open(file, format, options), rows);
+}
+
+TableGlance glance_at_rows(const FileSet& files,
+                           const std::string& file,
+                           const std::string& format,
+                           const TableOptions& options) {
+  const auto table = files.open(file, format, options);
+  (void)table->turn_sparse({}, SparseEntries::kRefuse);
+  return look_at(table, kGlanceRows);
+}
+
 std::string guess_labels(const TableGlance& glance, LabelSpec& labels) {
   const auto& columns = glance.columns;
   if (columns.size() == 1) {
     const ColumnGlance& only = columns.front();
     if (only.info.width != 1) return {};
     const bool is_float = only.info.dtype && is_real(*only.info.dtype);
-    if (only.info.dtype && !is_float) return {};  // "auto" tells by the dtype
+    if (only.info.dtype && !is_float) {  // "auto" tells by the dtype
+      if (!are_no_classes(only, glance.whole)) return {};
+      labels.kind = LabelKindChoice::kName;
+      return "Most of the classes 0, 1, ... to the largest would have no row: names.";
+    }
     if (!only.numbers) {
       labels.kind = LabelKindChoice::kName;
     } else if (!only.integers) {

@@ -19,16 +19,19 @@ struct ColumnGlance {
   bool whole = true;      ///< all are whole numbers, if maybe written as 1.0
   bool padded = false;    ///< some begin with a zero that a number would lose: "007"
   bool missing = false;   ///< some are empty, or NaN
+  bool beyond = false;    ///< some are whole numbers that 63 bits do not hold; they are texts here
   bool ascending = true;  ///< whole numbers, none smaller than the one before
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+  double low = std::numeric_limits<double>::infinity();  ///< of numbers, whole ones or not
+  double high = -std::numeric_limits<double>::infinity();
   std::unordered_set<std::string> texts;       ///< different values, where they are texts
   std::unordered_set<std::int64_t> different;  ///< different whole numbers, as they are written
   std::unordered_set<std::int64_t> classes;    ///< different ones that are written as 1.0
 
-  /// All whole numbers are from `low` to `high`, and there is one.
-  bool within(std::int64_t low, std::int64_t high) const {
-    return integers && !different.empty() && low <= least && largest <= high;
+  /// All whole numbers are from `first` to `last`, and there is one.
+  bool within(std::int64_t first, std::int64_t last) const {
+    return integers && !different.empty() && first <= least && largest <= last;
   }
 };
 
@@ -47,6 +50,12 @@ TableGlance glance_at(const FileSet& files,
                       const std::string& format,
                       const TableOptions& options,
                       std::uint64_t rows = kGlanceRows);
+
+/// The same of features and labels: a sparse matrix is one by its rows.
+TableGlance glance_at_rows(const FileSet& files,
+                           const std::string& file,
+                           const std::string& format,
+                           const TableOptions& options);
 
 /// What kind of labels the columns are; LabelSpec::columns too, where there are several. Returns
 /// why, where that is not plain to see: a sentence for a comment.

@@ -216,7 +216,9 @@ class EdgeColumnsGuess {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const ColumnInfo& info = columns_[i].info;
       const bool index = info.name == "edge_index" && info.width != 1;
-      const bool pairs = info.width == 2 && columns_[i].integers && !columns_[i].different.empty();
+      const ColumnGlance& seen = columns_[i];
+      const bool pairs = info.width == 2 &&
+                         (seen.beyond || (seen.integers && !seen.different.empty())) && !info.truth;
       if (!index && !pairs) continue;
       if (columns_.size() > 1) guess_.source = guess_.target = info.name;
       guess_.source_at = guess_.target_at = {i};
@@ -273,7 +275,7 @@ class EdgeColumnsGuess {
   bool is_id(std::size_t at) const {
     const ColumnGlance& column = columns_[at];
     return column.info.width == 1 && (column.integers || !column.numbers) && !column.missing &&
-           !(column.info.dtype && !column.integers);
+           !(column.info.dtype && !column.integers && !column.beyond);
   }
 
   /// type, source, target: few types, of many ids.

@@ -95,8 +95,8 @@ std::optional<Error> diagnose_line(std::string_view line,
     auto fault = cell_fault(fields[layout.positions[i]].text, request);
     if (!fault) continue;
     if (request.type != ColumnType::kText)
-      fault->hint =
-          header_hint(csv_texts_of(fields), "[csv] header = \"yes\"").value_or(fault->hint);
+      fault->hint = hint_in_header(
+          csv_texts_of(fields), "[csv] header = \"yes\"", request.use, fault->hint);
     return error(fmt::format("column '{}': {}", request.name, fault->reason), fault->hint);
   }
   return std::nullopt;

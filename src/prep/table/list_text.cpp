@@ -93,7 +93,7 @@ std::optional<Error> diagnose_list_line(std::string_view line,
     auto fault = cell_fault(fields[layout.positions[i]], request);
     if (!fault) continue;
     if (request.type != ColumnType::kText)
-      fault->hint = header_hint(fields, "").value_or(fault->hint);
+      fault->hint = hint_in_header(fields, "", request.use, fault->hint);
     return Error(ErrorCode::kData,
                  fmt::format("column '{}': {}", request.name, fault->reason),
                  fault->hint,

@@ -38,7 +38,8 @@ std::string described(const std::vector<ColumnInfo>& columns) {
   for (std::size_t i = 0; i < std::min(columns.size(), kMost); ++i) {
     const ColumnInfo& column = columns[i];
     text += fmt::format("{}{}", i == 0 ? "" : ", ", column.name);
-    if (column.dtype) text += fmt::format(" ({})", to_string(*column.dtype));
+    if (column.dtype)
+      text += fmt::format(" ({})", column.truth ? "bool" : to_string(*column.dtype));
     if (column.width != 1) text += fmt::format(" [{}]", column.width);
   }
   return columns.size() > kMost ? text + ", ..." : text;
@@ -63,7 +64,13 @@ std::vector<fs::path> shards_of(const fs::path& name) {
 }
 
 ShardReader::ShardReader(const TableSource& source, std::vector<fs::path> files, Open open)
-    : TableReader(source), files_(std::move(files)), open_(std::move(open)), rows_(0) {
+    : TableReader(source), files_(std::move(files)), open_(std::move(open)) {
+  look_at_all();
+}
+
+void ShardReader::look_at_all() {
+  columns_.clear();
+  rows_ = 0;
   for (const fs::path& file : files_) {
     const auto shard = open_(file);
     if (columns_.empty()) columns_ = shard->columns();
@@ -75,14 +82,15 @@ ShardReader::ShardReader(const TableSource& source, std::vector<fs::path> files,
 
 void ShardReader::check_columns(const TableReader& shard) const {
   const auto& columns = shard.columns();
-  const bool same =
-      std::equal(columns.begin(),
-                 columns.end(),
-                 columns_.begin(),
-                 columns_.end(),
-                 [](const ColumnInfo& a, const ColumnInfo& b) {
-                   return a.name == b.name && a.dtype == b.dtype && a.width == b.width;
-                 });
+  const bool same = std::equal(columns.begin(),
+                               columns.end(),
+                               columns_.begin(),
+                               columns_.end(),
+                               [](const ColumnInfo& a, const ColumnInfo& b) {
+                                 return a.name == b.name && a.dtype == b.dtype &&
+                                        a.width == b.width && a.truth == b.truth &&
+                                        a.words == b.words;
+                               });
   if (same) return;
   throw Error(ErrorCode::kData,
               fmt::format("its columns are {}; those of '{}' are {}",
@@ -91,6 +99,18 @@ void ShardReader::check_columns(const TableReader& shard) const {
                           described(columns_)),
               "files that are one table have the same columns",
               Place{shard.path().string(), -1, -1, -1});
+}
+
+// Each is a matrix, and their rows follow each other.
+bool ShardReader::turn_sparse(const std::vector<std::string>& columns, SparseEntries entries) {
+  if (!open_(files_.front())->turn_sparse(columns, entries)) return false;
+  open_ = [open = std::move(open_), columns, entries](const fs::path& file) {
+    auto shard = open(file);
+    (void)shard->turn_sparse(columns, entries);
+    return shard;
+  };
+  look_at_all();
+  return true;
 }
 
 void ShardReader::select(const std::vector<ColumnRequest>& requests) {

@@ -29,6 +29,7 @@ class ShardReader final : public TableReader {
 
   const std::vector<ColumnInfo>& columns() const override { return columns_; }
   std::optional<std::uint64_t> num_rows() const override { return rows_; }
+  bool turn_sparse(const std::vector<std::string>& columns, SparseEntries entries) override;
   void select(const std::vector<ColumnRequest>& requests) override;
   bool next(TableChunk& chunk) override;
   Error value_error(std::uint64_t row,
@@ -38,6 +39,7 @@ class ShardReader final : public TableReader {
 
  private:
   std::optional<std::int64_t> line_of(std::uint64_t /*row*/) const override { return std::nullopt; }
+  void look_at_all();
   void check_columns(const TableReader& shard) const;
 
   std::vector<std::filesystem::path> files_;

@@ -132,6 +132,21 @@ std::optional<std::string> header_hint(const std::vector<std::string_view>& fiel
                                        : ", or for a first line say " + how_to_keep_a_first_line);
 }
 
+std::string hint_in_header(const std::vector<std::string_view>& fields,
+                           const std::string& how_to_keep_a_first_line,
+                           ColumnUse use,
+                           const std::string& hint) {
+  const auto header = header_hint(fields, how_to_keep_a_first_line);
+  if (!header) return hint;
+  if (use == ColumnUse::kIds || use == ColumnUse::kOther) return *header;
+  return fmt::format("{}; or is the line a header? Then take it out{}",
+                     hint,
+                     how_to_keep_a_first_line.empty()
+                         ? ""
+                         : fmt::format(", or for a first line say {}, which holds for all CSV files",
+                                       how_to_keep_a_first_line));
+}
+
 std::optional<Error> leading_count_error(
     const std::vector<std::string>& lines,
     const std::function<std::vector<std::string>(const std::string& line)>& split,

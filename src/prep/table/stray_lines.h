@@ -59,6 +59,12 @@ Error header_again_error(const Place& place);
 /// a first line for a header; may be empty
 std::optional<std::string> header_hint(const std::vector<std::string_view>& fields,
                                        const std::string& how_to_keep_a_first_line);
+/// The hint of a fault in such a line: header_hint() where ids are asked, for other uses `hint` and
+/// that it may be a header.
+std::string hint_in_header(const std::vector<std::string_view>& fields,
+                           const std::string& how_to_keep_a_first_line,
+                           ColumnUse use,
+                           const std::string& hint);
 
 /// The error where the first of a file's lines tells how many follow, which is no row: whole
 /// numbers alone, in fewer fields than what stands behind it. @param split a line's fields; none:

@@ -1,5 +1,7 @@
 #include "prep/table/text_cells.h"
 
+#include "prep/table/column_use.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -55,7 +57,7 @@ std::errc parse_real_cell(std::string_view text, double& value) {
 
 namespace {
 
-std::optional<CellFault> number_fault(std::string_view text, ColumnType type) {
+std::optional<CellFault> number_fault(std::string_view text, ColumnType type, ColumnUse use) {
   std::int64_t integer = 0;
   double real = 0;
   const std::errc problem = type == ColumnType::kInteger ? parse_integer_cell(text, integer)
@@ -63,16 +65,17 @@ std::optional<CellFault> number_fault(std::string_view text, ColumnType type) {
   if (problem == std::errc{}) return std::nullopt;
   if (problem == std::errc::result_out_of_range) {
     return CellFault{fmt::format("{} is beyond a 64-bit integer", shown_cell(text)),
-                     "use string ids for numbers this long"};
+                     hint_beyond_integers(use)};
   }
+  if (use == ColumnUse::kIds && is_truth_word(text))
+    return CellFault{fmt::format("{} is a bool, where ids are asked", shown_cell(text)),
+                     kTruthsAsIds};
   if (type == ColumnType::kInteger) {
     const bool is_real = parse_real_cell(text, real) == std::errc{};
     return CellFault{fmt::format("{} is not an integer", shown_cell(text)),
-                     is_real ? "write whole numbers without a point"
-                             : "for ids that are text say ids = \"string\""};
+                     is_real ? hint_for_fraction(use, false) : hint_for_text(use)};
   }
-  return CellFault{fmt::format("{} is not a number", shown_cell(text)),
-                   "numbers are written like 12, -0.5 or 1e-3"};
+  return CellFault{fmt::format("{} is not a number", shown_cell(text)), hint_for_text(use)};
 }
 
 }  // namespace
@@ -87,9 +90,9 @@ std::optional<CellFault> cell_fault(std::string_view cell, const ColumnRequest& 
   const std::string_view text = trimmed_cell(cell);
   if (text.empty()) {
     if (request.empty == EmptyCell::kMissing) return std::nullopt;
-    return CellFault{"the cell is empty", "every row needs a value here"};
+    return CellFault{"the cell is empty", hint_for_missing(request.use)};
   }
-  return number_fault(text, request.type);
+  return number_fault(text, request.type, request.use);
 }
 
 }  // namespace sluice
