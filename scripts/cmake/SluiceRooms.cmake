@@ -33,9 +33,9 @@ endfunction()
 
 # A doctest program of one room's tests: sluice_test(name LABELS core SOURCES a.cpp LIBS sluice_core). Programs are few, as
 # each is linked; ctest runs the tests of each source by themselves, as name.source. TORCH: over LibTorch's
-# headers. MAIN_FILE: a main() of its own, and with it doctest.
+# headers. APART: its sources all have the same names. MAIN_FILE: a main() of its own, and with it doctest.
 function(sluice_test name)
-  cmake_parse_arguments(ARG "SERIAL;TORCH" "TIMEOUT;MAIN_FILE" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "APART;SERIAL;TORCH" "TIMEOUT;MAIN_FILE" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT TARGET sluice_test_main) # doctest itself: compiled once, for all
     add_library(sluice_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
     target_link_libraries(sluice_test_main PRIVATE sluice_flags doctest::doctest)
@@ -48,7 +48,9 @@ function(sluice_test name)
   endif()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE sluice_flags doctest::doctest ${ARG_LIBS})
-  sluice_unite(${name})
+  if(NOT ARG_APART)
+    sluice_unite(${name})
+  endif()
   target_compile_options(${name} PRIVATE ${SLUICE_COLD_OPTIMISATION})
   if(ARG_TORCH)
     sluice_use_torch_pch(${name})

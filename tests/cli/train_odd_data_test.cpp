@@ -46,7 +46,7 @@ TEST_CASE(
     "parts without labels: an error for early stopping and evaluate, else nulls and warnings") {
   OddRun odd;
   OwnGraph graph;
-  for (const std::size_t node : {6, 7, 8, 9, 10, 11}) graph.labels[node] = "";
+  for (const std::size_t node : {6u, 7u, 8u, 9u, 10u, 11u}) graph.labels[node] = "";
   const Outcome stopping =
       odd.run(graph, "type = \"graphsage\"\n", {"--set", "train.early_stopping.patience=3"});
   CHECK(stopping.code == 2);
@@ -100,7 +100,10 @@ TEST_CASE("predictions carry class names beside class numbers, under the users' 
       "zoë", "a,b", "say \"hi\"", "北京", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"};
   // Names that are numbers: class 0 is 7, class 1 is 10.
   for (std::string& label : graph.labels) label = label == "0" ? "10" : "7";
-  const Outcome outcome = odd.run(graph, "type = \"mlp\"\n", {"--set", "train.epochs=60"});
+  const Outcome outcome =
+      odd.run(graph,
+              "type = \"mlp\"\n",
+              {"--set", "train.epochs=100", "--set", "train.early_stopping.metric=valid.loss"});
   CHECK(metrics_of(outcome).at("test.accuracy") == 1.0);
   const std::string csv = (odd.dir / "p.csv").string(), npy = (odd.dir / "p.npy").string();
   REQUIRE(train({"predict", odd.path(), "--part", "all", "--out", csv}).code == 0);

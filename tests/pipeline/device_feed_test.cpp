@@ -295,8 +295,8 @@ TEST_CASE("device feed: a wait that is left out is found, whichever it is") {
 TEST_CASE("device feed: an event that fails for the last batch is told at the end") {
   const TempDir dir;
   write(dir);
-  Setup setup;
-  setup.loader = base_options();
+  FeedSetup setup;
+  setup.loader = feed_options();
   setup.kept = 0;
   const std::size_t all = deliver(dir / "x", setup).batches.size();
   setup.refuse_after = all;
@@ -319,8 +319,8 @@ TEST_CASE("device feed: where a kernel is refused, what was queued before it is 
     FakeDevice::Options refusing;
     refusing.seed = seed;
     refusing.refuse_kernels = true;
-    Setup setup;
-    setup.loader = base_options();
+    FeedSetup setup;
+    setup.loader = feed_options();
     setup.features = Placement::kMemory;
     setup.device = std::make_shared<FakeDevice>(refusing);
     std::optional<Error> failed;

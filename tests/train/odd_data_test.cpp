@@ -77,19 +77,23 @@ TEST_CASE("batch norm meets mini-batches of one row: the last one, all of them, 
     (void)train_odd(dir, quiet, whole);
     CHECK_FALSE(quiet.said("single row"));
   }
-  for (const char* sampler : {"subgraph", "walk", "cluster", "ladies"}) {
-    CAPTURE(sampler);
+  std::string without = odd_config(dir);
+  const std::string fanout = "sampler.fanout = [-1, -1]\n";
+  without.erase(without.find(fanout), fanout.size());
+  const std::vector<std::vector<std::string>> samplers{
+      {"sampler.type=subgraph", "sampler.fanout=[0, 0]"},
+      {"sampler.type=walk", "sampler.length=1", "sampler.layers=2"},
+      {"sampler.type=cluster", "sampler.clusters=12", "sampler.per_batch=1", "sampler.layers=2"},
+      {"sampler.type=ladies", "sampler.nodes=[0, 0]"}};
+  for (std::vector<std::string> sets : samplers) {
+    CAPTURE(sets[0]);
+    sets.insert(sets.end(), {"model.norm=batch", "train.batch_size=1"});
     Heard heard;
-    std::vector<std::string> sets{
-        std::string("sampler.type=") + sampler, "model.norm=batch", "train.batch_size=1"};
-    const std::string toml = odd_config(dir);
-    const auto fanout = toml.find("sampler.fanout");
-    std::string without = toml;
-    without.erase(fanout, toml.find('\n', fanout) - fanout + 1);
     std::filesystem::remove_all(dir / "run");
     const RunReport report =
         run_training(options_of(without, sets), RunDirectory::Mode::kNew, heard.context);
     CHECK(std::isfinite(report.metrics.at("train.loss")));
+    CHECK(std::isfinite(report.metrics.at("test.loss")));
   }
   graph.train = {3};
   graph.import(dir, dir / "d");
@@ -180,8 +184,10 @@ TEST_CASE("a part of which some nodes have labels is measured, and learnt from, 
   labelled.import(dir, dir / "d");
   const RunReport those = train_odd(dir, heard, {"train.early_stopping.patience=9"});
   CHECK(some.metrics.at("test.accuracy") == those.metrics.at("test.accuracy"));
-  CHECK(some.metrics.at("valid.loss") == doctest::Approx(those.metrics.at("valid.loss")));
-  CHECK(some.metrics.at("train.loss") == doctest::Approx(those.metrics.at("train.loss")));
+  CHECK(some.metrics.at("valid.loss") ==
+        doctest::Approx(those.metrics.at("valid.loss")).epsilon(1e-3));
+  CHECK(some.metrics.at("train.loss") ==
+        doctest::Approx(those.metrics.at("train.loss")).epsilon(1e-3));
   // A mini-batch without a label weighs nothing in the loss.
   without_labels_of({0, 1, 2, 3, 4}).import(dir, dir / "d");
   const RunReport one = train_odd(dir, heard, {"train.batch_size=1", "train.epochs=1"});
@@ -307,7 +313,7 @@ TEST_CASE("predictions of nodes whose outputs are not finite are empty, and that
 TEST_CASE("rows of zeros and normalised rows are finite") {
   const TempDir dir;
   OwnGraph graph;
-  for (const std::size_t node : {1, 7, 10}) graph.features[node] = {"0", "0"};
+  for (const std::size_t node : {1u, 7u, 10u}) graph.features[node] = {"0", "0"};
   graph.import(dir, dir / "d");
   Heard heard;
   const RunReport report = train_odd(dir, heard, {"dataset.normalize=row_l1"});

@@ -45,7 +45,7 @@ void trim_csv_line(std::string_view line, char delimiter, Put put) {
   }
 }
 
-std::vector<std::string_view> texts_of(const std::vector<CsvField>& fields) {
+std::vector<std::string_view> csv_texts_of(const std::vector<CsvField>& fields) {
   std::vector<std::string_view> texts;
   for (const CsvField& field : fields) texts.emplace_back(field.text);
   return texts;
@@ -53,7 +53,7 @@ std::vector<std::string_view> texts_of(const std::vector<CsvField>& fields) {
 
 bool is_header_line(std::string_view line, const CsvLayout& layout) {
   return !layout.header_names.empty() &&
-         is_header_again(texts_of(split_csv_line(without_mark(line), layout.delimiter)),
+         is_header_again(csv_texts_of(split_csv_line(without_mark(line), layout.delimiter)),
                          layout.header_names);
 }
 
@@ -96,7 +96,7 @@ std::optional<Error> diagnose_line(std::string_view line,
     if (!fault) continue;
     if (request.type != ColumnType::kText)
       fault->hint =
-          hint_in_header(texts_of(fields), "[csv] header = \"yes\"", request.use, fault->hint);
+          hint_in_header(csv_texts_of(fields), "[csv] header = \"yes\"", request.use, fault->hint);
     return error(fmt::format("column '{}': {}", request.name, fault->reason), fault->hint);
   }
   return std::nullopt;

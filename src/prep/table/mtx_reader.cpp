@@ -136,7 +136,8 @@ void MtxReader::take_entry(const std::vector<std::string>& fields) {
   if (banner_.symmetry == "general" || row == column) return;
   if (banner_.symmetry == "skew-symmetric" && !weight.empty()) {
     const bool negative = weight.front() == '-';
-    weight = negative ? weight.substr(1) : "-" + weight.substr(weight.front() == '+' ? 1 : 0);
+    if (negative || weight.front() == '+') weight.erase(0, 1);
+    if (!negative) weight.insert(weight.begin(), '-');
   }
   put_edge(column, row, weight);
 }

@@ -31,7 +31,7 @@ bool reads_as_number(const std::string& name,
                                                : parse_real_cell(name, real)) == std::errc{};
 }
 
-bool is_name(std::string_view field) {
+bool is_column_word(std::string_view field) {
   const auto first = static_cast<unsigned char>(field.front());
   double number = 0;
   return (std::isalpha(first) != 0 || first == '_' || first >= 0x80) &&
@@ -122,7 +122,7 @@ std::optional<std::string> header_hint(const std::vector<std::string_view>& fiel
   std::vector<std::string_view> names;
   for (const std::string_view field : fields) {
     const std::string_view name = trimmed_cell(field);
-    if (name.empty() || !is_name(name)) return std::nullopt;
+    if (name.empty() || !is_column_word(name)) return std::nullopt;
     names.push_back(name);
   }
   std::sort(names.begin(), names.end());

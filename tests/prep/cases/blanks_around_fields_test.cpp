@@ -6,7 +6,7 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string kStrings = "[[nodes]]\nids = 'string'\n";
+const std::string kNamedNodes = "[[nodes]]\nids = 'string'\n";
 const Names kThree{"ann>bob:0.5", "bob>cid:1.5", "cid>ann:2"};
 
 }  // namespace
@@ -21,15 +21,15 @@ TEST_CASE("blanks around ids are none of them, by both parsers, in CSV and TSV")
         " \"src\" ,dst,weight\n \"ann\" ,bob,0.5\nbob,cid,1.5\ncid,ann,2"}) {
     CAPTURE(text);
     const CaseFolder folder({{"e.csv", text}});
-    CHECK(named_edges(folder.dataset_of(kStrings + kEdges + keys)) == kThree);
+    CHECK(named_edges(folder.dataset_of(kNamedNodes + kEdges + keys)) == kThree);
     CHECK(named_edges(folder.dataset_of("")) == kThree);
   }
   const CaseFolder tsv(
       {{"e.tsv", "src\tdst\tweight\nann\t bob\t0.5\nbob \tcid\t1.5\ncid\tann \t2\n"}});
-  CHECK(named_edges(tsv.dataset_of(kStrings + "[[edges]]\nfile = 'e.tsv'\n" + keys)) == kThree);
+  CHECK(named_edges(tsv.dataset_of(kNamedNodes + "[[edges]]\nfile = 'e.tsv'\n" + keys)) == kThree);
   const CaseFolder list({{"e.txt", "ann , bob\nbob, cid\n"}});
-  CHECK(named_edges(list.dataset_of(kStrings + "[[edges]]\nfile = 'e.txt'\n[list]\ndelimiter = "
-                                               "','\n")) == Names{"ann>bob", "bob>cid"});
+  CHECK(named_edges(list.dataset_of(kNamedNodes + "[[edges]]\nfile = 'e.txt'\n[list]\ndelimiter = "
+                                                  "','\n")) == Names{"ann>bob", "bob>cid"});
 }
 
 TEST_CASE("blanks around names in lists of ids, splits, labels and types are none of them") {
@@ -39,7 +39,7 @@ TEST_CASE("blanks around names in lists of ids, splits, labels and types are non
        {"y.csv", "id, y\nann, red\nbob,\"blue\" \n"},
        {"s.csv", "id\n bob\n"}});
   const Dataset dataset = folder.dataset_of(
-      kStrings +
+      kNamedNodes +
       "id_list.file = 'n.csv'\nlabels = { file = 'y.csv', id_column = 'id', kind = 'name' }\n" +
       kEdges + "type_column = 'type'\ntypes = 'labels'\n[[splits]]\ntrain = 's.csv'\n");
   CHECK(dataset.schema().total_nodes() == 2);
@@ -56,20 +56,20 @@ TEST_CASE("blanks around names in lists of ids, splits, labels and types are non
 TEST_CASE("blanks in a name, quotes, doubled quotes, semicolons and quoted numbers stay") {
   const CaseFolder folder(
       {{"e.csv", "src,dst\nann lee,\" bob \"\n\" bob \", \"say \"\"hi, x\"\"\"\n"}});
-  CHECK(named_edges(folder.dataset_of(kStrings + kEdges)) ==
+  CHECK(named_edges(folder.dataset_of(kNamedNodes + kEdges)) ==
         Names{" bob >say \"hi, x\"", "ann lee> bob "});
   const CaseFolder semicolons({{"e.csv", "src;dst\na b; c,d\n"}});
-  CHECK(named_edges(semicolons.dataset_of(kStrings + kEdges + "[csv]\ndelimiter = ';'\n")) ==
+  CHECK(named_edges(semicolons.dataset_of(kNamedNodes + kEdges + "[csv]\ndelimiter = ';'\n")) ==
         Names{"a b>c,d"});
   const CaseFolder numbers({{"e.csv", "src,dst\n\"0\", \"1\"\n 1 ,\"0\" \n"}});
   CHECK(numbers.dataset_of(kEdges).schema().total_edges() == 2);
   const CaseFolder spaces({{"e.csv", "src dst\na b\nb a\n"}});
-  CHECK(named_edges(spaces.dataset_of(kStrings + kEdges + "[csv]\ndelimiter = ' '\n")) ==
+  CHECK(named_edges(spaces.dataset_of(kNamedNodes + kEdges + "[csv]\ndelimiter = ' '\n")) ==
         Names{"a>b", "b>a"});
   const CaseFolder open({{"e.csv", "src,dst\na,\"b\nc\"\n"}});
-  open.refusal(kStrings + kEdges, "e.csv:2", {"does not end on its line"});
+  open.refusal(kNamedNodes + kEdges, "e.csv:2", {"does not end on its line"});
   const CaseFolder few({{"e.csv", "src,dst\na,b\n \nc,d\n"}});
-  few.refusal(kStrings + kEdges, "e.csv:3", {"1 fields"});
+  few.refusal(kNamedNodes + kEdges, "e.csv:3", {"1 fields"});
   const CaseFolder blank_id({{"e.csv", "src,dst\na, \n"}});
-  blank_id.refusal(kStrings + kEdges, "e.csv:2", {"the id is empty"});
+  blank_id.refusal(kNamedNodes + kEdges, "e.csv:2", {"the id is empty"});
 }

@@ -6,7 +6,7 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string kStrings = "[[nodes]]\nids = 'string'\n" + kEdges;
+const std::string kStringEdges = "[[nodes]]\nids = 'string'\n" + kEdges;
 
 void refused_header(const std::string& text, const std::string& toml, const std::string& place) {
   CAPTURE(text);
@@ -16,15 +16,16 @@ void refused_header(const std::string& text, const std::string& toml, const std:
 }  // namespace
 
 TEST_CASE("a row that is the header again is an error with its line, whatever the ids") {
-  refused_header("src,dst\nann,bob\nbob,cid\nsrc,dst\ncid,ann\n", kStrings, "e.csv:4");
-  refused_header("src,dst\nann,bob\n\n\"src\",\"dst\"\ncid,ann\n", kStrings, "e.csv:4");
-  refused_header("\"src\",dst\r\nann,bob\r\nsrc,dst\r\n", kStrings, "e.csv:3");
-  refused_header("src,dst\nann,bob\n src , dst\n", kStrings, "e.csv:3");
-  refused_header("\xef\xbb\xbfsrc,dst\nann,bob\n\xef\xbb\xbfsrc,dst\n", kStrings, "e.csv:3");
-  refused_header("src,dst\nann,bob\n\xef\xbb\xbf\"src\",\"dst\"\n", kStrings, "e.csv:3");
+  refused_header("src,dst\nann,bob\nbob,cid\nsrc,dst\ncid,ann\n", kStringEdges, "e.csv:4");
+  refused_header("src,dst\nann,bob\n\n\"src\",\"dst\"\ncid,ann\n", kStringEdges, "e.csv:4");
+  refused_header("\"src\",dst\r\nann,bob\r\nsrc,dst\r\n", kStringEdges, "e.csv:3");
+  refused_header("src,dst\nann,bob\n src , dst\n", kStringEdges, "e.csv:3");
+  refused_header("\xef\xbb\xbfsrc,dst\nann,bob\n\xef\xbb\xbfsrc,dst\n", kStringEdges, "e.csv:3");
+  refused_header("src,dst\nann,bob\n\xef\xbb\xbf\"src\",\"dst\"\n", kStringEdges, "e.csv:3");
   refused_header("src,dst\n0,1\nsrc,dst\n1,0\n", kEdges, "e.csv:3");
   refused_header("src,dst\n0,1\n\xef\xbb\xbfsrc,dst\n1,0\n", kEdges, "e.csv:3");
-  refused_header("src,dst,w\na,b,1\nsrc,dst,w\n", kStrings + "weight_column = 'w'\n", "e.csv:3");
+  refused_header(
+      "src,dst,w\na,b,1\nsrc,dst,w\n", kStringEdges + "weight_column = 'w'\n", "e.csv:3");
   refused_header("src,dst,t\n0,1,x\nsrc,dst,t\n", kEdges + "type_column = 't'\n", "e.csv:3");
   CaseFolder({{"e.tsv", "src\tdst\nann\tbob\nsrc\tdst\n"}})
       .refusal("[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.tsv'\n", "e.tsv:3", {"header"});
@@ -64,7 +65,7 @@ TEST_CASE("a header where the file has none: the hint is on it, and the guess ke
       .refusal("[[edges]]\nfile = 'e.txt'\n", "e.txt:3", {"header"});
   CaseFolder({{"e.txt", "0 1\n1 2\nfrom to\n2 0\n"}}).refusal("", "e.txt:3", {"header"});
   const std::string named = "[csv]\nheader = 'no'\ncolumns = ['src', 'dst']\n";
-  refused_header("a,b\nb,c\nsrc,dst\n", kStrings + named, "e.csv:3");
+  refused_header("a,b\nb,c\nsrc,dst\n", kStringEdges + named, "e.csv:3");
   CaseFolder({{"e.txt", "a b\nb c\nsrc dst\n"}})
       .refusal(
           "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.txt'\n[list]\ncolumns = ['src', "
@@ -81,7 +82,7 @@ TEST_CASE("a header far in is found whatever the blocks and the threads") {
       CaseFolder folder({{"e.csv", text}});
       folder.threads = threads;
       folder.refusal(
-          kStrings + fmt::format("[csv]\nblock = '{}'\n", block), "e.csv:7002", {"header"});
+          kStringEdges + fmt::format("[csv]\nblock = '{}'\n", block), "e.csv:7002", {"header"});
     }
   }
 }
@@ -92,7 +93,8 @@ TEST_CASE("parts with a header each, and nodes that are called as a column, stay
   CHECK(named_edges(parts.dataset_of("[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'p/*.csv'\n")) ==
         Names{"ann>bob", "bob>cid"});
   const CaseFolder names({{"e.csv", "src,dst,w\ndst,src,1\nsrc,dst,2\nsrc,w,3\nbob,dst,4\n"}});
-  CHECK(named_edges(names.dataset_of(kStrings)) == Names{"bob>dst", "dst>src", "src>dst", "src>w"});
+  CHECK(named_edges(names.dataset_of(kStringEdges)) ==
+        Names{"bob>dst", "dst>src", "src>dst", "src>w"});
   const CaseFolder mixed({{"e.csv", "1,2\nann,bob\nbob,3\ncid,dan\n"}});
   CHECK(named_edges(mixed.dataset_of("")) == Names{"1>2", "ann>bob", "bob>3", "cid>dan"});
 }

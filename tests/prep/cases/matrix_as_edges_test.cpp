@@ -7,7 +7,7 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string kStrings = "[[nodes]]\nids = 'string'\n";
+const std::string kStringNodes = "[[nodes]]\nids = 'string'\n";
 
 void refused_matrix(const std::string& file,
                     const std::string& text,
@@ -15,7 +15,7 @@ void refused_matrix(const std::string& file,
   CAPTURE(text);
   const CaseFolder folder({{file, text}});
   folder.refusal("", file, {"matrix"});
-  for (const std::string& nodes : {kStrings, std::string()})
+  for (const std::string& nodes : {kStringNodes, std::string()})
     folder.refusal(
         fmt::format("{}[[edges]]\nfile = '{}'\n{}", nodes, file, keys), file, {"matrix"});
 }
