@@ -317,18 +317,15 @@ TEST_CASE("import: many small graphs, by membership or by sizes, their labels an
         "one graph");
 }
 
-TEST_CASE("import: verify finds an edge that joins two graphs") {
+TEST_CASE("import: an edge that joins two graphs is refused with its line") {
   ImportFolder folder;
   folder.write("sizes.csv", "n\n2\n1\n");
   folder.write("e.csv", "s,t\n0,1\n2,1\n");
-  folder.run("[[edges]]\nfile = 'e.csv'\n[graphs]\nsizes.file = 'sizes.csv'\n");
-  MemoryLedger ledger;
-  ThreadArena arena(1);
-  const auto log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-  const auto problems = verify_dataset(folder.out(), context).problems;
-  REQUIRE(problems.size() == 1);
-  CHECK(problems[0].find("the edge from node 2 to 1 joins two graphs") != std::string::npos);
+  const Error error = expect_error(
+      [&] { folder.run("[[edges]]\nfile = 'e.csv'\n[graphs]\nsizes.file = 'sizes.csv'\n"); });
+  CHECK(error.message().find("the edge from 2 to 1 joins two graphs, 1 and 0") !=
+        std::string::npos);
+  CHECK(error.place().line == 3);
 }
 
 TEST_CASE("import: train, valid and test edges in files stand apart from the relations") {

@@ -78,7 +78,7 @@ TEST_CASE("list: names, a delimiter, comments by option, empty cells") {
                                  "[list]\ncolumns = ['id', 'name', 'x']\ndelimiter = \"\\t\"\n"
                                  "comment = '!'");
   CHECK(column_names(*reader) == std::vector<std::string>{"id", "name", "x"});
-  CHECK(read_cells(*reader) == Cells{{"#1", "a b", ""}, {"2", " c", " 4 "}});
+  CHECK(read_cells(*reader) == Cells{{"#1", "a b", ""}, {"2", "c", "4"}});
   CHECK(read_cells(*table.open("a.txt", "1;\n;2\n ;3\n", arena, "[list]\ndelimiter = ';'"),
                    ColumnType::kInteger,
                    {},

@@ -102,8 +102,8 @@ TEST_CASE("raw: bad input") {
       {"beyond int64",
        {{"e.bin", bytes_of_values<std::uint64_t>({0, 1, 2, ~0ull})}},
        "[raw]\ndtype = 'u64'\nwidth = 2\n" + edges_only,
-       "data|ROOT/raw/e.bin: row 1: 18446744073709551615 is beyond a signed 64-bit integer|use "
-       "smaller numbers"},
+       "data|ROOT/raw/e.bin: row 1: 18446744073709551615 is beyond a signed 64-bit integer|say "
+       "ids = \"string\": ids of any length are kept as they are"},
       {"three numbers an edge",
        {{"e.bin", std::string(24, '\0')}},
        "[raw]\ndtype = 'i64'\nwidth = 3\n" + edges_only,
