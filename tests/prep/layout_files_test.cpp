@@ -149,7 +149,7 @@ TEST_CASE("files: what stands beside nodes, and what is not understood") {
   const Dataset dataset = folder.dataset(described);
   CHECK((in_edges(dataset, "node__edge__node") == in_edges(4, {{0, 1}, {1, 2}, {2, 0}})));
   CHECK(stored_f32_rows(folder.out(), "node", 4, 2) == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(dataset.schema().nodes[0].labels->names == std::vector<std::string>{"-1", "1", "7"});
+  CHECK(dataset.schema().nodes[0].labels->names == std::vector<std::string>{"1", "7"});
   CHECK(values_of<std::uint64_t>(dataset.split("default").train) ==
         std::vector<std::uint64_t>{0, 3});
 }

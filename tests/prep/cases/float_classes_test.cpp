@@ -44,6 +44,7 @@ TEST_CASE("classes of text may be whole floats, empty and NaN: by id, by place, 
 
 TEST_CASE("classes of edges and of graphs may be whole floats too") {
   const CaseFolder folder({{"edges.csv", "src,dst,y\n0,1,2.0\n1,2,\n2,3,0.0\n"},
+                           {"within.csv", "src,dst\n0,1\n2,3\n"},
                            {"g.csv", "graph\n0\n0\n1\n1\n"},
                            {"gy.csv", "y\n1.0\n0.0\n"}});
   const Dataset edges =
@@ -51,8 +52,7 @@ TEST_CASE("classes of edges and of graphs may be whole floats too") {
   CHECK(as_vector<std::int32_t>(edges.edge_labels("node__edge__node")) ==
         std::vector<std::int32_t>{2, -1, 0});
   const Dataset graphs = folder.dataset_of(
-      kPathEdges +
-      "[graphs]\nmembership = { file = 'g.csv' }\nlabels = { file = 'gy.csv', kind = 'class' }\n");
+      "[[edges]]\nfile = 'within.csv'\n[graphs]\nmembership = { file = 'g.csv' }\nlabels = { file = 'gy.csv', kind = 'class' }\n");
   CHECK(graphs.schema().graphs->labels->kind == LabelKind::kClass);
   CHECK(graphs.schema().graphs->labels->width == 2);
 }
