@@ -59,9 +59,9 @@ class Buffer {
 };
 
 /// One thread's buffers.
-class Worker {
+class TemporalWorker {
  public:
-  Worker(const TemporalSampler& sampler, std::size_t roots) : sampler_(sampler) {
+  TemporalWorker(const TemporalSampler& sampler, std::size_t roots) : sampler_(sampler) {
     for (std::size_t h = 0; h < sampler.num_hops(); ++h) {
       buffers_.emplace_back(roots);
       roots *= kCount;
@@ -95,9 +95,9 @@ Rounds run(const TemporalSampler& sampler,
            const TemporalBenchQueries& queries,
            const TemporalBenchOptions& options) {
   ThreadArena arena(static_cast<int>(options.threads));
-  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::unique_ptr<TemporalWorker>> workers;
   for (std::uint64_t t = 0; t < options.threads; ++t)
-    workers.push_back(std::make_unique<Worker>(sampler, TemporalBenchQueries::kRoots));
+    workers.push_back(std::make_unique<TemporalWorker>(sampler, TemporalBenchQueries::kRoots));
   Rounds rounds;
   std::vector<double> seconds, cpu_seconds;
   for (std::uint64_t r = 0; r <= options.rounds; ++r) {  // the first one is not counted
@@ -227,7 +227,7 @@ void TemporalBench::hub() {
   std::vector<std::int64_t> times(kQueries);
   for (std::uint64_t i = 0; i < kQueries; ++i)
     times[i] = static_cast<std::int64_t>(RandomKey(2).below(kHub, i));
-  Worker worker(sampler, TemporalBenchQueries::kRoots);
+  TemporalWorker worker(sampler, TemporalBenchQueries::kRoots);
   const auto measure_node = [&](std::uint64_t node) {
     const std::vector<std::uint64_t> nodes(kQueries, node);
     std::vector<double> seconds;
