@@ -4,6 +4,7 @@
 #include "prep/features/elements.h"
 #include "prep/features/feature_encoder.h"
 #include "prep/import/import_context.h"
+#include "prep/import/rows_by_id.h"
 #include "storage/io/disk_space.h"
 
 #include <fmt/format.h>
@@ -113,7 +114,7 @@ DType dtype_of_earlier(const NodeTypeSchema& there, std::uint32_t dim, const Pla
 FeatureSchema import_feature_table(ImportContext& context,
                                    const FeatureSpec& spec,
                                    const RowTarget& target) {
-  const auto table = context.open(spec.file, spec.format);
+  const auto table = open_rows(context, spec.file, spec.format, target);
   const std::vector<ColumnRequest> requests = choose_columns(*table, spec);
   const ColumnInfo& first = table->column(requests.front().name, 0);
   const bool matrix = requests.front().type == ColumnType::kRaw;
@@ -167,8 +168,10 @@ FeatureSchema import_feature_table(ImportContext& context,
 }
 
 void import_features(ImportContext& context, NodeState& node) {
-  node.schema.features.push_back(import_feature_table(
-      context, node.spec.features, rows_of(node, node.spec.features.file, "features.bin")));
+  const FeatureSpec& spec = node.spec.features;
+  RowTarget target = rows_of(node, spec.file, "features.bin");
+  order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
+  node.schema.features.push_back(import_feature_table(context, spec, target));
 }
 
 }  // namespace sluice

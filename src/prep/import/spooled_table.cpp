@@ -152,7 +152,8 @@ std::unique_ptr<SpooledTable> spool(ImportContext& context, const EdgeSpec& edge
                             edge.time_column,
                             edge.weight_column,
                             {},
-                            edge.time_scale};
+                            edge.time_scale,
+                            edge.pairs};
   Spooler spooler(context, edge, edge.file, edge.format, columns);
   const ColumnSpec& edge_sizes = context.spec.graphs.edge_sizes;
   if (edge_sizes.file.empty()) return spooler.run();
@@ -168,8 +169,14 @@ std::unique_ptr<SpooledTable> spool_part(ImportContext& context,
                                          const SplitSpec& split,
                                          const std::string& file) {
   if (file.empty()) return nullptr;
-  const EdgeColumns columns{
-      split.source_column, split.target_column, split.type_column, {}, {}, split.label_column};
+  const EdgeColumns columns{split.source_column,
+                            split.target_column,
+                            split.type_column,
+                            {},
+                            {},
+                            split.label_column,
+                            0,
+                            split.pairs};
   const EdgeSpec& edge = edges_of_split(context.spec, split);
   return Spooler(context, edge, file, split.format, columns).run();
 }

@@ -14,19 +14,27 @@ namespace sluice {
 
 struct ColumnGlance {
   ColumnInfo info;
-  bool integers = true;   ///< all values are whole numbers, as they are written
-  bool numbers = true;    ///< all are numbers
-  bool padded = false;    ///< some begin with a zero that a number would lose: "007"
-  bool missing = false;   ///< some are empty, or NaN
+  bool integers = true;     ///< all values are whole numbers, as they are written
+  bool numbers = true;      ///< all are numbers
+  bool padded = false;      ///< some begin with a zero that a number would lose: "007"
+  bool missing = false;     ///< some are empty, or NaN
+  bool fractions = false;   ///< some are numbers with a fraction
+  std::uint64_t empty = 0;  ///< how many are missing
+  double low = std::numeric_limits<double>::infinity();  ///< of all numbers
+  double high = -std::numeric_limits<double>::infinity();
   bool ascending = true;  ///< whole numbers, none smaller than the one before
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
   std::unordered_set<std::string> texts;       ///< different values, where they are texts
   std::unordered_set<std::int64_t> different;  ///< different whole numbers
 
+  /// How many different values were seen, of those that are no fractions.
+  std::size_t kinds() const { return different.size() + texts.size(); }
+  bool has_values() const { return kinds() != 0 || low <= high; }
+
   /// All whole numbers are from `low` to `high`, and there is one.
-  bool within(std::int64_t low, std::int64_t high) const {
-    return integers && !different.empty() && low <= least && largest <= high;
+  bool within(std::int64_t first, std::int64_t last) const {
+    return integers && !different.empty() && first <= least && largest <= last;
   }
 };
 
@@ -37,6 +45,9 @@ struct TableGlance {
 };
 
 inline constexpr std::uint64_t kGlanceRows = std::uint64_t{1} << 16;
+
+/// Whether all numbers are times since 1970, in seconds or in thousandths or less, from 1973 on.
+bool looks_like_time(const ColumnGlance& column);
 
 /// Looks at the first rows. Matrices have only their info, but those of pairs of whole numbers.
 /// Throws as the reader does.

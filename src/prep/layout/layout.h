@@ -28,6 +28,10 @@ struct Description {
   /// Sets keys of a format's table: set_format("csv", "header = \"no\"").
   void set_format(const std::string& format, const std::string& toml);
   void comment(const std::string& where, std::string text);
+  /// A line of TOML that could be a key of a table.
+  void offer(const std::string& table, std::string line) {
+    comments.offers[table].push_back(std::move(line));
+  }
   void warn(std::string text) { warnings.push_back(std::move(text)); }
 
  private:
