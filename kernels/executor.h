@@ -9,7 +9,7 @@
 // or pinned.
 #pragma once
 
-#include <cstdint>
+#include "core/cpu_isa.h"
 
 namespace sluice {
 class ThreadArena;
@@ -19,15 +19,15 @@ namespace sluice::kernels {
 
 struct KernelTable;
 
-/// Instruction sets that the CPU kernels are compiled for, oldest first.
-enum class Isa : std::uint8_t { kBaseline, kAvx2, kAvx512 };
+/// Instruction sets that the CPU kernels are compiled for.
+using Isa = CpuIsa;
 
 /// Borrows what it points to; cheap to copy.
 struct Executor {
   ThreadArena* threads = nullptr;      ///< null: the calling thread alone
   const KernelTable* table = nullptr;  ///< null: the CPU's
   void* stream = nullptr;              ///< of the table's device: the queue to work on
-  Isa isa = Isa::kAvx512;  ///< on the CPU: the newest that may be used; the bits are the same
+  Isa isa = Isa::kAvx512;  ///< on the CPU: no newer than cpu_isa() and this; the bits are the same
 };
 
 }  // namespace sluice::kernels

@@ -9,7 +9,7 @@
 namespace sluice::kernels {
 
 /// out[i, c] = max over the items s of list i of x[s, c], and winner[i, c] the position of the
-/// first edge that attains it; an empty list gives 0 and -1.
+/// first edge that attains it; an empty list gives 0 and -1. NaN is more than any number.
 /// @pre out.count == winner.count == lists.count, all widths equal
 void segment_max(const Executor& executor,
                  const RowLists& lists,

@@ -9,7 +9,6 @@
 #include <sluice/error.h>
 #include <sluice/random.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

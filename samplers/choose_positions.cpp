@@ -1,5 +1,7 @@
 #include "samplers/choose_positions.h"
 
+#include "core/cpu_isa.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -73,11 +75,6 @@ __attribute__((target("avx512f,avx512dq,avx512cd,avx512vl"))) bool draw_lanes_av
 
 #pragma GCC diagnostic pop
 
-bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vl");
-}
-
 #endif
 
 // Each number's place is how many are less: no branch depends on what was drawn.
@@ -135,7 +132,7 @@ bool PositionChooser::draw_lanes(std::uint64_t begin,
                                  RandomKey key,
                                  std::span<std::uint64_t> out) {
 #if defined(__x86_64__)
-  if (has_avx512()) return draw_lanes_avx512(begin, degree, key, out);
+  if (cpu_isa() == CpuIsa::kAvx512) return draw_lanes_avx512(begin, degree, key, out);
 #endif
   return draw_lanes_portable(begin, degree, key, out);
 }

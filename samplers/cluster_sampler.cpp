@@ -1,6 +1,6 @@
 #include "samplers/cluster_sampler.h"
 
-#include "samplers/cluster_order.h"
+#include "samplers/cluster_seed_order.h"
 
 #include <fmt/format.h>
 
@@ -25,14 +25,14 @@ void ClusterSamplerOptions::describe(Schema& schema) {
 std::unique_ptr<BatchOrder> ClusterSamplerOptions::make_order(const OrderRequest& request) const {
   const Clusters& of =
       given ? *given : Clusters::even(request.schema, static_cast<std::uint64_t>(clusters));
-  return std::make_unique<ClusterOrder>(of,
-                                        request.schema,
-                                        request.seed_type,
-                                        request.seeds,
-                                        static_cast<std::uint64_t>(per_batch),
-                                        request.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
-                                        request.key,
-                                        request.ledger);
+  return std::make_unique<ClusterSeedOrder>(of,
+                                            request.schema,
+                                            request.seed_type,
+                                            request.seeds,
+                                            static_cast<std::uint64_t>(per_batch),
+                                            request.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
+                                            request.key,
+                                            request.ledger);
 }
 
 ClusterSampler::ClusterSampler(SamplerGraph graph, Options options, BlockParts parts, RandomKey)

@@ -2,9 +2,9 @@
 // (Cluster-GCN: Chiang, Liu, Si, Li, Bengio, Hsieh, "Cluster-GCN: An Efficient Algorithm for
 // Training Deep and Large Graph Convolutional Networks", 2019).
 //
-// Give it the seeds of a ClusterOrder, and a batch is q whole clusters with the edges between them
-// too, as the paper's stochastic multiple partitions have it. Nothing is drawn. With several node
-// types a cluster has nodes of each. One sampler a thread.
+// Give it the seeds of a ClusterSeedOrder, and a batch is q whole clusters with the edges between
+// them too, as the paper's stochastic multiple partitions have it. Nothing is drawn. With several
+// node types a cluster has nodes of each. One sampler a thread.
 #pragma once
 
 #include "samplers/clusters.h"
@@ -29,7 +29,7 @@ struct ClusterSamplerOptions {
 
   void describe(Schema& schema);
   std::size_t num_layers() const { return static_cast<std::size_t>(layers); }
-  /// A ClusterOrder.
+  /// A ClusterSeedOrder.
   std::unique_ptr<BatchOrder> make_order(const OrderRequest& request) const;
 };
 

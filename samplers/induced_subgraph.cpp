@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxSubgraphEdges = std::numeric_limits<std::int32_t>::max();
 
 // The first `count` elements of an array, in the same storage.
 Array prefix_of(const Array& array, std::int64_t count) {
@@ -69,7 +69,7 @@ Result<void> InducedSubgraph::scan(const SampledRelation& relation,
     auto count = keep(relation, piece.value(), kept, parts, offsets.subspan(1));
     if (!count) return std::move(count).error();
     kept += count.value();
-    if (kept > kMaxEdges) return too_many_block_edges(kept);
+    if (kept > kMaxSubgraphEdges) return too_many_block_edges(kept);
   }
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
   return copy_kept(kept, parts, block);

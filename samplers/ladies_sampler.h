@@ -28,7 +28,6 @@
 #include <sluice/sampler.h>
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace sluice {

@@ -24,7 +24,6 @@
 #include <sluice/options.h>
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace sluice {

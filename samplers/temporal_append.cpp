@@ -8,7 +8,6 @@
 #include <limits>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace sluice {
 namespace {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace sluice {
 namespace {

@@ -2,11 +2,11 @@
 
 #include "samplers/temporal_fill.h"
 
+#include <sluice/mutex.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <utility>
 
 namespace sluice {
@@ -230,12 +230,12 @@ Result<void> TemporalSampler::fill(std::size_t hop,
                                    const TemporalRows& out,
                                    ThreadArena& arena) const {
   if (auto checked = check(hop, request, out); !checked) return checked;
-  std::mutex mutex;
+  Mutex mutex;
   Result<void> all;  // of several errors, any: they say the same
   arena.for_ranges(request.queries.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     auto filled = fill_range(hop, request, out, begin, end);
     if (filled) return;
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     all = std::move(filled);
   });
   return all;

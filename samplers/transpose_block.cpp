@@ -1,7 +1,6 @@
 #include "samplers/transpose_block.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 namespace sluice {

@@ -1,8 +1,10 @@
 // bench/card: what a card does with mini-batches on their way to it: copies from pinned and from
-// other memory, and stored rows gathered and widened straight from pinned host memory.
+// other memory, and stored rows gathered and widened straight from pinned host memory; and the
+// kernels over their lists.
+#include "bench/card/card.h"
+#include "bench/card/segments.h"
 #include "bench/support/program.h"
 #include "device/buffer.h"
-#include "device/library.h"
 #include "kernels/table.h"
 #include "storage/io/aligned_buffer.h"
 
@@ -20,6 +22,7 @@ namespace {
 
 class Bench {
  public:
+  Card card;
   std::uint64_t rows = 200'000;  // a mini-batch of a deep fanout
   std::uint64_t table = 4'000'000;
   std::uint64_t dim = 128;
@@ -74,11 +77,7 @@ class Bench {
   }
 
  private:
-  void open() {
-    if (device_) return;
-    probe_driver().or_throw();
-    device_ = load_device(find_device_library()).or_throw();
-  }
+  void open() { device_ = card.device(); }
 
   static AlignedBuffer filled(std::uint64_t bytes, std::shared_ptr<HostPinning> device) {
     auto buffer = AlignedBuffer::make(bytes, nullptr, "bench", std::move(device)).or_throw();
@@ -98,19 +97,8 @@ class Bench {
            });
   }
 
-  // The middle of several rounds, by the card's own clock.
   double seconds(const std::function<void()>& queue) {
-    const auto begin = device_->make_event().or_throw();
-    const auto end = device_->make_event().or_throw();
-    std::vector<double> all;
-    for (std::uint64_t round = 0; round < rounds + 2; ++round) {
-      device_->record(*begin, Stream::kCopy).or_throw();
-      queue();
-      device_->record(*end, Stream::kCopy).or_throw();
-      device_->synchronize(*end).or_throw();
-      if (round >= 2) all.push_back(device_->seconds_between(*begin, *end).or_throw());
-    }
-    return median(all);
+    return card.seconds(Stream::kCopy, rounds, queue);
   }
 
   std::shared_ptr<ComputeDevice> device_;
@@ -121,7 +109,8 @@ class Bench {
 
 int main(int argc, char** argv) {
   using namespace sluice;
-  bench::Program program("card", "Mini-batches on their way to a card.");
+  bench::Program program("card",
+                         "Mini-batches on their way to a card, and kernels over them there.");
   bench::Bench bench;
   program.option("--rows", bench.rows, "rows of a mini-batch");
   program.option("--table", bench.table, "rows they are gathered from, in pinned host memory");
@@ -133,5 +122,10 @@ int main(int argc, char** argv) {
                      "rows of this dtype, gathered and widened by the card",
                      [&bench, dtype] { bench.gather(dtype); });
   }
+  bench::SegmentSizes sizes;
+  program.option("--targets", sizes.targets, "lists of a block");
+  program.option("--sources", sizes.sources, "rows that they name");
+  program.option("--degree", sizes.degree, "rows a list names");
+  bench::add_segment_cases(program, bench.card, sizes, bench.dim, bench.rounds);
   return program.run(argc, argv);
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sluice/random.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <vector>

@@ -5,7 +5,6 @@
 
 #include <sluice/memory.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <ctime>

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 namespace sluice::bench {
 namespace {

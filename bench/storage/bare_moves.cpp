@@ -2,6 +2,7 @@
 
 #include "bench/storage/scratch_file.h"
 #include "bench/support/raw_device.h"
+#include "bench/support/seconds.h"
 #include "core/threads.h"
 #include "storage/io/aligned_buffer.h"
 #include "storage/io/file.h"
@@ -25,10 +26,6 @@ constexpr std::uint64_t kWritePlaces = 16;
 constexpr unsigned kDepth = 64;
 constexpr FileSlot kTable{0};
 constexpr FileSlot kScratch{1};
-
-double seconds_since(SteadyClock::time_point begin) {
-  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
-}
 
 /// `bytes` of a file of `file_bytes` in order, from its start again where it ends. The writes'
 /// places in the buffer come before the reads'.

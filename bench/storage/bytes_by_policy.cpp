@@ -3,6 +3,7 @@
 #include "bench/storage/policy_trace.h"
 #include "bench/support/program.h"
 #include "bench/support/rmat_dataset.h"
+#include "bench/support/seconds.h"
 #include "storage/feature/cache_policy.h"
 
 #include <fmt/format.h>
@@ -48,10 +49,6 @@ void print_moved(const Table& table,
   line.more["of_static_degree"] = of(table.degree_bytes);
   line.more["of_ginex"] = of(table.ginex_bytes);
   print(line);
-}
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 // All policies and plans over one order of the nodes.

@@ -135,7 +135,7 @@ nlohmann::json run_bare(const GatherOptions& options,
 }
 
 // Ours and the bare device in turn: a device's rate changes while it is measured.
-struct Rounds {
+struct GatherRounds {
   std::vector<nlohmann::json> fresh;    // ours into fresh memory
   std::vector<nlohmann::json> at_hand;  // ours where memory was freed just before
   std::vector<double> bare;             // seconds
@@ -159,7 +159,7 @@ nlohmann::json seconds_of(const std::vector<nlohmann::json>& runs) {
 
 // The bare loop reads into memory whose pages are there before its clock starts: ours is compared
 // where memory is at hand too, and what fresh memory makes of both is told beside.
-Line device_line(const std::string& name, Rounds& rounds) {
+Line device_line(const std::string& name, GatherRounds& rounds) {
   const nlohmann::json& ours = median_of(rounds.at_hand);
   const double bare = median(rounds.bare);
   Line line{.name = name,
@@ -205,7 +205,7 @@ void gather_case(const std::string& name,
   make_table(options);
   const nlohmann::json mapped = run_in_cgroup(options, "mmap", ids, budget);
   const nlohmann::json paged = run_in_cgroup(options, "page_a_row", ids, budget);
-  Rounds rounds;
+  GatherRounds rounds;
   for (int i = 0; i < kRounds; ++i) {
     std::this_thread::sleep_for(kUntilFresh);
     rounds.fresh.push_back(run_in_cgroup(options, "sluice", ids, budget));

@@ -1,5 +1,6 @@
 #include "bench/storage/known_rows.h"
 
+#include "bench/support/seconds.h"
 #include "core/threads.h"
 #include "kernels/widen_rows.h"
 #include "pipeline/epoch_plan.h"
@@ -27,10 +28,6 @@ using SteadyClock = std::chrono::steady_clock;
 // As a training run sizes them, which keeps more beside them in a small budget.
 std::uint64_t staging_of(std::uint64_t budget) {
   return std::max<std::uint64_t>(read_buffer_bytes(budget, 1), 16 << 20);
-}
-
-double seconds_since(SteadyClock::time_point begin) {
-  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 // Distinct ids of a table by a bit a row. Lists that are known need no hashing: an id's number is

@@ -20,7 +20,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr unsigned kDepth = 128;
+constexpr unsigned kPeerDepth = 128;
 
 std::uint64_t first_word(const std::byte* row) {
   std::uint64_t word = 0;
@@ -70,9 +70,9 @@ Delivery deliver_page_a_row(const std::filesystem::path& table,
                             const KnownRows& known) {
   check_table(row_bytes);
   const File file = File::open_read(table, Direct::kAuto).or_throw();
-  AlignedBuffer pages = AlignedBuffer::make(kDepth * kPageBytes, nullptr, "").or_throw();
+  AlignedBuffer pages = AlignedBuffer::make(kPeerDepth * kPageBytes, nullptr, "").or_throw();
   io_uring ring{};
-  if (const int problem = ::io_uring_queue_init(kDepth, &ring, 0); problem < 0)
+  if (const int problem = ::io_uring_queue_init(kPeerDepth, &ring, 0); problem < 0)
     throw Error(ErrorCode::kResource, "no io_uring here");
   const std::unique_ptr<io_uring, void (*)(io_uring*)> closes(&ring, ::io_uring_queue_exit);
   const std::uint64_t per_page = kPageBytes / row_bytes;
@@ -85,11 +85,11 @@ Delivery deliver_page_a_row(const std::filesystem::path& table,
     std::vector<std::uint32_t> order(ids.size());
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](auto x, auto y) { return ids[x] < ids[y]; });
-    std::vector<unsigned> free(kDepth);
+    std::vector<unsigned> free(kPeerDepth);
     std::iota(free.begin(), free.end(), 0u);
-    std::vector<std::pair<std::size_t, std::size_t>> runs(kDepth);  // of `order`, by slot
+    std::vector<std::pair<std::size_t, std::size_t>> runs(kPeerDepth);  // of `order`, by slot
     std::size_t next = 0;
-    while (next < order.size() || free.size() < kDepth) {
+    while (next < order.size() || free.size() < kPeerDepth) {
       while (next < order.size() && !free.empty()) {
         const std::uint64_t page = ids[order[next]] / per_page;
         std::size_t end = next + 1;

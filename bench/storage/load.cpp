@@ -18,7 +18,7 @@ namespace sluice::bench {
 namespace {
 
 constexpr const char* kName = "table.bin";
-constexpr unsigned kDepth = 64;
+constexpr unsigned kLoadDepth = 64;
 
 Manifest write_table(const std::filesystem::path& folder, std::uint64_t mib) {
   DataFileWriter writer(folder, kName, nullptr);
@@ -44,11 +44,11 @@ void load_array_case(const LoadOptions& options) {
   const Folder folder(std::filesystem::path(options.dir) / "bench-load");
   const Manifest manifest = write_table(folder.path(), options.mib);
   const File file = File::open_read(folder.path() / kName, Direct::kAuto).or_throw();
-  AlignedBuffer buffer = AlignedBuffer::make(kDepth * kMiB, nullptr, "benchmark").or_throw();
-  RawDevice device(file.fd(), buffer.bytes(), kDepth);
+  AlignedBuffer buffer = AlignedBuffer::make(kLoadDepth * kMiB, nullptr, "benchmark").or_throw();
+  RawDevice device(file.fd(), buffer.bytes(), kLoadDepth);
   std::vector<BlockRead> reads(options.mib);
   for (std::uint64_t i = 0; i < reads.size(); ++i)
-    reads[i] = {FileSlot{0}, BufferSlot{0}, kMiB, i * kMiB, i % kDepth * kMiB};
+    reads[i] = {FileSlot{0}, BufferSlot{0}, kMiB, i * kMiB, i % kLoadDepth * kMiB};
   const auto load = [&](std::optional<IoChoice> ahead) {
     const auto extent = static_cast<std::int64_t>(options.mib * kMiB);
     (void)load_array(folder.path(), manifest, kName, DType::kU8, {extent}, {}, "table", ahead)

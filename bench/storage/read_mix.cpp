@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include <functional>
-#include <utility>
 
 namespace sluice::bench {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "bench/storage/scratch_file.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

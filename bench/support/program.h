@@ -1,5 +1,5 @@
-// A benchmark program: named cases, --filter, and one JSON object a line on stdout, as DESIGN.md
-// fixes them.
+// A benchmark program: named cases, --filter, and one JSON object a line on stdout, as
+// scripts/bench_results keeps them.
 //
 // main() makes a Program, adds options and cases, and returns run(). Not thread-safe; one a
 // process.
@@ -50,7 +50,7 @@ class Program {
   /// A case that only --filter runs: a part of another case, in a process of its own.
   void add_hidden_case(std::string name, std::function<void()> run);
 
-  /// Parses and runs. Errors go to stderr; the return value is the exit code of DESIGN.md.
+  /// Parses and runs. Errors go to stderr; the return value is an ErrorCode.
   int run(int argc, char** argv);
 
   /// Whether `name` was asked for; for cases that are measured together.

@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <system_error>
+
 namespace sluice::bench {
 
 RmatDataset::RmatDataset(const std::string& path,

@@ -14,6 +14,19 @@
 
 namespace sluice {
 
+/// How the columns of a feature table were brought to one scale as they were stored: column c holds
+/// (x - shift[c]) / divisor[c], where x is fill[c] if the value was missing.
+struct FeatureScaling {
+  std::string scale = "none";  ///< "standard", "minmax", "robust"; "none": shift and divisor empty
+  std::string missing{};       ///< what missing values became, "mean" or "zero"; empty: nothing
+  std::string over{};          ///< the rows that the statistics are of, for people
+  std::uint64_t rows = 0;      ///< how many these are
+  std::vector<std::string> columns{};  ///< their names, where they have some
+  std::vector<double> shift{};         ///< [dim]
+  std::vector<double> divisor{};       ///< [dim], none 0
+  std::vector<double> fill{};          ///< [dim]; empty with an empty `missing`
+};
+
 /// A table of one row a node (or edge): features, all rows of one width.
 struct FeatureSchema {
   std::string name = "features";  ///< a type may have several groups of features
@@ -22,6 +35,7 @@ struct FeatureSchema {
   DType dtype = DType::kF32;
   std::uint64_t rows = 0;
   std::uint32_t dim = 0;  ///< elements a row
+  std::optional<FeatureScaling> scaling{};
 };
 
 /// Bytes before the elements of an int8 feature row: its scale.

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,9 @@ class GraphData {
   const GraphSchema& schema() const;
   std::size_t target_type() const;
   const GraphDataOptions& options() const;
+  /// Labels of some nodes of the target type, as batches carry them; without a shape where it has
+  /// none. Throws kResource. @pre the dataset has a ledger
+  Array labels(std::span<const std::uint64_t> nodes) const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
   /// Sets GraphDataOptions::scratch and ::device for the loaders that start from now on.

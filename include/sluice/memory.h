@@ -5,11 +5,11 @@
 #pragma once
 
 #include <sluice/error.h>
+#include <sluice/mutex.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,16 +101,17 @@ class MemoryLedger {
  private:
   friend class Charge;
   Result<void> change(std::string_view name, std::uint64_t from, std::uint64_t to);
-  Result<void> change_locked(std::string_view name, std::uint64_t from, std::uint64_t to);
-  std::string table_locked() const;
+  Result<void> change_locked(std::string_view name, std::uint64_t from, std::uint64_t to)
+      SLUICE_REQUIRES(mutex_);
+  std::string table_locked() const SLUICE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::unique_ptr<SpareBlocks> spare_;
-  std::map<std::string, Entry, std::less<>> entries_;
-  std::uint64_t limit_;
-  std::string knob_;
-  std::uint64_t used_ = 0;
-  std::uint64_t peak_ = 0;
+  const std::uint64_t limit_;
+  const std::string knob_;
+  mutable Mutex mutex_;
+  std::unique_ptr<SpareBlocks> spare_ SLUICE_PT_GUARDED_BY(mutex_);
+  std::map<std::string, Entry, std::less<>> entries_ SLUICE_GUARDED_BY(mutex_);
+  std::uint64_t used_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t peak_ SLUICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sluice

@@ -14,6 +14,7 @@
 #include <sluice/error.h>
 #include <sluice/units.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -20,7 +20,8 @@ class MetricAccumulator {
  public:
   virtual ~MetricAccumulator() = default;
   virtual void add(const torch::Tensor& outputs, const Batch& batch) = 0;
-  /// Name -> value: "accuracy", "f1_macro", "loss", ...
+  /// Name -> value: "accuracy", "f1_macro", "loss", ... NaN where there is no figure: nothing was
+  /// labelled, or outputs of something that was are not finite.
   virtual std::map<std::string, double> result() const = 0;
 };
 
@@ -39,6 +40,12 @@ class Task {
   virtual torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) = 0;
   virtual std::unique_ptr<MetricAccumulator> make_metrics() const = 0;
 
+  /// How many labels are known of some rows of them, in host memory: what the loss is the mean
+  /// over. All rows, unless a task knows of missing ones.
+  virtual std::int64_t num_labelled(const Array& labels) const {
+    return labels.shape().empty() ? 0 : labels.shape().front();
+  }
+
   /// The metric that picks the best epoch when the config names none, and whether more is better.
   virtual std::string main_metric() const = 0;
   virtual Better direction(const std::string& metric) const = 0;
@@ -46,6 +53,8 @@ class Task {
   /// What `predict` writes for each seed: f32 or i64 [batch, columns], and the columns' names.
   virtual torch::Tensor predict(const torch::Tensor& outputs) const = 0;
   virtual std::vector<std::string> prediction_columns() const = 0;
+  /// What the user calls the values of the only column, by value; empty where they are numbers.
+  virtual std::vector<std::string> prediction_names() const { return {}; }
 };
 
 /// What a task is built for: `Task(Options, TaskContext)`; throws kUsage when the dataset lacks

@@ -8,7 +8,7 @@
 namespace sluice::kernels {
 namespace {
 
-constexpr std::int64_t kAhead = 8;  // rows that are fetched before they are copied
+constexpr std::int64_t kRowsAhead = 8;  // rows that are fetched before they are copied
 
 template <class T>
 SLUICE_INLINE void copy_row(const T* from, std::int64_t width, float* to) {
@@ -27,7 +27,7 @@ void gather_rows(const Executor& executor,
     constexpr std::int64_t kLine = 64 / sizeof(*x.data);  // elements of a cache line
     const auto work = [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const auto* ahead = x.row(index[std::min(i + kAhead, out.count - 1)]);
+        const auto* ahead = x.row(index[std::min(i + kRowsAhead, out.count - 1)]);
         for (std::int64_t c = 0; c < out.width; c += kLine) __builtin_prefetch(ahead + c);
         copy_row(x.row(index[i]), out.width, out.row(i));
       }

@@ -47,7 +47,7 @@ void for_rows(const Executor& executor,
               std::int64_t elements,
               const Work& work) {
   if (count <= 0) return;
-  const auto run = Versions<Work>::of(std::min(executor.isa, newest_isa()));
+  const auto run = Versions<Work>::of(std::min(executor.isa, cpu_isa()));
   if (executor.threads == nullptr || executor.threads->threads() == 1 ||
       elements <= 2 * kElementsPerTask) {
     run(work, 0, count);

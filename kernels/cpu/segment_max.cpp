@@ -14,13 +14,22 @@ using cpu::kLanes;
 using cpu::Lanes;
 
 // Items ahead whose rows are fetched.
-constexpr std::int64_t kAhead = 16;
+constexpr std::int64_t kMaxItemsAhead = 16;
 // Items a list from which on few edges win anything: gradients go from targets then.
 constexpr std::int64_t kLongLists = 12;
 
 // Of columns that a thread has to itself: a cache line's.
 std::int64_t stripes_of(std::int64_t width) {
   return (width + kLanes - 1) / kLanes;
+}
+
+// Whether a value takes the place of the best so far: NaN does, and stays, so that what is not a
+// number is seen in the end.
+SLUICE_INLINE IntLanes beats(const Lanes& value, const Lanes& best) {
+  return (value > best) | ((value != value) & (best == best));
+}
+SLUICE_INLINE bool beats(float value, float best) {
+  return value > best || (value != value && best == best);
 }
 
 // Of sixteen columns each: what is best so far, and the winners, stay in registers.
@@ -43,12 +52,12 @@ SLUICE_INLINE void max_tile(const RowLists& lists,
   const std::int64_t first = lists.offsets[list];
   const std::int64_t last = lists.offsets[lists.count] - 1;
   for (std::int64_t p = first; p < lists.offsets[list + 1]; ++p) {
-    prefetch_tile<kVectors>(x + std::int64_t{lists.items[std::min(p + kAhead, last)]} * width);
+    prefetch_tile<kVectors>(x + std::int64_t{lists.items[std::min(p + kMaxItemsAhead, last)]} * width);
     const T* row = x + std::int64_t{lists.items[p]} * width;
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::size_t v = 0; v < kVectors; ++v) {
       const Lanes values = cpu::load(row + v * std::size_t{kLanes});
-      const IntLanes wins = p == first ? IntLanes{} - 1 : values > best[v];
+      const IntLanes wins = p == first ? IntLanes{} - 1 : beats(values, best[v]);
       best[v] = wins ? values : best[v];
       edge[v] = wins ? IntLanes{} + id : edge[v];
     }
@@ -73,7 +82,7 @@ SLUICE_INLINE void max_columns(const RowLists& lists,
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::int64_t c = from; c < x.width; ++c) {
       const float value = widen(row[c]);
-      const bool wins = edge[c] < 0 || value > best[c];
+      const bool wins = edge[c] < 0 || beats(value, best[c]);
       best[c] = wins ? value : best[c];
       edge[c] = wins ? id : edge[c];
     }
@@ -90,7 +99,7 @@ SLUICE_INLINE void max_backward_tile(const RowLists& transposed,
   Lanes sum[kVectors] = {};
   const std::int64_t last = transposed.offsets[transposed.count] - 1;
   for (std::int64_t p = transposed.offsets[list]; p < transposed.offsets[list + 1]; ++p) {
-    const std::int64_t ahead = transposed.items[std::min(p + kAhead, last)];
+    const std::int64_t ahead = transposed.items[std::min(p + kMaxItemsAhead, last)];
     prefetch_tile<kVectors>(winner.row(ahead) + column);
     prefetch_tile<kVectors>(grad_out.row(ahead) + column);
     const std::int32_t* edge = winner.row(transposed.items[p]) + column;

@@ -12,7 +12,7 @@ using cpu::One;
 
 /// Items ahead of the one being added whose rows are fetched: about what the memory's latency
 /// takes.
-constexpr std::int64_t kAhead = 16;
+constexpr std::int64_t kSumItemsAhead = 16;
 
 template <class T>
 SLUICE_INLINE void add_row(float* sum, const T* row, One, std::int64_t width) {
@@ -45,7 +45,7 @@ SLUICE_INLINE void sum_list(const RowLists& lists,
     for (std::int64_t part = 0; part < parts.count; ++part) {
       const T* from = x + part * parts.step + column;
       for (std::int64_t p = begin; p < end; ++p) {
-        tile.prefetch(from + std::int64_t{lists.items[std::min(p + kAhead, last)]} * stride);
+        tile.prefetch(from + std::int64_t{lists.items[std::min(p + kSumItemsAhead, last)]} * stride);
         const std::int64_t item = lists.items[p];
         tile.add(from + item * stride, factor_of(p, item, part));
       }

@@ -17,7 +17,7 @@ namespace sluice::kernels {
 namespace {
 
 // Rows lie anywhere: so many ahead are fetched before they are widened.
-constexpr std::int64_t kAhead = 12;
+constexpr std::int64_t kWidenedAhead = 12;
 constexpr std::int64_t kLineBytes = 64;
 
 using WidenRow = void (*)(const std::byte* row, float* __restrict out, std::int64_t width);
@@ -64,11 +64,11 @@ __attribute__((target("avx,f16c"))) void widen_f16_row_f16c(const std::byte* row
 }
 #endif
 
-WidenRow choose(DType dtype) {
+WidenRow choose([[maybe_unused]] const Executor& executor, DType dtype) {
   switch (dtype) {
     case DType::kF16:
 #if defined(__x86_64__)
-      if (__builtin_cpu_supports("f16c")) return widen_f16_row_f16c;
+      if (std::min(executor.isa, cpu_isa()) >= Isa::kAvx2) return widen_f16_row_f16c;
 #endif
       return widen_f16_row;
     case DType::kBF16:
@@ -86,7 +86,7 @@ void widen_rows(const Executor& executor,
                 DType dtype,
                 const std::byte* const* rows,
                 Rows<float> out) {
-  const WidenRow widen = choose(dtype);
+  const WidenRow widen = choose(executor, dtype);
   const auto row_bytes =
       static_cast<std::int64_t>(feature_row_bytes(dtype, static_cast<std::uint32_t>(out.width)));
   const auto fetch = [=](std::int64_t i) {
@@ -95,9 +95,9 @@ void widen_rows(const Executor& executor,
   };
   const auto work = [=](std::int64_t begin, std::int64_t end) {
     // The first ones too: tasks are short, and each of these would be waited for.
-    for (std::int64_t i = begin; i < std::min(begin + kAhead, end); ++i) fetch(i);
+    for (std::int64_t i = begin; i < std::min(begin + kWidenedAhead, end); ++i) fetch(i);
     for (std::int64_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) fetch(i + kAhead);
+      if (i + kWidenedAhead < end) fetch(i + kWidenedAhead);
       widen(rows[i], out.row(i), out.width);
     }
   };

@@ -18,7 +18,8 @@ __global__ void max_of(std::int64_t count,
     std::int32_t edge = -1;
     for (std::int64_t p = first; p < last; ++p) {
       const float value = widen(x.row(lists.items[p])[c]);
-      if (edge >= 0 && !(value > best)) continue;
+      const bool first_nan = value != value && best == best;
+      if (edge >= 0 && !(value > best) && !first_nan) continue;
       best = value;
       edge = static_cast<std::int32_t>(lists.edge(p));
     }

@@ -1,5 +1,6 @@
-// A warp a row; four elements a lane at a time where the row's address allows it. Rows may lie in
-// pinned host memory: then this is also their copy to the card.
+// A warp a row; four elements a lane at a time where the row's address allows it, else one, and
+// byte by byte only where not even that is whole. Rows may lie in pinned host memory: then this is
+// also their copy to the card, and a warp's loads should be few and wide.
 #include "core/half.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/table.h"
@@ -13,8 +14,9 @@ __device__ std::uint32_t load_bytes(const std::byte* from, int bytes) {
   return bits;
 }
 
-// How one element is stored: its bytes, four of them as one word, and what they mean.
+// How elements are stored: the bytes of one, one and four of them as a word, and what they mean.
 struct StoredF32 {
+  using One = std::uint32_t;
   using Four = uint4;
   static constexpr int kBytes = 4;
   static constexpr int kHeader = 0;
@@ -29,6 +31,7 @@ struct StoredF32 {
 
 template <float (*Widen)(std::uint16_t)>
 struct StoredHalf {
+  using One = std::uint16_t;
   using Four = uint2;
   static constexpr int kBytes = 2;
   static constexpr int kHeader = 0;
@@ -45,6 +48,7 @@ struct StoredHalf {
 
 // After the scale, an f32.
 struct StoredI8 {
+  using One = std::uint8_t;
   using Four = std::uint32_t;
   static constexpr int kBytes = 1;
   static constexpr int kHeader = 4;
@@ -79,6 +83,12 @@ __global__ void widen(std::int64_t count, const std::byte* const* rows, Rows<flo
     auto* to_fours = reinterpret_cast<float4*>(to);
     for (std::int64_t c = lane(); c < done / 4; c += kLanes)
       to_fours[c] = Stored::values(fours[c], scale);
+  }
+  if (aligned<typename Stored::One>(elements)) {
+    const auto* ones = reinterpret_cast<const typename Stored::One*>(elements);
+    for (std::int64_t c = done + lane(); c < out.width; c += kLanes)
+      to[c] = Stored::value(ones[c], scale);
+    return;
   }
   for (std::int64_t c = done + lane(); c < out.width; c += kLanes)
     to[c] = Stored::value(load_bytes(elements + c * Stored::kBytes, Stored::kBytes), scale);

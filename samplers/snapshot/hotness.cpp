@@ -5,7 +5,6 @@
 #include <sluice/graph_schema.h>
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <utility>
 

@@ -19,7 +19,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace sluice {
 

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <mutex>
 #include <utility>
 
 namespace sluice {
@@ -107,7 +105,7 @@ void SnapshotTopology::drop(std::uint32_t record) {
 }
 
 void SnapshotTopology::invalidate(std::span<const std::uint64_t> nodes) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   for (const std::uint64_t node : nodes) {
     const std::uint32_t record = node < hot_.num_nodes() ? hot_.find(node) : HotSet::kNone;
     if (record != HotSet::kNone) drop(record);
@@ -144,7 +142,7 @@ void SnapshotTopology::copy_valid(const SnapshotRecords& from, SnapshotRecords& 
 
 Result<void> SnapshotTopology::update(std::shared_ptr<Topology> newer,
                                       std::span<const std::uint64_t> changed) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   if (newer->num_targets() < num_targets() || newer->num_sources() < num_sources()) {
     return Error(ErrorCode::kUsage,
                  fmt::format("a later generation of the relation has {} nodes; there were {}",

@@ -3,7 +3,6 @@
 #include <sluice/graph_schema.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 namespace sluice {
@@ -26,6 +25,7 @@ Result<std::shared_ptr<SnapshotTopology>> SnapshotTopology::make(
   auto records = SnapshotRecords::make(
       std::move(starts).value(), node_id_dtype(made->num_sources()), setup.ledger);
   if (!records) return std::move(records).error();
+  const WriteLock lock(made->mutex_);
   made->hot_ = std::move(set).value();
   made->records_ = std::move(records).value();
   if (setup.options.mode == SnapshotMode::kFull) return made;
@@ -74,7 +74,7 @@ Result<void> SnapshotTopology::whole_ranges(std::span<const std::uint64_t> targe
 Result<void> SnapshotTopology::ranges(std::span<const std::uint64_t> targets,
                                       std::span<EdgeRange> out) {
   if (auto found = inner_->ranges(targets, out); !found) return found;
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   if (hot_.size() == 0) return {};
   const std::uint64_t edges = num_edges();
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -91,7 +91,7 @@ Result<void> SnapshotTopology::ranges(std::span<const std::uint64_t> targets,
 
 Result<void> SnapshotTopology::neighbours(std::span<const std::uint64_t> positions,
                                           std::span<std::uint64_t> out) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   if (auto filled = fill(); !filled) return filled;
   const std::uint64_t edges = num_edges();
   const auto misses = static_cast<std::size_t>(
@@ -121,7 +121,7 @@ Result<void> SnapshotTopology::neighbours(std::span<const std::uint64_t> positio
 
 Result<void> SnapshotTopology::edge_ids(std::span<const std::uint64_t> positions,
                                         std::span<std::uint64_t> out) {
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   if (auto room = behind_.ensure(positions.size(), setup_.ledger); !room) return room;
   const auto behind = behind_.first(positions.size());
   if (auto found = positions_behind(positions, behind); !found) return found;
@@ -155,7 +155,7 @@ Result<void> SnapshotTopology::positions_behind(std::span<const std::uint64_t> p
 
 Result<std::uint64_t> SnapshotTopology::begin_round(std::uint64_t epoch, std::uint64_t round) {
   if (!setup_.options.approximate()) return kEveryRound;
-  const std::unique_lock lock(mutex_);
+  const WriteLock lock(mutex_);
   const auto length = static_cast<std::uint64_t>(setup_.options.period);
   if (epoch_ != epoch) ++epochs_;
   const std::uint64_t period = round / length;
@@ -170,7 +170,7 @@ Result<std::uint64_t> SnapshotTopology::begin_round(std::uint64_t epoch, std::ui
 }
 
 SnapshotStats SnapshotTopology::snapshot_stats() const {
-  const std::shared_lock lock(mutex_);
+  const ReadLock lock(mutex_);
   SnapshotStats stats = stats_;
   stats.records = hot_.size();
   stats.ram_bytes = hot_.bytes() + records_.bytes();

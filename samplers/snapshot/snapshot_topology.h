@@ -16,6 +16,7 @@
 // void then (after begin_round() only of another period).
 #pragma once
 
+#include "core/shared_mutex.h"
 #include "samplers/charged_buffer.h"
 #include "samplers/snapshot/hot_set.h"
 #include "samplers/snapshot/record_draws.h"
@@ -27,7 +28,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <span>
 
 namespace sluice {
@@ -93,40 +93,44 @@ class SnapshotTopology final : public Topology {
   };
 
   SnapshotTopology(std::shared_ptr<Topology> inner, const Setup& setup);
-  Tag tag_of(std::uint64_t period) const { return (epochs_ << kPeriodBits) + period + 1; }
-  bool valid(std::uint32_t record) const {
+  Tag tag_of(std::uint64_t period) const SLUICE_REQUIRES_SHARED(mutex_) {
+    return (epochs_ << kPeriodBits) + period + 1;
+  }
+  bool valid(std::uint32_t record) const SLUICE_REQUIRES_SHARED(mutex_) {
     const Tag tag = records_.tag(record);
     return tag == now_ || tag == kForever;
   }
   Result<Array> layout(Topology& topology, const HotSet& hot);
-  Result<void> drop_changed(Topology& newer, std::span<const std::uint64_t> changed);
-  void drop(std::uint32_t record);
+  Result<void> drop_changed(Topology& newer, std::span<const std::uint64_t> changed)
+      SLUICE_REQUIRES(mutex_);
+  void drop(std::uint32_t record) SLUICE_REQUIRES(mutex_);
   void copy_valid(const SnapshotRecords& from, SnapshotRecords& to) const;
-  Result<void> fill();
-  Result<void> fill_wanted(std::span<const std::uint32_t> wanted);
-  Result<void> read_record(std::uint32_t record, EdgeRange range);
-  Result<void> add_to_sweep(std::uint64_t position, std::uint64_t entry);
-  Result<void> finish_sweep();
+  Result<void> fill() SLUICE_REQUIRES(mutex_);
+  Result<void> fill_wanted(std::span<const std::uint32_t> wanted) SLUICE_REQUIRES(mutex_);
+  Result<void> read_record(std::uint32_t record, EdgeRange range) SLUICE_REQUIRES(mutex_);
+  Result<void> add_to_sweep(std::uint64_t position, std::uint64_t entry) SLUICE_REQUIRES(mutex_);
+  Result<void> finish_sweep() SLUICE_REQUIRES(mutex_);
   Result<void> positions_behind(std::span<const std::uint64_t> positions,
-                                std::span<std::uint64_t> out);
+                                std::span<std::uint64_t> out) SLUICE_REQUIRES(mutex_);
 
-  std::shared_ptr<Topology> inner_;
+  std::shared_ptr<Topology> inner_;  // exchanged when nobody samples
   Setup setup_;
-  mutable std::shared_mutex mutex_;  // ranges() shares it; guards all below
-  HotSet hot_;
-  SnapshotRecords records_;
-  RecordDraws draws_;
-  ChargedBuffer<std::uint64_t> now_drawn_, before_drawn_;  // of one record
-  ChargedBuffer<std::uint64_t> behind_;                    // positions of one call
-  Sweep sweep_;
+  mutable SharedMutex mutex_;  // ranges() shares it
+  HotSet hot_ SLUICE_GUARDED_BY(mutex_);
+  SnapshotRecords records_ SLUICE_GUARDED_BY(mutex_);
+  RecordDraws draws_ SLUICE_GUARDED_BY(mutex_);
+  ChargedBuffer<std::uint64_t> now_drawn_ SLUICE_GUARDED_BY(mutex_);  // of one record
+  ChargedBuffer<std::uint64_t> before_drawn_ SLUICE_GUARDED_BY(mutex_);
+  ChargedBuffer<std::uint64_t> behind_ SLUICE_GUARDED_BY(mutex_);  // positions of one call
+  Sweep sweep_ SLUICE_GUARDED_BY(mutex_);
 
-  std::optional<std::uint64_t> epoch_;
-  std::uint64_t epochs_ = 0;  // begun so far
-  std::uint64_t period_ = 0;
-  Tag now_;
-  double age_ = 0;  // of entries, mini-batches
-  std::uint64_t oldest_ = 0;
-  SnapshotStats stats_;
+  std::optional<std::uint64_t> epoch_ SLUICE_GUARDED_BY(mutex_);
+  std::uint64_t epochs_ SLUICE_GUARDED_BY(mutex_) = 0;  // begun so far
+  std::uint64_t period_ SLUICE_GUARDED_BY(mutex_) = 0;
+  Tag now_ SLUICE_GUARDED_BY(mutex_);
+  double age_ SLUICE_GUARDED_BY(mutex_) = 0;  // of entries, mini-batches
+  std::uint64_t oldest_ SLUICE_GUARDED_BY(mutex_) = 0;
+  SnapshotStats stats_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

@@ -41,3 +41,28 @@ if(SLUICE_BUILD_CUDA)
   find_package(CUDAToolkit 13.0 REQUIRED)
   message(STATUS "libsluice_cuda.so: ${nvcc}, sm ${CMAKE_CUDA_ARCHITECTURES}")
 endif()
+
+# Refuses a source below a cuda/ folder in any target but the device library: it would compile only where CUDA's headers
+# happen to lie in the compiler's own path. Called when all targets are there.
+function(sluice_check_cuda_sources folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "/cuda/[^/]*\\.(cpp|cu)$")
+    # In a unit of several sources (SluiceUnity.cmake) they are no sources of the target any more.
+    get_target_property(united ${target} SLUICE_UNITED)
+    if(united)
+      list(FILTER united INCLUDE REGEX "/cuda/[^/]*\\.(cpp|cu)$")
+      list(APPEND sources ${united})
+    endif()
+    if(sources AND NOT target STREQUAL "sluice_cuda")
+      list(JOIN sources ", " names)
+      message(FATAL_ERROR "${target} compiles what belongs to sluice_cuda alone: ${names}. Without a CUDA toolkit in the "
+                          "compiler's path this does not build: leave it out (sluice_room(... EXCLUDE \"/cuda/\")).")
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(below IN LISTS folders)
+    sluice_check_cuda_sources(${below})
+  endforeach()
+endfunction()

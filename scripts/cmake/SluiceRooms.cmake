@@ -1,7 +1,18 @@
+option(SLUICE_PCH "Precompile the standard library's and LibTorch's headers (g++)" ON)
+
+# Tests count and compare, tools parse and print: nothing in them is measured. In sanitized builds, which are made with -Og
+# (CMakePresets.json), g++ 12 takes twice as long with -O1 over what the address and undefined sanitizers add.
+if(SLUICE_SANITIZE)
+  set(SLUICE_COLD_OPTIMISATION -O0)
+else()
+  set(SLUICE_COLD_OPTIMISATION -O1)
+endif()
+
 # A room is one folder, one static library, one include prefix; its sources are all *.cpp below it, so that a new model
-# or importer is one file pair and one registry line. Links are PRIVATE unless the room's headers need them.
+# or importer is one file pair and one registry line. Links are PRIVATE unless the room's headers need them. COLD: nothing
+# in it runs for long, so that optimising it would take longer than it ever saves.
 function(sluice_room name)
-  cmake_parse_arguments(ARG "" "" "EXCLUDE;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "EXCLUDE;PUBLIC;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   foreach(pattern ${ARG_EXCLUDE})
     list(FILTER sources EXCLUDE REGEX ${pattern})
@@ -9,78 +20,131 @@ function(sluice_room name)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE sluice_flags ${ARG_PRIVATE})
-  # The rooms with LibTorch have a precompiled header of their own, the lowest room is what both are made with.
-  if(SLUICE_SANITIZE AND NOT name STREQUAL "sluice_core" AND NOT "${ARG_PUBLIC}" MATCHES "sluice_(libtorch|nn|models|tasks)")
-    sluice_use_std_pch(${name})
+  sluice_unite(${name})
+  if("${ARG_PUBLIC}" MATCHES "sluice_(libtorch|nn|models|tasks)")
+    sluice_use_torch_pch(${name})
+  elseif(ARG_COLD)
+    target_compile_options(${name} PRIVATE ${SLUICE_COLD_OPTIMISATION})
+    sluice_use_std_pch(${name} cold)
+  else()
+    sluice_use_std_pch(${name} std)
   endif()
 endfunction()
 
-# Sanitized builds are made with -Og (CMakePresets.json), and this: with -O1, g++ 12 takes twice as long over what the
-# address and undefined sanitizers add.
-if(SLUICE_SANITIZE)
-  set(SLUICE_TEST_OPTIMISATION -O0)
-else()
-  set(SLUICE_TEST_OPTIMISATION -O1)
-endif()
-
-# A doctest program of one room's tests: sluice_test(name LABELS core SOURCES a.cpp LIBS sluice_core)
+# A doctest program of one room's tests: sluice_test(name LABELS core SOURCES a.cpp LIBS sluice_core). Programs are few, as
+# each is linked; ctest runs the tests of each source by themselves, as name.source. TORCH: over LibTorch's
+# headers. APART: its sources all have the same names. MAIN_FILE: a main() of its own, and with it doctest.
 function(sluice_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;MAIN" "SOURCES;LIBS;LABELS" ${ARGN})
-  if(NOT ARG_MAIN)
-    set(ARG_MAIN $<TARGET_OBJECTS:sluice_test_main>)
-  endif()
+  cmake_parse_arguments(ARG "APART;SERIAL;TORCH" "TIMEOUT;MAIN_FILE" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT TARGET sluice_test_main) # doctest itself: compiled once, for all
     add_library(sluice_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
     target_link_libraries(sluice_test_main PRIVATE sluice_flags doctest::doctest)
-    target_compile_options(sluice_test_main PRIVATE ${SLUICE_TEST_OPTIMISATION})
+    target_compile_options(sluice_test_main PRIVATE ${SLUICE_COLD_OPTIMISATION})
   endif()
-  add_executable(${name} ${ARG_SOURCES} ${ARG_MAIN})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  if(ARG_MAIN_FILE)
+    add_executable(${name} ${ARG_SOURCES} ${ARG_MAIN_FILE})
+  else()
+    add_executable(${name} ${ARG_SOURCES} $<TARGET_OBJECTS:sluice_test_main>)
+  endif()
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE sluice_flags doctest::doctest ${ARG_LIBS})
-  # Tests count and compare; nothing in them is measured. Optimising their macros takes as long as parsing them.
-  target_compile_options(${name} PRIVATE ${SLUICE_TEST_OPTIMISATION})
+  if(NOT ARG_APART)
+    sluice_unite(${name})
+  endif()
+  target_compile_options(${name} PRIVATE ${SLUICE_COLD_OPTIMISATION})
+  if(ARG_TORCH)
+    sluice_use_torch_pch(${name})
+  elseif(NOT ARG_MAIN_FILE) # doctest is implemented there
+    sluice_use_std_pch(${name} test)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
   endif()
   # GOMP_SPINCOUNT: LibTorch's idle threads spin otherwise, and slow what shares the machine several times over.
   set(environment SLUICE_BIN=${PROJECT_BINARY_DIR} SLUICE_SOURCE=${PROJECT_SOURCE_DIR} GOMP_SPINCOUNT=0)
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
-                                          ENVIRONMENT "${environment}")
-  if(ARG_SERIAL)
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  foreach(source IN LISTS ARG_SOURCES ARG_MAIN_FILE)
+    get_filename_component(path ${source} ABSOLUTE)
+    file(STRINGS ${path} cases REGEX "^ *TEST_CASE" LIMIT_COUNT 1)
+    if(NOT cases)
+      continue()
+    endif()
+    get_filename_component(stem ${source} NAME_WE)
+    set(test ${name}.${stem})
+    if(test STREQUAL "${stem}.${stem}")
+      set(test ${stem})
+    endif()
+    add_test(NAME ${test} COMMAND ${name} "--source-file=*/${stem}.cpp")
+    set_tests_properties(${test} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
+                                            ENVIRONMENT "${environment}")
+    if(ARG_SERIAL)
+      set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
+    endif()
+  endforeach()
+endfunction()
+
+# A test program once more as on a processor with AVX2 alone, and as on one with less: our kernels', LibTorch's, MKL's and
+# oneDNN's own switches say so. Not under a sanitizer. sluice_test_on_older_cpus(nn_test LABELS torch); SOURCE: the tests of
+# that source alone.
+function(sluice_test_on_older_cpus name)
+  cmake_parse_arguments(ARG "" "SOURCE" "LABELS" ${ARGN})
+  if(SLUICE_SANITIZE)
+    return()
   endif()
+  set(avx2 SLUICE_MAX_CPU_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 ONEDNN_MAX_CPU_ISA=AVX2)
+  set(baseline SLUICE_MAX_CPU_ISA=baseline ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2
+               ONEDNN_MAX_CPU_ISA=SSE41)
+  set(environment SLUICE_BIN=${PROJECT_BINARY_DIR} SLUICE_SOURCE=${PROJECT_SOURCE_DIR} GOMP_SPINCOUNT=0)
+  set(only)
+  if(ARG_SOURCE)
+    set(only "--source-file=*/${ARG_SOURCE}.cpp")
+  endif()
+  foreach(isa avx2 baseline)
+    add_test(NAME ${name}.as_on_${isa} COMMAND ${name} ${only})
+    set_tests_properties(${name}.as_on_${isa} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 SKIP_RETURN_CODE 77
+                                                         ENVIRONMENT "${environment};${${isa}}")
+  endforeach()
 endfunction()
 
 # A benchmark: prints one JSON object a line, build/<preset>/bench/<name> [--filter CASE]
 function(sluice_bench name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LIBS" ${ARGN})
   add_executable(bench_${name} ${ARG_SOURCES})
   target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(bench_${name} PRIVATE sluice_flags ${ARG_LIBS})
+  sluice_unite(bench_${name})
+  if(ARG_TORCH)
+    sluice_use_torch_pch(bench_${name})
+  else()
+    sluice_use_std_pch(bench_${name} std)
+  endif()
   set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endfunction()
 
-# In sanitized builds, where nearly all rooms are compiled once more: the standard library's headers precompiled, which
-# are a fifth of the time. Other builds go without, and so find what a source forgets to include.
-function(sluice_use_std_pch target)
-  get_target_property(precompiled ${target} PRECOMPILE_HEADERS_REUSE_FROM)
-  if(precompiled OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+# Compiles a target over the standard library's headers and fmt's, parsed once. `kind` says with what they are parsed: as
+# the build says ("std"), as cold code ("cold") or as tests ("test", with doctest).
+function(sluice_use_std_pch target kind)
+  if(NOT SLUICE_PCH OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
   endif()
-  if(NOT TARGET sluice_std_pch)
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/std_pch.cpp
-                   CONTENT "// Holds the precompiled header that sanitized builds share.\n")
-    add_library(sluice_std_pch STATIC ${PROJECT_BINARY_DIR}/std_pch.cpp)
-    target_link_libraries(sluice_std_pch PUBLIC sluice_core PRIVATE sluice_flags)
-    target_precompile_headers(sluice_std_pch PRIVATE
-      <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque> <filesystem>
-      <fstream> <functional> <future> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string>
-      <thread> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
+  set(pch sluice_${kind}_pch)
+  if(NOT TARGET ${pch})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${pch}.cpp CONTENT "// Holds a precompiled header.\n")
+    add_library(${pch} STATIC ${PROJECT_BINARY_DIR}/${pch}.cpp)
+    target_link_libraries(${pch} PRIVATE sluice_flags fmt::fmt spdlog::spdlog doctest::doctest)
+    set(headers <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque>
+      <filesystem> <fstream> <functional> <future> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream>
+      <string> <thread> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
+    if(kind STREQUAL "test")
+      list(APPEND headers <doctest/doctest.h>)
+    endif()
+    if(NOT kind STREQUAL "std")
+      target_compile_options(${pch} PRIVATE ${SLUICE_COLD_OPTIMISATION})
+    endif()
+    target_precompile_headers(${pch} PRIVATE ${headers})
   endif()
   sluice_compile_as_library(${target})
-  target_precompile_headers(${target} REUSE_FROM sluice_std_pch)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
 # The compiler takes a precompiled header only with the flags it was made with: executables are compiled as -fPIC too.
@@ -94,6 +158,9 @@ endfunction()
 
 # Compiles a target over one precompiled <torch/torch.h>, shared by all: parsing it takes 15 s a source otherwise.
 function(sluice_use_torch_pch target)
+  if(NOT SLUICE_PCH)
+    return()
+  endif()
   if(NOT TARGET sluice_torch_pch)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/torch_pch.cpp
                    CONTENT "// Holds the precompiled header that the LibTorch rooms share.\n")
@@ -104,7 +171,7 @@ function(sluice_use_torch_pch target)
   sluice_compile_as_library(${target})
   get_target_property(options ${target} COMPILE_OPTIONS) # it is made optimised as the build says
   if(options)
-    list(REMOVE_ITEM options ${SLUICE_TEST_OPTIMISATION})
+    list(REMOVE_ITEM options ${SLUICE_COLD_OPTIMISATION})
     set_target_properties(${target} PROPERTIES COMPILE_OPTIONS "${options}")
   endif()
   target_precompile_headers(${target} REUSE_FROM sluice_torch_pch)

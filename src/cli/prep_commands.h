@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>

@@ -9,7 +9,7 @@
 namespace sluice::cli {
 namespace {
 
-void run(const ExportOptions& options, PrepSession& session) {
+void run_export(const ExportOptions& options, PrepSession& session) {
   const ExportReport report = export_dataset(options, session.start());
   if (session.json()) {
     nlohmann::ordered_json object = {{"out", options.out.string()},
@@ -40,7 +40,7 @@ void add_export(CLI::App& app, PrepSession& session, PrepAction& action) {
       ->transform(CLI::CheckedTransformer(formats, CLI::ignore_case));
   session.add_options(*command);
   command->callback([options, &session, &action] {
-    action.run = [options, &session] { run(*options, session); };
+    action.run = [options, &session] { run_export(*options, session); };
   });
 }
 

@@ -13,14 +13,14 @@ namespace sluice::cli {
 namespace {
 
 // What `sluice-prep generate NAME` collects before it runs.
-struct Request {
+struct GenerateRequest {
   CatalogEntry entry;
   std::string out;
   bool overwrite = false;
   bool resume = false;
 };
 
-void run(const Request& request, PrepSession& session) {
+void run_generate(const GenerateRequest& request, PrepSession& session) {
   PrepContext& context = session.start();
   const Catalog<Generator> catalog = builtin_generators();
   const auto generator = catalog.create(request.entry.selection(catalog));
@@ -66,7 +66,7 @@ void add_generate(CLI::App& app, PrepSession& session, PrepAction& action) {
   const Catalog<Generator> catalog = builtin_generators();
   for (const auto& entry : catalog.list()) {
     CLI::App* command = generate->add_subcommand(entry.name, entry.help);
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<GenerateRequest>();
     command->add_option("--out", request->out, "the dataset directory to make")
         ->required()
         ->type_name("DIR");
@@ -77,7 +77,7 @@ void add_generate(CLI::App& app, PrepSession& session, PrepAction& action) {
     request->entry.add_flags(*command, catalog, entry.name);
     session.add_options(*command);
     command->callback([request, &session, &action] {
-      action.run = [request, &session] { run(*request, session); };
+      action.run = [request, &session] { run_generate(*request, session); };
     });
   }
   generate->footer(

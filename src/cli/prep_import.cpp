@@ -17,7 +17,7 @@ namespace sluice::cli {
 namespace {
 
 // What `sluice-prep import` collects before it runs.
-struct Request {
+struct ImportRequest {
   std::vector<std::string> paths;
   std::string layout = "auto";
   bool yes = false;
@@ -31,7 +31,7 @@ struct Request {
   bool keys = false;
 };
 
-void print_keys() {
+void print_import_keys() {
   const TableFormats formats = table_formats();
   GraphSpec spec(formats);
   spec.nodes.resize(1);
@@ -56,7 +56,7 @@ nlohmann::ordered_json relations_json(const ImportReport& report) {
 }
 
 // --dtype and --rounding stand for these keys of every node type that has features.
-void apply_storage_flags(const Request& request, GraphSpec& spec) {
+void apply_storage_flags(const ImportRequest& request, GraphSpec& spec) {
   if (request.dtype.empty() && request.rounding.empty()) return;
   Config flags = Config::parse("", "");
   if (!request.dtype.empty()) flags.set("dtype=" + request.dtype, "--dtype");
@@ -77,7 +77,7 @@ void apply_storage_flags(const Request& request, GraphSpec& spec) {
   }
 }
 
-std::string command_line(const Request& request) {
+std::string command_line(const ImportRequest& request) {
   std::string line = "sluice-prep " SLUICE_VERSION " import";
   if (!request.config.empty()) line += " --config " + request.config;
   for (const std::string& path : request.paths) line += " " + path;
@@ -90,7 +90,7 @@ std::string command_line(const Request& request) {
 
 // What must be the same for stages of an earlier run to be good for this one: the command, its
 // configuration, and the files as they are.
-std::string fingerprint(const Request& request,
+std::string fingerprint(const ImportRequest& request,
                         const std::string& toml,
                         const GraphSpec& spec,
                         const std::filesystem::path& root) {
@@ -113,7 +113,7 @@ std::string fingerprint(const Request& request,
   return text;
 }
 
-void check_request(const Request& request) {
+void check_request(const ImportRequest& request) {
   const auto refuse = [](const char* message, const char* hint) {
     throw Error(ErrorCode::kUsage, message, hint);
   };
@@ -130,7 +130,7 @@ void check_request(const Request& request) {
 }
 
 // The graph.toml of a user, or the one that a layout makes.
-DescribedPaths describe(const Request& request, const TableFormats& formats, PrepContext& context) {
+DescribedPaths describe(const ImportRequest& request, const TableFormats& formats, PrepContext& context) {
   if (!request.paths.empty())
     return describe_paths(
         {request.paths, request.layout, request.root, request.sets}, formats, context);
@@ -144,7 +144,7 @@ DescribedPaths describe(const Request& request, const TableFormats& formats, Pre
 }
 
 // Shows what was found out; true where that is all that was asked for.
-bool show_description(const Request& request,
+bool show_description(const ImportRequest& request,
                       const DescribedPaths& described,
                       PrepSession& session,
                       PrepContext& context) {
@@ -160,8 +160,8 @@ bool show_description(const Request& request,
   return true;
 }
 
-void run(const Request& request, PrepSession& session) {
-  if (request.keys) return print_keys();
+void run_import(const ImportRequest& request, PrepSession& session) {
+  if (request.keys) return print_import_keys();
   check_request(request);
   PrepContext& context = session.start();
   const TableFormats formats = table_formats();
@@ -198,7 +198,7 @@ void run(const Request& request, PrepSession& session) {
 void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
   CLI::App* command =
       app.add_subcommand("import", "turn raw files into a dataset, as a graph.toml describes them");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ImportRequest>();
   command
       ->add_option("PATH",
                    request->paths,
@@ -247,7 +247,7 @@ void add_import(CLI::App& app, PrepSession& session, PrepAction& action) {
       "The smallest graph.toml:\n  [[edges]]\n  file = \"edges.csv\"      # columns src,dst of "
       "dense ids 0, 1, 2, ...");
   command->callback([request, &session, &action] {
-    action.run = [request, &session] { run(*request, session); };
+    action.run = [request, &session] { run_import(*request, session); };
   });
 }
 

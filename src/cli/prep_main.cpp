@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 
 int main(int argc, char** argv) {
+  if (const int code = sluice::cli::check_processor(argc, argv); code >= 0) return code;
   CLI::App app("Makes and checks Sluice datasets.", "sluice-prep");
   app.set_version_flag("--version", "sluice-prep " SLUICE_VERSION);
   app.require_subcommand(1);

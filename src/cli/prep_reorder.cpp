@@ -12,7 +12,7 @@ namespace sluice::cli {
 namespace {
 
 // What `sluice-prep reorder NAME` collects before it runs.
-struct Request {
+struct ReorderRequest {
   CatalogEntry entry;
   std::string dataset;
   std::string out;
@@ -33,7 +33,7 @@ nlohmann::ordered_json types_json(const ReorderReport& report) {
   return all;
 }
 
-void run(const Request& request, PrepSession& session) {
+void run_reorder(const ReorderRequest& request, PrepSession& session) {
   PrepContext& context = session.start();
   const Catalog<NodeOrder> catalog = node_orders();
   const auto order = catalog.create(request.entry.selection(catalog));
@@ -76,7 +76,7 @@ void add_reorder(CLI::App& app, PrepSession& session, PrepAction& action) {
   const Catalog<NodeOrder> catalog = node_orders();
   for (const auto& entry : catalog.list()) {
     CLI::App* command = reorder->add_subcommand(entry.name, entry.help);
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<ReorderRequest>();
     command->add_option("dataset", request->dataset, "the dataset directory")
         ->required()
         ->type_name("DIR");
@@ -88,7 +88,7 @@ void add_reorder(CLI::App& app, PrepSession& session, PrepAction& action) {
     request->entry.add_flags(*command, catalog, entry.name);
     session.add_options(*command);
     command->callback([request, &session, &action] {
-      action.run = [request, &session] { run(*request, session); };
+      action.run = [request, &session] { run_reorder(*request, session); };
     });
   }
   reorder->footer(

@@ -15,7 +15,7 @@ namespace sluice::cli {
 namespace {
 
 // What `sluice-prep append` collects before it runs.
-struct Request {
+struct UpdateRequest {
   std::string dataset;
   std::string config;
   std::optional<std::string> root;
@@ -47,7 +47,7 @@ void print_report(const char* verb,
              session.figures_text());
 }
 
-void run_append(const Request& request, PrepSession& session) {
+void run_append(const UpdateRequest& request, PrepSession& session) {
   PrepContext& context = session.start();
   const TableFormats formats = table_formats();
   Config config = Config::load(request.config);
@@ -108,7 +108,7 @@ void add_partition(CLI::App& app, PrepSession& session, PrepAction& action) {
 void add_append(CLI::App& app, PrepSession& session, PrepAction& action) {
   CLI::App* command =
       app.add_subcommand("append", "add nodes and edges to a dataset, as a new generation");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<UpdateRequest>();
   command->add_option("dataset", request->dataset, "the dataset directory")
       ->required()
       ->type_name("DIR");

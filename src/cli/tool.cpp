@@ -1,23 +1,47 @@
 #include "cli/tool.h"
 
+#include "core/cpu_isa.h"
+#include "core/json_text.h"
+#include "core/utf8.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace sluice::cli {
+namespace {
+
+// As the command line says, also where it is not parsed.
+Output wanted_output(int argc, char** argv) {
+  const bool json = std::any_of(
+      argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+  return json ? Output::kJson : Output::kText;
+}
+
+// JSON has no other bytes than UTF-8, so one that is shown in the place of others is said.
+std::string json_message(const Error& error) {
+  std::string text = error.what();
+  if (!valid_utf8(text))
+    text += " (text that is not valid UTF-8: such bytes are shown as \xef\xbf\xbd)";
+  return text;
+}
+
+}  // namespace
 
 int print_error(Output output, const Error& error) {
   fmt::print(stderr, "error: {}\n", error.what());
   if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
   if (output == Output::kJson) {
-    print_json(
-        {{"error",
-          {{"code", to_string(error.code())}, {"message", error.what()}, {"hint", error.hint()}}}});
+    print_json({{"error",
+                 {{"code", to_string(error.code())},
+                  {"message", json_message(error)},
+                  {"hint", error.hint()}}}});
   }
   return static_cast<int>(error.code());
 }
@@ -52,15 +76,18 @@ int parse(CLI::App& app, int argc, char** argv) {
     return -1;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    const bool json = std::any_of(
-        argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
-    return print_error(json ? Output::kJson : Output::kText,
+    return print_error(wanted_output(argc, argv),
                        Error(ErrorCode::kUsage, error.what(), "run with --help"));
   }
 }
 
+int check_processor(int argc, char** argv) {
+  const auto isa = choose_cpu_isa(cpu_features(), std::getenv(kMaxCpuIsaVariable));
+  return isa ? -1 : print_error(wanted_output(argc, argv), isa.error());
+}
+
 void print_json(const nlohmann::ordered_json& object) {
-  fmt::print("{}\n", object.dump());
+  fmt::print("{}\n", json_text(object));
 }
 
 }  // namespace sluice::cli

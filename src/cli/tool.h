@@ -23,6 +23,10 @@ int print_error(Output output, const Error& error);
 /// 2, or returns -1.
 int parse(CLI::App& app, int argc, char** argv);
 
+/// The first that a tool does: where the processor lacks what Sluice needs, or SLUICE_MAX_CPU_ISA
+/// makes no sense, says so and returns the exit code; else -1.
+int check_processor(int argc, char** argv);
+
 /// One JSON object on one line of stdout.
 void print_json(const nlohmann::ordered_json& object);
 

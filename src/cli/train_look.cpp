@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kScratchBytes = 256 * kMiB;
 
-void print_keys(const TrainRegistry& registry) {
+void print_config_keys(const TrainRegistry& registry) {
   RunOptions options(registry);
   Schema schema;
   options.describe(schema);
@@ -30,6 +30,11 @@ void doctor(const std::string& folder, TrainSession& session) {
                        {"requests_per_second", figure.requests_per_second()}});
   }
   print_json({{"cores", report.cores},
+              {"processor",
+               {{"name", report.processor},
+                {"least", kLeastIsa},
+                {"newest", report.newest_isa},
+                {"used", report.used_isa}}},
               {"memory",
                {{"granted", report.memory_granted},
                 {"cgroup",
@@ -40,8 +45,7 @@ void doctor(const std::string& folder, TrainSession& session) {
                {{"version", report.libtorch},
                 {"isa", report.isa},
                 {"threads", report.torch_threads},
-                {"mkl_cbwr", report.mkl},
-                {"products", report.products}}},
+                {"mkl_cbwr", report.mkl}}},
               {"device", {{"name", report.device}, {"why", report.why_device}}},
               {"engine", {{"name", report.engine}, {"why", report.why_engine}}},
               {"folder",
@@ -69,12 +73,13 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* keys =
       config->add_subcommand("keys", "print every key with its default, unit, range and meaning");
   keys->callback(
-      [&session, &action] { action.run = [&session] { print_keys(session.registry()); }; });
+      [&session, &action] { action.run = [&session] { print_config_keys(session.registry()); }; });
 }
 
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command = app.add_subcommand(
-      "doctor", "say what this machine offers: cores, memory, card, io_uring, speed of the disk");
+      "doctor",
+      "say what this machine offers: processor, memory, card, io_uring, speed of the disk");
   auto folder = std::make_shared<std::string>(".");
   command
       ->add_option(

@@ -1,6 +1,7 @@
 #include <sluice/train.h>
 
 #include "cli/train_commands.h"
+#include "core/cpu_isa.h"
 #include "core/interrupt.h"
 #include "registry/samplers.h"
 #include "registry/train.h"
@@ -14,17 +15,17 @@ namespace sluice {
 namespace {
 
 const char* mkl_branch() {
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512vl");
-  if (avx512) return "AVX512";
-  return __builtin_cpu_supports("avx2") ? "AVX2" : "COMPATIBLE";
+  // What caps MKL caps the branch too, which it would not heed otherwise.
+  if (const char* most = std::getenv("MKL_ENABLE_INSTRUCTIONS")) return most;
+  const CpuFeatures cpu = cpu_features();
+  if (cpu.avx512) return "AVX512";
+  return cpu.avx2 ? "AVX2" : "COMPATIBLE";
 }
 
 // What must be in the environment before the libraries are loaded, which is before main:
 //   MKL_CBWR        MKL picks code by CPU and alignment otherwise, and results with it. The same
 //                   on all CPUs with AVX-512, and on all others: a fifth faster than AVX2 for all.
-//                   MKL takes it so on Intel's alone: nn/products.h
+//                   MKL takes it so on Intel's alone
 //   GOMP_SPINCOUNT  GNU OpenMP's waiting threads take the data threads' cores otherwise. Some
 //                   microseconds are less than sleeping takes: 1000 turns are an eighth off a small
 //                   model's epoch, 30,000 a fifth on
@@ -56,6 +57,7 @@ TrainRegistry TrainRegistry::builtin() {
 }
 
 int train_main(int argc, char** argv, const TrainRegistry& registry) {
+  if (const int code = cli::check_processor(argc, argv); code >= 0) return code;
   fix_environment(argv);
   CLI::App app("Trains graph neural networks, from memory or from disk, within a memory budget.",
                "sluice-train");
@@ -67,6 +69,8 @@ int train_main(int argc, char** argv, const TrainRegistry& registry) {
       "  sluice-train run papers.toml\n"
       "  sluice-train resume runs/papers\n"
       "  sluice-train predict runs/papers --out predictions.csv\n\n"
+      "SLUICE_MAX_CPU_ISA=baseline|avx2|avx512 caps the instruction set of Sluice's kernels; it "
+      "changes no bit.\n\n"
       "Exit codes: 0 done, 2 usage or config, 3 data, 4 resources (memory, disk, GPU), 5 I/O, 70 "
       "internal, 130 interrupted\n"
       "with a checkpoint written.");

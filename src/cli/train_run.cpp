@@ -8,7 +8,7 @@ namespace sluice::cli {
 namespace {
 
 // What `sluice-train run` collects before it runs.
-struct Request {
+struct RunRequest {
   std::string config;
   std::vector<std::string> sets;
   bool overwrite = false;
@@ -105,7 +105,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
        {"epoch", epoch_json(dry.forecast)}});
 }
 
-void run(const Request& request, TrainSession& session) {
+void run(const RunRequest& request, TrainSession& session) {
   const TrainContext& context = session.start();
   Config config = Config::load(request.config);
   for (const std::string& assignment : request.sets) config.set(assignment);
@@ -120,7 +120,7 @@ void run(const Request& request, TrainSession& session) {
 void add_run(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command = app.add_subcommand(
       "run", "train as a config says, evaluate, and keep the run in a directory");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<RunRequest>();
   command->add_option("config", request->config, "the config; `config init DATASET` writes one")
       ->required()
       ->type_name("FILE");
@@ -148,7 +148,7 @@ void add_run(CLI::App& app, TrainSession& session, TrainAction& action) {
 void add_resume(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command = app.add_subcommand(
       "resume", "go on with an interrupted run, or train a finished one for longer");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<RunRequest>();
   command->add_option("directory", request->config, "the run directory")
       ->required()
       ->type_name("DIR");

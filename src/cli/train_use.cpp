@@ -9,14 +9,14 @@ namespace sluice::cli {
 namespace {
 
 // What `evaluate` and `predict` collect before they run.
-struct Request {
+struct UseRequest {
   std::string directory;
   std::vector<std::string> sets;
   EvaluateOptions options;
   std::string out;
 };
 
-void add_common(CLI::App& command, Request& request, TrainSession& session) {
+void add_common(CLI::App& command, UseRequest& request, TrainSession& session) {
   static const std::map<std::string, Part> kParts{
       {"train", Part::kTrain}, {"valid", Part::kValid}, {"test", Part::kTest}, {"all", Part::kAll}};
   static const std::map<std::string, CheckpointKind> kKinds{{"best", CheckpointKind::kBest},
@@ -38,11 +38,14 @@ void add_common(CLI::App& command, Request& request, TrainSession& session) {
   session.add_options(command);
 }
 
-void predict(const Request& request, TrainSession& session) {
+void predict(const UseRequest& request, TrainSession& session) {
   const PredictReport report =
       predict_run(request.directory, request.sets, request.options, request.out, session.start());
   if (session.json()) {
-    print_json({{"out", report.out}, {"rows", report.rows}, {"seconds", report.seconds}});
+    print_json({{"out", report.out},
+                {"rows", report.rows},
+                {"not_finite", report.not_finite},
+                {"seconds", report.seconds}});
   } else {
     fmt::print(
         "{}: {} predictions in {:.2f} s\n", report.out, format_count(report.rows), report.seconds);
@@ -54,7 +57,7 @@ void predict(const Request& request, TrainSession& session) {
 void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command =
       app.add_subcommand("evaluate", "measure a run's best weights on a part of its split");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<UseRequest>();
   add_common(*command, *request, session);
   session.add_trace(*command);
   command->footer("Example:\n  sluice-train evaluate runs/papers --part valid --json");
@@ -70,11 +73,14 @@ void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
 void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command =
       app.add_subcommand("predict", "write a prediction for each node, under your own ids");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<UseRequest>();
   add_common(*command, *request, session);
   command
       ->add_option(
-          "--out", request->out, "the file to write: .csv, or .npy with records of id and values")
+          "--out",
+          request->out,
+          "the file to write: .csv, or .npy with records of id and values; where classes have "
+          "names, a class_name beside each class")
       ->required()
       ->type_name("FILE");
   command->footer("Example:\n  sluice-train predict runs/papers --part all --out predictions.csv");

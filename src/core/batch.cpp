@@ -2,8 +2,6 @@
 
 #include "core/hash.h"
 
-#include <span>
-
 namespace sluice {
 namespace {
 

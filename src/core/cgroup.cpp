@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace sluice {
@@ -65,7 +67,9 @@ std::optional<Membership> find_membership(const fs::path& root) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    std::string controllers = line.substr(first, second - first);  // ":cpu,memory"
+    controllers.front() = ',';
+    controllers += ',';
     if (controllers.find(",memory,") != std::string::npos)
       return Membership{1, line.substr(second + 1)};
     if (controllers == ",,") unified = Membership{2, line.substr(second + 1)};

@@ -2,6 +2,7 @@
 #include <sluice/options.h>
 
 #include "core/toml.h"
+#include "core/utf8.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -392,6 +393,13 @@ Config Config::parse(std::string text, std::string file) {
   document->file = std::move(file);
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) document->lines.push_back(line);
+  for (std::size_t i = 0; i < document->lines.size(); ++i) {
+    if (valid_utf8(document->lines[i])) continue;
+    throw Error(ErrorCode::kUsage,
+                "the line is not valid UTF-8",
+                "save the file as UTF-8",
+                Place{document->file, static_cast<std::int64_t>(i) + 1, -1, -1});
+  }
   toml::parse_result parsed = toml::parse(text, document->file);
   if (!parsed) {
     const auto& where = parsed.error().source().begin;
@@ -429,6 +437,12 @@ void Config::set(std::string_view assignment, std::string origin) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("--set '{}' is not KEY=VALUE", assignment),
                 "for example --set train.epochs=3");
+  }
+  // What is set may end in a file of TOML or in a name of the dataset.
+  if (!valid_utf8(assignment)) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} '{}' is not valid UTF-8", origin, assignment),
+                "write it in UTF-8; to a file with such a name make a link: ln -s");
   }
   const std::string key(assignment.substr(0, equals));
   const std::string value(assignment.substr(equals + 1));

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -19,15 +21,36 @@ class HostPinning {
   virtual Result<void> pin(std::span<std::byte> memory) = 0;
   /// Takes it back, before the memory is freed. @pre nothing on the device still reads it
   virtual void unpin(std::span<std::byte> memory) noexcept = 0;
+
+  /// Why memory was refused, the first time that some was: it works all the same, and whoever runs
+  /// on the device has to say that it is slow.
+  std::optional<Error> refusal() const {
+    const std::scoped_lock lock(mutex_);
+    return refusal_;
+  }
+
+ private:
+  friend class Pinned;
+  void refused(Error why) {
+    const std::scoped_lock lock(mutex_);
+    if (!refusal_) refusal_ = std::move(why);
+  }
+
+  mutable std::mutex mutex_;
+  std::optional<Error> refusal_;
 };
 
-/// Move-only; empty where there is no device, or where it refused: the memory then works all the
-/// same, more slowly.
+/// Move-only; empty where there is no device, or where it refused, which it remembers: the memory
+/// then works all the same, more slowly.
 class Pinned {
  public:
   Pinned() = default;
   Pinned(std::shared_ptr<HostPinning> device, std::span<std::byte> memory) {
-    if (device == nullptr || memory.empty() || !device->pin(memory)) return;
+    if (device == nullptr || memory.empty()) return;
+    if (auto pinned = device->pin(memory); !pinned) {
+      device->refused(std::move(pinned).error());
+      return;
+    }
     device_ = std::move(device);
     memory_ = memory;
   }

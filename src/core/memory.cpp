@@ -52,7 +52,7 @@ Result<void> Charge::resize(std::uint64_t bytes) {
 void Charge::rename(std::string name) {
   if (ledger_ != nullptr) {
     // What is given back under the lock is there to be taken under it.
-    const std::scoped_lock lock(ledger_->mutex_);
+    const MutexLock lock(ledger_->mutex_);
     (void)ledger_->change_locked(name_, bytes_, 0);
     (void)ledger_->change_locked(name, 0, bytes_);
   }
@@ -74,7 +74,7 @@ std::uint64_t round_up(std::uint64_t bytes) {
 }  // namespace
 
 MemoryLedger::MemoryLedger(std::uint64_t limit_bytes, std::string knob)
-    : spare_(std::make_unique<SpareBlocks>()), limit_(limit_bytes), knob_(std::move(knob)) {}
+    : limit_(limit_bytes), knob_(std::move(knob)), spare_(std::make_unique<SpareBlocks>()) {}
 
 MemoryLedger::~MemoryLedger() = default;
 
@@ -89,7 +89,7 @@ std::uint64_t MemoryLedger::block_bytes(std::uint64_t bytes) {
 Result<MemoryBlock> MemoryLedger::take_block(std::uint64_t wanted, Charge& charge) {
   std::uint64_t bytes = block_bytes(wanted);
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // Before it is charged: what is charged takes the room of what is kept.
     const MemoryBlock kept = bytes < kLeastKept ? MemoryBlock{} : spare_->take(bytes);
     // Who sized the budget by what is needed did not reckon with the sizes that blocks come in.
@@ -115,7 +115,7 @@ Result<MemoryBlock> MemoryLedger::take_block(std::uint64_t wanted, Charge& charg
 
 void MemoryLedger::give_block(const MemoryBlock& block, Charge& charge) noexcept {
   if (block.bytes < kLeastKept) std::free(block.data);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   // Lowering a charge never fails.
   (void)change_locked(charge.name_, charge.bytes_, charge.bytes_ - block.bytes);
   charge.bytes_ -= block.bytes;
@@ -134,7 +134,7 @@ Result<Charge> MemoryLedger::charge(std::string_view name, std::uint64_t bytes) 
 }
 
 Result<void> MemoryLedger::change(std::string_view name, std::uint64_t from, std::uint64_t to) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return change_locked(name, from, to);
 }
 
@@ -164,29 +164,29 @@ Result<void> MemoryLedger::change_locked(std::string_view name,
 }
 
 std::uint64_t MemoryLedger::used() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_;
 }
 
 std::uint64_t MemoryLedger::peak() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return peak_;
 }
 
 std::uint64_t MemoryLedger::available() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return limit_ - used_;
 }
 
 std::vector<MemoryLedger::Entry> MemoryLedger::entries() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Entry> all;
   for (const auto& [name, entry] : entries_) all.push_back(entry);
   return all;
 }
 
 std::string MemoryLedger::table() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return table_locked();
 }
 

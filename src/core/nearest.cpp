@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
+#include <cstddef>
 
 namespace sluice {
 namespace {

@@ -1,14 +1,14 @@
 #include "core/peak_memory.h"
 
-#include <algorithm>
 #include <chrono>
+#include <stop_token>
 
 namespace sluice {
 
 PeakMemory::PeakMemory() {
   sample();
   sampler_ = std::jthread([this](const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
       wake_.wait_for(lock, stop, std::chrono::milliseconds(20), [] { return false; });
       sample();

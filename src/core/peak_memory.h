@@ -4,10 +4,11 @@
 
 #include "core/cgroup.h"
 
+#include <sluice/mutex.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 
 namespace sluice {
@@ -31,7 +32,7 @@ class PeakMemory {
 
   std::uint64_t at_start_ = read_process_memory().anonymous;
   std::atomic<std::uint64_t> peak_{0};
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread sampler_;  // last: it stops before what it uses goes
 };

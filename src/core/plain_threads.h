@@ -2,14 +2,16 @@
 // sanitizers, which would report what they cannot see of its locks.
 #pragma once
 
+#include "core/condition_variable.h"
+
+#include <sluice/mutex.h>
+
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -27,7 +29,7 @@ class PlainThreads {
 
   ~PlainThreads() {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       over_ = true;
     }
     changed_.notify_all();
@@ -38,16 +40,17 @@ class PlainThreads {
   void run(std::size_t count, const std::function<void(std::size_t)>& work) {
     Loop loop(count, work, std::min(static_cast<std::size_t>(most_), count - 1));
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       start();
       if (loop.wanted > 0) loops_.push_back(&loop);
     }
     changed_.notify_all();
     loop.step();
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     std::erase(loops_, &loop);
-    left_.wait(lock, [&] { return loop.helpers == 0; });
-    if (loop.failure) std::rethrow_exception(loop.failure);
+    while (loop.helpers != 0) left_.wait(lock);
+    lock.unlock();
+    loop.rethrow();
   }
 
  private:
@@ -60,11 +63,16 @@ class PlainThreads {
         try {
           work(index);
         } catch (...) {
-          const std::scoped_lock lock(failing);
+          const MutexLock lock(failing);
           if (!failure) failure = std::current_exception();
           next = count;
         }
       }
+    }
+
+    void rethrow() {
+      const MutexLock lock(failing);
+      if (failure) std::rethrow_exception(failure);
     }
 
     const std::size_t count;
@@ -72,19 +80,19 @@ class PlainThreads {
     std::atomic<std::size_t> next{0};
     std::size_t wanted;       // helpers that may still join; under the pool's lock
     std::size_t helpers = 0;  // at work; under the pool's lock
-    std::mutex failing;
-    std::exception_ptr failure;
+    Mutex failing;
+    std::exception_ptr failure SLUICE_GUARDED_BY(failing);
   };
 
-  void start() {
+  void start() SLUICE_REQUIRES(mutex_) {
     while (threads_.size() < static_cast<std::size_t>(most_))
       threads_.emplace_back([this] { help(); });
   }
 
   void help() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return over_ || !loops_.empty(); });
+      while (!over_ && loops_.empty()) changed_.wait(lock);
       if (over_) return;
       Loop& loop = *loops_.front();
       ++loop.helpers;
@@ -97,12 +105,12 @@ class PlainThreads {
   }
 
   const int most_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::condition_variable left_;
-  std::deque<Loop*> loops_;  // that helpers may join
-  bool over_ = false;
-  std::vector<std::jthread> threads_;  // last: they use the others
+  Mutex mutex_;
+  ConditionVariable changed_;
+  ConditionVariable left_;
+  std::deque<Loop*> loops_ SLUICE_GUARDED_BY(mutex_);  // that helpers may join
+  bool over_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::vector<std::jthread> threads_ SLUICE_GUARDED_BY(mutex_);  // last: they use the others
 };
 
 }  // namespace sluice

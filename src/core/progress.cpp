@@ -28,11 +28,12 @@ Progress::Progress(ProgressStyle style, std::string label, std::uint64_t total, 
 }
 
 Progress::~Progress() {
+  const MutexLock lock(mutex_);
   if (printed_) print(Clock::now(), true);
 }
 
 void Progress::add(std::uint64_t amount) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   done_ += amount;
   if (mode_ == Mode::kSilent) return;
   const auto now = Clock::now();

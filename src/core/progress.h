@@ -2,9 +2,10 @@
 // then elsewhere.
 #pragma once
 
+#include <sluice/mutex.h>
+
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 namespace sluice {
@@ -27,19 +28,19 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void print(Clock::time_point now, bool last);
-  std::string text(double elapsed_seconds) const;
+  void print(Clock::time_point now, bool last) SLUICE_REQUIRES(mutex_);
+  std::string text(double elapsed_seconds) const SLUICE_REQUIRES(mutex_);
 
   enum class Mode { kBar, kLines, kSilent };
   Mode mode_;
   std::string label_;
   std::string unit_;
   std::uint64_t total_;
-  std::uint64_t done_ = 0;
   Clock::time_point start_;
-  Clock::time_point next_print_;
-  bool printed_ = false;
-  std::mutex mutex_;
+  Mutex mutex_;
+  std::uint64_t done_ SLUICE_GUARDED_BY(mutex_) = 0;
+  Clock::time_point next_print_ SLUICE_GUARDED_BY(mutex_);
+  bool printed_ SLUICE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sluice

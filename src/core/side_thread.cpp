@@ -8,8 +8,8 @@ SideThread::SideThread() : thread_([this] { run(); }) {}
 
 SideThread::~SideThread() {
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !work_; });
+    MutexLock lock(mutex_);
+    while (busy_) changed_.wait(lock);
     stopping_ = true;
     changed_.notify_all();
   }
@@ -18,30 +18,35 @@ SideThread::~SideThread() {
 
 void SideThread::begin(std::function<void()> work) {
   wait();
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   work_ = std::move(work);
+  busy_ = true;
   changed_.notify_all();
 }
 
 void SideThread::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !work_; });
+  MutexLock lock(mutex_);
+  while (busy_) changed_.wait(lock);
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
 void SideThread::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || work_; });
+    while (!stopping_ && !work_) changed_.wait(lock);
     if (!work_) return;
+    std::function<void()> work = std::exchange(work_, nullptr);
     lock.unlock();
+    std::exception_ptr thrown;
     try {
-      work_();
+      work();
     } catch (...) {
-      thrown_ = std::current_exception();
+      thrown = std::current_exception();
     }
+    work = nullptr;  // what it holds goes before anybody is told
     lock.lock();
-    work_ = nullptr;
+    thrown_ = thrown;
+    busy_ = false;
     changed_.notify_all();
   }
 }

@@ -5,10 +5,12 @@
 // a virtual machine. Used by one thread.
 #pragma once
 
-#include <condition_variable>
+#include "core/condition_variable.h"
+
+#include <sluice/mutex.h>
+
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 namespace sluice {
@@ -29,11 +31,12 @@ class SideThread {
  private:
   void run();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> work_;  // empty: nothing to do
-  std::exception_ptr thrown_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::function<void()> work_ SLUICE_GUARDED_BY(mutex_);  // to be begun
+  bool busy_ SLUICE_GUARDED_BY(mutex_) = false;           // from then until it is done
+  std::exception_ptr thrown_ SLUICE_GUARDED_BY(mutex_);
+  bool stopping_ SLUICE_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the others
 };
 

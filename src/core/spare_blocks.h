@@ -7,7 +7,6 @@
 
 #include <sluice/memory.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 

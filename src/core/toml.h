@@ -2,9 +2,6 @@
 // Included by config.cpp alone.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #define TOML_EXCEPTIONS 0
 // It asserts that a time begins with a digit ("1979-05-27T("), and says the same as an error after.
 #define TOML_ASSERT(expr) static_assert(true)

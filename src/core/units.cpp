@@ -6,7 +6,9 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <span>
+#include <system_error>
 #include <utility>
 
 namespace sluice {

@@ -87,4 +87,14 @@ Result<std::shared_ptr<ComputeDevice>> load_device(const std::filesystem::path& 
   return found->open();
 }
 
+// The library brings in all of LibTorch's CUDA half, so the driver is asked first. One that was
+// named by hand speaks for itself.
+Result<std::shared_ptr<ComputeDevice>> find_device() {
+  const std::filesystem::path library = find_device_library();
+  if (std::getenv("SLUICE_CUDA_LIBRARY") == nullptr && !library.empty()) {
+    if (auto driver = probe_driver(); !driver) return std::move(driver).error();
+  }
+  return load_device(library);
+}
+
 }  // namespace sluice

@@ -23,7 +23,7 @@ struct DeviceLibrary {
   Result<std::shared_ptr<ComputeDevice>> (*open)() = nullptr;
 
   /// Counts changes of this struct and of device.h.
-  static constexpr std::uint64_t kAbi = 1;
+  static constexpr std::uint64_t kAbi = 2;
 };
 
 /// Version and compiler of this very translation unit.
@@ -41,5 +41,9 @@ Result<void> probe_driver();
 /// @pre no call into LibTorch has been made: it caches what devices there are. Fails with
 /// kResource.
 Result<std::shared_ptr<ComputeDevice>> load_device(const std::filesystem::path& library);
+
+/// All of that: the card of this machine, or, where SLUICE_CUDA_LIBRARY names a library, its own.
+/// kResource where there is none that works.
+Result<std::shared_ptr<ComputeDevice>> find_device();
 
 }  // namespace sluice

@@ -47,7 +47,10 @@ void StackOptions::describe(Schema& schema) {
               norm,
               {{"none", Norm::kNone, "none"},
                {"layer", Norm::kLayer, "each row by its own mean and deviation"},
-               {"batch", Norm::kBatch, "each column by the mini-batch's mean and deviation"}})
+               {"batch",
+                Norm::kBatch,
+                "each column by the mini-batch's mean and deviation; a mini-batch of one row by "
+                "the running ones of those before, as in evaluation"}})
       .help("normalisation after each hidden layer");
   schema
       .choice("activation",
@@ -130,6 +133,22 @@ nn::BlockRef Stack::block_of(const Batch& batch, std::int64_t layer) const {
   return std::make_shared<const Block>(batch.layers[at][0]);
 }
 
+// One row has no deviation: it is taken by the running mean and deviation, which it leaves as they
+// are.
+torch::Tensor Stack::batch_normed(std::size_t at, const torch::Tensor& x) {
+  torch::nn::BatchNorm1d& norm = batch_norms_[at];
+  if (!is_training() || x.size(0) > 1) return norm->forward(x);
+  return torch::batch_norm(x,
+                           norm->weight,
+                           norm->bias,
+                           norm->running_mean,
+                           norm->running_var,
+                           /*training=*/false,
+                           /*momentum=*/0,
+                           norm->options.eps(),
+                           at::globalContext().userEnabledCuDNN());
+}
+
 torch::Tensor Stack::finish(std::int64_t layer, torch::Tensor out, const torch::Tensor& x) {
   const auto at = static_cast<std::size_t>(layer);
   if (options_.residual) {
@@ -137,7 +156,7 @@ torch::Tensor Stack::finish(std::int64_t layer, torch::Tensor out, const torch::
     out = out + (skips_[at] ? skips_[at]->forward(own) : own);
   }
   if (options_.norm == Norm::kLayer) out = layer_norms_[at]->forward(out);
-  if (options_.norm == Norm::kBatch) out = batch_norms_[at]->forward(out);
+  if (options_.norm == Norm::kBatch) out = batch_normed(at, out);
   // In place: nothing before it needs what it was for its gradient.
   return options_.activation == Activation::kElu ? torch::elu_(out) : torch::relu_(out);
 }

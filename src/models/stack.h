@@ -64,6 +64,7 @@ class Stack : public Model {
 
   torch::Tensor input_rows(const Batch& batch) const;
   nn::BlockRef block_of(const Batch& batch, std::int64_t layer) const;
+  torch::Tensor batch_normed(std::size_t layer, const torch::Tensor& x);
   /// Residual, norm and activation after a hidden layer.
   torch::Tensor finish(std::int64_t layer, torch::Tensor out, const torch::Tensor& x);
 

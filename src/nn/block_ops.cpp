@@ -1,7 +1,6 @@
 #include "nn/block_ops.h"
 
 #include "nn/function_support.h"
-#include "nn/products.h"
 #include "nn/tensor_view.h"
 
 #include "kernels/table.h"
@@ -88,9 +87,7 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
     Tensor own = x.narrow(0, 0, block.num_targets), own_by = own_weight, by = neighbour_weight;
     Tensor out;
     if (precision == Precision::kFloat32) {
-      const Products products;
-      out = products.linear(own, own_by, own_bias);
-      products.add_rows(sums, by.t(), out);
+      out = torch::linear(own, own_by, own_bias).addmm_(sums, by.t());
     } else {
       own = rounded_rows(own);
       sums = rounded_rows(sums);
@@ -111,16 +108,15 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
     const Tensor grad = grads[0].contiguous();
     const bool exact = own.scalar_type() == torch::kFloat32;
     const Tensor factor = exact ? grad : rounded_rows(grad);
-    const Products products;
     const auto columns = [&](const Tensor& a, const Tensor& b) {
-      return products.columns(a, b).to(torch::kFloat32);
+      return a.t().mm(b).to(torch::kFloat32);
     };
     Tensor grad_x, grad_own, grad_bias, grad_weight;
     if (context->needs_input_grad(1)) grad_own = columns(factor, own);
     if (context->needs_input_grad(2)) grad_bias = grad.sum(0);
     if (context->needs_input_grad(3)) grad_weight = columns(factor, sums);
     if (context->needs_input_grad(0)) {
-      const Tensor grad_sums = products.rows(factor, by).narrow(0, 0, block.num_targets);
+      const Tensor grad_sums = factor.mm(by).narrow(0, 0, block.num_targets);
       grad_x = torch::empty({block.num_sources, grad_sums.size(1)}, sums_of(grad_sums));
       kernels::on(call.executor)
           .segment_sum(call.executor,
@@ -130,7 +126,7 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
                        rows_of(grad_x));
       Tensor first = grad_x.narrow(0, 0, block.num_targets);
       if (exact) {
-        products.add_rows(factor, own_by, first);
+        first.addmm_(factor, own_by);
       } else {
         first += factor.mm(own_by).narrow(0, 0, block.num_targets);
       }

@@ -13,7 +13,7 @@ GatConv::GatConv(const GatConvOptions& options, RandomKey key) : options_(option
       "source_attention", glorot(key.with("source_attention"), {heads, width}, width, heads));
   target_attention_ = register_parameter(
       "target_attention", glorot(key.with("target_attention"), {heads, width}, width, heads));
-  bias_ = register_parameter("bias", torch::zeros({out()}));
+  bias_ = register_parameter("bias", zeros({out()}));
 }
 
 std::int64_t GatConv::out() const {

@@ -6,7 +6,7 @@ namespace sluice::nn {
 
 GcnConv::GcnConv(std::int64_t in, std::int64_t out, GcnNorm norm, RandomKey key) : norm_(norm) {
   linear_ = register_module("linear", std::make_shared<Linear>(in, out, Bias::kNone, key));
-  bias_ = register_parameter("bias", torch::zeros({out}));
+  bias_ = register_parameter("bias", zeros({out}));
 }
 
 torch::Tensor GcnConv::propagate(const LayerCall& call,

@@ -4,8 +4,26 @@
 #include <cmath>
 
 namespace sluice::nn {
+namespace {
+
+thread_local int shapes_alone = 0;  // scopes that live
+
+}  // namespace
+
+ShapesAlone::ShapesAlone() {
+  ++shapes_alone;
+}
+
+ShapesAlone::~ShapesAlone() {
+  --shapes_alone;
+}
+
+torch::Tensor zeros(torch::IntArrayRef shape) {
+  return torch::zeros(shape, shapes_alone != 0 ? torch::kMeta : torch::kCPU);
+}
 
 torch::Tensor uniform(RandomKey key, torch::IntArrayRef shape, double bound) {
+  if (shapes_alone != 0) return zeros(shape);
   torch::Tensor values = torch::empty(shape, torch::kFloat32);
   float* out = values.data_ptr<float>();
   for (std::int64_t i = 0; i < values.numel(); ++i) {

@@ -9,6 +9,19 @@
 
 namespace sluice::nn {
 
+/// While one lives, what this thread makes here has a shape and no memory (LibTorch's "meta"
+/// tensors): a model is built that can be counted and not run.
+class ShapesAlone {
+ public:
+  ShapesAlone();
+  ShapesAlone(const ShapesAlone&) = delete;
+  ShapesAlone& operator=(const ShapesAlone&) = delete;
+  ~ShapesAlone();
+};
+
+/// For parameters that start at 0, f32.
+torch::Tensor zeros(torch::IntArrayRef shape);
+
 /// Uniform in (-bound, bound), f32, element i from draw i.
 torch::Tensor uniform(RandomKey key, torch::IntArrayRef shape, double bound);
 

@@ -1,10 +1,11 @@
 #include "nn/ledger_allocator.h"
 
+#include <sluice/mutex.h>
+
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
 #include <cstddef>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -40,7 +41,7 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
   }
 
   std::uint64_t bytes() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return charge_.bytes();
   }
 
@@ -62,18 +63,18 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
   }
 
   MemoryBlock take(std::uint64_t bytes) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return ledger_->take_block(bytes, charge_).or_throw();
   }
 
   void give(const MemoryBlock& block) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ledger_->give_block(block, charge_);
   }
 
   std::shared_ptr<MemoryLedger> ledger_;
-  mutable std::mutex mutex_;
-  Charge charge_;  ///< after ledger_: dies first
+  mutable Mutex mutex_;
+  Charge charge_ SLUICE_GUARDED_BY(mutex_);  ///< after ledger_: dies first
 };
 
 LedgerAllocation::LedgerAllocation(std::shared_ptr<MemoryLedger> ledger)

@@ -6,7 +6,7 @@ namespace sluice::nn {
 
 Linear::Linear(std::int64_t in, std::int64_t out, Bias bias, RandomKey key) {
   weight_ = register_parameter("weight", glorot(key.with("weight"), {out, in}, in, out));
-  if (bias == Bias::kZero) bias_ = register_parameter("bias", torch::zeros({out}));
+  if (bias == Bias::kZero) bias_ = register_parameter("bias", zeros({out}));
 }
 
 torch::Tensor Linear::forward(const torch::Tensor& x) const {

@@ -1,12 +1,11 @@
 #include "nn/precision.h"
 
 #include "nn/linear.h"
-#include "nn/products.h"
 
 namespace sluice::nn {
 
 torch::Tensor product(Precision precision, const torch::Tensor& x, const torch::Tensor& weight) {
-  if (precision == Precision::kFloat32) return Products().linear(x, weight, {});
+  if (precision == Precision::kFloat32) return torch::linear(x, weight);
   return torch::linear(rounded_rows(x), weight.to(torch::kBFloat16)).narrow(0, 0, x.size(0));
 }
 
@@ -27,7 +26,7 @@ torch::Tensor linear(Precision precision,
                      const torch::Tensor& x,
                      const torch::Tensor& weight,
                      const torch::Tensor& bias) {
-  if (precision == Precision::kFloat32) return Products().linear(x, weight, bias);
+  if (precision == Precision::kFloat32) return torch::linear(x, weight, bias);
   const torch::Tensor out = product(precision, x, weight).to(torch::kFloat32);
   return bias.defined() ? out + bias : out;
 }

@@ -3,12 +3,14 @@
 // waited. Thread-safe.
 #pragma once
 
+#include "core/condition_variable.h"
+
+#include <sluice/mutex.h>
+
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -22,8 +24,8 @@ class ByteQueue {
   /// Waits for room. False once the queue was cancelled: the item is dropped, the producer should
   /// end.
   bool push(Item item, std::uint64_t bytes) {
-    std::unique_lock lock(mutex_);
-    wait(lock, blocked_, [&] { return cancelled_ || items_.empty() || used_ + bytes <= limit_; });
+    MutexLock lock(mutex_);
+    while (!cancelled_ && !items_.empty() && used_ + bytes > limit_) wait(lock, blocked_);
     if (cancelled_) return false;
     used_ += bytes;
     items_.emplace_back(std::move(item), bytes);
@@ -34,16 +36,16 @@ class ByteQueue {
   /// Pushes, and returns only when the consumer has taken the item: no item ever waits in between.
   bool hand_over(Item item) {
     if (!push(std::move(item), 0)) return false;
-    std::unique_lock lock(mutex_);
-    wait(lock, blocked_, [&] { return cancelled_ || items_.empty(); });
+    MutexLock lock(mutex_);
+    while (!cancelled_ && !items_.empty()) wait(lock, blocked_);
     return !cancelled_;
   }
 
   /// Waits for an item. Nothing once the queue is finished and empty, or cancelled. Rethrows what
   /// the producer failed with, after the items that it had made before.
   std::optional<Item> pop() {
-    std::unique_lock lock(mutex_);
-    wait(lock, starved_, [&] { return cancelled_ || finished_ || !items_.empty(); });
+    MutexLock lock(mutex_);
+    while (!cancelled_ && !finished_ && items_.empty()) wait(lock, starved_);
     if (cancelled_) return std::nullopt;
     if (items_.empty()) {
       if (failure_) std::rethrow_exception(failure_);
@@ -58,7 +60,7 @@ class ByteQueue {
 
   /// The producer has no more; `failure` is why, when it did not end well.
   void finish(std::exception_ptr failure = nullptr) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     finished_ = true;
     failure_ = failure;
     changed_.notify_all();
@@ -66,41 +68,44 @@ class ByteQueue {
 
   /// Wakes both sides for good.
   void cancel() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled_ = true;
     changed_.notify_all();
   }
 
   /// Seconds that producers waited for room, and consumers for items.
-  double blocked() const { return seconds(blocked_); }
-  double starved() const { return seconds(starved_); }
+  double blocked() const {
+    const MutexLock lock(mutex_);
+    return seconds(blocked_);
+  }
+  double starved() const {
+    const MutexLock lock(mutex_);
+    return seconds(starved_);
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  template <class Ready>
-  void wait(std::unique_lock<std::mutex>& lock, Clock::duration& waited, Ready ready) {
-    if (ready()) return;
+  void wait(MutexLock& lock, Clock::duration& waited) SLUICE_REQUIRES(mutex_) {
     const auto begin = Clock::now();
-    changed_.wait(lock, ready);
+    changed_.wait(lock);
     waited += Clock::now() - begin;
   }
 
-  double seconds(const Clock::duration& duration) const {
-    const std::scoped_lock lock(mutex_);
+  static double seconds(const Clock::duration& duration) {
     return std::chrono::duration<double>(duration).count();
   }
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::pair<Item, std::uint64_t>> items_;
-  std::uint64_t limit_;
-  std::uint64_t used_ = 0;
-  bool finished_ = false;
-  bool cancelled_ = false;
-  std::exception_ptr failure_;
-  Clock::duration blocked_{0};
-  Clock::duration starved_{0};
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  const std::uint64_t limit_;
+  std::deque<std::pair<Item, std::uint64_t>> items_ SLUICE_GUARDED_BY(mutex_);
+  std::uint64_t used_ SLUICE_GUARDED_BY(mutex_) = 0;
+  bool finished_ SLUICE_GUARDED_BY(mutex_) = false;
+  bool cancelled_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ SLUICE_GUARDED_BY(mutex_);
+  Clock::duration blocked_ SLUICE_GUARDED_BY(mutex_){0};
+  Clock::duration starved_ SLUICE_GUARDED_BY(mutex_){0};
 };
 
 }  // namespace sluice

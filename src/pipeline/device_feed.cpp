@@ -19,6 +19,7 @@ std::uint64_t DeviceFeed::slab_bytes(const Batch& batch) const {
 void DeviceFeed::begin(std::uint64_t slot_bytes) {
   ring_->reserve({slot_bytes, slot_bytes});
   bytes_ = 0;
+  gathered_ = 0;
   blocked_before_ = ring_->blocked();
 }
 
@@ -50,7 +51,12 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
   if (gather == Gather::kHost) assembler_.add_features(batch, window, index);
   if (options_.hash) ready.hash = hash_batch(batch);
   packing.pack(batch, slab);
-  queue(packing, gather, slot);
+  try {
+    queue(packing, gather, slot);
+  } catch (...) {
+    ring_->broken_off(slot);
+    throw;
+  }
 
   auto host = std::make_shared<Batch>();
   host->epoch = batch.epoch;
@@ -84,6 +90,7 @@ void DeviceFeed::queue(const BatchPacking& packing, Gather gather, TransferRing:
       bytes_ += static_cast<std::uint64_t>(features.shape[0]) * assembler_.row_bytes(type);
     }
     reading_ = &slot;
+    ++gathered_;
   }
   ring_->sent(slot);
 }

@@ -47,6 +47,8 @@ class DeviceFeed {
   std::uint64_t slab_bytes(const Batch& batch) const;
   /// Since the run began: bytes copied and read from pinned rows, seconds of waiting for a slot.
   std::uint64_t bytes() const { return bytes_; }
+  /// Batches whose features a card gathered itself.
+  std::uint64_t gathered() const { return gathered_; }
   double blocked() const { return ring_->blocked() - blocked_before_; }
   TransferRing& ring() const { return *ring_; }
 
@@ -59,6 +61,7 @@ class DeviceFeed {
   std::shared_ptr<TransferRing> ring_;
   const TransferRing::Slot* reading_ = nullptr;  // last whose rows the card gathers itself
   std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> gathered_{0};
   double blocked_before_ = 0;
 };
 

@@ -74,8 +74,8 @@ void EpochPlan::wait_for(std::size_t window) {
   const auto part = static_cast<std::size_t>(&state.part_of(window) - state.parts.data());
   if (part < state.begun) return;
   {
-    std::unique_lock lock(state.mutex);
-    state.changed.wait(lock, [&] { return state.planned > part || state.failure; });
+    MutexLock lock(state.mutex);
+    while (state.planned <= part && !state.failure) state.changed.wait(lock);
     if (state.planned <= part) std::rethrow_exception(state.failure);
   }
   for (; state.begun <= part; ++state.begun) {
@@ -127,7 +127,7 @@ Result<void> EpochPlan::read_packed(std::size_t window,
   return state_->of(window, type).packed()->read(run, wanted, table);
 }
 std::vector<std::string> EpochPlan::reasons() const {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->reasons;
 }
 double EpochPlan::seconds() const {

@@ -90,7 +90,7 @@ bool EpochPlan::State::sample(WindowSource& source, std::uint64_t batches) {
 // Adds to the plan in the order of the parts: more of them are there from now on.
 void EpochPlan::State::announce(std::size_t parts_planned) {
   if (parts_planned == parts.size() && !setting.options.followed) clear_caches();
-  const std::scoped_lock lock(mutex);
+  const MutexLock lock(mutex);
   for (; planned < parts_planned; ++planned) {
     for (const auto& part : parts[planned].types) {
       if (part) reasons.push_back(reason_of(parts[planned], *part));
@@ -157,7 +157,7 @@ void EpochPlan::State::plan_beside_training(std::uint64_t bytes) {
       plan_later(bytes, PlanPart::Place::kLast);
       announce(parts.size());
     } catch (...) {
-      const std::scoped_lock lock(mutex);
+      const MutexLock lock(mutex);
       failure = std::current_exception();
       changed.notify_all();
     }
@@ -255,8 +255,8 @@ void EpochPlan::State::plan_all_beside_training(std::uint64_t sum_bytes) {
 }
 
 void EpochPlan::State::wait_until_planned() {
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return planned == parts.size() || failure; });
+  MutexLock lock(mutex);
+  while (planned != parts.size() && !failure) changed.wait(lock);
   if (failure) std::rethrow_exception(failure);
 }
 

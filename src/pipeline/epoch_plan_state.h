@@ -2,15 +2,16 @@
 // Private to the plan.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "pipeline/epoch_plan.h"
 #include "pipeline/plan_part.h"
 
+#include <sluice/mutex.h>
+
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,11 +77,11 @@ struct EpochPlan::State {
   std::size_t begun = 0;          // parts that were waited for
   bool ended = false;
   double seconds = 0;
-  mutable std::mutex mutex;
-  std::condition_variable changed;
-  std::size_t planned = 0;  // parts
-  std::vector<std::string> reasons;
-  std::exception_ptr failure;
+  mutable Mutex mutex;
+  ConditionVariable changed;
+  std::size_t planned SLUICE_GUARDED_BY(mutex) = 0;  // parts
+  std::vector<std::string> reasons SLUICE_GUARDED_BY(mutex);
+  std::exception_ptr failure SLUICE_GUARDED_BY(mutex);
   std::jthread beside;  // last: it uses the others
 };
 

@@ -69,6 +69,10 @@ std::size_t GraphData::target_type() const {
 const GraphDataOptions& GraphData::options() const {
   return state_->options;
 }
+Array GraphData::labels(std::span<const std::uint64_t> nodes) const {
+  if (state_->labels.empty()) return {};
+  return state_->labels.gather(nodes, *state_->dataset->ledger());
+}
 
 SamplerGraph GraphData::State::open_graph(const Dataset& from) const {
   const GraphSchema& schema = from.schema();

@@ -1,4 +1,5 @@
 #include <sluice/loader.h>
+#include <sluice/mutex.h>
 
 #include "core/hash.h"
 #include "pipeline/epoch_forecast.h"
@@ -89,7 +90,7 @@ void Loader::State::be_the_active_one() {
 void Loader::State::make_way() {
   std::unique_ptr<NextEpoch> next;
   if (run && where.others_between) {
-    const std::scoped_lock lock(run->plan_mutex);
+    const MutexLock lock(run->plan_mutex);
     next = std::move(run->following);
   }
   if (next) {
@@ -162,7 +163,7 @@ std::vector<StageTimes> Loader::State::stage_times() const {
   std::vector<StageTimes> stages{sample, {"plan"}, {"repack"}};
   const std::span<StageTimes> planning = std::span(stages).subspan(1);
   {
-    const std::scoped_lock lock(run->plan_mutex);
+    const MutexLock lock(run->plan_mutex);
     if (run->plan) add_times(planning, run->plan->stages(), 1);
     if (!run->plan && run->prepared) add_times(planning, run->prepared->stages(), 1);
     add_times(planning, run->busy_besides, 1);
@@ -314,7 +315,10 @@ std::shared_ptr<const Batch> Loader::next() {
   if (!state.run) return nullptr;
   if (state.memory.in_turns) state.run->demand.ask();
   auto item = state.run->ready.pop();
-  if (!item) return nullptr;
+  if (!item) {
+    if (state.feed) state.feed->ring().check();
+    return nullptr;
+  }
   if (item->lease) state.feed->ring().deliver(*item->lease);
   ++state.delivered;
   if (state.options.hash) {
@@ -343,14 +347,17 @@ LoaderStats Loader::stats() const {
   stats.latency += topology.latency;
   stats.bytes_written = fetched.bytes_written + run.spool_written;
   stats.bytes_useful = run.bytes_useful;
-  if (state.feed) stats.bytes_to_device = state.feed->bytes();
+  if (state.feed) {
+    stats.bytes_to_device = state.feed->bytes();
+    stats.batches_gathered = state.feed->gathered();
+  }
   stats.windows = fetched.windows;
   stats.windows_swept = fetched.counts.windows_swept;
   stats.windows_packed = fetched.counts.windows_packed;
   stats.cache = fetched.counts.cache;
   stats.snapshot = run.snapshot.get();
   stats.stages = state.stage_times();
-  const std::scoped_lock lock(run.plan_mutex);
+  const MutexLock lock(run.plan_mutex);
   if (run.plan) stats.plans = run.plan->reasons();
   if (!run.not_prepared.empty())
     stats.plans.push_back("not prepared beside the epoch before: " + run.not_prepared);

@@ -3,6 +3,7 @@
 #include "pipeline/loader_state.h"
 
 #include <fmt/format.h>
+#include <sluice/mutex.h>
 #include <sluice/units.h>
 
 #include <algorithm>
@@ -82,7 +83,7 @@ std::uint64_t Loader::State::forget_rows() {
   return held;
 }
 
-const Loader::State::Idle& Loader::State::beside_training() {
+const IdleMemory& Loader::State::beside_training() {
   if (idle) return *idle;
   idle.emplace();
   if (!sampler.all_kept()) return *idle;
@@ -122,7 +123,7 @@ void Loader::State::sample_next(Run& now) {
   auto following = next_epoch(now, options.data_threads);
   NextEpoch& next = *following;
   {
-    const std::scoped_lock lock(now.plan_mutex);
+    const MutexLock lock(now.plan_mutex);
     now.following = std::move(following);
   }
   (void)forget_rows();
@@ -131,7 +132,7 @@ void Loader::State::sample_next(Run& now) {
 
 void Loader::State::prepare_next(Run& now) {
   const bool kept = may_follow() && now.plan && now.windows->all_kept();
-  const Idle free = kept ? beside_training() : Idle{};
+  const IdleMemory free = kept ? beside_training() : IdleMemory{};
   std::unique_ptr<NextEpoch> following;
   if (kept && !now.following) {
     const std::uint64_t sampling = free.workspace + NextEpoch::sampling_bytes(limits, batch_bytes);
@@ -143,7 +144,7 @@ void Loader::State::prepare_next(Run& now) {
                           format_bytes(free.bytes)));
     }
   }
-  const std::scoped_lock lock(now.plan_mutex);
+  const MutexLock lock(now.plan_mutex);
   if (!kept) now.following.reset();
   if (following) now.following = std::move(following);
   if (!now.following) return;
@@ -184,7 +185,7 @@ std::unique_ptr<NextEpoch> Loader::State::prepared_for(const LoaderStart& start)
 bool Loader::State::take_prepared(Run& now) {
   if (!now.prepared) return false;
   const bool there = now.prepared->wait();
-  const std::scoped_lock lock(now.plan_mutex);
+  const MutexLock lock(now.plan_mutex);
   if (!there) {
     no_room(now.prepared->why_not());
     now.busy_besides = now.prepared->stages();
@@ -237,7 +238,7 @@ void Loader::State::plan_epoch(Run& now) {
     sampler.keep_windows(how.scratch, room, batch_bytes);
   auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
   if (memory.in_turns) give_up_sampling();
-  const std::scoped_lock lock(now.plan_mutex);
+  const MutexLock lock(now.plan_mutex);
   now.plan = std::move(plan);
 }
 

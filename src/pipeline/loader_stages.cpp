@@ -1,7 +1,8 @@
 #include "core/hash.h"
 #include "pipeline/loader_state.h"
 
-#include <algorithm>
+#include <sluice/mutex.h>
+
 #include <utility>
 
 namespace sluice {
@@ -171,7 +172,7 @@ void Loader::State::halt() {
   run->stopping = true;
   if (run->prepared) run->prepared->ask_to_stop();
   {
-    const std::scoped_lock lock(run->plan_mutex);
+    const MutexLock lock(run->plan_mutex);
     if (run->following) run->following->ask_to_stop();
   }
   run->sampled.cancel();

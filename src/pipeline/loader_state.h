@@ -14,12 +14,12 @@
 #include "pipeline/window_sampler.h"
 
 #include <sluice/loader.h>
+#include <sluice/mutex.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -35,6 +35,13 @@ struct FetchProgress {
   FetchCounts counts;
   FeatureStats device;  // all reads of feature rows
   std::uint64_t bytes_written = 0;
+};
+
+// Memory that training leaves alone while its windows were all kept: of their row numbers' indexes,
+// of sampling, and of caches whose tables are smaller.
+struct IdleMemory {
+  std::uint64_t bytes = 0;
+  std::uint64_t workspace = 0;  // of that, a thread's for sampling
 };
 
 struct Loader::State {
@@ -66,7 +73,7 @@ struct Loader::State {
     std::unique_ptr<NextEpoch> prepared;   // this epoch, beside the one before; or null
     std::vector<StageTimes> busy_before;   // of its plan, as told before this start
     std::vector<StageTimes> busy_besides;  // with what was prepared in vain, or waited for
-    mutable std::mutex plan_mutex;         // of what the sampling thread makes before a window:
+    mutable Mutex plan_mutex;              // of what the sampling thread makes before a window:
     std::unique_ptr<EpochPlan> plan;       // of this epoch
     std::string not_prepared;              // why there was no room to
     std::unique_ptr<NextEpoch> following;  // the epoch after; uses the plan
@@ -104,13 +111,7 @@ struct Loader::State {
   void prepare_next(Run& run);
   std::unique_ptr<NextEpoch> prepared_for(const LoaderStart& start);
   void make_way();
-  // Memory that training leaves alone while its windows were all kept: of their row numbers'
-  // indexes, of sampling, and of caches whose tables are smaller.
-  struct Idle {
-    std::uint64_t bytes = 0;
-    std::uint64_t workspace = 0;  // of that, a thread's for sampling
-  };
-  const Idle& beside_training();
+  const IdleMemory& beside_training();
   void fetch(Run& run, Window& window, const Window* ahead);
   const BatchSizes& first_sizes();
   WindowLimits make_room();
@@ -159,7 +160,7 @@ struct Loader::State {
   WindowLimits limits;
   std::optional<BatchSizes> sizes_of_first;  // of the first mini-batch of all, once it was sampled
   std::uint64_t batch_bytes = 0;             // of a sampled mini-batch
-  std::optional<Idle> idle;                  // since the sampler's last epoch
+  std::optional<IdleMemory> idle;            // since the sampler's last epoch
   bool no_room_to_prepare = false;
   bool caches_replaced = false;          // while an epoch was prepared for them
   std::vector<StageTimes> busy_besides;  // with that one, for the next start

@@ -71,13 +71,13 @@ void NextEpoch::sample(std::uint64_t bytes) {
 void NextEpoch::prepare_beside(EpochPlan& now, std::uint64_t bytes, std::uint64_t kept_bytes) {
   bytes_ = bytes;
   sum_bytes_ = kept_bytes - std::min(kept_bytes, BatchSpool::buffer_bytes(setup_.batch_bytes));
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   done_ = failure_ != nullptr;
   if (!done_) thread_ = std::jthread([this, &now] { run(now); });
 }
 
 void NextEpoch::part_from_before() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   apart_ = true;
   changed_.notify_all();
 }
@@ -97,21 +97,21 @@ void NextEpoch::run(EpochPlan& now) {
   } catch (...) {
     failure = std::current_exception();
   }
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   failure_ = failure;
   done_ = true;
   changed_.notify_all();
 }
 
 void NextEpoch::wait_until_apart() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return apart_ || done_; });
+  MutexLock lock(mutex_);
+  while (!apart_ && !done_) changed_.wait(lock);
 }
 
 bool NextEpoch::wait() {
   awaited_ = true;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return done_; });
+  MutexLock lock(mutex_);
+  while (!done_) changed_.wait(lock);
   if (!failure_) return true;
   try {
     std::rethrow_exception(failure_);
@@ -124,20 +124,20 @@ bool NextEpoch::wait() {
 
 void NextEpoch::complete() {
   awaited_ = true;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return done_; });
+  MutexLock lock(mutex_);
+  while (!done_) changed_.wait(lock);
   completed_ = true;
   plan_->stop();
 }
 
 std::vector<StageTimes> NextEpoch::stages() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return plan_->stages();
 }
 
 void NextEpoch::stop() noexcept {
   stopping_ = true;
-  const std::scoped_lock once(stop_mutex_);
+  const MutexLock once(stop_mutex_);
   if (thread_.joinable()) thread_.join();
   if (plan_) plan_->stop();
 }

@@ -4,17 +4,17 @@
 // between the epochs, as a validation does, it is completed before they do.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "pipeline/epoch_plan.h"
 #include "pipeline/window_sampler.h"
 
 #include <sluice/loader.h>
+#include <sluice/mutex.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -96,16 +96,17 @@ class NextEpoch {
   std::uint64_t sum_bytes_ = 0;  // for checksums, of what it may keep
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> awaited_ = false;
-  mutable std::mutex mutex_;  // of all below
-  std::condition_variable changed_;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  bool apart_ SLUICE_GUARDED_BY(mutex_) = false;
+  bool done_ SLUICE_GUARDED_BY(mutex_) = false;
+  // The thread's own until it is done, but for what stages() asks.
   std::unique_ptr<EpochPlan> plan_;
   bool sampled_ = false;
   bool completed_ = false;
-  bool apart_ = false;
-  bool done_ = false;
   std::string why_not_;
   std::exception_ptr failure_;
-  std::mutex stop_mutex_;
+  Mutex stop_mutex_;
   std::jthread thread_;  // last: it uses the others
 };
 

@@ -5,6 +5,7 @@
 #include <sluice/memory.h>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -2,9 +2,11 @@
 // they have counted so far.
 #pragma once
 
-#include <condition_variable>
+#include "core/condition_variable.h"
+
+#include <sluice/mutex.h>
+
 #include <cstdint>
-#include <mutex>
 
 namespace sluice {
 
@@ -15,60 +17,60 @@ struct Stopped {};
 class WindowsInUse {
  public:
   void add() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ++count_;
   }
   void remove() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     --count_;
     changed_.notify_all();
   }
   void cancel() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled_ = true;
     changed_.notify_all();
   }
   /// Throws Stopped once cancelled.
   void wait_for_none() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return cancelled_ || count_ == 0; });
+    MutexLock lock(mutex_);
+    while (!cancelled_ && count_ != 0) changed_.wait(lock);
     if (cancelled_) throw Stopped{};
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int count_ = 0;
-  bool cancelled_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  int count_ SLUICE_GUARDED_BY(mutex_) = 0;
+  bool cancelled_ SLUICE_GUARDED_BY(mutex_) = false;
 };
 
 // How many mini-batches the consumer has asked for and not got.
 class Demand {
  public:
   void ask() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ++asked_;
     changed_.notify_all();
   }
   void cancel() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled_ = true;
     changed_.notify_all();
   }
   /// Waits until one is asked for. False once cancelled.
   bool wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return cancelled_ || asked_ > 0; });
+    MutexLock lock(mutex_);
+    while (!cancelled_ && asked_ == 0) changed_.wait(lock);
     if (cancelled_) return false;
     --asked_;
     return true;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t asked_ = 0;
-  bool cancelled_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::uint64_t asked_ SLUICE_GUARDED_BY(mutex_) = 0;
+  bool cancelled_ SLUICE_GUARDED_BY(mutex_) = false;
 };
 
 // What one thread counts, for others to look at.
@@ -76,17 +78,17 @@ template <class Counts>
 class Shared {
  public:
   void set(const Counts& counts) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     counts_ = counts;
   }
   Counts get() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return counts_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  Counts counts_{};
+  mutable Mutex mutex_;
+  Counts counts_ SLUICE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace sluice

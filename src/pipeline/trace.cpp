@@ -1,5 +1,7 @@
 #include "pipeline/trace.h"
 
+#include "core/json_text.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -19,7 +21,7 @@ void append_string(std::string& out, std::string_view text) {
   if (plain) {
     fmt::format_to(std::back_inserter(out), "\"{}\"", text);
   } else {  // bytes that are not UTF-8 become U+FFFD, as JSON has no way to say them
-    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out += json_text(nlohmann::json(text));
   }
 }
 
@@ -98,7 +100,7 @@ std::uint32_t TraceWriter::row_of(std::string_view name) {
 
 void TraceWriter::name_thread(std::string_view name) {
   if (!recording_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   threads_[std::this_thread::get_id()] = row_of(name);
 }
 
@@ -114,7 +116,7 @@ void TraceWriter::span(std::string_view name,
                        Clock::time_point end,
                        std::span<const TraceNote> notes) {
   if (!recording_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   begin_event(name, 'X', thread_number());
   append_time(buffer_, "ts", begin - origin_);
   append_time(buffer_, "dur", end - begin);
@@ -130,7 +132,7 @@ void TraceWriter::span(std::string_view name,
 
 void TraceWriter::count(std::string_view name, double value) {
   if (!recording_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   begin_event(name, 'C', 0);
   append_time(buffer_, "ts", Clock::now() - origin_);
   buffer_ += ",\"args\":{\"value\":";
@@ -140,7 +142,7 @@ void TraceWriter::count(std::string_view name, double value) {
 }
 
 void TraceWriter::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (recording_) {
     buffer_ += "\n]}\n";
     flush();

@@ -14,9 +14,10 @@
 // costs some nanoseconds.
 #pragma once
 
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 
 #include <sluice/memory.h>
+#include <sluice/mutex.h>
 
 #include <array>
 #include <atomic>
@@ -24,7 +25,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,23 +72,23 @@ class TraceWriter {
   void close();
 
  private:
-  std::uint32_t thread_number();
-  std::uint32_t row_of(std::string_view name);
-  void begin_event(std::string_view name, char phase, std::uint32_t thread);
-  void end_event();
-  void flush() noexcept;
+  std::uint32_t thread_number() SLUICE_REQUIRES(mutex_);
+  std::uint32_t row_of(std::string_view name) SLUICE_REQUIRES(mutex_);
+  void begin_event(std::string_view name, char phase, std::uint32_t thread) SLUICE_REQUIRES(mutex_);
+  void end_event() SLUICE_REQUIRES(mutex_);
+  void flush() noexcept SLUICE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   Charge charge_;
-  std::optional<AtomicFile> file_;
+  std::optional<AtomicFile> file_ SLUICE_GUARDED_BY(mutex_);
   Clock::time_point origin_;
   std::int64_t process_id_;
-  std::string buffer_;
-  std::map<std::string, std::uint32_t, std::less<>> rows_;
-  std::map<std::thread::id, std::uint32_t> threads_;
-  std::optional<Error> failure_;
+  std::string buffer_ SLUICE_GUARDED_BY(mutex_);
+  std::map<std::string, std::uint32_t, std::less<>> rows_ SLUICE_GUARDED_BY(mutex_);
+  std::map<std::thread::id, std::uint32_t> threads_ SLUICE_GUARDED_BY(mutex_);
+  std::optional<Error> failure_ SLUICE_GUARDED_BY(mutex_);
   std::atomic<bool> recording_{true};
-  bool first_ = true;
+  bool first_ SLUICE_GUARDED_BY(mutex_) = true;
 };
 
 /// Records its own life as a span of the calling thread; nothing when the writer is null.

@@ -30,9 +30,9 @@ TransferRing::~TransferRing() {
 TransferRing::Lease TransferRing::acquire(const Sizes& sizes) {
   Slot* slot = nullptr;
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto begin = std::chrono::steady_clock::now();
-    changed_.wait(lock, [&] { return closed_ || failure_ || !free_.empty(); });
+    while (!closed_ && !failure_ && free_.empty()) changed_.wait(lock);
     blocked_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (closed_) return nullptr;
     if (failure_) throw *std::exchange(failure_, std::nullopt);
@@ -69,6 +69,15 @@ void TransferRing::sent(Slot& slot) {
   device_->record(*slot.sent, Stream::kCopy).or_throw();
 }
 
+void TransferRing::broken_off(Slot& slot) noexcept {
+  (void)device_->record(*slot.sent, Stream::kCopy);
+}
+
+void TransferRing::check() {
+  const MutexLock lock(mutex_);
+  if (failure_) throw *std::exchange(failure_, std::nullopt);
+}
+
 void TransferRing::deliver(const Slot& slot) {
   device_->wait(Stream::kCompute, *slot.sent).or_throw();
   device_->declare(Stream::kCompute, {slot.memory.data(), slot.memory.size()}, Access::kRead);
@@ -80,25 +89,25 @@ void TransferRing::wait_until_sent(const Slot& slot) {
 
 void TransferRing::give_back(Slot* slot) noexcept {
   auto recorded = device_->record(*slot->used, Stream::kCompute);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!recorded) failure_ = std::move(recorded).error();
   free_.push_back(slot);
   changed_.notify_all();
 }
 
 void TransferRing::close() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   changed_.notify_all();
 }
 
 void TransferRing::open() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = false;
 }
 
 double TransferRing::blocked() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return blocked_;
 }
 

@@ -12,18 +12,18 @@
 // are (the copy stream waits). One thread acquires and sends; leases die on any.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "storage/io/aligned_buffer.h"
 
 #include <sluice/loader.h>
 #include <sluice/memory.h>
+#include <sluice/mutex.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -62,10 +62,15 @@ class TransferRing : public std::enable_shared_from_this<TransferRing> {
   /// Waits for a slot. Null once closed. Throws kResource where a ledger has no room.
   Lease acquire(const Sizes& sizes);
   void sent(Slot& slot);
+  /// The same where queueing broke off with an error, so that what was queued is waited for.
+  void broken_off(Slot& slot) noexcept;
   void deliver(const Slot& slot);
 
   /// The host waits until the slot's copies are through: its sources may be written to again.
   void wait_until_sent(const Slot& slot);
+
+  /// Throws what went wrong when a lease died, unless acquire() did: for the end of a run.
+  void check();
 
   /// Wakes whoever waits for a slot; acquire gives none until open() is called.
   void close();
@@ -83,12 +88,12 @@ class TransferRing : public std::enable_shared_from_this<TransferRing> {
   MemoryLedger* device_ledger_;
   std::vector<std::unique_ptr<Slot>> slots_;
   Sizes least_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Slot*> free_;  // the one that is free for longest first
-  bool closed_ = false;
-  std::optional<Error> failure_;  // of a give_back: for the next acquire
-  double blocked_ = 0;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Slot*> free_ SLUICE_GUARDED_BY(mutex_);  // the one that is free for longest first
+  bool closed_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ SLUICE_GUARDED_BY(mutex_);  // of a give_back: for the next acquire or check
+  double blocked_ SLUICE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sluice

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kSpareBytes = 16 << 20;
+constexpr std::uint64_t kSpareWindowBytes = 16 << 20;
 constexpr std::uint64_t kMostGroup = 32;  // batches that share reads, while an epoch is planned
 
 // Of the room for that, what reads in flight get, up to where more bring nothing.
@@ -27,7 +27,7 @@ std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& re
 
 // Of a window that is being made while its mini-batches are kept.
 std::uint64_t window_bytes(const WindowLimits& limits) {
-  std::uint64_t bytes = kSpareBytes;
+  std::uint64_t bytes = kSpareWindowBytes;
   for (const std::uint64_t rows : limits.rows)
     bytes += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
   return bytes;

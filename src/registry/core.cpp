@@ -19,6 +19,7 @@
 #include "prep/table/ipc_reader.h"
 #include "prep/table/list_reader.h"
 #include "prep/table/metis_reader.h"
+#include "prep/table/mtx_reader.h"
 #include "prep/table/npy_reader.h"
 #include "prep/table/npz_reader.h"
 #include "prep/table/parquet_reader.h"
@@ -34,6 +35,7 @@ TableFormats table_formats() {
                           "an edge list: fields by white space, # comments (.txt, .el, ...)");
   formats.add<TriplesReader>("triples", "a knowledge graph: head, relation, tail (.triples)");
   formats.add<MultiplexReader>("multiplex", "type, source, target and maybe label (.multiplex)");
+  formats.add<MtxReader>("mtx", "a sparse MatrixMarket file: source, target, weight (.mtx)");
   formats.add<MetisReader>("metis", "a METIS graph: tables edges, nodes (.metis, .graph)");
   formats.add<GraphsReader>("graphs", "many small graphs in a text: tables edges, nodes, graphs");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");

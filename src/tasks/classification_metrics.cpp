@@ -4,6 +4,8 @@
 #include "tasks/class_counts.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 namespace sluice::tasks {
 namespace {
@@ -12,7 +14,13 @@ using torch::Tensor;
 namespace functional = torch::nn::functional;
 
 double ratio(double part, std::int64_t whole) {
-  return whole == 0 ? 0 : part / static_cast<double>(whole);
+  return part / static_cast<double>(whole);
+}
+
+// Where nothing was labelled, or outputs of something that was are not finite.
+std::map<std::string, double> no_figures() {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  return {{"accuracy", none}, {"f1_macro", none}, {"f1_micro", none}, {"loss", none}};
 }
 
 class ClassMetrics final : public MetricAccumulator {
@@ -23,12 +31,15 @@ class ClassMetrics final : public MetricAccumulator {
     const torch::NoGradGuard no_grad;
     const Tensor scores = torch::log_softmax(outputs.to(torch::kFloat64), 1).contiguous();
     const Tensor winners = outputs.argmax(1);
+    const Tensor finite_rows = outputs.isfinite().all(1);
+    const auto finite = finite_rows.accessor<bool, 1>();
     const auto labels = batch.labels.as<std::int32_t>();
     const auto score = scores.accessor<double, 2>();
     const auto winner = winners.accessor<std::int64_t, 1>();
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] < 0) continue;
       const auto row = static_cast<std::int64_t>(i);
+      all_finite_ &= finite[row];
       const auto actual = static_cast<std::size_t>(labels[i]);
       const auto predicted = static_cast<std::size_t>(winner[row]);
       counts_.add_actual(actual);
@@ -43,6 +54,7 @@ class ClassMetrics final : public MetricAccumulator {
   }
 
   std::map<std::string, double> result() const override {
+    if (num_labelled_ == 0 || !all_finite_) return no_figures();
     return {{"accuracy", ratio(static_cast<double>(num_correct_), num_labelled_)},
             {"f1_macro", counts_.f1_macro()},
             {"f1_micro", counts_.f1_micro()},
@@ -53,6 +65,7 @@ class ClassMetrics final : public MetricAccumulator {
   ClassCounts counts_;
   std::int64_t num_labelled_ = 0, num_correct_ = 0;
   double loss_ = 0;
+  bool all_finite_ = true;  // outputs of labelled rows
 };
 
 class MultilabelMetrics final : public MetricAccumulator {
@@ -64,6 +77,7 @@ class MultilabelMetrics final : public MetricAccumulator {
     const torch::NoGradGuard no_grad;
     const Tensor truth = expand_bits(batch.labels, classes_);
     const Tensor scores = outputs.to(torch::kFloat64).contiguous();
+    all_finite_ &= outputs.isfinite().all().item<bool>();
     loss_ += functional::binary_cross_entropy_with_logits(
                  scores,
                  truth.to(torch::kFloat64),
@@ -83,6 +97,7 @@ class MultilabelMetrics final : public MetricAccumulator {
   }
 
   std::map<std::string, double> result() const override {
+    if (num_rows_ == 0 || !all_finite_) return no_figures();
     return {{"accuracy", ratio(static_cast<double>(num_correct_), num_rows_)},
             {"f1_macro", counts_.f1_macro()},
             {"f1_micro", counts_.f1_micro()},
@@ -101,6 +116,7 @@ class MultilabelMetrics final : public MetricAccumulator {
   ClassCounts counts_;
   std::int64_t num_rows_ = 0, num_correct_ = 0;
   double loss_ = 0;
+  bool all_finite_ = true;
 };
 
 }  // namespace

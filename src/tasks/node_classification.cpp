@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice::tasks {
 
 void NodeClassification::Options::describe(Schema& schema) {
@@ -30,6 +32,12 @@ std::unique_ptr<MetricAccumulator> NodeClassification::make_metrics() const {
                                            : make_multilabel_metrics(labels_.width);
 }
 
+std::int64_t NodeClassification::num_labelled(const Array& labels) const {
+  if (labels_.kind != LabelKind::kClass) return Task::num_labelled(labels);
+  return std::ranges::count_if(labels.as<std::int32_t>(),
+                               [](std::int32_t label) { return label >= 0; });
+}
+
 std::string NodeClassification::main_metric() const {
   return labels_.kind == LabelKind::kClass ? "accuracy" : "f1_micro";
 }
@@ -48,6 +56,10 @@ std::vector<std::string> NodeClassification::prediction_columns() const {
   std::vector<std::string> columns;
   for (std::uint32_t c = 0; c < labels_.width; ++c) columns.push_back(fmt::format("class_{}", c));
   return columns;
+}
+
+std::vector<std::string> NodeClassification::prediction_names() const {
+  return labels_.kind == LabelKind::kClass ? labels_.names : std::vector<std::string>{};
 }
 
 }  // namespace sluice::tasks

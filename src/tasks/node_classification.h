@@ -20,6 +20,7 @@ class NodeClassification final : public Task {
   torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) override;
   /// "accuracy" (multi-label: every class of a node right), "f1_micro", "f1_macro", "loss".
   std::unique_ptr<MetricAccumulator> make_metrics() const override;
+  std::int64_t num_labelled(const Array& labels) const override;
 
   std::string main_metric() const override;
   Better direction(const std::string& metric) const override;
@@ -27,6 +28,7 @@ class NodeClassification final : public Task {
   /// i64: one column, the class, or a column of 0 or 1 for each class.
   torch::Tensor predict(const torch::Tensor& outputs) const override;
   std::vector<std::string> prediction_columns() const override;
+  std::vector<std::string> prediction_names() const override;
 
  private:
   LabelSchema labels_;

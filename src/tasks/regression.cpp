@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sluice::tasks {
 namespace {
@@ -36,7 +37,9 @@ class RegressionMetrics final : public MetricAccumulator {
     const float* output = values.data_ptr<float>();
     const auto truth = batch.labels.as<float>();
     for (std::size_t i = 0; i < truth.size(); ++i) {
-      if (!std::isnan(truth[i])) targets_[i % targets_.size()].add(output[i], truth[i]);
+      if (std::isnan(truth[i])) continue;
+      all_finite_ &= std::isfinite(output[i]);
+      targets_[i % targets_.size()].add(output[i], truth[i]);
     }
   }
 
@@ -51,6 +54,10 @@ class RegressionMetrics final : public MetricAccumulator {
       r2 += 1 - sums.squared_error / sums.squared_deviation;
       ++varying;
     }
+    if (count == 0 || !all_finite_) {
+      const double none = std::numeric_limits<double>::quiet_NaN();
+      return {{"loss", none}, {"mae", none}, {"mse", none}, {"r2", none}};
+    }
     const auto mean = [](double sum, std::int64_t n) {
       return n == 0 ? 0 : sum / static_cast<double>(n);
     };
@@ -60,6 +67,7 @@ class RegressionMetrics final : public MetricAccumulator {
 
  private:
   std::vector<TargetSums> targets_;
+  bool all_finite_ = true;  // outputs of known targets
 };
 
 }  // namespace
@@ -79,13 +87,16 @@ torch::Tensor Regression::loss(const torch::Tensor& outputs, const Batch& batch)
   const torch::Tensor truth = nn::as_tensor(batch.labels);
   const torch::Tensor known = torch::isnan(truth).logical_not();
   // Counted on the host: a card would have to be waited for.
-  const auto targets = batch.on_host().labels.as<float>();
-  const auto count = static_cast<std::int64_t>(std::count_if(
-      targets.begin(), targets.end(), [](float target) { return !std::isnan(target); }));
+  const std::int64_t count = num_labelled(batch.on_host().labels);
   if (count == 0) return outputs.sum() * 0;
   // where, not multiplication: NaN * 0 is NaN.
   const torch::Tensor error = torch::where(known, outputs - truth, torch::zeros_like(truth));
   return error.square().sum() / count;
+}
+
+std::int64_t Regression::num_labelled(const Array& labels) const {
+  return std::ranges::count_if(labels.as<float>(),
+                               [](float target) { return !std::isnan(target); });
 }
 
 std::unique_ptr<MetricAccumulator> Regression::make_metrics() const {

@@ -20,6 +20,8 @@ class Regression final : public Task {
   /// "mse" (also as "loss"), "mae", and "r2": 1 - squared error / variance, the mean over the
   /// targets whose values vary.
   std::unique_ptr<MetricAccumulator> make_metrics() const override;
+  /// Known targets, of all columns.
+  std::int64_t num_labelled(const Array& labels) const override;
 
   std::string main_metric() const override { return "mse"; }
   Better direction(const std::string& metric) const override;

@@ -219,6 +219,7 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
     if (entry.name != "tensors") add_line(needs, entry.name, entry.bytes, "loaded");
   }
+  const std::uint64_t loaded = sum_of(needs.lines);
   const Measured measured = needs.in_turns ? measure_in_turns(parts, work) : measure(parts, work);
   const Margin margin = measured.margin;
   needs.transfer_bytes = margin.on(measured.most(&LoaderProbe::transfer_bytes));
@@ -239,6 +240,11 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
            "pinned, mini-batches on their way to the card");
   add_line(needs, "trace", work.trace_bytes, "its buffer");
   add_line(needs, "other", kOtherBytes, "file buffers, predictions");
+  // While a step of training is tried, its weights and state are there twice.
+  const std::uint64_t copied = work.kind == Work::Kind::kTrain ? measured.peaks.resident : 0;
+  needs.measuring_bytes = loaded + measured.peaks.resident + copied +
+                          std::max(measured.peaks.training, measured.peaks.evaluation) +
+                          needs.block_bytes + needs.feature_bytes;
   return needs;
 }
 
@@ -252,10 +258,13 @@ BudgetPlan split_budget(std::uint64_t budget, const BudgetNeeds& needs) {
   const std::uint64_t sampling =
       needs.sampling_bytes - std::min(needs.sampling_bytes, needs.steps_bytes);
   const std::uint64_t windows = std::max(needs.window_bytes, sampling);
-  plan.least = (fixed + windows + kMiB - 1) / kMiB * kMiB;
+  const std::uint64_t copies =
+      needs.measuring_bytes - std::min(needs.measuring_bytes, fixed + windows);
+  plan.least = (fixed + windows + copies + kMiB - 1) / kMiB * kMiB;
   plan.loader.in_turns = needs.in_turns;
   if (!plan.fits()) {
     plan.lines.push_back({"windows", windows, "the least"});
+    if (copies != 0) plan.lines.push_back({kWhileMeasured, copies, "copies of weights and state"});
     return plan;
   }
   const std::uint64_t rest = budget - fixed;

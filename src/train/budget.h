@@ -17,6 +17,9 @@
 
 namespace sluice {
 
+/// A line of what does not stay: copies of weights and optimiser state while a step is tried.
+inline constexpr const char* kWhileMeasured = "while measured";
+
 struct BudgetLine {
   std::string name;
   std::uint64_t bytes = 0;
@@ -44,6 +47,8 @@ struct BudgetNeeds {
   /// What blocks of memory may take beyond the margin because they come in sizes: wanted, not
   /// needed. The usual margin is more than that.
   std::uint64_t rounding_bytes = 0;
+  /// What measuring took beside what is loaded, copies of weights and optimiser state among it.
+  std::uint64_t measuring_bytes = 0;
   std::vector<BudgetLine> device_lines;  ///< what a card holds; empty on the CPU
 };
 

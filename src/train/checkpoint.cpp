@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "nn/tensor_view.h"
 #include "storage/checkpoint/container.h"
 #include "train/weights.h"
@@ -36,6 +37,7 @@ Json to_json(const RunState& state) {
                {"next_batch", state.next_batch},
                {"loss_sum", bits(state.loss_sum)},
                {"loss_seeds", state.loss_seeds},
+               {"loss_labels", state.loss_labels},
                {"batches_xxh3", state.batches_xxh3},
                {"without_better", state.without_better},
                {"last_loss", bits(state.last_loss)},
@@ -62,6 +64,7 @@ RunState state_of(const Json& json) {
   state.next_batch = json.at("next_batch");
   state.loss_sum = number(json.at("loss_sum"));
   state.loss_seeds = json.at("loss_seeds");
+  state.loss_labels = json.value("loss_labels", state.loss_seeds);  // once all seeds counted
   state.batches_xxh3 = json.at("batches_xxh3");
   state.without_better = json.at("without_better");
   state.last_loss = number(json.at("last_loss"));
@@ -80,6 +83,13 @@ RunState state_of(const Json& json) {
     for (const auto& [name, value] : best.at("metrics").items())
       state.best->metrics[name] = number(value);
   }
+  return state;
+}
+
+// A best checkpoint's state is that of when it was written, which may be epochs after the best.
+RunState state_at_weights(const Json& json) {
+  RunState state = state_of(json.at("state"));
+  if (json.at("kind") == "best" && state.best) state.epoch = state.best->epoch;
   return state;
 }
 
@@ -238,6 +248,7 @@ void check_continuation(const std::filesystem::path& path,
                 place(path));
   }
   RunOptions now = parts.options;
+  now.run = {};  // free, and maybe a name that no config can hold
   const std::vector<std::string> changed =
       differences(identity.config, now.text(), *parts.options.registry);
   if (changed.empty()) return;
@@ -259,7 +270,7 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
   Json json = identity_json(parts, config);
   json["state"] = to_json(state);
   json["kind"] = kind == CheckpointKind::kLast ? "last" : "best";
-  content.state = json.dump();
+  content.state = json_text(json);
   if (kind == CheckpointKind::kLast) {
     add_tensors(content, kModel, weights_of(*parts.model));
     add_tensors(content, kOptimizer, parts.optimizer->named_state());
@@ -276,8 +287,7 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   const Identity identity = parse_state(path, content.state, identity_of);
   check_identity(path, identity, parts);
   if (whole) check_continuation(path, identity, parts);
-  RunState state =
-      parse_state(path, content.state, [](const Json& json) { return state_of(json.at("state")); });
+  RunState state = parse_state(path, content.state, state_at_weights);
 
   const NamedTensors own = weights_of(*parts.model);
   const NamedTensors weights = tensors_of(content, kModel);
@@ -290,6 +300,14 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
   copy_into(own, weights);
   return state;
+}
+
+std::optional<std::uint64_t> stored_best_epoch(const std::filesystem::path& path,
+                                               MemoryLedger* ledger) {
+  const auto content = read_checkpoint(path, ledger);
+  if (!content) return std::nullopt;
+  const RunState state = parse_state(path, content.value().state, state_at_weights);
+  return state.best ? std::optional(state.best->epoch) : std::nullopt;
 }
 
 }  // namespace sluice

@@ -29,8 +29,9 @@ struct BestEpoch {
 struct RunState {
   std::uint64_t epoch = 0;       ///< epochs that are done, with their validation
   std::uint64_t next_batch = 0;  ///< of the epoch under way
-  double loss_sum = 0;           ///< of the epoch under way, over its seeds
+  double loss_sum = 0;           ///< of the epoch under way, over its labels
   std::uint64_t loss_seeds = 0;
+  std::uint64_t loss_labels = 0;  ///< of these seeds
   std::uint64_t batches_xxh3 = 0;
   std::optional<BestEpoch> best;
   std::int64_t without_better = 0;  ///< validations since the best
@@ -63,6 +64,11 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
 /// with the weights untouched: kUsage for another model or task, or, for kLast, other compute
 /// threads or any other key that changes what the run computes; kData when the dataset changed
 /// under the run or the checkpoint is damaged, newer, or holds weights of other shapes.
+/// Of a best checkpoint the state's epoch is that of its weights.
 RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind kind, Parts& parts);
+
+/// The epoch whose weights a best checkpoint holds; nothing where there is none that can be read.
+std::optional<std::uint64_t> stored_best_epoch(const std::filesystem::path& path,
+                                               MemoryLedger* ledger);
 
 }  // namespace sluice

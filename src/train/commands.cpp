@@ -1,8 +1,11 @@
 #include "train/commands.h"
 
+#include "core/json_text.h"
+#include "core/utf8.h"
 #include "nn/precision.h"
 #include "nn/tensor_view.h"
 #include "pipeline/trace.h"
+#include "train/checks.h"
 #include "train/evaluation.h"
 #include "train/predictions.h"
 #include "train/trainer.h"
@@ -51,7 +54,8 @@ class LogFile {
 };
 
 void say_plan(const PlannedRun& run, Logger& log) {
-  const Parts& parts = *run.parts;
+  Parts& parts = *run.parts;
+  warn_of_run(parts, log);
   if (parts.options.train.products == MatrixProducts::kBFloat16 && !parts.device.device &&
       !nn::has_bf16_products()) {
     log.warn("this processor has no products of bf16: train.products = \"f32\" is faster here");
@@ -108,11 +112,19 @@ RunReport traced(PlannedRun& run, const TrainContext& context, Action work) {
   return *std::move(report);
 }
 
-// The config text that a run directory keeps: paths that hold from any working directory.
+// The config text that a run directory keeps: paths that hold from any working directory. Throws
+// Error(kUsage) where no such text can hold the dataset's path: before any work is done.
 std::string kept_config(RunOptions options) {
   options.dataset.path =
       std::filesystem::absolute(options.dataset.path).lexically_normal().string();
-  options.run.dir = std::filesystem::absolute(options.run.dir).lexically_normal().string();
+  if (!valid_utf8(options.dataset.path)) {
+    throw Error(ErrorCode::kUsage,
+                "the dataset's path is not valid UTF-8, which a config must be",
+                "make a link to it under another name (ln -s), and say dataset.path with that",
+                Place{options.dataset.path, -1, -1, -1});
+  }
+  // Whoever goes on names the directory anew, so it need not be right to the byte.
+  options.run.dir = as_utf8(std::filesystem::absolute(options.run.dir).lexically_normal().string());
   return options.text();
 }
 
@@ -140,7 +152,10 @@ RunReport finish(PlannedRun& run,
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
   report.metrics.insert(tested.begin(), tested.end());
-  directory.write_report(to_json(report).dump(2) + "\n");
+  // Where there is no best epoch though there are nodes to validate by, their figures are none.
+  if (report.epochs != 0 && !report.best_epoch && run.parts->count(Part::kValid) != 0)
+    report.metrics.merge(part_metrics(Part::kValid, *run.parts->task->make_metrics()));
+  directory.write_report(json_text(to_json(report), 2) + "\n");
   return report;
 }
 
@@ -166,23 +181,19 @@ struct Opened {
   RunState state;
 };
 
+/// @param check of the part that is wanted
 std::unique_ptr<Opened> open_run(const std::string& directory,
                                  const std::vector<std::string>& sets,
                                  const EvaluateOptions& wanted,
-                                 const TrainContext& context) {
+                                 const TrainContext& context,
+                                 void (*check)(Parts&, Part)) {
   auto opened =
       std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
   const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
   opened->run = plan_run(
       opened->options, {Work::Kind::kEvaluate, wanted.part, trace_bytes(context)}, context.log);
   Parts& parts = *opened->run.parts;
-  if (parts.count(wanted.part) == 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("the {} part of split '{}' is empty",
-                            to_string(wanted.part),
-                            parts.options.dataset.split),
-                "choose another --part");
-  }
+  check(parts, wanted.part);
   // As a best checkpoint is read: the weights alone, and no check that training could go on.
   opened->state = restore_checkpoint(checkpoint, CheckpointKind::kBest, parts);
   context.log.info("weights of {}, after epoch {}", checkpoint.string(), opened->state.epoch);
@@ -192,6 +203,7 @@ std::unique_ptr<Opened> open_run(const std::string& directory,
 PredictionSchema prediction_schema(const Parts& parts, const ExternalIds& ids, Part part) {
   PredictionSchema schema;
   schema.columns = parts.task->prediction_columns();
+  schema.names = parts.task->prediction_names();
   schema.rows = parts.count(part);
   const torch::Tensor sample = parts.task->predict(torch::zeros({1, parts.task->output_width()}));
   schema.dtype = nn::dtype_of_tensor(sample);
@@ -211,12 +223,12 @@ RunReport run_training(const RunOptions& options,
                        RunDirectory::Mode mode,
                        const TrainContext& context) {
   RunDirectory::check(options.run.dir, mode);
+  const std::string config = kept_config(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
   return traced(run, context, [&] {
     RunDirectory directory(options.run.dir, mode);
     const LogFile log_file(context.log, directory.log_path());
-    const std::string config = kept_config(options);
     directory.write_config(config);
     say_plan(run, context.log);
     plan_epochs(run, directory.path(), context.log);
@@ -229,12 +241,12 @@ RunReport resume_training(const std::string& path,
                           const std::vector<std::string>& sets,
                           const TrainContext& context) {
   const RunOptions options = kept_options(path, sets, context.registry);
+  const std::string config = kept_config(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
   return traced(run, context, [&] {
     RunDirectory directory(path, RunDirectory::Mode::kGoOn);
     const LogFile log_file(context.log, directory.log_path());
-    const std::string config = kept_config(options);
     plan_epochs(run, directory.path(), context.log);
     Trainer trainer(run, directory, config, context.log, context.progress);
     if (directory.has_checkpoint(CheckpointKind::kLast)) {
@@ -256,10 +268,10 @@ RunReport evaluate_run(const std::string& directory,
                        const std::vector<std::string>& sets,
                        const EvaluateOptions& wanted,
                        const TrainContext& context) {
-  const auto opened = open_run(directory, sets, wanted, context);
+  const auto opened = open_run(directory, sets, wanted, context, check_measurable);
   return traced(opened->run, context, [&] {
-    const Evaluation evaluation =
-        evaluate(*opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress);
+    const Evaluation evaluation = evaluate(
+        *opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress, context.log);
     RunReport report = begin_report(opened->run, context.peak);
     report.epochs = opened->state.epoch;
     report.metrics = evaluation.metrics;
@@ -281,28 +293,37 @@ PredictReport predict_run(const std::string& directory,
                           const TrainContext& context) {
   const auto begin = Clock::now();
   PredictionFile::check_name(out);
-  const auto opened = open_run(directory, sets, wanted, context);
+  const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
   Parts& parts = *opened->run.parts;
   const ExternalIds ids = parts.dataset.ids(parts.target().name);
   const PredictionSchema schema = prediction_schema(parts, ids, wanted.part);
   const auto file = PredictionFile::create(out, ids, schema);
-  for_each_output(parts,
-                  wanted.part,
-                  opened->run.plan.loader,
-                  0,
-                  context.progress,
-                  [&](const torch::Tensor& outputs, const Batch& batch) {
-                    file->append(batch.seeds.as<std::uint64_t>(),
-                                 nn::as_array(parts.task->predict(outputs)));
-                  });
+  const auto append = [&](const torch::Tensor& outputs, const Array& finite, const Batch& batch) {
+    file->append(batch.seeds.as<std::uint64_t>(),
+                 nn::as_array(parts.task->predict(outputs)),
+                 finite.as<std::uint8_t>());
+  };
+  const Forwarded all =
+      for_each_output(parts, wanted.part, opened->run.plan.loader, 0, context.progress, append);
   file->commit();
-  return {out.string(), schema.rows, std::chrono::duration<double>(Clock::now() - begin).count()};
+  if (all.not_finite.rows != 0) {
+    context.log.warn(
+        "{}: they have no prediction ({}); {}",
+        all.not_finite.text(parts, wanted.part),
+        out.extension() == ".csv" ? "empty fields" : "-1 for a class, NaN for a target",
+        kMendNotFinite);
+  }
+  return {out.string(),
+          schema.rows,
+          all.not_finite.rows,
+          std::chrono::duration<double>(Clock::now() - begin).count()};
 }
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context) {
   constexpr double kSeconds = 20;  // of sampling, at most
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
+  warn_of_run(*run.parts, context.log);
   // A forecast writes nothing: that epochs would be planned is all it is told.
   plan_epochs(run, options.run.dir, context.log);
   return {kept_config(options),

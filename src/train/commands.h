@@ -50,6 +50,7 @@ RunReport evaluate_run(const std::string& directory,
 struct PredictReport {
   std::string out;
   std::uint64_t rows = 0;
+  std::uint64_t not_finite = 0;  ///< rows of these without a prediction: outputs are not finite
   double seconds = 0;
 };
 

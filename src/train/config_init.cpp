@@ -1,6 +1,7 @@
 #include "train/config_init.h"
 
 #include "core/cgroup.h"
+#include "core/utf8.h"
 #include "train/plan_run.h"
 
 #include <fmt/format.h>
@@ -109,6 +110,12 @@ std::string commented_toml(const Schema& schema) {
 std::string config_for(const std::string& path,
                        const TrainRegistry& registry,
                        const std::filesystem::path& root) {
+  if (!valid_utf8(path)) {
+    throw Error(ErrorCode::kUsage,
+                "the dataset's path is not valid UTF-8, which a config must be",
+                "make a link to it under another name (ln -s), and name that",
+                Place{path, -1, -1, -1});
+  }
   const Dataset dataset = Dataset::open(path);
   const Target target = target_of(dataset.schema(), path);
   RunOptions options(registry);

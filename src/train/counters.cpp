@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 using Ordered = nlohmann::ordered_json;
-using Json = nlohmann::json;
+using CountersJson = nlohmann::json;
 
 double p99(const RequestLatency& latency) {
   return std::chrono::duration<double>(latency.quantile(0.99)).count();
@@ -93,8 +93,8 @@ std::string to_text(const RunCounters& counters) {
   return text;
 }
 
-Json to_json(const RunCounters& counters) {
-  Json stages = Json::array();
+CountersJson to_json(const RunCounters& counters) {
+  CountersJson stages = CountersJson::array();
   for (const StageTimes& stage : counters.stages)
     stages.push_back({stage.name, stage.busy, stage.starved, stage.blocked});
   const CacheCounts& cache = counters.cache;
@@ -107,14 +107,14 @@ Json to_json(const RunCounters& counters) {
       {"stages", stages}};
 }
 
-RunCounters counters_of(const Json& json) {
+RunCounters counters_of(const CountersJson& json) {
   RunCounters counters;
   counters.requests = json.at("requests");
   counters.latency.sum_ns = json.at("latency_sum_ns");
   json.at("latency_log2_us").get_to(counters.latency.log2_us);
-  const Json& cache = json.at("cache");
+  const CountersJson& cache = json.at("cache");
   counters.cache = {cache.at(0), cache.at(1), cache.at(2), cache.at(3), cache.at(4)};
-  for (const Json& stage : json.at("stages"))
+  for (const CountersJson& stage : json.at("stages"))
     counters.stages.push_back({stage.at(0), stage.at(1), stage.at(2), stage.at(3)});
   return counters;
 }

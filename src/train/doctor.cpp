@@ -1,9 +1,9 @@
 #include "train/doctor.h"
 
+#include "core/cpu_isa.h"
 #include "core/threads.h"
-#include "nn/products.h"
+#include "device/library.h"
 #include "storage/io/device_profile.h"
-#include "train/run_device.h"
 
 #include <sluice/units.h>
 
@@ -61,12 +61,14 @@ DoctorReport examine(const std::filesystem::path& folder, std::uint64_t scratch_
   report.cores = available_cores();
   report.memory_granted = memory_granted();
   report.cgroup = read_cgroup_memory();
+  report.processor = cpu_name();
+  report.newest_isa = to_string(choose_cpu_isa(cpu_features(), nullptr).or_throw());
+  report.used_isa = to_string(cpu_isa());
   report.libtorch = TORCH_VERSION;
   report.isa = at::get_cpu_capability();
   report.torch_threads = at::get_num_threads();
   const char* mkl = std::getenv("MKL_CBWR");
   report.mkl = mkl == nullptr ? "not set" : mkl;
-  report.products = nn::product_library() == nn::ProductLibrary::kOneDnn ? "oneDNN" : "MKL";
   measure_device(report, folder, scratch_bytes);
   return report;
 }
@@ -82,14 +84,21 @@ std::string to_text(const DoctorReport& report) {
     memory += ", no memory cgroup limit";
   }
   std::string text =
-      line("cores", std::to_string(report.cores)) + line("memory", memory) +
+      line("cores", std::to_string(report.cores)) +
+      line("processor",
+           fmt::format(
+               "{}; needed at the least: {}, newest that it has: {}, used by our kernels: {}",
+               report.processor.empty() ? "unnamed" : report.processor,
+               kLeastIsa,
+               report.newest_isa,
+               report.used_isa)) +
+      line("memory", memory) +
       line("LibTorch",
-           fmt::format("{}, {}, {} threads, MKL_CBWR {}, products by {}",
+           fmt::format("{}, {}, {} threads, MKL_CBWR {}",
                        report.libtorch,
                        report.isa,
                        report.torch_threads,
-                       report.mkl,
-                       report.products)) +
+                       report.mkl)) +
       line("device",
            report.device.empty() ? "cpu (" + report.why_device + ")"
                                  : fmt::format("{} ({})", report.device, report.why_device)) +

@@ -23,11 +23,13 @@ struct DoctorReport {
   int cores = 0;
   std::uint64_t memory_granted = 0;
   CgroupMemory cgroup;
-  std::string libtorch;  ///< version
-  std::string isa;       ///< that LibTorch's kernels use
+  std::string processor;   ///< what it calls itself
+  std::string newest_isa;  ///< of those that our kernels are compiled for, what it has
+  std::string used_isa;    ///< no newer than SLUICE_MAX_CPU_ISA
+  std::string libtorch;    ///< version
+  std::string isa;         ///< that LibTorch's kernels use
   int torch_threads = 0;
   std::string mkl;         ///< MKL_CBWR
-  std::string products;    ///< "MKL" or "oneDNN": what multiplies f32 matrices of many rows
   std::string device;      ///< the card's name; empty where there is none that works
   std::string why_device;  ///< what it is, or why there is none
   std::string engine;      ///< "io_uring" or "pread"
@@ -37,6 +39,9 @@ struct DoctorReport {
   std::vector<IoFigure> figures;             ///< empty when nothing was measured
   std::uint64_t request_overhead_bytes = 0;  ///< a gap that costs as much to read as a request more
 };
+
+/// The least that a processor must have.
+inline constexpr const char* kLeastIsa = "sse4.2";
 
 /// Looks around, and measures `folder`'s device anew on a scratch file that vanishes with the
 /// process (DeviceProfile::measure). Throws Error where the folder cannot be written to.

@@ -1,9 +1,12 @@
 #include "train/epoch_line.h"
 
+#include "core/json_text.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace sluice {
@@ -26,6 +29,10 @@ std::string bound_of(const std::vector<StageTimes>& stages, double seconds) {
   return disk >= sample ? "disk" : "sample";
 }
 
+std::string figure_text(double value) {
+  return std::isfinite(value) ? fmt::format("{:.4f}", value) : "none";
+}
+
 std::string to_json_line(const EpochLine& line) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const auto& [name, value] : line.metrics) metrics[name] = value;
@@ -42,14 +49,15 @@ std::string to_json_line(const EpochLine& line) {
       {"stages", stages_json(line.counters)},
       {"bound", line.bound},
       {"generation", line.generation}};
-  return json.dump();
+  return json_text(json);
 }
 
 std::string to_text(const EpochLine& line) {
   std::string text = fmt::format("epoch {}/{}", line.epoch, line.epochs);
   for (const std::string& name : {std::string("train.loss"), line.shown}) {
     const auto metric = line.metrics.find(name);
-    if (metric != line.metrics.end()) text += fmt::format("  {} {:.4f}", name, metric->second);
+    if (metric != line.metrics.end())
+      text += fmt::format("  {} {}", name, figure_text(metric->second));
   }
   if (line.best) text += " (best)";
   return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}",

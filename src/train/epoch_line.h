@@ -30,6 +30,9 @@ struct EpochLine {
 /// assemble).
 std::string bound_of(const std::vector<StageTimes>& stages, double seconds);
 
+/// A metric to four places; "none" for one that is no figure.
+std::string figure_text(double value);
+
 std::string to_json_line(const EpochLine& line);
 std::string to_text(const EpochLine& line);
 

@@ -1,11 +1,66 @@
 #include "train/evaluation.h"
 
 #include "core/interrupt.h"
+#include "nn/tensor_view.h"
 #include "pipeline/stage_clock.h"
+#include "train/checks.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 
 namespace sluice {
+namespace {
+
+// A node as the user calls it, or its number where there is no room for the ids.
+std::string name_of_node(const Parts& parts, std::uint64_t node) {
+  try {
+    return parts.dataset.ids(parts.target().name).text(node);
+  } catch (const Error&) {
+    return fmt::format("{} (as stored)", node);
+  }
+}
+
+// u8, a row each: whether all of it is finite.
+Array finite_rows(const torch::Tensor& rows) {
+  return nn::as_array(rows.isfinite().all(1).to(torch::kUInt8));
+}
+
+void count_not_finite(const Array& finite, const Batch& batch, NotFinite& counted) {
+  const auto rows = finite.as<std::uint8_t>();
+  const auto bad = std::ranges::find(rows, 0);
+  if (bad == rows.end()) return;
+  counted.rows += static_cast<std::uint64_t>(std::ranges::count(rows, 0));
+  if (!counted.first)
+    counted.first = batch.seeds.as<std::uint64_t>()[static_cast<std::size_t>(bad - rows.begin())];
+}
+
+}  // namespace
+
+const char* const kMendNotFinite =
+    "look for NaN, infinite or huge values in the features (sluice-prep import names them unless "
+    "not_finite = \"keep\"), or lower train.optimizer.lr";
+
+std::string NotFinite::text(const Parts& parts, Part part) const {
+  return fmt::format("outputs of {} of {} {} nodes are not finite, first of node {}",
+                     format_count(rows),
+                     format_count(parts.count(part)),
+                     to_string(part),
+                     first ? name_of_node(parts, *first) : "unknown");
+}
+
+std::string node_of_bad_features(const Parts& parts, const Batch& batch) {
+  const BatchNodes& nodes = batch.nodes.at(parts.task->target_type());
+  const torch::Tensor features = nn::as_tensor(nodes.features).cpu();
+  if (features.dim() != 2) return {};
+  const Array finite = finite_rows(features);
+  const Array ids = nn::as_array(nn::as_tensor(nodes.ids));
+  const auto rows = finite.as<std::uint8_t>();
+  const auto bad = std::ranges::find(rows, 0);
+  if (bad == rows.end()) return {};
+  return name_of_node(parts, ids.as<std::uint64_t>()[static_cast<std::size_t>(bad - rows.begin())]);
+}
 
 std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps) {
   const auto asked = StageClock::Clock::now();
@@ -14,13 +69,14 @@ std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps) {
   return batch;
 }
 
-LoaderStats for_each_output(
+Forwarded for_each_output(
     Parts& parts,
     Part part,
     const LoaderMemory& memory,
     std::uint64_t batches_xxh3,
     ProgressStyle progress,
-    const std::function<void(const torch::Tensor& outputs, const Batch& batch)>& take) {
+    const std::function<
+        void(const torch::Tensor& outputs, const Array& finite, const Batch& batch)>& take) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
@@ -28,38 +84,56 @@ LoaderStats for_each_output(
   const auto loader = parts.evaluation_loader(part, memory);
   loader->start({0, 0, batches_xxh3});
   StageClock steps("step", parts.trace);
+  Forwarded forwarded;
   while (const std::shared_ptr<const Batch> batch = next_batch(*loader, steps)) {
     throw_if_interrupted();
     {
       Busy busy(steps);
       busy.note("batch", static_cast<double>(batch->index));
-      parts.device.guarded([&] { take(parts.model->forward(*batch).cpu(), batch->on_host()); });
+      parts.device.guarded([&] {
+        const torch::Tensor outputs = parts.model->forward(*batch).cpu();
+        const Array finite = finite_rows(outputs);
+        count_not_finite(finite, batch->on_host(), forwarded.not_finite);
+        take(outputs, finite, batch->on_host());
+      });
     }
     bar.add(static_cast<std::uint64_t>(batch->num_seeds()));
   }
-  LoaderStats stats = loader->stats();
-  stats.stages.push_back(steps.times());
-  return stats;
+  forwarded.stats = loader->stats();
+  forwarded.stats.stages.push_back(steps.times());
+  return forwarded;
+}
+
+Metrics part_metrics(Part part, const MetricAccumulator& sums) {
+  Metrics metrics;
+  for (const auto& [name, value] : sums.result()) metrics[to_string(part) + "." + name] = value;
+  return metrics;
 }
 
 Evaluation evaluate(Parts& parts,
                     Part part,
                     const LoaderMemory& memory,
                     std::uint64_t batches_xxh3,
-                    ProgressStyle progress) {
+                    ProgressStyle progress,
+                    Logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   const TraceSpan span(parts.trace, "evaluation");
   const auto sums = parts.task->make_metrics();
   Evaluation evaluation;
-  evaluation.stats = for_each_output(
-      parts,
-      part,
-      memory,
-      batches_xxh3,
-      progress,
-      [&](const torch::Tensor& outputs, const Batch& batch) { sums->add(outputs, batch); });
-  for (const auto& [name, value] : sums->result())
-    evaluation.metrics[to_string(part) + "." + name] = value;
+  evaluation.stats.batches_xxh3 = batches_xxh3;
+  if (has_labels(parts, part)) {
+    const auto add = [&](const torch::Tensor& outputs, const Array&, const Batch& batch) {
+      sums->add(outputs, batch);
+    };
+    const Forwarded all = for_each_output(parts, part, memory, batches_xxh3, progress, add);
+    evaluation.stats = all.stats;
+    if (all.not_finite.rows != 0) {
+      log.warn("{}: there are no figures where these have labels; {}",
+               all.not_finite.text(parts, part),
+               kMendNotFinite);
+    }
+  }
+  evaluation.metrics = part_metrics(part, *sums);
   evaluation.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return evaluation;

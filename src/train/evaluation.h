@@ -2,6 +2,7 @@
 // touched.
 #pragma once
 
+#include "core/log.h"
 #include "core/progress.h"
 #include "pipeline/stage_clock.h"
 #include "train/checkpoint.h"
@@ -11,9 +12,26 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace sluice {
+
+/// Outputs that are NaN or infinite.
+struct NotFinite {
+  std::uint64_t rows = 0;
+  std::optional<std::uint64_t> first;  ///< node
+
+  /// "outputs of 1 of 500 valid nodes are not finite, first of node 17"; the node by the user's id.
+  std::string text(const Parts& parts, Part part) const;
+};
+
+/// What to do about values that are not finite: the hint of errors and warnings.
+extern const char* const kMendNotFinite;
+
+/// Which of a batch's nodes have features that are not finite: the first, by the user's id; empty
+/// where all are finite.
+std::string node_of_bad_features(const Parts& parts, const Batch& batch);
 
 struct Evaluation {
   Metrics metrics;  ///< "valid.accuracy", ...
@@ -25,24 +43,35 @@ struct Evaluation {
 /// the loader does.
 std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps);
 
-/// Runs the model over a part and sums up its metrics under the part's name. Throws kInterrupted
-/// once a signal came.
+/// What was measured of a part: "valid.accuracy", ...
+Metrics part_metrics(Part part, const MetricAccumulator& sums);
+
+/// Runs the model over a part and sums up its metrics under the part's name. Warns of outputs that
+/// are not finite, and runs nothing where no node has a label: metrics are NaN then. Throws
+/// kInterrupted once a signal came.
 /// @param batches_xxh3 the chain that the delivered batches go on from
 Evaluation evaluate(Parts& parts,
                     Part part,
                     const LoaderMemory& memory,
                     std::uint64_t batches_xxh3,
-                    ProgressStyle progress);
+                    ProgressStyle progress,
+                    Logger& log);
+
+struct Forwarded {
+  LoaderStats stats;  ///< of the stages, "step" is the model
+  NotFinite not_finite;
+};
 
 /// Runs the model over a part and hands over each mini-batch with its outputs, in order, on the
-/// host; of a batch that went to a card, seeds and labels. Of the stages, "step" is this. Throws
-/// kInterrupted.
-LoaderStats for_each_output(
+/// host; of a batch that went to a card, seeds and labels. Throws kInterrupted.
+/// @param take `finite`: u8 [batch.num_seeds()], 0 where an output is not finite
+Forwarded for_each_output(
     Parts& parts,
     Part part,
     const LoaderMemory& memory,
     std::uint64_t batches_xxh3,
     ProgressStyle progress,
-    const std::function<void(const torch::Tensor& outputs, const Batch& batch)>& take);
+    const std::function<
+        void(const torch::Tensor& outputs, const Array& finite, const Batch& batch)>& take);
 
 }  // namespace sluice

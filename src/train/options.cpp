@@ -158,7 +158,9 @@ void EarlyStoppingSection::describe(Schema& schema) {
           "of the validation, such as \"valid.accuracy\": picks the best epoch; empty: the task's "
           "main metric");
   schema.field("patience", patience)
-      .help("stop after so many evaluations without a better value; 0: never stop early")
+      .help(
+          "stop after so many evaluations without a better value, not counting those without a "
+          "figure (outputs that are not finite); 0: never stop early")
       .unit("evaluations")
       .range(0, kMany);
 }

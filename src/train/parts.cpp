@@ -13,9 +13,13 @@
 namespace sluice {
 namespace {
 
-std::unique_ptr<Task> make_task(const RunOptions& options, const Dataset& dataset) {
-  const TaskContext context{dataset.schema()};
-  return options.registry->tasks.create(options.task, context);
+std::unique_ptr<const GraphSchema> narrow_schema(const Dataset& dataset, std::int64_t outputs) {
+  if (outputs == 0) return nullptr;
+  return std::make_unique<const GraphSchema>(narrow_labels(dataset.schema(), outputs));
+}
+
+std::unique_ptr<Task> make_task(const RunOptions& options, const GraphSchema& schema) {
+  return options.registry->tasks.create(options.task, {schema});
 }
 
 Split open_split(const RunOptions& options, const Dataset& dataset, const Task& task) {
@@ -129,6 +133,17 @@ LoaderOptions common_options(const RunOptions& options, const Model& model, Trac
 
 }  // namespace
 
+GraphSchema narrow_labels(const GraphSchema& schema, std::int64_t classes) {
+  GraphSchema narrow = schema;
+  for (NodeTypeSchema& type : narrow.nodes) {
+    if (classes == 0 || !type.labels || type.labels->kind == LabelKind::kRegression) continue;
+    if (type.labels->width <= classes) continue;
+    type.labels->width = static_cast<std::uint32_t>(classes);
+    type.labels->names.clear();
+  }
+  return narrow;
+}
+
 std::string to_string(Part part) {
   switch (part) {
     case Part::kTrain:
@@ -150,7 +165,8 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       ledger(std::move(book)),
       tensors(ledger),
       dataset(Dataset::open(options.dataset.path, {ledger.get(), options.storage.verify})),
-      task(make_task(options, dataset)),
+      narrow(narrow_schema(dataset, placement.outputs)),
+      task(make_task(options, narrow ? *narrow : dataset.schema())),
       split(open_split(options, dataset, *task)),
       sampler(options.registry->samplers.create(options.sampler)),
       data(dataset,

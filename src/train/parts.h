@@ -32,7 +32,12 @@ struct PartsPlacement {
   Placement features = Placement::kDisk;
   Placement topology = Placement::kMemory;
   bool in_turns = false;
+  /// Only to measure with: outputs of the model where the task would want more; 0: as it wants.
+  std::int64_t outputs = 0;
 };
+
+/// A schema whose labels have at most so many classes, without names; 0: the schema itself.
+GraphSchema narrow_labels(const GraphSchema& schema, std::int64_t classes);
 
 struct Parts {
   /// Opens the dataset and builds task, model and optimiser, their first parameters drawn from the
@@ -67,6 +72,7 @@ struct Parts {
   LedgerPtr ledger;
   nn::LedgerAllocation tensors;
   Dataset dataset;
+  std::unique_ptr<const GraphSchema> narrow;  ///< what the task was made for, for placement.outputs
   std::vector<Dataset> outgrown;  ///< earlier generations: tasks and models may know their schemas
   std::unique_ptr<Task> task;
   Split split;

@@ -2,6 +2,7 @@
 
 #include "core/cgroup.h"
 #include "storage/io/device_cache.h"
+#include "train/model_size.h"
 
 #include <fmt/format.h>
 
@@ -45,8 +46,9 @@ struct Choice {
   Kept features;
   Kept topology;
   bool in_turns = false;
+  std::int64_t outputs = 0;  // PartsPlacement::outputs
 
-  PartsPlacement placement() const { return {features.where, topology.where, in_turns}; }
+  PartsPlacement placement() const { return {features.where, topology.where, in_turns, outputs}; }
 };
 
 // The placements to try of one kind of data, best first.
@@ -69,9 +71,9 @@ bool may_take_turns(const RunOptions& options, const RunDevice& device) {
 // The placements to try, best first: rather features on disk than edges, as a row is read once for
 // a mini-batch and edges are looked up for each node. Where nothing else works, sampling and steps
 // take turns.
-std::vector<Choice> choices(const RunOptions& options, const RunDevice& device) {
-  const Dataset dataset = Dataset::open(options.dataset.path);
-  const GraphSchema& schema = dataset.schema();
+std::vector<Choice> choices(const RunOptions& options,
+                            const RunDevice& device,
+                            const GraphSchema& schema) {
   const std::uint64_t budget = options.memory.host.bytes;
   std::vector<Choice> all;
   for (const Kept& topology :
@@ -106,14 +108,19 @@ PlannedRun attempt(const RunOptions& options,
   return run;
 }
 
-// Measures with all that this machine grants until a budget is found that works: read buffers grow
-// with it a little, so the first guess may be short.
+// All that this machine grants a run.
+std::uint64_t most_granted() {
+  const std::uint64_t granted = memory_granted();
+  return granted > kOverheadBytes ? granted - kOverheadBytes : granted;
+}
+
+// Measures within `limit` until a budget is found that works: read buffers grow with it a little,
+// so the first guess may be short.
 BudgetPlan find_least(const RunOptions& options,
                       const Work& work,
                       const RunDevice& device,
-                      const Choice& choice) {
-  const std::uint64_t granted = memory_granted();
-  const std::uint64_t limit = granted > kOverheadBytes ? granted - kOverheadBytes : granted;
+                      const Choice& choice,
+                      std::uint64_t limit) {
   RunOptions roomy = options;
   for (;;) {
     BudgetPlan plan = attempt(roomy, work, device, choice, limit).plan;
@@ -126,11 +133,12 @@ BudgetPlan find_least(const RunOptions& options,
 BudgetPlan find_least(const RunOptions& options,
                       const Work& work,
                       const RunDevice& device,
-                      const std::vector<Choice>& all) {
+                      const std::vector<Choice>& all,
+                      std::uint64_t limit) {
   std::optional<BudgetPlan> least;
   for (const Choice& choice : all) {
     try {
-      BudgetPlan plan = find_least(options, work, device, choice);
+      BudgetPlan plan = find_least(options, work, device, choice, limit);
       if (!least || plan.budget < least->budget) least = std::move(plan);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource || (!least && &choice == &all.back())) throw;
@@ -168,29 +176,76 @@ void fit_device(const RunDevice& device, const BudgetPlan& plan) {
   device.device->limit_tensors(plan.device_budget - in_flight).or_throw();
 }
 
-[[noreturn]] void refuse(const RunOptions& options,
-                         const Work& work,
-                         const RunDevice& device,
-                         const std::vector<Choice>& all) {
-  const std::string budget = format_bytes(options.memory.host.bytes);
-  const std::string knobs = "lower train.batch_size, sampler.fanout or eval.batch_size";
-  BudgetPlan plan;
+// A run, before anything of it is made.
+struct Wanted {
+  const RunOptions& options;
+  const Work& work;
+  const RunDevice& device;
+  GraphSchema schema;
+  std::vector<Choice> all;
+  std::optional<ModelSize> size;  // of a model on the CPU, where it can be told
+};
+
+// Of a model too large to be tried: by a smaller one, within the budget and some of what the
+// process may take beside it; where the rest of the run does not fit there either, within what is
+// granted.
+std::optional<BudgetPlan> estimate_least(const Wanted& run) {
+  constexpr std::uint64_t kSmall = 32 * kMiB, kBeside = 128 * kMiB;
+  const std::uint64_t budget = run.options.memory.host.bytes;
+  const auto smaller =
+      smaller_run(run.options, run.schema, run.work, *run.size, std::max(budget / 8, kSmall));
+  if (!smaller) return std::nullopt;
+  std::vector<Choice> all = run.all;
+  for (Choice& choice : all) choice.outputs = smaller->outputs;
+  const auto within = [&](std::uint64_t limit) {
+    const BudgetPlan plan = find_least(smaller->options, run.work, run.device, all, limit);
+    return scaled_up(plan, smaller->size, *run.size);
+  };
   try {
-    plan = find_least(options, work, device, all);
+    return within(budget + kBeside);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
+    return within(most_granted());
+  }
+}
+
+// Whether weights, optimiser state and outputs alone are too much to be made for measuring.
+bool too_large_to_try(const Wanted& run) {
+  constexpr std::uint64_t kTried = 64 * kMiB;
+  return run.size && run.size->least() > std::max(run.options.memory.host.bytes / 4, kTried);
+}
+
+[[noreturn]] void refuse(const Wanted& run) {
+  const std::string budget = format_bytes(run.options.memory.host.bytes);
+  std::optional<BudgetPlan> plan;
+  bool estimated = false;
+  try {
+    if (too_large_to_try(run)) plan = estimate_least(run);
+    estimated = plan.has_value();
+    if (!plan) plan = find_least(run.options, run.work, run.device, run.all, most_granted());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource) throw;
+    const LargePart large = large_part(run.options, run.schema, run.work, {}, run.size);
     throw Error(ErrorCode::kResource,
                 fmt::format("the run does not fit in [memory] host = {}, nor in what this machine "
-                            "grants: {}",
+                            "grants: {}{}",
                             budget,
-                            error.message()),
-                knobs + ", or use a machine with more memory");
+                            error.message(),
+                            large.what.empty() ? "" : "\n" + large.what),
+                large.remedy + ", or use a machine with more memory");
   }
-  throw Error(
-      ErrorCode::kResource,
-      fmt::format("the run does not fit in [memory] host = {}; it needs\n{}", budget, plan.table()),
-      fmt::format(
-          "set [memory] host to at least \"{}\", or {}", format_bytes_exact(plan.budget), knobs));
+  const LargePart large = large_part(run.options, run.schema, run.work, *plan, run.size);
+  const bool granted = plan->budget <= most_granted();
+  throw Error(ErrorCode::kResource,
+              fmt::format("the run does not fit in [memory] host = {}; it needs{}\n{}\n{}",
+                          budget,
+                          estimated ? " about" : "",
+                          plan->table(),
+                          large.what),
+              fmt::format("set [memory] host to at least \"{}\"{}, or {}",
+                          format_bytes_exact(plan->budget),
+                          granted ? "" : " on a machine with more memory",
+                          large.remedy));
 }
 
 }  // namespace
@@ -261,8 +316,11 @@ bool follow_dataset(PlannedRun& run) {
 PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
   check_granted(options.memory.host.bytes);
   const RunDevice device = open_run_device(options, log);
-  const std::vector<Choice> all = choices(options, device);
-  for (const Choice& choice : all) {
+  Wanted wanted{options, work, device, Dataset::open(options.dataset.path).schema(), {}, {}};
+  wanted.all = choices(options, device, wanted.schema);
+  if (!device.device) wanted.size = size_of_model(options, wanted.schema, work);
+  if (wanted.size && wanted.size->least() > options.memory.host.bytes) refuse(wanted);
+  for (const Choice& choice : wanted.all) {
     try {
       PlannedRun run = attempt(options, work, device, choice, options.memory.host.bytes);
       if (!run.plan.fits()) continue;
@@ -279,7 +337,7 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       if (error.code() != ErrorCode::kResource || is_of_device_budget(error)) throw;
     }
   }
-  refuse(options, work, device, all);
+  refuse(wanted);
 }
 
 }  // namespace sluice

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace sluice {
@@ -16,23 +18,40 @@ std::string csv_text(const std::string& text) {
   return quoted + '"';
 }
 
+constexpr const char* kNameColumn = "class_name";
+
+const std::string& name_of(const std::vector<std::string>& names,
+                           const Array& values,
+                           std::size_t row) {
+  return names.at(static_cast<std::size_t>(values.as<std::int64_t>()[row]));
+}
+
 class CsvPredictions final : public PredictionFile {
  public:
   CsvPredictions(const std::filesystem::path& path,
                  const ExternalIds& ids,
                  const PredictionSchema& schema)
-      : file_(path), ids_(ids), columns_(schema.columns.size()) {
+      : file_(path), ids_(ids), columns_(schema.columns.size()), names_(schema.names) {
     std::string header = "id";
     for (const std::string& column : schema.columns) header.append(",").append(column);
+    if (!names_.empty()) header.append(",").append(kNameColumn);
     file_.append(header.append("\n"));
   }
 
-  void append(std::span<const std::uint64_t> nodes, const Array& values) override {
+  void append(std::span<const std::uint64_t> nodes,
+              const Array& values,
+              std::span<const std::uint8_t> known) override {
     std::string text;
     for (std::size_t row = 0; row < nodes.size(); ++row) {
       text += csv_text(ids_.text(nodes[row]));
-      for (std::size_t c = 0; c < columns_; ++c)
-        text.append(",").append(value_text(values, row * columns_ + c));
+      for (std::size_t c = 0; c < columns_; ++c) {
+        text += ',';
+        if (known[row] != 0) text += value_text(values, row * columns_ + c);
+      }
+      if (!names_.empty()) {
+        text += ',';
+        if (known[row] != 0) text += csv_text(name_of(names_, values, row));
+      }
       text += '\n';
     }
     file_.append(text);
@@ -49,6 +68,7 @@ class CsvPredictions final : public PredictionFile {
   AtomicFile file_;
   const ExternalIds& ids_;
   std::size_t columns_;
+  std::vector<std::string> names_;
 };
 
 class NpyPredictions final : public PredictionFile {
@@ -60,16 +80,29 @@ class NpyPredictions final : public PredictionFile {
         ids_(ids),
         id_bytes_(ids.kind() == IdKind::kString ? std::max<std::uint64_t>(1, schema.id_bytes)
                                                 : sizeof(std::int64_t)),
-        row_bytes_(schema.columns.size() * size_of(schema.dtype)) {
+        row_bytes_(schema.columns.size() * size_of(schema.dtype)),
+        names_(schema.names) {
+    if (!names_.empty()) name_bytes_ = 1;
+    for (const std::string& name : names_) name_bytes_ = std::max(name_bytes_, name.size());
     file_.append(header(schema));
   }
 
-  void append(std::span<const std::uint64_t> nodes, const Array& values) override {
-    std::vector<std::byte> records((id_bytes_ + row_bytes_) * nodes.size());
+  void append(std::span<const std::uint64_t> nodes,
+              const Array& values,
+              std::span<const std::uint8_t> known) override {
+    const std::size_t record_bytes = id_bytes_ + row_bytes_ + name_bytes_;
+    std::vector<std::byte> records(record_bytes * nodes.size());
     std::byte* to = records.data();
-    for (std::size_t row = 0; row < nodes.size(); ++row, to += id_bytes_ + row_bytes_) {
+    for (std::size_t row = 0; row < nodes.size(); ++row, to += record_bytes) {
       put_id(to, nodes[row]);
+      if (known[row] == 0) {
+        put_unknown(to + id_bytes_, values.dtype());
+        continue;
+      }
       std::memcpy(to + id_bytes_, values.raw().data() + row * row_bytes_, row_bytes_);
+      if (names_.empty()) continue;
+      const std::string& name = name_of(names_, values, row);
+      std::memcpy(to + id_bytes_ + row_bytes_, name.data(), name.size());
     }
     file_.append(records);
   }
@@ -83,6 +116,7 @@ class NpyPredictions final : public PredictionFile {
     for (const std::string& column : schema.columns) {
       fields += fmt::format(", ('{}', '{}')", column, schema.dtype == DType::kI64 ? "<i8" : "<f4");
     }
+    if (!names_.empty()) fields += fmt::format(", ('{}', '|S{}')", kNameColumn, name_bytes_);
     std::string dict = fmt::format(
         "{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, schema.rows);
     // Version 2.0 of the format, whose header may be longer than 64 KiB: magic, u32 length, text to
@@ -94,6 +128,14 @@ class NpyPredictions final : public PredictionFile {
     std::string all("\x93NUMPY\x02\x00", 8);
     all.append(reinterpret_cast<const char*>(&length), sizeof length);
     return all + dict;
+  }
+
+  void put_unknown(std::byte* to, DType dtype) const {
+    const std::int64_t none = -1;
+    const float not_known = std::numeric_limits<float>::quiet_NaN();
+    const void* from = dtype == DType::kI64 ? static_cast<const void*>(&none) : &not_known;
+    for (std::size_t at = 0; at < row_bytes_; at += size_of(dtype))
+      std::memcpy(to + at, from, size_of(dtype));
   }
 
   void put_id(std::byte* to, std::uint64_t node) const {
@@ -110,6 +152,8 @@ class NpyPredictions final : public PredictionFile {
   const ExternalIds& ids_;
   std::uint64_t id_bytes_;
   std::size_t row_bytes_;
+  std::vector<std::string> names_;
+  std::size_t name_bytes_ = 0;  // of each, the longest
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "train/report.h"
 
 #include "core/hash.h"
+#include "train/epoch_line.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -10,10 +11,10 @@
 namespace sluice {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using ReportJson = nlohmann::ordered_json;
 
-Json memory_json(const RunReport& report) {
-  Json peaks = Json::object();
+ReportJson memory_json(const RunReport& report) {
+  ReportJson peaks = ReportJson::object();
   std::uint64_t tensors = 0;
   for (const MemoryLedger::Entry& entry : report.memory) {
     peaks[entry.name] = entry.peak;
@@ -28,8 +29,8 @@ Json memory_json(const RunReport& report) {
           {"peaks", peaks}};
 }
 
-Json device_json(const DeviceReport& device) {
-  Json json = {{"kind", device.kind}};
+ReportJson device_json(const DeviceReport& device) {
+  ReportJson json = {{"kind", device.kind}};
   if (device.kind == "cpu") return json;
   json["name"] = device.name;
   json["budget"] = device.budget;
@@ -37,6 +38,8 @@ Json device_json(const DeviceReport& device) {
   json["tensors"] = device.tensors;
   json["transferred"] = device.transferred;
   json["busy"] = device.busy;
+  json["pinned"] = device.pinned;
+  if (!device.gather.empty()) json["gather"] = device.gather;
   return json;
 }
 
@@ -48,6 +51,7 @@ DeviceReport device_report(const RunDevice& run) {
   report.budget = run.ledger->limit();
   report.in_flight = run.ledger->peak();
   report.tensors = run.device->tensor_pool().peak;
+  report.pinned = !run.device->refusal();
   return report;
 }
 
@@ -94,6 +98,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
 
 void add_device_times(RunReport& report, const DeviceTimes& times) {
   report.device.transferred = times.transferred;
+  if (times.transferred > 0) report.device.gather = times.batches_gathered > 0 ? "card" : "host";
   if (times.seconds > 0) report.device.busy = times.on_device / times.seconds;
 }
 
@@ -113,10 +118,10 @@ void add_state(RunReport& report, const RunState& state) {
   report.metrics.insert(state.best->metrics.begin(), state.best->metrics.end());
 }
 
-Json to_json(const RunReport& report) {
-  Json metrics = Json::object();
+ReportJson to_json(const RunReport& report) {
+  ReportJson metrics = ReportJson::object();
   for (const auto& [name, value] : report.metrics) metrics[name] = value;
-  Json json = {{"run", report.run},
+  ReportJson json = {{"run", report.run},
                {"task", report.task},
                {"model", report.model},
                {"seed", report.seed},
@@ -136,7 +141,7 @@ Json to_json(const RunReport& report) {
   json["stages"] = stages_json(report.counters);
   json["memory"] = memory_json(report);
   json["device"] = device_json(report.device);
-  json["batches_xxh3"] = report.batches_xxh3 ? Json(hex64(*report.batches_xxh3)) : Json();
+  json["batches_xxh3"] = report.batches_xxh3 ? ReportJson(hex64(*report.batches_xxh3)) : ReportJson();
   json["weights_xxh3"] = hex64(report.weights_xxh3);
   return json;
 }
@@ -147,7 +152,7 @@ std::string to_text(const RunReport& report) {
   if (report.best_epoch) text += fmt::format(", best at epoch {}", *report.best_epoch);
   text += '\n';
   for (const auto& [name, value] : report.metrics)
-    text += fmt::format("  {:<16}  {:.4f}\n", name, value);
+    text += fmt::format("  {:<16}  {}\n", name, figure_text(value));
   text += fmt::format("  {:<16}  features in {} ({}), read {}, useful {}\n",
                       "storage",
                       report.features,

@@ -23,7 +23,9 @@ struct DeviceReport {
   std::uint64_t in_flight = 0;    ///< most bytes of mini-batches on the card
   std::uint64_t tensors = 0;      ///< most bytes that LibTorch's pool held there
   std::uint64_t transferred = 0;  ///< bytes to the card, in this session's training
-  double busy = 0;  ///< share of this session's training time that a step was on the card
+  double busy = 0;      ///< share of this session's training time that a step was on the card
+  bool pinned = false;  ///< the card reads this machine's memory itself, all that it was to
+  std::string gather;   ///< who gathered features in this session's training: "card" or "host"
 };
 
 struct RunReport {
@@ -68,6 +70,7 @@ struct DeviceTimes {
   double on_device = 0;  ///< seconds with a step on the card
   double seconds = 0;
   std::uint64_t transferred = 0;
+  std::uint64_t batches_gathered = 0;  ///< whose features it gathered itself
 };
 void add_device_times(RunReport& report, const DeviceTimes& times);
 /// Fills in what the state counted.

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace sluice {
@@ -32,16 +32,6 @@ std::uint64_t budget_of(const RunOptions& options, const DeviceInfo& info) {
 
 }  // namespace
 
-// The library brings in all of LibTorch's CUDA half, so the driver is asked first. One that was
-// named by hand speaks for itself.
-Result<std::shared_ptr<ComputeDevice>> find_device() {
-  const std::filesystem::path library = find_device_library();
-  if (std::getenv("SLUICE_CUDA_LIBRARY") == nullptr && !library.empty()) {
-    if (auto driver = probe_driver(); !driver) return std::move(driver).error();
-  }
-  return load_device(library);
-}
-
 std::string RunDevice::kind() const {
   return device ? device->info().kind : "cpu";
 }
@@ -54,7 +44,15 @@ const kernels::KernelTable* RunDevice::kernels() const {
   return device ? &device->kernels() : nullptr;
 }
 
-Error RunDevice::out_of_memory(const c10::OutOfMemoryError& error) const {
+// cuBLAS and its like say so by a code of their own, CUDA itself by its text.
+bool RunDevice::is_out_of_memory(const c10::Error& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
+  const std::string_view text = error.what_without_backtrace();
+  return text.find("_STATUS_ALLOC_FAILED") != text.npos ||
+         text.find("CUDA error: out of memory") != text.npos;
+}
+
+Error RunDevice::out_of_memory(const c10::Error& error) const {
   const TensorPool pool = device ? device->tensor_pool() : TensorPool{};
   const std::string text = error.what_without_backtrace();
   return Error(ErrorCode::kResource,

@@ -27,25 +27,24 @@ struct RunDevice {
   torch::Device place() const;
   const kernels::KernelTable* kernels() const;
 
-  /// Runs work that uses tensors; that the card has no memory left becomes kResource, with the
-  /// ledger's table.
+  /// Runs work that uses tensors; that the card has no memory left, for LibTorch's pool or for what
+  /// its libraries take beside it, becomes kResource, with the ledger's table.
   template <class Work>
   auto guarded(const Work& work) const {
     try {
       return work();
-    } catch (const c10::OutOfMemoryError& error) {
+    } catch (const c10::Error& error) {
+      if (!is_out_of_memory(error)) throw;
       throw out_of_memory(error);
     }
   }
 
-  Error out_of_memory(const c10::OutOfMemoryError& error) const;
+  Error out_of_memory(const c10::Error& error) const;
+  static bool is_out_of_memory(const c10::Error& error);
 };
 
 /// Whether an error is that the card's budget is too small.
 bool is_of_device_budget(const Error& error);
-
-/// The card, through the device library. kResource where there is none that works.
-Result<std::shared_ptr<ComputeDevice>> find_device();
 
 /// Opens the card that the options ask for; "auto" takes the CPU where there is none and says why
 /// in the log. Call it before anything else of LibTorch. Throws kResource: no card although one is

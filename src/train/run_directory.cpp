@@ -1,6 +1,6 @@
 #include "train/run_directory.h"
 
-#include "storage/checkpoint/atomic_file.h"
+#include "storage/io/atomic_file.h"
 #include "storage/io/file.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxMetricsBytes = kGiB;
 
-Place place(const fs::path& path) {
+Place place_of(const fs::path& path) {
   return Place{path.string(), -1, -1, -1};
 }
 
@@ -68,13 +68,13 @@ void RunDirectory::check(const fs::path& path, Mode mode) {
                             "choose another place: "
                             "--set run.dir=DIR",
                             path.string()),
-                place(path));
+                place_of(path));
   }
   if (mode == Mode::kGoOn && !holds_run(path)) {
     throw Error(ErrorCode::kUsage,
                 "this is no run directory (it has no config.resolved.toml)",
                 "name the directory that `sluice-train run` wrote",
-                place(path));
+                place_of(path));
   }
 }
 
@@ -86,7 +86,7 @@ RunDirectory::RunDirectory(fs::path path, Mode mode) : path_(std::move(path)) {
     throw Error(ErrorCode::kUsage,
                 "another sluice-train works in this run directory",
                 "wait for it to end, or choose another place: --set run.dir=DIR",
-                place(path_));
+                place_of(path_));
   }
   check(path_, mode);  // somebody may have been quicker
   if (mode == Mode::kReplace) remove_old_run();

@@ -9,7 +9,7 @@
 // Throws Error. Not thread-safe.
 #pragma once
 
-#include "storage/format/directory_lock.h"
+#include "storage/io/directory_lock.h"
 #include "train/checkpoint.h"
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include "core/interrupt.h"
+#include "train/checks.h"
 #include "train/epoch_line.h"
 #include "train/evaluation.h"
 #include "train/weights.h"
@@ -13,43 +14,11 @@
 namespace sluice {
 namespace {
 
-// The metric that picks the best epoch, checked against what the task measures.
-std::string best_metric(const Parts& parts) {
-  const EarlyStoppingSection& chosen = parts.options.train.early_stopping;
-  if (chosen.metric.empty()) return "valid." + parts.task->main_metric();
-  std::vector<std::string> known;
-  for (const auto& [name, value] : parts.task->make_metrics()->result())
-    known.push_back("valid." + name);
-  for (const std::string& name : known) {
-    if (name == chosen.metric) return name;
-  }
-  throw unknown_name("metric for train.early_stopping.metric", chosen.metric, known);
-}
-
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace
-
-void check_trainable(const Parts& parts) {
-  const RunOptions& options = parts.options;
-  if (parts.count(Part::kTrain) == 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("split '{}' has no training seeds", options.dataset.split),
-                "choose another [dataset] split",
-                Place{options.dataset.path, -1, -1, -1});
-  }
-  const EarlyStoppingSection& stopping = options.train.early_stopping;
-  (void)best_metric(parts);
-  if (parts.count(Part::kValid) == 0 && (stopping.patience > 0 || !stopping.metric.empty())) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("early stopping needs validation seeds, and split '{}' has none",
-                            options.dataset.split),
-                "leave out train.early_stopping, or choose another [dataset] split",
-                Place{options.dataset.path, -1, -1, -1});
-  }
-}
 
 Trainer::Trainer(PlannedRun& run,
                  RunDirectory& directory,
@@ -67,7 +36,12 @@ Trainer::Trainer(PlannedRun& run,
       losses_(parts_.device.device),
       step_clock_(parts_.device.device) {
   better_ = parts_.task->direction(metric_.substr(metric_.find('.') + 1));
+  open_loader();
+}
+
+void Trainer::open_loader() {
   loader_ = parts_.training_loader(plan_.loader);
+  validated_ = parts_.count(Part::kValid) > 0 && has_labels(parts_, Part::kValid);
 }
 
 void Trainer::restore() {
@@ -80,6 +54,10 @@ void Trainer::restore() {
               state_.metrics_lines);
   }
   saved_ = true;
+  // What stands there stays until there is a better one.
+  if (state_.best && stored_best_epoch(directory_.checkpoint_path(CheckpointKind::kBest),
+                                       parts_.ledger.get()) == state_.best->epoch)
+    best_written_ = state_.best->epoch;
 }
 
 bool Trainer::finished() const {
@@ -115,7 +93,7 @@ void Trainer::follow_dataset() {
   keep();
   loader_.reset();
   const bool followed = sluice::follow_dataset(run_);
-  loader_ = parts_.training_loader(plan_.loader);
+  open_loader();
   if (!followed) return;
   std::uint64_t edges = 0;
   for (const RelationSchema& relation : parts_.dataset.schema().relations)
@@ -169,8 +147,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
       Busy busy(steps);
       busy.note("epoch", static_cast<double>(batch->epoch));
       busy.note("batch", static_cast<double>(batch->index));
-      losses_.push(parts_.device.guarded([&] { return step(*batch); }), static_cast<double>(seeds));
-      losses_.settle(1, state_.loss_sum);  // a card does this step while that of the last arrives
+      take_loss(parts_.device.guarded([&] { return step(*batch); }), *batch);
     }
     state_.loss_seeds += seeds;
     state_.next_batch = batch->index + 1;
@@ -187,6 +164,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
         figures.loader.bytes_written - std::exchange(written, figures.loader.bytes_written);
     state_.epoch_seconds = before.epoch_seconds + figures.seconds;
     saved_ = false;
+    tell_refusal();
     bar.add(seeds);
     if (state_.next_batch == batches) continue;  // the epoch's end has its own rules
     stop_if_interrupted();
@@ -194,11 +172,13 @@ Trainer::EpochFigures Trainer::train_epoch() {
     if (minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes) checkpoint();
   }
   losses_.settle(0, state_.loss_sum);
+  check_epoch();
   figures.seconds = seconds_since(begin);
   state_.epoch_seconds = before.epoch_seconds + figures.seconds;
   device_times_.on_device += step_clock_.take();
   device_times_.seconds += figures.seconds;
   device_times_.transferred += figures.loader.bytes_to_device;
+  device_times_.batches_gathered += figures.loader.batches_gathered;
   return figures;
 }
 
@@ -210,6 +190,18 @@ std::shared_ptr<const Batch> Trainer::next_of_epoch(StageClock& steps) {
     if (error.code() == ErrorCode::kInterrupted) stop_if_interrupted();
     throw;
   }
+}
+
+// Memory is pinned as it is made, also later than at the start.
+void Trainer::tell_refusal() {
+  if (told_refusal_ || !parts_.device.device) return;
+  const std::optional<Error> why = parts_.device.device->refusal();
+  if (!why) return;
+  told_refusal_ = true;
+  log_.warn(
+      "the card may not read some of this machine's memory itself ({}): copies wait, and features "
+      "may be gathered by the host; look at `ulimit -l` and at the memory that is free",
+      why->message());
 }
 
 torch::Tensor Trainer::step(const Batch& batch) {
@@ -225,11 +217,52 @@ torch::Tensor Trainer::step(const Batch& batch) {
   return loss.detach();
 }
 
+// Weights that a loss which is not finite made stay so: going on would be for nothing.
+void Trainer::take_loss(const torch::Tensor& loss, const Batch& batch) {
+  const std::int64_t labels = parts_.task->num_labelled(batch.on_host().labels);
+  losses_.push(loss, static_cast<double>(labels));
+  // A card does this step while the loss of the last arrives.
+  losses_.settle(parts_.device.device ? 1 : 0, state_.loss_sum);
+  state_.loss_labels += static_cast<std::uint64_t>(labels);
+  if (std::isfinite(state_.loss_sum)) return;
+  const std::string node = node_of_bad_features(parts_, batch);
+  end_not_finite(node.empty() ? ErrorCode::kUsage : ErrorCode::kData,
+                 fmt::format("the loss of mini-batch {} of epoch {} is not finite{}",
+                             batch.index + 1,
+                             batch.epoch + 1,
+                             node.empty() ? std::string()
+                                          : fmt::format(": features of node {} are not", node)));
+}
+
+void Trainer::check_epoch() {
+  std::string what = std::isfinite(state_.loss_sum) ? "" : "the loss is";
+  for (const auto& [name, tensor] : weights_of(*parts_.model)) {
+    if (tensor.is_floating_point() && !tensor.isfinite().all().item<bool>())
+      what = fmt::format("weights '{}' are", name);
+  }
+  if (what.empty()) return;
+  end_not_finite(ErrorCode::kUsage,
+                 fmt::format("{} not finite at the end of epoch {}", what, state_.epoch + 1));
+}
+
+// What was good is kept: the last checkpoint as it stands, and the best weights.
+void Trainer::end_not_finite(ErrorCode code, const std::string& message) {
+  loader_->stop();
+  save_best();
+  throw Error(code,
+              message,
+              state_.best ? fmt::format("{}; weights of epoch {}, the best so far, are kept: "
+                                        "sluice-train evaluate {}",
+                                        kMendNotFinite,
+                                        state_.best->epoch,
+                                        directory_.path().string())
+                          : kMendNotFinite);
+}
+
 bool Trainer::validation_due() const {
   const std::uint64_t done = state_.epoch + 1;
   const bool last = done == static_cast<std::uint64_t>(parts_.options.train.epochs);
-  return parts_.count(Part::kValid) > 0 &&
-         (last || done % static_cast<std::uint64_t>(parts_.options.eval.every) == 0);
+  return validated_ && (last || done % static_cast<std::uint64_t>(parts_.options.eval.every) == 0);
 }
 
 // Whether the epoch after this one is trained on likely, and on the same dataset.
@@ -240,7 +273,7 @@ bool Trainer::next_follows() const {
 
 Metrics Trainer::evaluate_part(Part part) {
   const Evaluation evaluation =
-      evaluate(parts_, part, plan_.loader, state_.batches_xxh3, progress_);
+      evaluate(parts_, part, plan_.loader, state_.batches_xxh3, progress_, log_);
   state_.batches_xxh3 = evaluation.stats.batches_xxh3;
   state_.bytes_read += evaluation.stats.bytes_read;
   state_.bytes_useful += evaluation.stats.bytes_useful;
@@ -250,12 +283,12 @@ Metrics Trainer::evaluate_part(Part part) {
   return evaluation.metrics;
 }
 
-// Whether it is the best so far, which is kept.
+// Whether it is the best so far, which is kept. What is no figure is neither better nor worse.
 bool Trainer::note_validation(const Metrics& metrics) {
   const double value = metrics.at(metric_);
-  const bool better = !std::isnan(value) &&
-                      (!state_.best || (better_ == Better::kHigher ? value > state_.best->value
-                                                                   : value < state_.best->value));
+  if (!std::isfinite(value)) return false;
+  const bool better = !state_.best || (better_ == Better::kHigher ? value > state_.best->value
+                                                                  : value < state_.best->value);
   if (!better) {
     ++state_.without_better;
     return false;
@@ -271,7 +304,7 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.epochs = static_cast<std::uint64_t>(parts_.options.train.epochs);
   line.metrics = valid;
   line.shown = metric_;
-  line.metrics["train.loss"] = state_.loss_sum / static_cast<double>(state_.loss_seeds);
+  line.metrics["train.loss"] = state_.loss_sum / static_cast<double>(state_.loss_labels);
   line.best = best;
   line.seconds = state_.epoch_seconds;
   line.seeds_per_second =
@@ -284,11 +317,6 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.generation = parts_.dataset.generation();
   directory_.append_metrics(to_json_line(line));
   log_.info("{}", to_text(line));
-  if (!std::isfinite(line.metrics["train.loss"])) {
-    log_.warn(
-        "the loss is not finite: lower the learning rate, or look for bad values in the features");
-  }
-
   for (const std::string& plan : figures.loader.plans) log_.debug("plan of the epoch: {}", plan);
   state_.plan = plan_name(figures.loader);
   state_.last_loss = line.metrics["train.loss"];
@@ -297,6 +325,7 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   state_.epoch_seconds = 0;
   state_.loss_sum = 0;
   state_.loss_seeds = 0;
+  state_.loss_labels = 0;
   state_.next_batch = 0;
   ++state_.epoch;
   ++state_.metrics_lines;
@@ -306,17 +335,21 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
 void Trainer::checkpoint() {
   const TraceSpan span(parts_.trace, "checkpoint");
   losses_.settle(0, state_.loss_sum);
-  const auto save = [&](CheckpointKind kind) {
-    state_.bytes_written +=
-        save_checkpoint(directory_.checkpoint_path(kind), kind, parts_, config_, state_);
-  };
-  if (state_.best && state_.best->epoch != best_written_) {
-    save(CheckpointKind::kBest);
-    best_written_ = state_.best->epoch;
-  }
+  save_best();
   save(CheckpointKind::kLast);
   last_checkpoint_ = Clock::now();
   saved_ = true;
+}
+
+void Trainer::save_best() {
+  if (!state_.best || state_.best->epoch == best_written_) return;
+  save(CheckpointKind::kBest);
+  best_written_ = state_.best->epoch;
+}
+
+void Trainer::save(CheckpointKind kind) {
+  state_.bytes_written +=
+      save_checkpoint(directory_.checkpoint_path(kind), kind, parts_, config_, state_);
 }
 
 void Trainer::stop_if_interrupted() {

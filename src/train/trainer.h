@@ -23,10 +23,6 @@
 
 namespace sluice {
 
-/// Throws kUsage where there is nothing to train on, or nothing to validate on although the options
-/// ask for it.
-void check_trainable(const Parts& parts);
-
 class Trainer {
  public:
   /// All are borrowed and must outlive the trainer. @param config the resolved config's text, for
@@ -41,7 +37,8 @@ class Trainer {
   void restore();
 
   /// Trains until the last epoch or early stopping, and leaves a last checkpoint. Throws
-  /// kInterrupted, with a checkpoint written, once a signal came.
+  /// kInterrupted, with a checkpoint written, once a signal came; kData or kUsage once a loss or
+  /// weights are not finite.
   void train();
 
   /// Metrics of the test part with the best epoch's weights (the last ones where nothing was
@@ -63,18 +60,25 @@ class Trainer {
   };
 
   bool finished() const;
+  void open_loader();
   void follow_dataset();
   void run_epoch();
   EpochFigures train_epoch();
   std::shared_ptr<const Batch> next_of_epoch(StageClock& steps);
   torch::Tensor step(const Batch& batch);
+  void take_loss(const torch::Tensor& loss, const Batch& batch);
+  void check_epoch();
+  [[noreturn]] void end_not_finite(ErrorCode code, const std::string& message);
   bool validation_due() const;
   bool next_follows() const;
   Metrics evaluate_part(Part part);
   bool note_validation(const Metrics& metrics);
   void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);
   void checkpoint();
+  void save_best();
+  void save(CheckpointKind kind);
   void stop_if_interrupted();
+  void tell_refusal();
   std::string resume_hint() const;
 
   PlannedRun& run_;
@@ -87,13 +91,15 @@ class Trainer {
   std::string metric_;  // that picks the best epoch: "valid.accuracy"
   Better better_ = Better::kHigher;
   std::unique_ptr<Loader> loader_;
+  bool validated_ = false;  // there are nodes to validate by, with labels
   RunState state_;
   LossReader losses_;
   StepClock step_clock_;
   DeviceTimes device_times_;
   Clock::time_point last_checkpoint_ = Clock::now();
   std::uint64_t best_written_ = 0;  // epoch of best.ckpt
-  bool saved_ = false;              // the state as it is stands in last.ckpt
+  bool told_refusal_ = false;
+  bool saved_ = false;  // the state as it is stands in last.ckpt
 };
 
 }  // namespace sluice

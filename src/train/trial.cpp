@@ -1,11 +1,12 @@
 #include "train/trial.h"
 
+#include "nn/tensor_view.h"
 #include "train/weights.h"
 
 namespace sluice {
 namespace {
 
-MemoryLedger::Entry tensors_of(const Parts& parts) {
+MemoryLedger::Entry tensors_entry(const Parts& parts) {
   for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
     if (entry.name == "tensors") return entry;
   }
@@ -32,22 +33,32 @@ std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) {
   return peak > base ? peak - base : 0;
 }
 
+// Where the model has fewer outputs than there are classes: labels that it has, on the CPU.
+Batch within_outputs(const Parts& parts, const Batch& batch) {
+  Batch narrow = batch;
+  const bool classes = batch.labels.dtype() == DType::kI32;
+  if (parts.placement.outputs == 0 || !classes || batch.labels.numel() == 0) return narrow;
+  narrow.labels = nn::as_array(
+      nn::as_tensor(batch.labels).clamp_max(parts.task->output_width() - 1).contiguous());
+  return narrow;
+}
+
 TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation) {
   TrialPeaks peaks;
-  peaks.resident = tensors_of(parts).bytes;
+  peaks.resident = tensors_entry(parts).bytes;
   // A ledger keeps the peak of all times. Evaluation goes first: it keeps nothing for a backward
   // pass, so that the peak of training shows above it; where it does not, the evaluation's is the
   // one that counts.
   if (evaluation != nullptr) {
     evaluation_step(parts, *evaluation);
-    peaks.evaluation = beyond(tensors_of(parts).peak, peaks.resident);
+    peaks.evaluation = beyond(tensors_entry(parts).peak, peaks.resident);
   }
   if (training == nullptr) return peaks;
   const NamedTensors weights = clone_of(weights_of(*parts.model));
   const NamedTensors state = clone_of(parts.optimizer->named_state());
-  const std::uint64_t base = tensors_of(parts).bytes;
+  const std::uint64_t base = tensors_entry(parts).bytes;
   train_step(parts, *training);
-  peaks.training = beyond(tensors_of(parts).peak, base);
+  peaks.training = beyond(tensors_entry(parts).peak, base);
   copy_into(weights_of(*parts.model), weights);
   parts.optimizer->load_state(state);
   return peaks;
@@ -56,7 +67,15 @@ TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation
 }  // namespace
 
 TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation) {
-  if (!parts.device.device) return try_both(parts, training, evaluation);
+  if (!parts.device.device) {
+    const auto narrow = [&](const Batch* batch) {
+      return batch == nullptr ? Batch{} : within_outputs(parts, *batch);
+    };
+    const Batch to_train = narrow(training), to_evaluate = narrow(evaluation);
+    return try_both(parts,
+                    training == nullptr ? nullptr : &to_train,
+                    evaluation == nullptr ? nullptr : &to_evaluate);
+  }
   parts.device.device->reset_tensor_peak();
   return parts.device.guarded([&] {
     TrialPeaks peaks = try_both(parts, training, evaluation);

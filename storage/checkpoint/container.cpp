@@ -1,7 +1,8 @@
 #include "storage/checkpoint/container.h"
 
 #include "core/hash.h"
-#include "storage/checkpoint/atomic_file.h"
+#include "core/json_text.h"
+#include "storage/io/atomic_file.h"
 
 #include <fmt/format.h>
 
@@ -128,7 +129,7 @@ class Reader {
     read_prefix();
     const Json header = read_header();
     CheckpointContent content;
-    content.state = header.at("state").dump();
+    content.state = json_text(header.at("state"));
     read_tensors(header, content);
     return content;
   }
@@ -234,7 +235,7 @@ class Reader {
 std::uint64_t write_checkpoint(const std::filesystem::path& path,
                                const CheckpointContent& content) {
   const Json header = {{"state", Json::parse(content.state)}, {"tensors", directory_of(content)}};
-  const std::string text = header.dump();
+  const std::string text = json_text(header);
   Prefix prefix;
   AtomicFile file(path);
   file.append(bytes_of(prefix));

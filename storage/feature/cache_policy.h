@@ -7,6 +7,7 @@
 
 #include <sluice/error.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

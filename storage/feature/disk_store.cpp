@@ -6,7 +6,6 @@
 #include "storage/io/staging_ring.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 
 namespace sluice {

@@ -16,26 +16,20 @@ std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesyst
   auto store = std::make_unique<MemoryFeatureStore>();
   store->schema_ = schema;
   store->layout_ = Manifest::layout_of(schema);
-  store->table_ = load_array(root,
-                             manifest,
-                             path,
-                             DType::kU8,
-                             {static_cast<std::int64_t>(store->layout_.file_bytes())},
-                             options,
-                             "features",
-                             io)
-                      .or_throw();
-  store->pinned_ = Pinned(std::move(device), store->table_.raw());
+  store->table_ =
+      AlignedBuffer::make(store->layout_.file_bytes(), options.ledger, "features").or_throw();
+  fill_from_file(root, manifest, path, store->table_.bytes(), options, io).or_throw();
+  // Not before: its pages are made by several threads while it is read.
+  store->pinned_ = Pinned(std::move(device), store->table_.bytes());
   return store;
 }
 
 Result<void> MemoryFeatureStore::gather(const GatherRequest& request) {
   const std::size_t row_bytes = layout_.row_bytes;
-  const std::span<const std::byte> table = std::as_const(table_).raw();
   for (std::size_t i = 0; i < request.rows.size(); ++i) {
     const std::size_t place = request.places.empty() ? i : request.places[i];
     std::memcpy(request.out.data() + place * row_bytes,
-                table.data() + layout_.offset_of(request.rows[i]),
+                table_.data() + layout_.offset_of(request.rows[i]),
                 row_bytes);
   }
   stats_.rows += request.rows.size();

@@ -5,8 +5,8 @@
 #include "core/host_pinning.h"
 #include "storage/format/layout.h"
 #include "storage/format/manifest.h"
+#include "storage/io/aligned_buffer.h"
 
-#include <sluice/array.h>
 #include <sluice/dataset.h>
 #include <sluice/feature_store.h>
 
@@ -33,7 +33,7 @@ class MemoryFeatureStore final : public FeatureStore {
   using FeatureStore::gather;
   Result<void> gather(const GatherRequest& request) override;
   const std::byte* resident_row(std::uint64_t row) const override {
-    return table_.raw().data() + layout_.offset_of(row);
+    return table_.data() + layout_.offset_of(row);
   }
   bool pinned() const override { return pinned_.held(); }
   FeatureStats stats() const override { return stats_; }
@@ -41,7 +41,7 @@ class MemoryFeatureStore final : public FeatureStore {
  private:
   FeatureSchema schema_;
   FeatureLayout layout_;
-  Array table_;  // the file as it is, page padding included
+  AlignedBuffer table_;  // the file as it is: whole pages, so that no other memory pins one of them
   Pinned pinned_;
   FeatureStats stats_;
 };

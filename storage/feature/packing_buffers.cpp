@@ -21,7 +21,7 @@ constexpr std::uint64_t kScanDepth = 12;  // requests: with less room they get s
 // many of the table at most, which is twice as much to be moved.
 constexpr std::uint64_t kTableShare = 128;
 constexpr std::uint64_t kLeastScanDepth = 4;         // of one part each
-constexpr std::uint64_t kLeastPagesAhead = 4 << 20;  // smaller buffers do without a thread
+constexpr std::uint64_t kLeastPackingPagesAhead = 4 << 20;  // smaller buffers do without a thread
 
 // The most that one part of a table takes.
 std::uint64_t part_bytes(const FeatureLayout& layout) {
@@ -59,7 +59,7 @@ std::uint64_t scan_bytes(std::size_t runs, const FeatureLayout& layout, std::uin
 }
 
 void make_pages(AlignedBuffer& buffer, std::optional<PagesAhead>& pages) {
-  if (buffer.size() < kLeastPagesAhead) return;
+  if (buffer.size() < kLeastPackingPagesAhead) return;
   pages.emplace(buffer.bytes());
   pages->want(buffer.size());
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kAhead =
     16;  // ids whose place in the index is fetched while others are looked up
 
-constexpr std::uint64_t kLeastPagesAhead = 16 << 20;  // smaller tables do without a thread
+constexpr std::uint64_t kLeastCachePagesAhead = 16 << 20;  // smaller tables do without a thread
 
 std::uint64_t words_of(std::uint64_t bits) {
   return (bits + 63) / 64;
@@ -85,7 +85,7 @@ std::span<std::byte> RowCache::table(std::uint32_t slots) {
   if (data_.size() == 0 && !rows_.empty())
     data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache", device_)
                 .or_throw();
-  if (!device_ && bytes >= kLeastPagesAhead && (!pages_ || pages_->size() < bytes))
+  if (!device_ && bytes >= kLeastCachePagesAhead && (!pages_ || pages_->size() < bytes))
     pages_ = std::make_unique<PagesAhead>(data_.bytes().first(bytes));
   return {data_.data(), std::size_t{slots} * row_bytes_};
 }

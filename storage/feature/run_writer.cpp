@@ -57,7 +57,7 @@ RunWriter::~RunWriter() {
 
 void RunWriter::stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     jobs_there_.notify_all();
   }
@@ -85,7 +85,7 @@ Result<void> RunWriter::append(std::size_t index, std::span<const std::byte> byt
 Result<void> RunWriter::flush(Run& run) {
   const std::size_t bytes = round_up_to_page(run.used);
   std::memset(buffer(run.buffer).data() + run.used, 0, bytes - run.used);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (error_) return *error_;
   jobs_.push_back({run.buffer, run.at, bytes});
   run.at += bytes;
@@ -96,8 +96,8 @@ Result<void> RunWriter::flush(Run& run) {
 }
 
 Result<std::size_t> RunWriter::take_buffer() {
-  std::unique_lock lock(mutex_);
-  jobs_done_.wait(lock, [&] { return error_ || !free_.empty(); });
+  MutexLock lock(mutex_);
+  while (!error_ && free_.empty()) jobs_done_.wait(lock);
   if (error_) return *error_;
   const std::size_t buffer = free_.back();
   free_.pop_back();
@@ -109,16 +109,16 @@ Result<void> RunWriter::finish() {
     if (run.used == 0) continue;
     if (auto flushed = flush(run); !flushed) return flushed;
   }
-  std::unique_lock lock(mutex_);
-  jobs_done_.wait(lock, [&] { return error_ || (jobs_.empty() && writing_ == 0); });
+  MutexLock lock(mutex_);
+  while (!error_ && (!jobs_.empty() || writing_ != 0)) jobs_done_.wait(lock);
   if (error_) return *error_;
   return {};
 }
 
 void RunWriter::write_loop() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    jobs_there_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+    while (!stopping_ && jobs_.empty()) jobs_there_.wait(lock);
     if (jobs_.empty()) return;
     const Job job = jobs_.front();
     jobs_.pop_front();

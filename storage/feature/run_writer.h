@@ -5,16 +5,16 @@
 // verified as everything else is.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "storage/io/aligned_buffer.h"
 #include "storage/io/file.h"
 
 #include <sluice/error.h>
 #include <sluice/memory.h>
+#include <sluice/mutex.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
@@ -86,14 +86,14 @@ class RunWriter {
   std::span<std::byte> buffers_;
   std::vector<Run> runs_;
   std::uint64_t writes_ = 0;
-  std::mutex mutex_;
-  std::condition_variable jobs_there_;  // each for one of the threads
-  std::condition_variable jobs_done_;   // for who appends
-  std::vector<std::size_t> free_;
-  std::deque<Job> jobs_;
-  std::size_t writing_ = 0;
-  bool stopping_ = false;
-  std::optional<Error> error_;
+  Mutex mutex_;
+  ConditionVariable jobs_there_;  // each for one of the threads
+  ConditionVariable jobs_done_;   // for who appends
+  std::vector<std::size_t> free_ SLUICE_GUARDED_BY(mutex_);
+  std::deque<Job> jobs_ SLUICE_GUARDED_BY(mutex_);
+  std::size_t writing_ SLUICE_GUARDED_BY(mutex_) = 0;
+  bool stopping_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::optional<Error> error_ SLUICE_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 // Large arrays are fresh memory. Its pages are made by threads of their own meanwhile.
-constexpr std::size_t kLeastPagesAhead = 16 << 20;
+constexpr std::size_t kLeastArrayPagesAhead = 16 << 20;
 
 std::span<std::byte> whole_pages(std::span<std::byte> memory) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -38,6 +38,33 @@ Result<void> scan_file(
   }
 }
 
+Result<void> fill_from_file(const std::filesystem::path& root,
+                            const Manifest& manifest,
+                            const std::string& path,
+                            std::span<std::byte> out,
+                            const DatasetOptions& options,
+                            std::optional<IoChoice> ahead) {
+  auto entry = find_file(root, manifest, path);
+  if (!entry) return std::move(entry).error();
+  if (round_up_to_page(out.size()) != entry.value().bytes) {
+    return damaged_file(
+        root / path,
+        fmt::format("the file has {} bytes where {} are needed", entry.value().bytes, out.size()));
+  }
+  std::optional<PagesAhead> pages;
+  if (ahead && out.size() >= kLeastArrayPagesAhead) pages.emplace(whole_pages(out)).want(out.size());
+  return scan_file(root,
+                   entry.value(),
+                   {options.verify, ahead},
+                   options.ledger,
+                   [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
+                     const std::size_t count =
+                         std::min<std::size_t>(bytes.size(), out.size() - offset);
+                     if (count != 0) std::memcpy(out.data() + offset, bytes.data(), count);
+                     return {};
+                   });
+}
+
 Result<Array> load_array(const std::filesystem::path& root,
                          const Manifest& manifest,
                          const std::string& path,
@@ -46,29 +73,10 @@ Result<Array> load_array(const std::filesystem::path& root,
                          const DatasetOptions& options,
                          std::string_view charge_name,
                          std::optional<IoChoice> ahead) {
-  auto entry = find_file(root, manifest, path);
-  if (!entry) return std::move(entry).error();
   auto array = Array::make(dtype, std::move(shape), options.ledger, charge_name);
   if (!array) return array;
-  const std::span<std::byte> out = array.value().raw();
-  if (round_up_to_page(out.size()) != entry.value().bytes) {
-    return damaged_file(
-        root / path,
-        fmt::format("the file has {} bytes where {} are needed", entry.value().bytes, out.size()));
-  }
-  std::optional<PagesAhead> pages;
-  if (ahead && out.size() >= kLeastPagesAhead) pages.emplace(whole_pages(out)).want(out.size());
-  auto scanned = scan_file(
-      root,
-      entry.value(),
-      {options.verify, ahead},
-      options.ledger,
-      [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
-        const std::size_t count = std::min<std::size_t>(bytes.size(), out.size() - offset);
-        if (count != 0) std::memcpy(out.data() + offset, bytes.data(), count);
-        return {};
-      });
-  if (!scanned) return std::move(scanned).error();
+  auto filled = fill_from_file(root, manifest, path, array.value().raw(), options, ahead);
+  if (!filled) return std::move(filled).error();
   return array;
 }
 

@@ -25,8 +25,16 @@ Result<void> scan_file(const std::filesystem::path& root,
                        const std::function<Result<void>(std::uint64_t offset,
                                                         std::span<const std::byte> bytes)>& take);
 
-/// The first array.bytes() bytes of the file as an array. A file that is shorter is a kData error.
+/// Fills `out` with the file's first bytes. A file that is shorter is a kData error.
 /// @param ahead as FileReading::ahead
+Result<void> fill_from_file(const std::filesystem::path& root,
+                            const Manifest& manifest,
+                            const std::string& path,
+                            std::span<std::byte> out,
+                            const DatasetOptions& options,
+                            std::optional<IoChoice> ahead = std::nullopt);
+
+/// The same as a new array, charged as `charge_name`.
 Result<Array> load_array(const std::filesystem::path& root,
                          const Manifest& manifest,
                          const std::string& path,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <system_error>
 #include <utility>
 
 namespace sluice {

@@ -1,6 +1,7 @@
 #include "storage/format/manifest.h"
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "storage/format/schema_json.h"
 #include "storage/io/file.h"
 
@@ -74,6 +75,15 @@ int Manifest::version_of(const GraphSchema& schema) {
   };
   const bool any = std::any_of(schema.nodes.begin(), schema.nodes.end(), has_new) ||
                    std::any_of(schema.relations.begin(), schema.relations.end(), has_new);
+  const auto scaled = [](const auto& owner) {
+    return std::any_of(owner.features.begin(),
+                       owner.features.end(),
+                       [](const FeatureSchema& table) { return table.scaling.has_value(); });
+  };
+  // What is appended has to be scaled alike, so that readers may not ignore it.
+  if (std::any_of(schema.nodes.begin(), schema.nodes.end(), scaled) ||
+      std::any_of(schema.relations.begin(), schema.relations.end(), scaled))
+    return 5;
   if (has_attributes(schema)) return 4;
   const auto is_newest = [](const RelationSchema& relation) {
     return relation.has_times || relation.appended != 0;
@@ -94,7 +104,7 @@ std::string Manifest::to_text() const {
                {"created_by", created_by},
                {"graph", schema_to_json(schema)},
                {"files", std::move(files_json)}};
-  std::string text = json.dump(2) + "\n";
+  std::string text = json_text(json, 2) + "\n";
   text.replace(kHead.size(), kNoDigits.size(), hex64(text_checksum(text)));
   return text;
 }

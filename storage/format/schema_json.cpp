@@ -2,8 +2,24 @@
 
 #include "storage/format/manifest.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
+
+Json scaling_json(const FeatureScaling& scaling) {
+  Json json = {{"scale", scaling.scale}, {"over", scaling.over}, {"rows", scaling.rows}};
+  if (!scaling.columns.empty()) json["columns"] = scaling.columns;
+  if (!scaling.shift.empty()) {
+    json["shift"] = scaling.shift;
+    json["divisor"] = scaling.divisor;
+  }
+  if (!scaling.fill.empty()) {
+    json["missing"] = scaling.missing;
+    json["fill"] = scaling.fill;
+  }
+  return json;
+}
 
 Json features_json(const std::vector<FeatureSchema>& tables) {
   Json all = Json::array();
@@ -13,6 +29,7 @@ Json features_json(const std::vector<FeatureSchema>& tables) {
                    {"rows", table.rows},
                    {"dim", table.dim},
                    {"rows_per_page", Manifest::layout_of(table).rows_per_page}});
+    if (table.scaling) all.back()["scaling"] = scaling_json(*table.scaling);
   }
   return all;
 }
@@ -72,6 +89,35 @@ Enum get_enum(const Json& object, const char* key, std::initializer_list<Enum> v
   throw Malformed{fmt::format("key '{}' has the unknown value '{}'", key, name)};
 }
 
+std::vector<double> read_numbers(const Json& object, const char* key, std::uint32_t dim) {
+  auto numbers = get<std::vector<double>>(object, key);
+  if (numbers.size() != dim)
+    throw Malformed{fmt::format("{} numbers of '{}' for {} columns", numbers.size(), key, dim)};
+  return numbers;
+}
+
+FeatureScaling read_scaling(const Json& object, std::uint32_t dim) {
+  FeatureScaling scaling;
+  scaling.scale = get<std::string>(object, "scale");
+  scaling.over = get<std::string>(object, "over");
+  scaling.rows = get<std::uint64_t>(object, "rows");
+  if (object.contains("columns")) {
+    scaling.columns = get<std::vector<std::string>>(object, "columns");
+    if (scaling.columns.size() != dim) throw Malformed{"'columns' are not as many as 'dim' says"};
+  }
+  if (object.contains("shift")) {
+    scaling.shift = read_numbers(object, "shift", dim);
+    scaling.divisor = read_numbers(object, "divisor", dim);
+    if (std::count(scaling.divisor.begin(), scaling.divisor.end(), 0.0) != 0)
+      throw Malformed{"a 'divisor' is 0"};
+  }
+  if (object.contains("fill")) {
+    scaling.missing = get<std::string>(object, "missing");
+    scaling.fill = read_numbers(object, "fill", dim);
+  }
+  return scaling;
+}
+
 std::vector<FeatureSchema> read_features(const Json& object) {
   std::vector<FeatureSchema> tables;
   for (const Json& entry : get<Json>(object, "features")) {
@@ -87,6 +133,8 @@ std::vector<FeatureSchema> read_features(const Json& object) {
     if (get<std::uint32_t>(entry, "rows_per_page") != Manifest::layout_of(table).rows_per_page) {
       throw Malformed{"'rows_per_page' does not follow from dtype and dim"};
     }
+    if (entry.contains("scaling"))
+      table.scaling = read_scaling(get<Json>(entry, "scaling"), table.dim);
     tables.push_back(std::move(table));
   }
   return tables;

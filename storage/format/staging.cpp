@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <span>
+#include <system_error>
 #include <utility>
 
 namespace sluice {

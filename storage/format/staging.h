@@ -5,7 +5,7 @@
 // Throws Error. Not thread-safe.
 #pragma once
 
-#include "storage/format/directory_lock.h"
+#include "storage/io/directory_lock.h"
 
 #include <filesystem>
 #include <optional>

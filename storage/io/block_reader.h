@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace sluice {
 

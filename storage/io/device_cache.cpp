@@ -1,7 +1,8 @@
 #include "storage/io/device_cache.h"
 
-#include "storage/checkpoint/atomic_file.h"
-#include "storage/format/directory_lock.h"
+#include "core/json_text.h"
+#include "storage/io/atomic_file.h"
+#include "storage/io/directory_lock.h"
 
 #include <sluice/units.h>
 
@@ -182,7 +183,7 @@ Result<void> DeviceCache::store(const DeviceKey& key, const DeviceProfile& profi
     if (entries.size() > kMaxEntries) entries.erase(entries.begin() + kMaxEntries, entries.end());
     Json devices = Json::array();
     for (const Entry& entry : entries) devices.push_back(to_json(entry));
-    write_text_file(file_, Json{{"version", kVersion}, {"devices", devices}}.dump(2) + "\n");
+    write_text_file(file_, json_text(Json{{"version", kVersion}, {"devices", devices}}, 2) + "\n");
     return {};
   } catch (const Error& error) {
     return error;

@@ -7,7 +7,7 @@ namespace sluice {
 
 FileCloser::~FileCloser() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
   }
@@ -16,7 +16,7 @@ FileCloser::~FileCloser() {
 
 void FileCloser::close(std::shared_ptr<const File> file) noexcept {
   try {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!thread_.joinable()) thread_ = std::thread([this] { close_files(); });
     files_.push_back(std::move(file));
     changed_.notify_all();
@@ -26,14 +26,14 @@ void FileCloser::close(std::shared_ptr<const File> file) noexcept {
 }
 
 void FileCloser::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return files_.empty(); });
+  MutexLock lock(mutex_);
+  while (!files_.empty()) changed_.wait(lock);
 }
 
 void FileCloser::close_files() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !files_.empty(); });
+    while (!stopping_ && files_.empty()) changed_.wait(lock);
     if (files_.empty()) return;
     std::shared_ptr<const File> file = std::move(files_.front());
     lock.unlock();

@@ -3,12 +3,13 @@
 // for.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "storage/io/file.h"
 
-#include <condition_variable>
+#include <sluice/mutex.h>
+
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 namespace sluice {
@@ -30,11 +31,11 @@ class FileCloser {
  private:
   void close_files();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<const File>> files_;  // the first is being closed
-  bool stopping_ = false;
-  std::thread thread_;  // from the first file on
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<std::shared_ptr<const File>> files_ SLUICE_GUARDED_BY(mutex_);  // first: being closed
+  bool stopping_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::thread thread_ SLUICE_GUARDED_BY(mutex_);  // from the first file on
 };
 
 }  // namespace sluice

@@ -1,13 +1,14 @@
+#include "core/condition_variable.h"
 #include "storage/io/engines.h"
+
+#include <sluice/mutex.h>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -30,13 +31,13 @@ struct Pool {
   explicit Pool(PreadCall pread) : call(std::move(pread)) {}
 
   const PreadCall call;
-  std::mutex mutex;
-  std::condition_variable work_there;
-  std::condition_variable done_there;
-  std::deque<Job> waiting;             // guarded by mutex
-  std::vector<IoCompletion> finished;  // guarded by mutex
-  std::size_t running = 0;             // guarded by mutex; jobs inside pread
-  bool stop = false;                   // guarded by mutex
+  Mutex mutex;
+  ConditionVariable work_there;
+  ConditionVariable done_there;
+  std::deque<Job> waiting SLUICE_GUARDED_BY(mutex);
+  std::vector<IoCompletion> finished SLUICE_GUARDED_BY(mutex);
+  std::size_t running SLUICE_GUARDED_BY(mutex) = 0;  // jobs inside pread
+  bool stop SLUICE_GUARDED_BY(mutex) = false;
   // Only the engine's user touches these; they live here so that they outlive the engine under a
   // stuck thread.
   std::vector<std::shared_ptr<const File>> files;
@@ -44,9 +45,9 @@ struct Pool {
 };
 
 void work(const std::shared_ptr<Pool>& pool) {
-  std::unique_lock lock(pool->mutex);
+  MutexLock lock(pool->mutex);
   while (true) {
-    pool->work_there.wait(lock, [&] { return pool->stop || !pool->waiting.empty(); });
+    while (!pool->stop && pool->waiting.empty()) pool->work_there.wait(lock);
     if (pool->stop) return;
     const Job job = pool->waiting.front();
     pool->waiting.pop_front();
@@ -69,12 +70,14 @@ class PreadEngine final : public IoEngine {
   }
 
   ~PreadEngine() override {
-    std::unique_lock lock(pool_->mutex);
+    MutexLock lock(pool_->mutex);
     pool_->stop = true;
     pool_->waiting.clear();
     pool_->work_there.notify_all();
-    const bool idle = pool_->done_there.wait_until(
-        lock, Clock::now() + kDrainGrace, [&] { return pool_->running == 0; });
+    const auto until = Clock::now() + kDrainGrace;
+    while (pool_->running != 0 && pool_->done_there.wait_until(lock, until)) {
+    }
+    const bool idle = pool_->running == 0;
     lock.unlock();
     for (std::thread& thread : threads_) idle ? thread.join() : thread.detach();
     if (!idle) abandon(pool_);
@@ -97,7 +100,7 @@ class PreadEngine final : public IoEngine {
   Result<std::size_t> submit(std::span<const IoRequest> requests) override {
     const std::size_t accepted = std::min(requests.size(), depth_ - in_flight_);
     {
-      const std::lock_guard lock(pool_->mutex);
+      const MutexLock lock(pool_->mutex);
       for (const IoRequest& request : requests.first(accepted))
         pool_->waiting.push_back(job_of(request));
     }
@@ -109,9 +112,10 @@ class PreadEngine final : public IoEngine {
 
   Result<std::size_t> reap(std::span<IoCompletion> out, Clock::time_point deadline) override {
     if (in_flight_ == 0 || out.empty()) return std::size_t{0};
-    std::unique_lock lock(pool_->mutex);
+    MutexLock lock(pool_->mutex);
     std::vector<IoCompletion>& finished = pool_->finished;
-    pool_->done_there.wait_until(lock, deadline, [&] { return !finished.empty(); });
+    while (finished.empty() && pool_->done_there.wait_until(lock, deadline)) {
+    }
     const std::size_t taken = std::min(out.size(), finished.size());
     const auto end = finished.begin() + static_cast<std::ptrdiff_t>(taken);
     std::copy(finished.begin(), end, out.begin());

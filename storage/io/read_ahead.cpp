@@ -10,7 +10,7 @@ class ReadAhead::Pass final : public ReadSource {
   explicit Pass(ReadAhead& owner) : owner_(owner) {}
 
   std::optional<BlockRead> next() override {
-    std::unique_lock lock(owner_.mutex_);
+    MutexLock lock(owner_.mutex_);
     const Source& source = owner_.source_;
     const std::uint64_t length = owner_.length_at(owner_.asked_);
     if (length == 0) return std::nullopt;
@@ -28,7 +28,7 @@ class ReadAhead::Pass final : public ReadSource {
   }
 
   void done(std::size_t index) override {
-    const std::scoped_lock lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     owner_.pieces_[index - owner_.first_piece_].arrived = true;
     --owner_.under_way_;
     owner_.stats_ = owner_.source_.reader->stats();
@@ -43,7 +43,7 @@ ReadAhead::ReadAhead(Source source) : source_(std::move(source)), ring_(source_.
   thread_ = std::thread([this] {
     Pass pass(*this);
     auto result = source_.reader->read(pass);
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!result) error_ = std::move(result).error();
     stats_ = source_.reader->stats();
     ended_ = true;
@@ -53,7 +53,7 @@ ReadAhead::ReadAhead(Source source) : source_(std::move(source)), ring_(source_.
 
 ReadAhead::~ReadAhead() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
   }
@@ -65,14 +65,14 @@ std::uint64_t ReadAhead::length_at(std::uint64_t at) const {
 }
 
 Result<std::span<const std::byte>> ReadAhead::next() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (lent_) {
     ring_.give_back(first_piece_++);
     pieces_.pop_front();
     lent_ = false;
     changed_.notify_all();
   }
-  changed_.wait(lock, [&] { return ended_ || (!pieces_.empty() && pieces_.front().arrived); });
+  while (!ended_ && (pieces_.empty() || !pieces_.front().arrived)) changed_.wait(lock);
   if (!pieces_.empty() && pieces_.front().arrived) {
     lent_ = true;
     return std::span<const std::byte>(source_.buffer->data() + ring_.offset_of(first_piece_),
@@ -83,7 +83,7 @@ Result<std::span<const std::byte>> ReadAhead::next() {
 }
 
 IoStats ReadAhead::stats() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return stats_;
 }
 

@@ -2,14 +2,15 @@
 // of whoever takes the bytes in order. So that the device goes on while they are used.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "storage/io/block_reader.h"
 #include "storage/io/staging_ring.h"
 
-#include <condition_variable>
+#include <sluice/mutex.h>
+
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
@@ -48,19 +49,19 @@ class ReadAhead {
 
   std::uint64_t length_at(std::uint64_t at) const;
 
-  Source source_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  StagingRing ring_;
-  std::deque<Piece> pieces_;     // requested and not given back
-  std::size_t first_piece_ = 0;  // number of the first of them
-  std::uint64_t asked_ = 0;      // bytes of the file that were asked for
-  std::size_t under_way_ = 0;    // requests
-  bool lent_ = false;            // the first piece is with the caller
-  bool ended_ = false;           // the thread is done
-  bool stopping_ = false;
-  std::optional<Error> error_;
-  IoStats stats_;
+  Source source_;  // the reader is the thread's own
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  StagingRing ring_ SLUICE_GUARDED_BY(mutex_);
+  std::deque<Piece> pieces_ SLUICE_GUARDED_BY(mutex_);     // requested and not given back
+  std::size_t first_piece_ SLUICE_GUARDED_BY(mutex_) = 0;  // number of the first of them
+  std::uint64_t asked_ SLUICE_GUARDED_BY(mutex_) = 0;      // bytes of the file
+  std::size_t under_way_ SLUICE_GUARDED_BY(mutex_) = 0;    // requests
+  bool lent_ SLUICE_GUARDED_BY(mutex_) = false;            // the first piece is with the caller
+  bool ended_ SLUICE_GUARDED_BY(mutex_) = false;           // the thread is done
+  bool stopping_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::optional<Error> error_ SLUICE_GUARDED_BY(mutex_);
+  IoStats stats_ SLUICE_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

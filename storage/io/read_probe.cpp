@@ -18,7 +18,7 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-bool transient(int error_number) {
+bool passes_by_itself(int error_number) {
   return error_number == EAGAIN || error_number == EINTR || error_number == EBUSY ||
          error_number == ENOMEM;
 }
@@ -112,7 +112,7 @@ Result<ReadProbe::Arrived> ReadProbe::finish_some() {
   Arrived arrived{reaped.value(), 0};
   for (const IoCompletion& completion : std::span(arrived_).first(arrived.all)) {
     const auto problem = static_cast<int>(-completion.result);
-    if (problem > 0 && !transient(problem))
+    if (problem > 0 && !passes_by_itself(problem))
       return system_error(problem, "cannot read while measuring the device", path_);
     if (completion.result == length_) ++arrived.whole;
   }

@@ -2,7 +2,6 @@
 
 #include "storage/io/disk_space.h"
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -18,7 +17,7 @@ std::shared_ptr<File> ScratchFiles::take(const std::filesystem::path& folder, st
   std::shared_ptr<File> file = take_spare(folder, bytes);
   bool keep = true;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     keep = may_keep(folder, 0);
   }
   if (!keep) drop();
@@ -39,7 +38,7 @@ std::shared_ptr<File> ScratchFiles::take(const std::filesystem::path& folder, st
 // The smallest that is large enough, or the largest.
 std::shared_ptr<File> ScratchFiles::take_spare(const std::filesystem::path& folder,
                                                std::uint64_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   auto best = spare_.end();
   for (auto spare = spare_.begin(); spare != spare_.end(); ++spare) {
     if (spare->file->path() != folder) continue;
@@ -55,7 +54,7 @@ std::shared_ptr<File> ScratchFiles::take_spare(const std::filesystem::path& fold
   return file;
 }
 
-// Whether so many bytes more, of files on the disk of `folder`, may be kept. Under the lock.
+// Whether so many bytes more, of files on the disk of `folder`, may be kept.
 bool ScratchFiles::may_keep(const std::filesystem::path& folder, std::uint64_t more) const {
   std::uint64_t kept = more;
   for (const Spare& spare : spare_) kept += spare.bytes;
@@ -65,7 +64,7 @@ bool ScratchFiles::may_keep(const std::filesystem::path& folder, std::uint64_t m
 void ScratchFiles::give_back(std::shared_ptr<File> file) noexcept {
   if (!file) return;
   try {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Spare spare{file, file->size().or_throw()};
     // Two have it here.
     if (file.use_count() == 2 && may_keep(file->path(), spare.bytes)) {
@@ -81,7 +80,7 @@ void ScratchFiles::give_back(std::shared_ptr<File> file) noexcept {
 void ScratchFiles::drop() {
   std::vector<Spare> spare;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     spare.swap(spare_);
   }
   for (Spare& each : spare) closer_.close(std::move(each.file));

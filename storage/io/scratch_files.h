@@ -6,10 +6,11 @@
 
 #include "storage/io/file_closer.h"
 
+#include <sluice/mutex.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace sluice {
@@ -37,10 +38,11 @@ class ScratchFiles {
   };
 
   std::shared_ptr<File> take_spare(const std::filesystem::path& folder, std::uint64_t bytes);
-  bool may_keep(const std::filesystem::path& folder, std::uint64_t more) const;
+  bool may_keep(const std::filesystem::path& folder, std::uint64_t more) const
+      SLUICE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::vector<Spare> spare_;
+  Mutex mutex_;
+  std::vector<Spare> spare_ SLUICE_GUARDED_BY(mutex_);
   FileCloser closer_;
 };
 

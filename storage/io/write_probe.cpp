@@ -1,5 +1,6 @@
 #include "storage/io/write_probe.h"
 
+#include <sluice/mutex.h>
 #include <sluice/random.h>
 #include <sluice/units.h>
 
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -68,11 +68,15 @@ class Writing {
       for (std::size_t i = 0; i < std::min<std::size_t>(kWriters, buffer.size() / kMiB); ++i)
         threads.emplace_back([this, piece = buffer.subspan(i * kMiB, kMiB)] { write(piece); });
     }
+    const MutexLock lock(mutex_);
     if (problem_) return *std::move(problem_);
     return {};
   }
 
-  std::uint64_t written() const { return next_; }
+  std::uint64_t written() const {
+    const MutexLock lock(mutex_);
+    return next_;
+  }
 
  private:
   void write(std::span<std::byte> piece) {
@@ -84,23 +88,23 @@ class Writing {
 
   /// The offset of the next piece; nothing when the file, the time or the disk is at its end.
   std::optional<std::uint64_t> claim() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (problem_ || next_ >= bytes_) return std::nullopt;
     if (next_ >= kLeastBytes && Clock::now() >= stop_at_) return std::nullopt;
     return std::exchange(next_, next_ + kMiB);
   }
 
   void stop(Error problem) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!problem_) problem_ = std::move(problem);
   }
 
   File& file_;
   std::uint64_t bytes_;
   Clock::time_point stop_at_;
-  std::mutex mutex_;
-  std::uint64_t next_ = 0;
-  std::optional<Error> problem_;
+  mutable Mutex mutex_;
+  std::uint64_t next_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::optional<Error> problem_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -75,8 +74,11 @@ std::unique_ptr<PagedTopology> PagedTopology::open(const std::filesystem::path& 
                           options);
     pages += round_up_to_page(relation.edges << edge_ids.id_bytes_log2) / kPageBytes;
   }
-  topology->cache_ =
-      PageCache::make(topology_options.cache_bytes, pages, options.ledger).or_throw();
+  {
+    const MutexLock lock(topology->mutex_);
+    topology->cache_ =
+        PageCache::make(topology_options.cache_bytes, pages, options.ledger).or_throw();
+  }
   topology->own_ = topology->open_reader(topology_options.staging_bytes);
   return topology;
 }
@@ -105,12 +107,12 @@ std::unique_ptr<EdgeReader> PagedTopology::open_reader(std::uint64_t staging_byt
 }
 
 void PagedTopology::set_gap(std::uint64_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   gap_pages_ = std::min(bytes, kMaxRequestBytes) / kPageBytes;
 }
 
 Result<void> PagedTopology::lend_staging(std::uint64_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (lent_) before_ += lent_->reader->stats();
   lent_.reset();
   try {
@@ -147,14 +149,14 @@ Result<void> PagedTopology::edge_ids(std::span<const std::uint64_t> positions,
 
 TopologyStats PagedTopology::stats() const {
   const RequestLatency latency = io_stats().latency;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   TopologyStats stats = stats_;
   stats.latency = latency;
   return stats;
 }
 
 IoStats PagedTopology::io_stats() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   IoStats stats = before_;
   stats += own_->reader->stats();
   if (lent_) stats += lent_->reader->stats();
@@ -164,7 +166,7 @@ IoStats PagedTopology::io_stats() const {
 Result<void> PagedTopology::fetch(const Column& column,
                                   std::span<const std::uint64_t> positions,
                                   std::span<std::uint64_t> out) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   problem_.reset();
   PositionSort& sort = reader().sort;
   while (!positions.empty()) {
@@ -199,7 +201,7 @@ class PagedTopology::PieceSource final : public ReadSource {
         max_pages_(std::min(kMaxRequestBytes, reader_.staging->size() / kLeastDepth) / kPageBytes),
         ring_(reader_.staging->size()) {}
 
-  std::optional<BlockRead> next() override {
+  std::optional<BlockRead> next() override SLUICE_REQUIRES(topology_.mutex_) {
     while (!closed_ && at_ < piece_.wanted.size()) look_at_page();
     if (open_.pages == 0) return std::nullopt;
     const auto length = static_cast<std::uint32_t>(open_.pages * kPageBytes);
@@ -217,7 +219,7 @@ class PagedTopology::PieceSource final : public ReadSource {
     return read;
   }
 
-  void done(std::size_t index) override {
+  void done(std::size_t index) override SLUICE_REQUIRES(topology_.mutex_) {
     Run& run = runs_[index - first_run_];
     const std::byte* bytes = reader_.staging->data() + ring_.offset_of(index);
     topology_.deliver(column_, piece_, run, bytes, out_);
@@ -234,7 +236,7 @@ class PagedTopology::PieceSource final : public ReadSource {
 
  private:
   // Takes the wanted positions of the next page: from the cache, or into a request.
-  void look_at_page() {
+  void look_at_page() SLUICE_REQUIRES(topology_.mutex_) {
     const std::span<const WantedPosition> wanted = piece_.wanted;
     const std::uint32_t page_of_piece = wanted[at_].offset >> column_.page_log2();
     const std::size_t first = at_;
@@ -258,7 +260,7 @@ class PagedTopology::PieceSource final : public ReadSource {
   }
 
   // Offers the pages that were wanted to the cache.
-  void keep(const Run& run, const std::byte* bytes) {
+  void keep(const Run& run, const std::byte* bytes) SLUICE_REQUIRES(topology_.mutex_) {
     std::uint64_t before = ~std::uint64_t{0};
     for (std::size_t i = run.first; i < run.last; ++i) {
       const std::uint64_t page = piece_page_ + (piece_.wanted[i].offset >> column_.page_log2());

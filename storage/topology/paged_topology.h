@@ -14,15 +14,14 @@
 #include "storage/topology/page_cache.h"
 
 #include <sluice/dataset.h>
+#include <sluice/mutex.h>
 #include <sluice/topology.h>
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace sluice {
 
@@ -90,7 +89,7 @@ class PagedTopology final : public Topology {
 
   PagedTopology() = default;
   std::unique_ptr<EdgeReader> open_reader(std::uint64_t staging_bytes) const;
-  EdgeReader& reader() { return lent_ ? *lent_ : *own_; }
+  EdgeReader& reader() SLUICE_REQUIRES(mutex_) { return lent_ ? *lent_ : *own_; }
   void open_column(Column& column,
                    const std::filesystem::path& root,
                    const Manifest& manifest,
@@ -102,12 +101,12 @@ class PagedTopology final : public Topology {
                      std::span<std::uint64_t> out);
   Result<void> fetch_piece(const Column& column,
                            const PositionPiece& piece,
-                           std::span<std::uint64_t> out);
+                           std::span<std::uint64_t> out) SLUICE_REQUIRES(mutex_);
   void deliver(const Column& column,
                const PositionPiece& piece,
                const Run& run,
                const std::byte* bytes,
-               std::span<std::uint64_t> out);
+               std::span<std::uint64_t> out) SLUICE_REQUIRES(mutex_);
 
   std::uint64_t num_sources_ = 0;
   CompressedOffsets offsets_;
@@ -116,13 +115,14 @@ class PagedTopology final : public Topology {
   IoChoice io_ = IoChoice::kAuto;
   MemoryLedger* ledger_ = nullptr;
 
-  mutable std::mutex mutex_;  // guards all below
-  std::unique_ptr<EdgeReader> own_, lent_;
-  std::uint64_t gap_pages_ = 4;
-  PageCache cache_;
-  std::optional<Error> problem_;  // with the ids that were delivered
-  TopologyStats stats_;
-  IoStats before_;  // of readers that were lent and given back
+  mutable Mutex mutex_;
+  std::unique_ptr<EdgeReader> own_;  // made by open(); its use is for who holds the mutex
+  std::unique_ptr<EdgeReader> lent_ SLUICE_GUARDED_BY(mutex_);
+  std::uint64_t gap_pages_ SLUICE_GUARDED_BY(mutex_) = 4;
+  PageCache cache_ SLUICE_GUARDED_BY(mutex_);
+  std::optional<Error> problem_ SLUICE_GUARDED_BY(mutex_);  // with the ids that were delivered
+  TopologyStats stats_ SLUICE_GUARDED_BY(mutex_);
+  IoStats before_ SLUICE_GUARDED_BY(mutex_);  // of readers that were lent and given back
 };
 
 }  // namespace sluice

@@ -76,6 +76,8 @@ TEST_CASE(
       CHECK(device.at("in_flight") > 0);
       CHECK(device.at("transferred") > 0);
       CHECK(device.at("in_flight") <= device.at("budget"));
+      CHECK(device.at("pinned") == true);
+      CHECK(device.at("gather") == "host");
     }
   }
 }
@@ -89,7 +91,25 @@ TEST_CASE("device: without hashing the card gathers features itself, and weights
     CHECK(got.at("weights_xxh3") == expected.at("weights_xxh3"));
     CHECK(got.at("metrics") == expected.at("metrics"));
     CHECK(got.at("batches_xxh3").is_null());
+    CHECK(got.at("device").at("gather") == "card");
   }
+}
+
+TEST_CASE("device: that memory is not pinned is said once, and the results are the same") {
+  const Sandbox box;
+  const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
+  const json expected = report_of(box, {"train.device=cpu"});
+  const Environment unpinned("SLUICE_FAKE_UNPINNED", "1");
+  const Outcome outcome = box.run(
+      {"--json", "--overwrite", "--set", "train.device=cuda", "--set", "train.hash_batches=false"});
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  const json got = json::parse(outcome.out);
+  CHECK(got.at("weights_xxh3") == expected.at("weights_xxh3"));
+  CHECK(got.at("device").at("pinned") == false);
+  CHECK(got.at("device").at("gather") == "host");
+  const auto said = outcome.err.find("(pinning is refused)");
+  REQUIRE(said != std::string::npos);
+  CHECK(outcome.err.find("(pinning is refused)", said + 1) == std::string::npos);
 }
 
 TEST_CASE("device: multi-label and regression, evaluate and predict, go through a device too") {

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
+#include <utility>
 
 using namespace sluice::test;
 using nlohmann::json;

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 using namespace sluice;
 using nlohmann::json;
@@ -66,6 +68,72 @@ TEST_CASE("usage errors exit 2, on stderr, and as JSON when asked") {
   CHECK(memory.code == 2);
   CHECK(memory.err.find("'lots' is not a size") != std::string::npos);
   CHECK(fs::is_empty(dir.path()));
+}
+
+TEST_CASE(
+    "bytes that are no UTF-8, in data and in names: one valid JSON object, and its exit code") {
+  const TempDir dir;
+  const std::string latin = "caf\xe9";
+  dir.write("a.csv", "src,dst\nZo\xeb,Bob\n");
+  dir.write("e.csv", "src,dst\n0,1\n");
+  dir.write("int.toml", "[[edges]]\nfile = 'a.csv'\n");
+  dir.write("text.toml", "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'a.csv'\n");
+  dir.write("bad.toml", "[[edges]]\nfile = 'e.csv'\n# caf\xe9\n");
+  for (const std::string& name : {latin + ".toml", std::string("good.toml")})
+    dir.write(name, "[[edges]]\nfile = 'e.csv'\n");
+  dir.write(latin + ".csv", "src,dst\n0,1\n");
+  fs::create_directories(dir / "O");
+  // What must come out: the code, whether `out` is one object, and what the message says.
+  const auto refused = [&](std::vector<std::string> arguments, int code, const char* kind) {
+    arguments.emplace_back("--json");
+    const Outcome outcome = prep(arguments);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == code);
+    REQUIRE(json::accept(outcome.out));
+    const json error = json::parse(outcome.out).at("error");
+    CHECK(error.at("code") == kind);
+    CHECK_FALSE(error.at("hint").get<std::string>().empty());
+    CHECK(fs::is_empty(dir / "O"));
+    return error.at("message").get<std::string>();
+  };
+  const std::string out = dir / "O/x";
+  for (const char* config : {"int.toml", "text.toml"}) {
+    const std::string message =
+        refused({"import", "--config", dir / config, "--out", out}, 3, "data");
+    CHECK(message.find("a.csv:2") != std::string::npos);
+    CHECK(message.find("Zo\xef\xbf\xbd") != std::string::npos);
+    CHECK(message.find("not valid UTF-8") != std::string::npos);
+  }
+  CHECK(refused({"import", "--config", dir / "bad.toml", "--out", out}, 2, "usage")
+            .find("bad.toml:3: the line is not valid UTF-8") != std::string::npos);
+  for (const std::string& set : {"root=" + latin, latin + "=1", "edges.file=\"" + latin + "\""})
+    CHECK(refused({"import", "--config", dir / "good.toml", "--out", out, "--set", set}, 2, "usage")
+              .find("not valid UTF-8") != std::string::npos);
+  CHECK(refused({"import", dir / (latin + ".csv"), "--yes", "--out", out}, 2, "usage")
+            .find("not valid UTF-8") != std::string::npos);
+  (void)refused({"import", "--config", dir / ("no" + latin), "--out", out}, 2, "usage");
+  (void)refused({"inspect", dir / ("no" + latin)}, 3, "data");
+  (void)refused({"import", "--" + latin, "x"}, 2, "usage");
+
+  const Outcome made =
+      prep({"import", "--config", dir / (latin + ".toml"), "--out", out, "--json"});
+  CHECK(made.code == 0);
+  REQUIRE(json::accept(made.out));
+  CHECK(json::parse(made.out).at("nodes") == 2);
+  CHECK(json::parse(made.out).at("edges") == 1);
+  CHECK(prep({"verify", out}).code == 0);
+  CHECK(json::accept(prep({"inspect", out, "--json"}).out));
+  const std::string odd = dir / ("O/" + latin);
+  const Outcome named = prep({"import", "--config", dir / "good.toml", "--out", odd, "--json"});
+  CHECK(named.code == 0);
+  CHECK(json::accept(named.out));
+  CHECK(json::accept(prep({"inspect", odd, "--json"}).out));
+  CHECK(json::accept(prep({"verify", odd, "--json"}).out));
+
+  // Without --json messages keep the bytes as they are.
+  const Outcome text = prep({"import", "--config", dir / "int.toml", "--out", dir / "O/y"});
+  CHECK(text.code == 3);
+  CHECK(text.err.find("'Zo\xeb' is not an integer") != std::string::npos);
 }
 
 TEST_CASE("generate, inspect and verify agree, in text and in JSON") {

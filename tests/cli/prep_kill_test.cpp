@@ -8,7 +8,9 @@
 #include <sluice/random.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 using namespace sluice;
 using sluice::test::Outcome;

@@ -279,8 +279,11 @@ TEST_CASE("config init writes what run takes; doctor says what the machine offer
   for (const char* key : {"cores", "memory", "libtorch", "engine", "folder"})
     CHECK(doctor.contains(key));
   CHECK(doctor.at("libtorch").at("mkl_cbwr") != "not set");
-  const std::string products = doctor.at("libtorch").at("products");
-  CHECK((products == "MKL" || products == "oneDNN"));
+  CHECK(doctor.at("processor").at("least") == "sse4.2");
+  for (const char* key : {"newest", "used"}) {
+    const std::string isa = doctor.at("processor").at(key);
+    CHECK((isa == "baseline" || isa == "avx2" || isa == "avx512"));
+  }
   CHECK(doctor.at("folder").at("figures").size() == 7);
   CHECK(fs::exists(box.folder()));
 }

@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <set>
+#include <utility>
 
 using namespace sluice;
 using namespace sluice::test;

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>

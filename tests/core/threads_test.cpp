@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 

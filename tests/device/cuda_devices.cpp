@@ -23,9 +23,7 @@ std::vector<sluice::test::TestedDevice> sluice::test::tested_devices() {
 }
 
 int main(int argc, char** argv) {
-  sluice::Result<void> driver = sluice::probe_driver();
-  auto found = driver ? sluice::load_device(sluice::find_device_library())
-                      : sluice::Result<std::shared_ptr<sluice::ComputeDevice>>(driver.error());
+  auto found = sluice::find_device();
   if (!found) {
     std::printf("skipped: %s\n", found.error().what());
     return std::getenv("SLUICE_REQUIRE_GPU") == nullptr ? 77 : 1;

@@ -47,28 +47,33 @@ FakeDevice::~FakeDevice() {
 }
 
 std::vector<std::string> FakeDevice::violations() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return violations_;
 }
 std::size_t FakeDevice::queued() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return queues_[0].size() + queues_[1].size();
 }
 std::uint64_t FakeDevice::allocated() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::uint64_t sum = 0;
   for (const auto& [memory, bytes] : allocated_) sum += bytes;
   return sum;
 }
 std::uint64_t FakeDevice::pinned() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::uint64_t sum = 0;
   for (const auto& [memory, bytes] : pinned_) sum += bytes;
   return sum;
 }
 std::uint64_t FakeDevice::pinnings() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return pinnings_;
+}
+
+void FakeDevice::refuse_recordings() {
+  const MutexLock lock(mutex_);
+  refuse_recordings_ = true;
 }
 
 DeviceInfo FakeDevice::info() const {
@@ -106,7 +111,7 @@ Result<std::byte*> FakeDevice::allocate(std::uint64_t bytes) {
   const std::uint64_t rounded = (bytes + 255) / 256 * 256;
   auto* memory =
       static_cast<std::byte*>(std::aligned_alloc(256, std::max<std::uint64_t>(rounded, 256)));
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   allocated_[memory] = bytes;
   order_.forget({memory, bytes});
   poison({memory, bytes});
@@ -114,7 +119,7 @@ Result<std::byte*> FakeDevice::allocate(std::uint64_t bytes) {
 }
 
 void FakeDevice::free(std::byte* memory) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto race = order_.retire({memory, allocated_[memory]}))
     violation("device memory is freed: " + *race);
   drop({memory, allocated_[memory]});
@@ -124,9 +129,12 @@ void FakeDevice::free(std::byte* memory) noexcept {
 
 Result<void> FakeDevice::pin(std::span<std::byte> memory) {
   if (options_.refuse_pinning) return Error(ErrorCode::kResource, "pinning is refused");
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
+  // As CUDA: pages are pinned, and one that two pieces of memory share is refused to the second.
+  const auto page = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / 4096; };
   for (const auto& [begin, bytes] : pinned_) {
-    if (begin < memory.data() + memory.size() && memory.data() < begin + bytes)
+    if (page(begin) <= page(memory.data() + memory.size() - 1) &&
+        page(memory.data()) <= page(begin + bytes - 1))
       violation("memory is pinned twice");
   }
   pinned_[memory.data()] = memory.size();
@@ -135,7 +143,7 @@ Result<void> FakeDevice::pin(std::span<std::byte> memory) {
 }
 
 void FakeDevice::unpin(std::span<std::byte> memory) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto race = order_.retire(memory)) violation("host memory is unpinned: " + *race);
   drop(memory);
   if (pinned_.erase(memory.data()) == 0) violation("memory is unpinned that was not pinned");
@@ -180,7 +188,7 @@ void FakeDevice::drop(std::span<const std::byte> memory) {
 void FakeDevice::push(Stream stream, Operation operation) {
   queue(stream).push_back(std::move(operation));
   if (stream == Stream::kCompute) {
-    run_until([this] { return queues_[0].empty(); });
+    run_until([this]() SLUICE_REQUIRES(mutex_) { return queues_[0].empty(); });
   } else {
     progress();
   }
@@ -222,7 +230,7 @@ void FakeDevice::run_until(const std::function<bool()>& done) {
 Result<void> FakeDevice::copy_in(Stream stream,
                                  std::span<const std::byte> host,
                                  std::byte* device) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::span<std::byte> target(device, host.size());
   order_.submit(actor_of(stream));
   note(actor_of(stream), host, Access::kRead);
@@ -232,7 +240,7 @@ Result<void> FakeDevice::copy_in(Stream stream,
   operation.source = host;
   operation.target = target;
   operation.copies = true;
-  operation.run = [this, host, target, before = xxh3_64(host)] {
+  operation.run = [this, host, target, before = xxh3_64(host)]() SLUICE_REQUIRES(mutex_) {
     if (xxh3_64(host) != before) violation("the source of a copy changed before it ran");
     std::memcpy(target.data(), host.data(), host.size());
   };
@@ -243,7 +251,7 @@ Result<void> FakeDevice::copy_in(Stream stream,
 Result<void> FakeDevice::copy_out(Stream stream,
                                   const std::byte* device,
                                   std::span<std::byte> host) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::span<const std::byte> source(device, host.size());
   order_.submit(actor_of(stream));
   note(actor_of(stream), source, Access::kRead);
@@ -277,7 +285,8 @@ void FakeDevice::queue_widen(Stream stream,
                              DType dtype,
                              const std::byte* const* rows,
                              kernels::Rows<float> out) {
-  const std::scoped_lock lock(mutex_);
+  if (options_.refuse_kernels) throw Error(ErrorCode::kResource, "the kernel is refused");
+  const MutexLock lock(mutex_);
   const auto count = static_cast<std::size_t>(out.count);
   const auto addresses = addresses_to_come(rows, count);
   const std::size_t row_bytes = stored_row_bytes(dtype, static_cast<std::size_t>(out.width));
@@ -300,7 +309,7 @@ void FakeDevice::queue_widen(Stream stream,
   note(actor_of(stream), target, Access::kWrite);
   poison(target);
   operation.target = target;
-  operation.run = [=, this, before = hash_rows(addresses)] {
+  operation.run = [=, this, before = hash_rows(addresses)]() SLUICE_REQUIRES(mutex_) {
     if (hash_rows(addresses) != before) violation("rows changed before the card had read them");
     kernels::widen_rows({}, dtype, rows, out);
   };
@@ -312,7 +321,8 @@ Result<std::unique_ptr<DeviceEvent>> FakeDevice::make_event() {
 }
 
 Result<void> FakeDevice::record(DeviceEvent& event, Stream stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
+  if (refuse_recordings_) return Error(ErrorCode::kResource, "recording is refused");
   auto& mine = static_cast<Event&>(event);
   order_.submit(actor_of(stream));
   mine.clock = order_.clock(actor_of(stream));
@@ -327,7 +337,7 @@ Result<void> FakeDevice::record(DeviceEvent& event, Stream stream) {
 }
 
 Result<void> FakeDevice::wait(Stream stream, const DeviceEvent& event) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const Forget forgotten = stream == Stream::kCompute ? Forget::kComputeWaits : Forget::kCopyWaits;
   if (options_.forget == forgotten) return outcome();
   const auto& mine = static_cast<const Event&>(event);
@@ -340,7 +350,7 @@ Result<void> FakeDevice::wait(Stream stream, const DeviceEvent& event) {
 }
 
 Result<void> FakeDevice::synchronize(const DeviceEvent& event) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (options_.forget == Forget::kHostWaits) return outcome();
   const auto& mine = static_cast<const Event&>(event);
   run_until([&] { return *mine.passed; });
@@ -349,7 +359,7 @@ Result<void> FakeDevice::synchronize(const DeviceEvent& event) {
 }
 
 Result<double> FakeDevice::seconds_between(const DeviceEvent& begin, const DeviceEvent& end) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto& first = static_cast<const Event&>(begin);
   const auto& last = static_cast<const Event&>(end);
   if (!*first.passed || !*last.passed) violation("the time of an event that has not passed");
@@ -358,12 +368,12 @@ Result<double> FakeDevice::seconds_between(const DeviceEvent& begin, const Devic
 }
 
 void FakeDevice::declare_host(std::span<const std::byte> memory, Access access) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   note(Actor::kHost, memory, access);
 }
 
 void FakeDevice::declare(Stream stream, std::span<const std::byte> memory, Access access) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   order_.submit(actor_of(stream));
   note(actor_of(stream), memory, access);
 }

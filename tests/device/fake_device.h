@@ -11,12 +11,12 @@
 #include "device/device.h"
 #include "device/happens_before.h"
 
+#include <sluice/mutex.h>
 #include <sluice/random.h>
 
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,6 +37,7 @@ class FakeDevice final : public ComputeDevice {
     std::uint64_t bytes = std::uint64_t{1} << 30;
     Forget forget = Forget::kNothing;
     bool refuse_pinning = false;
+    bool refuse_kernels = false;  ///< of the copy stream: as a launch that a card does not take
   };
   explicit FakeDevice(const Options& options);
   ~FakeDevice() override;
@@ -48,6 +49,8 @@ class FakeDevice final : public ComputeDevice {
   std::uint64_t pinned() const;
   /// How often memory was pinned so far.
   std::uint64_t pinnings() const;
+  /// From now on no event is recorded: the device says that it cannot.
+  void refuse_recordings();
 
   DeviceInfo info() const override;
   MemorySpace space() const override { return MemorySpace::kHost; }
@@ -92,31 +95,33 @@ class FakeDevice final : public ComputeDevice {
     Stream stream;
   };
 
-  void push(Stream stream, Operation operation);
-  void note(Actor actor, std::span<const std::byte> memory, Access access);
-  void violation(const std::string& text);
-  Result<void> outcome();
-  bool step();
-  void progress();
-  void run_until(const std::function<bool()>& done);
-  void poison(std::span<std::byte> target);
-  void drop(std::span<const std::byte> memory);
+  // What is queued runs under the mutex too: in step().
+  void push(Stream stream, Operation operation) SLUICE_REQUIRES(mutex_);
+  void note(Actor actor, std::span<const std::byte> memory, Access access) SLUICE_REQUIRES(mutex_);
+  void violation(const std::string& text) SLUICE_REQUIRES(mutex_);
+  Result<void> outcome() SLUICE_REQUIRES(mutex_);
+  bool step() SLUICE_REQUIRES(mutex_);
+  void progress() SLUICE_REQUIRES(mutex_);
+  void run_until(const std::function<bool()>& done) SLUICE_REQUIRES(mutex_);
+  void poison(std::span<std::byte> target) SLUICE_REQUIRES(mutex_);
+  void drop(std::span<const std::byte> memory) SLUICE_REQUIRES(mutex_);
   std::vector<const std::byte*> addresses_to_come(const std::byte* const* rows,
-                                                  std::size_t count) const;
-  std::deque<Operation>& queue(Stream stream) {
+                                                  std::size_t count) const SLUICE_REQUIRES(mutex_);
+  std::deque<Operation>& queue(Stream stream) SLUICE_REQUIRES(mutex_) {
     return queues_[stream == Stream::kCompute ? 0 : 1];
   }
 
   Options options_;
-  mutable std::mutex mutex_;
-  HappensBefore order_;
-  std::deque<Operation> queues_[2];
-  std::map<std::byte*, std::uint64_t> allocated_;
-  std::map<std::byte*, std::uint64_t> pinned_;
-  std::uint64_t pinnings_ = 0;
-  std::uint64_t draws_ = 0;
-  std::vector<std::string> violations_;
-  std::size_t told_ = 0;  // violations that a call has failed with
+  mutable Mutex mutex_;
+  HappensBefore order_ SLUICE_GUARDED_BY(mutex_);
+  std::deque<Operation> queues_[2] SLUICE_GUARDED_BY(mutex_);
+  std::map<std::byte*, std::uint64_t> allocated_ SLUICE_GUARDED_BY(mutex_);
+  std::map<std::byte*, std::uint64_t> pinned_ SLUICE_GUARDED_BY(mutex_);
+  std::uint64_t pinnings_ SLUICE_GUARDED_BY(mutex_) = 0;
+  bool refuse_recordings_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::uint64_t draws_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> violations_ SLUICE_GUARDED_BY(mutex_);
+  std::size_t told_ SLUICE_GUARDED_BY(mutex_) = 0;  // violations that a call has failed with
   mutable Handle handles_[2];
 };
 

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <utility>
 
 using namespace sluice;
 using namespace sluice::test;

@@ -1,5 +1,6 @@
 // The fake device as a device library, for tests of processes: SLUICE_CUDA_LIBRARY names it.
-// $SLUICE_FAKE_SEED orders its work; $SLUICE_FAKE_FORGET (compute, copy, host) plants a bug.
+// $SLUICE_FAKE_SEED orders its work; $SLUICE_FAKE_FORGET (compute, copy, host) plants a bug;
+// $SLUICE_FAKE_UNPINNED refuses to pin memory.
 #include "device/fake_device.h"
 #include "device/library.h"
 
@@ -15,6 +16,7 @@ sluice::Result<std::shared_ptr<sluice::ComputeDevice>> open_fake() {
   FakeDevice::Options options;
   if (const char* seed = std::getenv("SLUICE_FAKE_SEED"); seed != nullptr)
     options.seed = std::strtoull(seed, nullptr, 10);
+  options.refuse_pinning = std::getenv("SLUICE_FAKE_UNPINNED") != nullptr;
   const char* forget = std::getenv("SLUICE_FAKE_FORGET");
   const std::string_view what = forget == nullptr ? "" : forget;
   if (what == "compute") options.forget = Forget::kComputeWaits;

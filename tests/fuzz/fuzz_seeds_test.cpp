@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+
 namespace sluice::fuzz {
 
 TEST_CASE("every target takes its seeds, and the beginnings of them") {

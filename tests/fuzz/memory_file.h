@@ -1,6 +1,7 @@
 // A file in memory that has a path, for parsers that open what they read: no disk is touched.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -6,6 +6,7 @@
 #include "prep/table/npy_header.h"
 #include "prep/table/npy_reader.h"
 
+#include <algorithm>
 #include <span>
 
 namespace sluice::fuzz {

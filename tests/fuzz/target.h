@@ -9,7 +9,6 @@
 
 #include <sluice/error.h>
 
-#include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <string>

@@ -23,6 +23,7 @@ const std::vector<Target>& targets() {
                                        triples_target(),
                                        multiplex_target(),
                                        metis_target(),
+                                       mtx_target(),
                                        graphs_target(),
                                        compressed_target(),
                                        graph_toml_target(),

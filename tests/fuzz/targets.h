@@ -15,6 +15,7 @@ Target list_target();
 Target triples_target();
 Target multiplex_target();
 Target metis_target();
+Target mtx_target();
 Target graphs_target();
 Target compressed_target();
 Target graph_toml_target();

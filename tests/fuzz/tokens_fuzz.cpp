@@ -1,9 +1,11 @@
-// The formats whose lines may be of any length: METIS and texts of many graphs, all their tables.
+// The formats whose lines may be of any length: METIS, MatrixMarket and texts of many graphs, all
+// their tables.
 #include "fuzz/memory_file.h"
 #include "fuzz/read_table.h"
 #include "fuzz/targets.h"
 #include "prep/table/graphs_reader.h"
 #include "prep/table/metis_reader.h"
+#include "prep/table/mtx_reader.h"
 
 #include <initializer_list>
 
@@ -35,6 +37,10 @@ void graphs_body(std::string_view bytes) {
   read_tables<GraphsReader>(bytes, {"edges", "nodes", "graphs"});
 }
 
+void mtx_body(std::string_view bytes) {
+  read_tables<MtxReader>(bytes, {""});
+}
+
 /// Blanks and a line of a comment, so that what follows lies across the small blocks.
 std::string filler(std::size_t bytes) {
   return std::string(bytes, ' ');
@@ -63,10 +69,25 @@ std::vector<std::string> graphs_seeds() {
           "001\n1 0\n0 0 " + filler(4090) + "1\n"};
 }
 
+std::vector<std::string> mtx_seeds() {
+  const std::string banner = "%%MatrixMarket matrix coordinate ";
+  return {"01" + banner + "real general\n% c\n4 4 2\n1 2 0.5\n4 1 -1e3\n",
+          "00" + banner + "pattern symmetric\r\n3 3 2\r\n2 1\r\n3 3\r\n",
+          "02" + banner + "integer skew-symmetric\n2 2 1\n2 1 +7\n",
+          "00" + banner + "pattern general\n2 2 9223372036854775807\n1 1\n",
+          "00" + banner + "pattern general\n%" + filler(4090) + "\n2 2 1\n1 2\n",
+          "00%%MatrixMarket matrix array real general\n1 1\n1\n",
+          "001 2 3\n"};
+}
+
 }  // namespace
 
 Target metis_target() {
   return {"metis", metis_body, metis_seeds, {"011", "100", "-1", "0x"}};
+}
+
+Target mtx_target() {
+  return {"mtx", mtx_body, mtx_seeds, {"%%MatrixMarket ", "symmetric", "pattern", "-1"}};
 }
 
 Target graphs_target() {

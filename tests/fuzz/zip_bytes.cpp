@@ -2,8 +2,8 @@
 
 #include <zlib.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace sluice::fuzz {
 namespace {

@@ -18,7 +18,7 @@ using kernels::Rows;
 
 namespace {
 
-constexpr std::int64_t kSources = test::sanitized(3000, 300), kTargets = test::sanitized(900, 90);
+constexpr std::int64_t kBf16Sources = test::sanitized(3000, 300), kBf16Targets = test::sanitized(900, 90);
 
 /// A matrix that bf16 holds exactly, and the same as bf16.
 struct BothRows {
@@ -46,36 +46,36 @@ struct BothRows {
 }  // namespace
 
 TEST_CASE("rows of bf16 are summed, maximised, gathered and paired as their floats are") {
-  const Block block = random_block(kSources, kTargets, 40, 1);
-  const auto scale = random_floats(kSources, 2), own = random_floats(kTargets, 3);
+  const Block block = random_block(kBf16Sources, kBf16Targets, 40, 1);
+  const auto scale = random_floats(kBf16Sources, 2), own = random_floats(kBf16Targets, 3);
   std::vector<std::int64_t> index;
-  for (std::int64_t i = 0; i < kTargets; ++i) index.push_back((i * 7919) % kSources);
+  for (std::int64_t i = 0; i < kBf16Targets; ++i) index.push_back((i * 7919) % kBf16Sources);
   // Widths of all tiles, and with columns left over.
   for (const std::int64_t width : {1, 15, 16, 37, 64, 128, 500}) {
     CAPTURE(width);
-    BothRows x(kSources, width, 4), grad(kTargets, width, 5);
+    BothRows x(kBf16Sources, width, 4), grad(kBf16Targets, width, 5);
     const auto lists = forward_lists(block), back = backward_lists(block);
     x.check([&](const Executor& executor, FloatRows rows) {
-      Matrix sums(kTargets, width);
+      Matrix sums(kBf16Targets, width);
       kernels::segment_sum(
-          executor, lists, {scale.data(), nullptr, own.data(), kTargets}, rows, sums.rows());
+          executor, lists, {scale.data(), nullptr, own.data(), kBf16Targets}, rows, sums.rows());
       return sums;
     });
     grad.check([&](const Executor& executor, FloatRows rows) {
-      Matrix sums(kSources, width);
+      Matrix sums(kBf16Sources, width);
       kernels::segment_sum(executor, back, {nullptr, scale.data()}, rows, sums.rows());
       return sums;
     });
     x.check([&](const Executor& executor, FloatRows rows) {
-      Matrix best(kTargets, width);
+      Matrix best(kBf16Targets, width);
       std::vector<std::int32_t> winner(best.values.size());
-      kernels::segment_max(executor, lists, rows, best.rows(), {winner.data(), kTargets, width});
+      kernels::segment_max(executor, lists, rows, best.rows(), {winner.data(), kBf16Targets, width});
       for (std::size_t i = 0; i < winner.size(); ++i)
         best.values[i] += static_cast<float>(winner[i]);  // both in one: the kernel's whole output
       return best;
     });
     x.check([&](const Executor& executor, FloatRows rows) {
-      Matrix out(kTargets, width);
+      Matrix out(kBf16Targets, width);
       kernels::gather_rows(executor, rows, index.data(), out.rows());
       return out;
     });
@@ -84,15 +84,15 @@ TEST_CASE("rows of bf16 are summed, maximised, gathered and paired as their floa
 
 TEST_CASE("rows of bf16 are weighed and multiplied by heads as their floats are") {
   constexpr std::int64_t kHeads = 3;
-  const Block block = random_block(kSources, kTargets, 40, 6);
+  const Block block = random_block(kBf16Sources, kBf16Targets, 40, 6);
   const auto lists = forward_lists(block);
-  Matrix weights(block.num_edges(), kHeads, 7), own(kTargets, kHeads, 8);
+  Matrix weights(block.num_edges(), kHeads, 7), own(kBf16Targets, kHeads, 8);
   for (const std::int64_t head_width : {1, 9, 16, 64}) {
     CAPTURE(head_width);
-    BothRows x(kSources, kHeads * head_width, 9);
-    Matrix from_list(kTargets, kHeads * head_width, 10);
+    BothRows x(kBf16Sources, kHeads * head_width, 9);
+    Matrix from_list(kBf16Targets, kHeads * head_width, 10);
     x.check([&](const Executor& executor, FloatRows rows) {
-      Matrix sums(kTargets, kHeads * head_width);
+      Matrix sums(kBf16Targets, kHeads * head_width);
       kernels::segment_weighted_sum(executor, lists, weights.rows(), own.rows(), rows, sums.rows());
       return sums;
     });

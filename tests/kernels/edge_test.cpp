@@ -12,17 +12,17 @@ using namespace sluice::testing;
 using kernels::Executor;
 
 namespace {
-constexpr std::int64_t kSources = test::sanitized(3000, 500), kTargets = test::sanitized(900, 150);
+constexpr std::int64_t kEdgeSources = test::sanitized(3000, 500), kEdgeTargets = test::sanitized(900, 150);
 constexpr std::int64_t kHeads = 3;
 }  // namespace
 
 TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
   constexpr std::int64_t kHeadWidth = 21;
-  const Block block = random_block(kSources, kTargets, 40, 1);
+  const Block block = random_block(kEdgeSources, kEdgeTargets, 40, 1);
   const auto lists = forward_lists(block);
-  Matrix from_target(kTargets, kHeads, 2), from_source(kSources, kHeads, 3);
-  Matrix target_rows(kTargets, kHeads * kHeadWidth, 4);
-  Matrix source_rows(kSources, kHeads * kHeadWidth, 5), shared_rows(kSources, kHeadWidth, 6);
+  Matrix from_target(kEdgeTargets, kHeads, 2), from_source(kEdgeSources, kHeads, 3);
+  Matrix target_rows(kEdgeTargets, kHeads * kHeadWidth, 4);
+  Matrix source_rows(kEdgeSources, kHeads * kHeadWidth, 5), shared_rows(kEdgeSources, kHeadWidth, 6);
   const Matrix sums = same_bits_on_all_threads([&](const Executor& executor) {
     Matrix out(block.num_edges(), kHeads);
     kernels::edge_add(executor, lists, from_target.rows(), from_source.rows(), out.rows());
@@ -38,7 +38,7 @@ TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
     kernels::edge_dot(executor, lists, target_rows.rows(), shared_rows.rows(), out.rows());
     return out;
   });
-  for (std::int64_t t = 0; t < kTargets; ++t) {
+  for (std::int64_t t = 0; t < kEdgeTargets; ++t) {
     for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e) {
       const std::int32_t s = lists.items[e];
       for (std::int64_t h = 0; h < kHeads; ++h) {
@@ -61,12 +61,12 @@ TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
 constexpr std::int64_t kHeadCounts[] = {1, 2, 3, 4, 8, 16, 20, 33};
 
 TEST_CASE("edge_softmax sums to one over a target's edges and its own row") {
-  const Block block = random_block(kSources, kTargets, 40, 6);
+  const Block block = random_block(kEdgeSources, kEdgeTargets, 40, 6);
   const auto lists = forward_lists(block);
   for (const std::int64_t heads : kHeadCounts) {
     CAPTURE(heads);
-    Matrix logits(block.num_edges(), heads, 7), own(kTargets, heads, 8);
-    Matrix own_weights(kTargets, heads);
+    Matrix logits(block.num_edges(), heads, 7), own(kEdgeTargets, heads, 8);
+    Matrix own_weights(kEdgeTargets, heads);
     for (float& logit : logits.values) logit *= 300;  // overflows without the maximum taken off
     const Matrix weights = same_bits_on_all_threads([&](const Executor& executor) {
       Matrix out(block.num_edges(), heads);
@@ -74,7 +74,7 @@ TEST_CASE("edge_softmax sums to one over a target's edges and its own row") {
           executor, lists, logits.rows(), own.rows(), out.rows(), own_weights.rows());
       return out;
     });
-    for (std::int64_t t = 0; t < kTargets; ++t) {
+    for (std::int64_t t = 0; t < kEdgeTargets; ++t) {
       for (std::int64_t h = 0; h < heads; ++h) {
         double sum = std::exp(static_cast<double>(own.at(t, h)));
         for (std::int64_t e = lists.offsets[t]; e < lists.offsets[t + 1]; ++e)
@@ -100,13 +100,13 @@ TEST_CASE("edge_softmax of extreme logits: far ones weigh nothing, equal ones th
 }
 
 TEST_CASE("edge_softmax_backward is the derivative by definition, the same bits anywhere") {
-  const Block block = random_block(kSources, kTargets, 40, 9);
+  const Block block = random_block(kEdgeSources, kEdgeTargets, 40, 9);
   const auto lists = forward_lists(block);
   for (const std::int64_t heads : kHeadCounts) {
     CAPTURE(heads);
-    Matrix weights(block.num_edges(), heads, 10), own_weights(kTargets, heads, 11);
-    Matrix grads(block.num_edges(), heads, 12), own_grads(kTargets, heads, 13);
-    Matrix own_out(kTargets, heads);
+    Matrix weights(block.num_edges(), heads, 10), own_weights(kEdgeTargets, heads, 11);
+    Matrix grads(block.num_edges(), heads, 12), own_grads(kEdgeTargets, heads, 13);
+    Matrix own_out(kEdgeTargets, heads);
     const Matrix out = same_bits_on_all_threads([&](const Executor& executor) {
       Matrix grad_logits(block.num_edges(), heads);
       kernels::edge_softmax_backward(executor,
@@ -119,7 +119,7 @@ TEST_CASE("edge_softmax_backward is the derivative by definition, the same bits 
                                      own_out.rows());
       return grad_logits;
     });
-    for (std::int64_t t = 0; t < kTargets; ++t) {
+    for (std::int64_t t = 0; t < kEdgeTargets; ++t) {
       for (std::int64_t h = 0; h < heads; ++h) {
         double mean = static_cast<double>(own_weights.at(t, h)) * own_grads.at(t, h);
         double size = std::abs(mean);

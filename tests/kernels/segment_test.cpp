@@ -5,6 +5,9 @@
 #include "kernels/segment_sum.h"
 #include "support/sanitized.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace sluice;
 using namespace sluice::testing;
 using kernels::Executor;
@@ -150,6 +153,31 @@ TEST_CASE("segment_max takes the first of equal rows, and its backward follows i
                                 grad.rows(),
                                 grad_x.rows());
   CHECK(grad_x.values == std::vector<float>{1, 0, 0, 2, 0, 0});
+}
+
+TEST_CASE("segment_max takes NaN for more than any number, wherever in the list it stands") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::int64_t width : {1, 16, 35, 64}) {
+    for (std::int32_t bad = 0; bad < 3; ++bad) {
+      CAPTURE(width);
+      CAPTURE(bad);
+      const Block block = make_block(3, {{0, 1, 2}});
+      Matrix x(3, width, 3);
+      for (std::int64_t c = 0; c < width; ++c)
+        x.values[static_cast<std::size_t>(bad * width + c)] = nan;
+      std::vector<std::int32_t> winner(static_cast<std::size_t>(width));
+      for (const kernels::Isa isa :
+           {kernels::Isa::kBaseline, kernels::Isa::kAvx2, kernels::Isa::kAvx512}) {
+        Executor executor;
+        executor.isa = isa;
+        Matrix out(1, width);
+        kernels::segment_max(
+            executor, forward_lists(block), x.rows(), out.rows(), {winner.data(), 1, width});
+        for (std::int64_t c = 0; c < width; ++c) CHECK(std::isnan(out.at(0, c)));
+        CHECK(winner == std::vector<std::int32_t>(winner.size(), bad));
+      }
+    }
+  }
 }
 
 TEST_CASE("segment_max and its backward are those by definition, the same bits anywhere") {

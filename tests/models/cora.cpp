@@ -9,8 +9,8 @@
 namespace sluice::testing {
 namespace {
 
-constexpr std::size_t kNodes = 2708, kDim = 1433;
-constexpr std::uint32_t kClasses = 7;
+constexpr std::size_t kCoraNodes = 2708, kCoraDim = 1433;
+constexpr std::uint32_t kCoraClasses = 7;
 
 std::string folder() {
   if (const char* data = std::getenv("SLUICE_DATA")) return std::string(data) + "/cora/";
@@ -32,7 +32,7 @@ std::vector<T> read_npy(const std::string& name) {
 }
 
 std::vector<std::vector<std::int32_t>> read_neighbours() {
-  std::vector<std::vector<std::int32_t>> neighbours_of(kNodes);
+  std::vector<std::vector<std::int32_t>> neighbours_of(kCoraNodes);
   std::ifstream file(folder() + "edges.csv");
   std::string line;
   std::getline(file, line);
@@ -48,7 +48,7 @@ std::vector<std::vector<std::int32_t>> read_neighbours() {
 }
 
 Array labels_of(const std::string& split, const std::vector<std::int64_t>& labels) {
-  std::vector<std::int32_t> known(kNodes, -1);
+  std::vector<std::int32_t> known(kCoraNodes, -1);
   for (const std::int64_t node : read_npy<std::int64_t>(split)) {
     const auto at = static_cast<std::size_t>(node);
     known[at] = static_cast<std::int32_t>(labels[at]);
@@ -61,15 +61,15 @@ Array labels_of(const std::string& split, const std::vector<std::int64_t>& label
 std::optional<Cora> read_cora() {
   if (!std::ifstream(folder() + "features.npy")) return std::nullopt;
   std::vector<float> features = read_npy<float>("features.npy");
-  for (std::size_t v = 0; v < kNodes; ++v) {
+  for (std::size_t v = 0; v < kCoraNodes; ++v) {
     float sum = 0;
-    for (std::size_t c = 0; c < kDim; ++c) sum += features[v * kDim + c];
-    for (std::size_t c = 0; c < kDim && sum > 0; ++c) features[v * kDim + c] /= sum;
+    for (std::size_t c = 0; c < kCoraDim; ++c) sum += features[v * kCoraDim + c];
+    for (std::size_t c = 0; c < kCoraDim && sum > 0; ++c) features[v * kCoraDim + c] /= sum;
   }
   const auto labels = read_npy<std::int64_t>("labels.npy");
   Cora cora;
-  cora.schema = homogeneous_schema(kNodes, kDim, {LabelKind::kClass, kClasses});
-  cora.batch = whole_graph(read_neighbours(), array_of(features, {kNodes, kDim}), 2);
+  cora.schema = homogeneous_schema(kCoraNodes, kCoraDim, {LabelKind::kClass, kCoraClasses});
+  cora.batch = whole_graph(read_neighbours(), array_of(features, {kCoraNodes, kCoraDim}), 2);
   cora.batch.labels = labels_of("train_idx.npy", labels);
   cora.valid_labels = labels_of("val_idx.npy", labels);
   cora.test_labels = labels_of("test_idx.npy", labels);

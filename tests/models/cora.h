@@ -4,8 +4,6 @@
 #include "models/support.h"
 
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace sluice::testing {
 

@@ -52,7 +52,7 @@ double accuracy(const Task& task, const torch::Tensor& outputs, const Array& lab
 }
 
 /// The test accuracy of the first epoch with the best validation accuracy.
-double train(const Cora& cora, const Case& what, std::uint64_t seed) {
+double train_on_cora(const Cora& cora, const Case& what, std::uint64_t seed) {
   ThreadArena arena;
   const RunOptions options(what.toml);
   const auto model = builtin_models().create(
@@ -80,7 +80,7 @@ double train(const Cora& cora, const Case& what, std::uint64_t seed) {
 double mean_over_seeds(const Cora& cora, const Case& what, std::uint64_t seeds) {
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const double test = train(cora, what, seed);
+    const double test = train_on_cora(cora, what, seed);
     MESSAGE(what.name << " seed " << seed << ": test accuracy " << test);
     sum += test;
   }

@@ -5,6 +5,7 @@
 #include "support/expect_error.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -131,6 +132,34 @@ TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter
     }
     CHECK(model->needs().degrees ==
           (name.find("'gin'") != std::string::npos || name.find("residual") != std::string::npos));
+  }
+}
+
+TEST_CASE("batch norm takes a single row by its running statistics, and leaves them as they are") {
+  const GraphSchema schema = homogeneous_schema(1, kDim, {LabelKind::kClass, 2});
+  for (const char* type : {"graphsage", "gcn", "gat", "gin", "mlp"}) {
+    CAPTURE(type);
+    const RunOptions options(std::string("model.type = '") + type +
+                             "'\nmodel.norm = 'batch'\nmodel.dropout = 0\nmodel.hidden = 8\n"
+                             "model.layers = 3\noptimizer.type = 'sgd'\n");
+    const auto model =
+        builtin_models().create(options.model, {schema, 0, 2, RandomKey(1), nullptr});
+    const Batch batch = whole_graph({{0}}, array_of(random_floats(kDim, 2), {1, kDim}), 3);
+    std::map<std::string, Tensor> before;
+    for (const auto& item : model->named_buffers()) before[item.key()] = item.value().clone();
+    const Tensor trained = model->forward(batch);
+    CHECK(trained.isfinite().all().item<bool>());
+    trained.square().sum().backward();
+    for (const auto& item : model->named_parameters()) {
+      CAPTURE(item.key());
+      REQUIRE(item.value().grad().defined());
+      CHECK(item.value().grad().isfinite().all().item<bool>());
+    }
+    CHECK(before.size() == 6);
+    for (const auto& item : model->named_buffers())
+      CHECK(item.value().equal(before.at(item.key())));
+    model->eval();
+    CHECK(model->forward(batch).equal(trained));
   }
 }
 

@@ -18,7 +18,7 @@ using torch::Tensor;
 
 namespace {
 
-constexpr std::int64_t kSources = 40, kTargets = 15;
+constexpr std::int64_t kLayerSources = 40, kLayerTargets = 15;
 
 using Parameters = std::map<std::string, Tensor>;
 using Dense = std::function<Tensor(const Tensor& x, Parameters& parameters)>;
@@ -29,7 +29,7 @@ void check_layer(Layer& layer,
                  const std::function<Tensor(const Tensor&)>& forward,
                  std::int64_t in,
                  const Dense& formula) {
-  const Tensor x = random_tensor({kSources, in}, 31).requires_grad_();
+  const Tensor x = random_tensor({kLayerSources, in}, 31).requires_grad_();
   const Tensor x64 = in_double(x);
   Parameters parameters;
   for (const auto& item : layer.named_parameters()) {
@@ -51,7 +51,7 @@ void check_layer(Layer& layer,
 }
 
 Tensor own_rows(const Tensor& x) {
-  return x.narrow(0, 0, kTargets);
+  return x.narrow(0, 0, kLayerTargets);
 }
 
 /// Wide to narrow multiplies first, narrow to wide aggregates first.
@@ -60,7 +60,7 @@ const std::vector<std::pair<std::int64_t, std::int64_t>> kWidths{{64, 4}, {4, 64
 }  // namespace
 
 TEST_CASE("SageConv, mean") {
-  const auto call = call_over(random_block(kSources, kTargets, 6, 34));
+  const auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 34));
   const Tensor a = dense(*call.block);
   const Tensor mean = a / a.sum(1, true).clamp_min(1);
   for (const auto& [in, out] : kWidths) {
@@ -81,7 +81,7 @@ TEST_CASE("SageConv, mean") {
 }
 
 TEST_CASE("SageConv, max") {
-  const auto call = call_over(random_block(kSources, kTargets, 6, 35));
+  const auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 35));
   const Tensor a = dense(*call.block);
   nn::SageConv conv({5, 6, nn::Aggregator::kMax}, RandomKey(3));
   const auto forward = [&](const Tensor& x) { return conv.forward(call, x); };
@@ -95,10 +95,10 @@ TEST_CASE("SageConv, max") {
 }
 
 TEST_CASE("GcnConv on a full neighbourhood is D^-1/2 (A + I) D^-1/2") {
-  const auto call = call_over(random_block(kSources, kSources, 6, 36));
+  const auto call = call_over(random_block(kLayerSources, kLayerSources, 6, 36));
   const Tensor a = dense(*call.block);
   const Tensor degrees = a.sum(1).to(torch::kInt64);
-  const Tensor looped = a + torch::eye(kSources, torch::kFloat64);
+  const Tensor looped = a + torch::eye(kLayerSources, torch::kFloat64);
   const Tensor root = looped.sum(1).rsqrt();
   const Tensor propagation = root.unsqueeze(1) * looped * root.unsqueeze(0);
   for (const auto& [in, out] : kWidths) {
@@ -124,9 +124,9 @@ TEST_CASE("GcnConv on all samples of a neighbourhood averages to the full result
 }
 
 TEST_CASE("GcnConv, mean") {
-  const auto call = call_over(random_block(kSources, kTargets, 6, 38));
+  const auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 38));
   const Tensor a = dense(*call.block);
-  const Tensor looped = a + torch::eye(kTargets, kSources, torch::kFloat64);
+  const Tensor looped = a + torch::eye(kLayerTargets, kLayerSources, torch::kFloat64);
   nn::GcnConv conv(5, 6, nn::GcnNorm::kMean, RandomKey(6));
   const auto forward = [&](const Tensor& x) { return conv.forward(call, x, {}); };
   check_layer(conv, forward, 5, [&](const Tensor& x, Parameters& p) {
@@ -135,9 +135,9 @@ TEST_CASE("GcnConv, mean") {
 }
 
 TEST_CASE("GatConv, heads side by side and averaged") {
-  const auto call = call_over(random_block(kSources, kTargets, 6, 39));
+  const auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 39));
   // Repeated edges are entries of their own: the dense softmax counts them so.
-  const Tensor looped = dense(*call.block) + torch::eye(kTargets, kSources, torch::kFloat64);
+  const Tensor looped = dense(*call.block) + torch::eye(kLayerTargets, kLayerSources, torch::kFloat64);
   struct Case {
     nn::Heads join;
     std::int64_t in, width;
@@ -148,12 +148,12 @@ TEST_CASE("GatConv, heads side by side and averaged") {
                            Case{nn::Heads::kConcat, 5, 40, false},
                            Case{nn::Heads::kAverage, 5, 40, false}}) {
     CHECK(nn::transform_first(
-              {kSources, kTargets, call.block->num_edges(), what.in, 3 * what.width, 3}) ==
+              {kLayerSources, kLayerTargets, call.block->num_edges(), what.in, 3 * what.width, 3}) ==
           what.multiplies_first);
     nn::GatConv conv({what.in, 3, what.width, what.join, 0.2, 0}, RandomKey(7));
     const auto forward = [&](const Tensor& x) { return conv.forward(call, x); };
     check_layer(conv, forward, what.in, [&](const Tensor& x, Parameters& p) {
-      const Tensor z = x.mm(p["linear.weight"].t()).view({kSources, 3, what.width});
+      const Tensor z = x.mm(p["linear.weight"].t()).view({kLayerSources, 3, what.width});
       const Tensor source = (z * p["source_attention"]).sum(-1);
       const Tensor target = own_rows((z * p["target_attention"]).sum(-1));
       const Tensor logits = torch::leaky_relu(target.unsqueeze(1) + source.unsqueeze(0), 0.2);
@@ -161,15 +161,15 @@ TEST_CASE("GatConv, heads side by side and averaged") {
       const Tensor weights = entries / entries.sum(1, true);
       const Tensor out = torch::einsum("tsh,shc->thc", {weights, z});
       const bool concat = what.join == nn::Heads::kConcat;
-      return (concat ? out.reshape({kTargets, -1}) : out.mean(1)) + p["bias"];
+      return (concat ? out.reshape({kLayerTargets, -1}) : out.mean(1)) + p["bias"];
     });
   }
 }
 
 TEST_CASE("GatConv drops attention in training only, by the call's key") {
-  auto call = call_over(random_block(kSources, kTargets, 6, 40));
+  auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 40));
   nn::GatConv conv({5, 3, 4, nn::Heads::kConcat, 0.2, 0.5}, RandomKey(8));
-  const Tensor x = random_tensor({kSources, 5}, 41);
+  const Tensor x = random_tensor({kLayerSources, 5}, 41);
   const Tensor first = conv.forward(call, x);
   CHECK(torch::equal(conv.forward(call, x), first));
   call.key = RandomKey(8);
@@ -181,9 +181,9 @@ TEST_CASE("GatConv drops attention in training only, by the call's key") {
 }
 
 TEST_CASE("GinConv scales a sample up to the sum") {
-  const auto call = call_over(random_block(kSources, kTargets, 6, 42));
+  const auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 42));
   const Tensor a = dense(*call.block);
-  const Tensor degrees = torch::arange(kSources) % 9;
+  const Tensor degrees = torch::arange(kLayerSources) % 9;
   const Tensor scale = own_rows(degrees).to(torch::kFloat64) / a.sum(1).clamp_min(1);
   nn::GinConv conv({5, 8, 6, 0.5}, RandomKey(10));
   const auto forward = [&](const Tensor& x) { return conv.forward(call, x, degrees); };

@@ -6,7 +6,6 @@
 
 #include <sluice/error.h>
 
-#include <functional>
 #include <memory>
 
 using namespace sluice;

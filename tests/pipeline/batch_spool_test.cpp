@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 #include <sluice/random.h>
 
+#include <algorithm>
+
 using namespace sluice;
 
 namespace {

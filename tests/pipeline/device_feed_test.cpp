@@ -17,18 +17,19 @@ using namespace sluice::test;
 
 namespace {
 
-struct Setup {
+struct FeedSetup {
   Placement features = Placement::kDisk;
   std::uint64_t window_bytes = 64 << 20;
   std::uint64_t transfer_bytes = 0;
   std::string cache = "belady";
   std::string scratch;
-  std::size_t kept = 1;  // batches that the consumer keeps alive
+  std::size_t kept = 1;          // batches that the consumer keeps alive
+  std::size_t refuse_after = 0;  // so many batches the device records no event
   LoaderOptions loader;
   std::shared_ptr<FakeDevice> device;  // null: the host
 };
 
-LoaderOptions base_options() {
+LoaderOptions feed_options() {
   LoaderOptions options;
   options.fanout = {5, 3};
   options.batch_size = 16;
@@ -66,7 +67,7 @@ struct Delivered {
   LoaderStats stats;
 };
 
-Delivered deliver(const std::filesystem::path& path, const Setup& setup, std::size_t most = 1000) {
+Delivered deliver(const std::filesystem::path& path, const FeedSetup& setup, std::size_t most = 1000) {
   MemoryLedger ledger(512 << 20), device_ledger(64 << 20, "[memory] gpu");
   Delivered delivered;
   {
@@ -93,6 +94,7 @@ Delivered deliver(const std::filesystem::path& path, const Setup& setup, std::si
       }
       alive.push_back(batch);
       if (alive.size() > setup.kept) alive.pop_front();
+      if (delivered.batches.size() == setup.refuse_after) setup.device->refuse_recordings();
       if (delivered.batches.size() == most) break;
     }
     delivered.stats = loader.stats();
@@ -127,8 +129,8 @@ void write(const TempDir& dir, DType dtype = DType::kF32) {
 TEST_CASE("device feed: batches on a card are those of the host, whoever gathers their features") {
   const TempDir dir;
   write(dir);
-  Setup setup;
-  setup.loader = base_options();
+  FeedSetup setup;
+  setup.loader = feed_options();
   setup.loader.hash = true;
   const Delivered reference = deliver(dir / "x", setup);
   for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
@@ -138,7 +140,7 @@ TEST_CASE("device feed: batches on a card are those of the host, whoever gathers
           CAPTURE(seed);
           CAPTURE(hash);
           CAPTURE(window_bytes);
-          Setup there = setup;
+          FeedSetup there = setup;
           there.device = fake(seed);
           there.features = features;
           there.loader.hash = hash;
@@ -163,8 +165,8 @@ TEST_CASE("device feed: features of every dtype are gathered and widened to the 
     CAPTURE(to_string(dtype));
     const TempDir dir;
     write(dir, dtype);
-    Setup setup;
-    setup.loader = base_options();
+    FeedSetup setup;
+    setup.loader = feed_options();
     const Delivered reference = deliver(dir / "x", setup);
     for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
       setup.features = features;
@@ -186,8 +188,8 @@ TEST_CASE("device feed: features of every dtype are gathered and widened to the 
 TEST_CASE("device feed: slots are made once, and grow for a batch that is larger") {
   const TempDir dir;
   write(dir);
-  Setup setup;
-  setup.loader = base_options();
+  FeedSetup setup;
+  setup.loader = feed_options();
   setup.features = Placement::kMemory;
   const Delivered reference = deliver(dir / "x", setup);
   setup.device = fake(1);
@@ -217,8 +219,8 @@ TEST_CASE("device feed: slots are made once, and grow for a batch that is larger
 TEST_CASE("device feed: where pinning is refused the host gathers, and the batches are the same") {
   const TempDir dir;
   write(dir);
-  Setup setup;
-  setup.loader = base_options();
+  FeedSetup setup;
+  setup.loader = feed_options();
   const Delivered reference = deliver(dir / "x", setup);
   FakeDevice::Options refusing;
   refusing.refuse_pinning = true;
@@ -234,8 +236,8 @@ TEST_CASE("device feed: where pinning is refused the host gathers, and the batch
 TEST_CASE("device feed: normalised rows are the host's work, and the batches are the same") {
   const TempDir dir;
   write(dir);
-  Setup setup;
-  setup.loader = base_options();
+  FeedSetup setup;
+  setup.loader = feed_options();
   setup.loader.normalize_rows = true;
   const Delivered reference = deliver(dir / "x", setup);
   setup.device = fake(5);
@@ -250,8 +252,8 @@ TEST_CASE("device feed: a run that is stopped in the middle leaves nothing behin
     for (const std::size_t most : {1u, 2u, 7u}) {
       CAPTURE(seed);
       CAPTURE(most);
-      Setup setup;
-      setup.loader = base_options();
+      FeedSetup setup;
+      setup.loader = feed_options();
       setup.window_bytes = 1 << 20;
       setup.device = fake(seed);
       CHECK(deliver(dir / "x", setup, most).batches.size() == most);
@@ -270,8 +272,8 @@ TEST_CASE("device feed: a wait that is left out is found, whichever it is") {
       for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
         CAPTURE(static_cast<int>(forget));
         CAPTURE(seed);
-        Setup setup;
-        setup.loader = base_options();
+        FeedSetup setup;
+        setup.loader = feed_options();
         setup.loader.hash = hash;
         setup.window_bytes = 1 << 20;
         setup.device = fake(seed, forget);
@@ -290,13 +292,57 @@ TEST_CASE("device feed: a wait that is left out is found, whichever it is") {
 }
 #endif
 
+TEST_CASE("device feed: an event that fails for the last batch is told at the end") {
+  const TempDir dir;
+  write(dir);
+  FeedSetup setup;
+  setup.loader = feed_options();
+  setup.kept = 0;
+  const std::size_t all = deliver(dir / "x", setup).batches.size();
+  setup.refuse_after = all;
+  setup.device = fake(1);
+  std::optional<Error> failed;
+  try {
+    (void)deliver(dir / "x", setup);
+  } catch (const Error& error) {
+    failed = error;
+  }
+  REQUIRE(failed);
+  CHECK(failed->message() == "recording is refused");
+}
+
+TEST_CASE("device feed: where a kernel is refused, what was queued before it is waited for") {
+  const TempDir dir;
+  write(dir);
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    CAPTURE(seed);
+    FakeDevice::Options refusing;
+    refusing.seed = seed;
+    refusing.refuse_kernels = true;
+    FeedSetup setup;
+    setup.loader = feed_options();
+    setup.features = Placement::kMemory;
+    setup.device = std::make_shared<FakeDevice>(refusing);
+    std::optional<Error> failed;
+    try {
+      (void)deliver(dir / "x", setup);
+    } catch (const Error& error) {
+      failed = error;
+    }
+    REQUIRE(failed);
+    CHECK(failed->message() == "the kernel is refused");
+    CHECK(setup.device->violations() == std::vector<std::string>{});
+    CHECK(setup.device->queued() == 0);
+  }
+}
+
 TEST_CASE("device feed: a card with too little memory is refused with the ledger's table") {
   const TempDir dir;
   write(dir);
   FakeDevice::Options small;
   small.bytes = 100'000;
-  Setup setup;
-  setup.loader = base_options();
+  FeedSetup setup;
+  setup.loader = feed_options();
   setup.device = std::make_shared<FakeDevice>(small);
   std::optional<Error> failed;
   try {

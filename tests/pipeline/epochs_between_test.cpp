@@ -4,6 +4,7 @@
 #include "planned_support.h"
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 using namespace sluice;

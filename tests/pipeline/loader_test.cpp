@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <optional>
 #include <set>
 #include <thread>
 

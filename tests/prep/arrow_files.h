@@ -10,6 +10,7 @@
 #include <arrow/util/compression.h>
 #include <parquet/arrow/writer.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>

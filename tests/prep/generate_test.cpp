@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <sluice/dataset.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <set>

@@ -157,8 +157,8 @@ TEST_CASE("parquet, arrow: bad input") {
       edge("texts as integers",
            "e.parquet",
            parquet_with(R"(["0", "1", "2"])", utf8()),
-           "column 'dst' holds texts, where integers are asked|store numbers; for texts as ids say "
-           "ids = \"string\""),
+           "column 'dst' holds texts, where integers are asked|for ids that are text say ids = "
+           "\"string\""),
       edge("a missing id",
            "e.parquet",
            parquet_with("[0, null, 2]", int64()),

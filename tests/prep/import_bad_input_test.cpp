@@ -28,14 +28,15 @@ TEST_CASE("bad input: files and what they are") {
        {{"e.xyz", ""}},
        "[[edges]]\nfile = 'e.xyz'\n",
        "usage|ROOT/raw/e.xyz: no table format is known by the extension '.xyz'|known: "
-       ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .metis, .graph, "
+       ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .mtx, .metis, "
+       ".graph, "
        ".npy, .npz, .parquet, .pq, .arrow, .feather, .ipc, .bin, .raw; or name it: format = one of "
-       "csv, list, triples, multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
+       "csv, list, triples, multiplex, mtx, metis, graphs, npy, npz, parquet, arrow, raw"},
       {"unknown format",
        {kGoodEdges},
        kEdges + "format = 'csw'\n",
        "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, list, triples, "
-       "multiplex, metis, graphs, npy, npz, parquet, arrow, raw"},
+       "multiplex, mtx, metis, graphs, npy, npz, parquet, arrow, raw"},
       edges("empty file",
             "",
             "data|ROOT/raw/e.csv: the file is empty|the first line must name the columns"),
@@ -110,8 +111,7 @@ TEST_CASE("bad input: lines of a CSV file") {
       edges("integer overflow",
             "src,dst\n0,9223372036854775808\n",
             "data|ROOT/raw/e.csv:2: column 'dst': '9223372036854775808' is beyond a 64-bit "
-            "integer|use string ids for numbers "
-            "this long"),
+            "integer|say ids = \"string\": ids of any length are kept as they are"),
       edges("empty cell",
             "src,dst\n0,1\n,1\n",
             "data|ROOT/raw/e.csv:3: column 'src': the cell is empty|every row needs a value here"),
@@ -187,13 +187,11 @@ TEST_CASE("bad input: columns") {
        {{"e.npy", floats(1)}},
        "[[edges]]\nfile = 'e.npy'\n",
        "data|ROOT/raw/e.npy: holds f32, where integers are asked|save a.astype('int64')"},
-      {"string ids from npy",
-       {{"e.npy", npy("<i8", "(1, 2)", std::string(16, '\0'))}},
+      {"string ids of fractions",
+       {{"e.npy", npy("<f8", "(1, 2)", std::string(16, '\0'))}},
        "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.npy'\n",
-       "data|ROOT/raw/e.npy: holds i64, where texts are asked|string ids come from CSV, Parquet "
-       "and "
-       "Arrow files; for numbers say ids = "
-       "\"integer\""},
+       "data|ROOT/raw/e.npy: holds f64, where texts are asked|whole numbers can be read as texts: "
+       "save a.astype('int64')"},
       nodes("ids of a matrix",
             "n.npy",
             floats(1),

@@ -26,7 +26,7 @@ TEST_CASE("bad input: features") {
             floats(std::numeric_limits<float>::quiet_NaN()),
             "features.file = 'x.npy'",
             "data|ROOT/raw/x.npy: row 1: element 1: the value is nan|mend the data, or say "
-            "not_finite = \"keep\""),
+            "missing = \"mean\" or \"zero\", or not_finite = \"keep\""),
       nodes("infinity",
             "x.csv",
             "a,b\n1,2\n3,-inf\n5,6\n",
@@ -61,8 +61,9 @@ TEST_CASE("bad input: features") {
             "x.npy",
             floats(std::numeric_limits<float>::quiet_NaN()),
             "features = { file = 'x.npy', dtype = 'int8' }",
-            "data|ROOT/raw/x.npy: row 1: element 1: the value is nan|mend the data, or say dtype = "
-            "\"f32\" and not_finite = \"keep\": int8 has no place for it"),
+            "data|ROOT/raw/x.npy: row 1: element 1: the value is nan|mend the data, or say missing "
+            "= \"mean\" or \"zero\"; or dtype = \"f32\" and not_finite = \"keep\": int8 has no "
+            "place for it"),
       nodes("int8 that keeps NaN",
             "x.npy",
             floats(1),
@@ -85,8 +86,8 @@ TEST_CASE("bad input: features") {
             "x.csv",
             "a,b\n1,2\n3,four\n5,6\n",
             "features.file = 'x.csv'",
-            "data|ROOT/raw/x.csv:3: column 'b': 'four' is not a number|numbers are written like "
-            "12, -0.5 or 1e-3"),
+            "data|ROOT/raw/x.csv:3: column 'b': 'four' is not a number|features are numbers: leave "
+            "the column out of features.columns, or encode it as numbers"),
       nodes("what Arrow takes for a number is not blamed",
             "x.csv",
             "a\n+5\n1.\n.5\n1e999\nnan\n1,5\n",
@@ -98,7 +99,8 @@ TEST_CASE("bad input: features") {
             "x.csv",
             "a,b\n1,2\n3,\n5,6\n",
             "features.file = 'x.csv'",
-            "data|ROOT/raw/x.csv:3: column 'b': the cell is empty|every row needs a value here"),
+            "data|ROOT/raw/x.csv:3: column 'b': the cell is empty|every row needs a value here: "
+            "say features.missing = \"mean\" or \"zero\", or mend the data"),
       nodes("missing column",
             "x.csv",
             "alpha,beta\n1,2\n",
@@ -120,7 +122,8 @@ TEST_CASE("bad input: labels") {
             "y.npy",
             npy_ids({0, -2, 1}),
             "labels.file = 'y.npy'",
-            "data|ROOT/raw/y.npy: row 1: the label -2 is negative|-1 or an empty cell is no label"),
+            "data|ROOT/raw/y.npy: row 1: the label -2 is negative|-1 or an empty cell is no label; "
+            "labels.none names other values that say so"),
       nodes("beyond the classes",
             "y.csv",
             "y\n0\n5\n1\n",

@@ -2,6 +2,7 @@
 // where it is not there.
 #include "import_support.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <sstream>
+#include <tuple>
 
 using namespace sluice;
 using namespace sluice::test;

@@ -260,7 +260,7 @@ TEST_CASE("bad input: lines of an edge list") {
       list("beyond 64 bits",
            "0 1\n-9223372036854775809 1\n",
            "data|ROOT/raw/e.txt:2: column 'c0': '-9223372036854775809' is beyond a 64-bit "
-           "integer|use string ids for numbers this long"),
+           "integer|say ids = \"string\": ids of any length are kept as they are"),
       list("a sign alone",
            "0 1\n- 1\n",
            "data|ROOT/raw/e.txt:2: column 'c0': '-' is not an integer|for ids that are text say "
@@ -352,11 +352,13 @@ TEST_CASE("bad input: CSV without a header") {
             "data|ROOT/raw/e.csv:2: 3 fields, but the first line has 2|fix the line, or quote a "
             "field that holds the delimiter ','",
             keys),
-      edges("a header after all",
-            "src,dst\n0,1\n",
-            "data|ROOT/raw/e.csv:1: column 'c0': 'src' is not an integer|for ids that are text say "
-            "ids = \"string\"",
-            keys),
+      edges(
+          "a header after all",
+          "src,dst\n0,1\n",
+          "data|ROOT/raw/e.csv:1: column 'c0': 'src' is not an integer|is this a header? Then take "
+          "the line out, or for a first line say [csv] header = \"yes\"; only where ids are text "
+          "say ids = \"string\"",
+          keys),
       edges("names for other columns",
             "0,1\n",
             "usage|ROOT/raw/e.csv:1: [csv] columns names 1 columns, but the first line has 2 "

@@ -63,7 +63,7 @@ Fault metis(const char* name, const std::string& text, const std::string& expect
 
 constexpr const char* kHeader =
     "the first line is 'nodes edges [fmt [weights]]', as the METIS manual has it";
-constexpr const char* kShort = "the file was cut short, or its header is wrong";
+constexpr const char* kShortMetis = "the file was cut short, or its header is wrong";
 
 }  // namespace
 
@@ -167,14 +167,14 @@ TEST_CASE("bad input: METIS files") {
             "least one, without them none"),
       metis("too few lines",
             "3 2\n2\n1 3\n",
-            fmt::format(":3: the file ends after 2 of the 3 nodes that line 1 tells|{}", kShort)),
+            fmt::format(":3: the file ends after 2 of the 3 nodes that line 1 tells|{}", kShortMetis)),
       metis("too many lines",
             "2 1\n2\n1\n\n1\n",
             ":5: a line more than the 2 nodes that line 1 tells|correct the header, or the lines"),
       metis(
           "too few neighbours",
           "3 2\n2\n1\n\n",
-          fmt::format(":4: the file lists 2 neighbours, but 2 edges by line 1 have 4|{}", kShort)),
+          fmt::format(":4: the file lists 2 neighbours, but 2 edges by line 1 have 4|{}", kShortMetis)),
       metis(
           "too many neighbours",
           "% c\n2 1\n2\n1 1\n",
@@ -214,9 +214,8 @@ TEST_CASE("bad input: METIS files") {
        "[[nodes]]\nids = 'integer'\nid_list.file = 'e.graph#nodes'\n"
        "features.file = 'e.graph#nodes'\nfeatures.columns = ['weight0']\n"
        "[[edges]]\nfile = 'e.graph'\n",
-       "data|ROOT/raw/e.graph:2: column 'weight0': 'x' is not a number|numbers are written like "
-       "12, "
-       "-0.5 or 1e-3"},
+       "data|ROOT/raw/e.graph:2: column 'weight0': 'x' is not a number|features are "
+       "numbers: leave the column out of features.columns, or encode it as numbers"},
       {"an unknown table",
        {{"e.graph", "2 1\n2\n1\n"}},
        "[[edges]]\nfile = 'e.graph#node'\n",

@@ -180,8 +180,14 @@ TEST_CASE("parquet, arrow: lists of one length are a matrix") {
           CHECK(info.width == 3);
           CHECK(tables.reals(file, "m") == numbers);
           CHECK(widen(tables.column(file, "m", ColumnType::kRaw).raw, *info.dtype) == numbers);
-          CHECK(tables.fault(file, "m", ColumnType::kText).find("where texts are asked") !=
-                std::string::npos);
+          if (*info.dtype == DType::kF32 || *info.dtype == DType::kF64) {
+            CHECK(tables.fault(file, "m", ColumnType::kText).find("where texts are asked") !=
+                  std::string::npos);
+          } else {
+            std::vector<std::string> texts;
+            for (const double number : numbers) texts.push_back(fmt::format("{}", number));
+            CHECK(tables.column(file, "m", ColumnType::kText).texts == texts);
+          }
         },
         3);
   }

@@ -10,9 +10,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <set>
-#include <tuple>
 
 namespace sluice::test {
 

@@ -70,7 +70,9 @@ TEST_CASE("round trip: raw pairs and members of npz") {
   const std::vector<std::int64_t> pairs = pairs_of(truth);
   f.write("e.bin", "HEAD" + bytes_of_values(pairs));
   const std::string toml = "[[nodes]]\nids = 'integer'\n[[edges]]\nfile = '{}'\n";
-  f.check_pairs(fmt::format(fmt::runtime(toml), "e.bin") + "[raw]\nheader = 4\n", truth);
+  f.check_pairs(
+      fmt::format(fmt::runtime(toml), "e.bin") + "[raw]\ndtype = 'i64'\nwidth = 2\nheader = 4\n",
+      truth);
   std::vector<std::int64_t> from, to;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     from.push_back(pairs[i]);

@@ -37,8 +37,8 @@ std::vector<Row> rows_of(SpooledEdges&& edges, std::uint64_t most = ~0ull) {
   return rows;
 }
 
-struct Session {
-  explicit Session(std::uint64_t budget = MemoryLedger::kUnlimited) : ledger(budget, "--memory") {}
+struct SpoolSession {
+  explicit SpoolSession(std::uint64_t budget = MemoryLedger::kUnlimited) : ledger(budget, "--memory") {}
   TempDir dir;
   MemoryLedger ledger;
   ThreadArena arena{2};
@@ -49,7 +49,7 @@ struct Session {
 }  // namespace
 
 TEST_CASE("spool: bytes come back, from memory and from disk, across every seam") {
-  Session session;
+  SpoolSession session;
   for (const std::uint64_t memory : {std::uint64_t{0}, 8 * kMiB, 64 * kMiB}) {
     CAPTURE(memory);
     ScratchBytes bytes(session.dir.path(), &session.ledger, memory);
@@ -77,7 +77,7 @@ TEST_CASE("spool: bytes come back, from memory and from disk, across every seam"
 
 TEST_CASE(
     "spool: edges come back in pieces of any size, skipped or reversed, wide ids and narrow") {
-  Session session;
+  SpoolSession session;
   EdgeSpool spool(session.dir.path(), &session.ledger, 0);
   const RandomKey key(5);
   std::vector<Row> truth;
@@ -107,7 +107,7 @@ TEST_CASE(
   CAPTURE(seed);
   const RandomKey key(seed);
   for (const bool by_itself : {true, false}) {  // ids are places, or stand in the spool
-    Session session;
+    SpoolSession session;
     EdgeSpool spool(session.dir.path(), &session.ledger, 0);
     ScratchBytes keys(session.dir.path(), &session.ledger, 0);
     std::vector<Row> rows;
@@ -144,7 +144,7 @@ TEST_CASE("spool: a column by edge id goes to the order of the CSC, looked up or
   std::vector<std::string> files;
   for (const std::uint64_t budget : {std::uint64_t{1} << 30, 14 * kMiB}) {
     CAPTURE(budget);
-    Session session(budget);
+    SpoolSession session(budget);
     constexpr std::uint64_t kEdges = 900'000, kBound = 1'000'000;
     DatasetWriter writer(session.dir / "out", Overwrite::kRefuse, &session.ledger);
     RelationSchema relation{.source = "a", .name = "r", .target = "a"};

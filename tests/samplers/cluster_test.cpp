@@ -1,8 +1,8 @@
 // Clusters, their order over an epoch, and batches of whole clusters.
 #include "batch_checks.h"
 
-#include "samplers/cluster_order.h"
 #include "samplers/cluster_sampler.h"
+#include "samplers/cluster_seed_order.h"
 
 #include "support/expect_error.h"
 #include "support/sanitized.h"
@@ -95,7 +95,7 @@ TEST_CASE("an epoch has each seed once, in batches of whole clusters") {
   for (const std::uint64_t id : ids) used.insert(clusters.cluster_of(1, id));
   std::map<std::vector<std::uint64_t>, int> firsts;
   for (const std::uint64_t q : {1u, 3u, 100u}) {
-    const ClusterOrder order(
+    const ClusterSeedOrder order(
         clusters, graph.schema, 1, ids, q, Shuffle::kEveryEpoch, RandomKey(2), nullptr);
     CHECK(order.num_batches() == (used.size() + q - 1) / q);
     for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
@@ -119,7 +119,8 @@ TEST_CASE("an epoch has each seed once, in batches of whole clusters") {
     }
   }
   CHECK(firsts.size() > 6);  // epochs have orders of their own
-  const ClusterOrder plain(clusters, graph.schema, 1, ids, 2, Shuffle::kOff, RandomKey(2), nullptr);
+  const ClusterSeedOrder plain(
+      clusters, graph.schema, 1, ids, 2, Shuffle::kOff, RandomKey(2), nullptr);
   CHECK(plain.batch(0, 1) == plain.batch(9, 1));
   CHECK(clusters.cluster_of(1, plain.batch(0, 0)[0]) == *used.begin());
 }
@@ -134,7 +135,7 @@ TEST_CASE("a batch has all nodes of its seeds' clusters, of every type, and all 
         graph.open(Held::k32), {.given = clusters}, {.edge_ids = true}, RandomKey(1));
     std::vector<std::uint64_t> ids(graph.schema.nodes[0].count);
     std::iota(ids.begin(), ids.end(), 0);
-    const ClusterOrder order(
+    const ClusterSeedOrder order(
         *clusters, graph.schema, 0, ids, 3, Shuffle::kEveryEpoch, RandomKey(seed), nullptr);
     for (std::uint64_t b = 0; b < order.num_batches(); ++b) {
       const auto seeds = order.batch(0, b);
@@ -193,8 +194,9 @@ TEST_CASE("clusters that do not fit are errors that say what is wrong") {
       [&] { ClusterSampler(graph.open(Held::k32), {.layers = 0}, {}, RandomKey(1)); });
   CHECK(no_layers.code() == ErrorCode::kUsage);
   const auto order = [&](std::size_t type, std::vector<std::uint64_t> ids, std::uint64_t q) {
-    return test::expect_error(
-        [&] { ClusterOrder(*half, schema, type, ids, q, Shuffle::kOff, RandomKey(1), nullptr); });
+    return test::expect_error([&] {
+      ClusterSeedOrder(*half, schema, type, ids, q, Shuffle::kOff, RandomKey(1), nullptr);
+    });
   };
   CHECK(order(0, {1}, 0).code() == ErrorCode::kUsage);
   CHECK(order(1, {1}, 1).code() == ErrorCode::kUsage);

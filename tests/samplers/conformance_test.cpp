@@ -18,7 +18,7 @@ using test::SamplerKind;
 using test::sanitized;
 using test::TestGraph;
 
-constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+using test::kAllParts;
 
 // Runs a property on each sampler, named in what fails.
 template <class Property>

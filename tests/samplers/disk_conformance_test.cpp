@@ -18,7 +18,7 @@ using test::Held;
 using test::TempDir;
 using test::TestGraph;
 
-constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+using test::kAllParts;
 
 TEST_CASE("batches from disk are those from RAM, for any engine, cache and buffer") {
   for (std::uint64_t seed = 0; seed < test::sanitized(12u, 4u); ++seed) {

@@ -20,7 +20,7 @@ using test::sanitized;
 using test::TempDir;
 using test::TestGraph;
 
-constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+using test::kAllParts;
 
 // The requests of a group, with what they refer to.
 struct Group {

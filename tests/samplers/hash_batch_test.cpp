@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <stdexcept>
 
 namespace sluice {
 namespace {

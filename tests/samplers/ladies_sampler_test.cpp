@@ -20,7 +20,7 @@ using test::Held;
 using test::sanitized;
 using test::TestGraph;
 
-constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+using test::kAllParts;
 
 // By node of a type: the sum of squared entries of its columns in the row-normalised adjacencies,
 // over the rows of the frontier (by type).
@@ -100,7 +100,7 @@ TEST_CASE("a layer has so many nodes a type, all candidates, and all edges to it
 
 // Two targets with in-edges of unlike weight from seven nodes, some of them several times, through
 // two relations.
-TestGraph small_graph() {
+TestGraph layered_graph() {
   TestGraph graph = test::make_graph({2, 7});
   test::add_relation(
       graph, 1, 0, {{{0, 0}, {1, 1}, {2, 2}, {2, 3}, {3, 4}}, {{2, 5}, {3, 6}, {4, 7}, {4, 8}}});
@@ -125,7 +125,7 @@ double set_probability(const std::vector<double>& weights, std::vector<std::size
 }
 
 TEST_CASE("every set of nodes is drawn as often as successive draws by weight say") {
-  const TestGraph graph = small_graph();
+  const TestGraph graph = layered_graph();
   const std::vector<std::uint64_t> seeds = {1, 0};
   std::vector<double> weights;
   for (const auto& [node, weight] : brute_force_weights(graph, {{0, 1}, {}}, 1))
@@ -157,7 +157,7 @@ TEST_CASE("every set of nodes is drawn as often as successive draws by weight sa
 }
 
 TEST_CASE("whether a node is drawn is a matter of its own number and weight, not of order") {
-  TestGraph graph = small_graph();
+  TestGraph graph = layered_graph();
   const std::vector<std::uint64_t> one = {0, 1}, other = {1, 0};
   LadiesSampler sampler(graph.open(Held::k32), {{3}}, {}, RandomKey(5));
   for (std::uint64_t round = 0; round < 50; ++round) {
@@ -198,7 +198,7 @@ TEST_CASE("the logarithm is one") {
 }
 
 TEST_CASE("a negative number of nodes is an error") {
-  const TestGraph graph = small_graph();
+  const TestGraph graph = layered_graph();
   const auto error = test::expect_error([&] {
     LadiesSampler(graph.open(Held::k32), {{5, -1}}, {}, RandomKey(1));
   });

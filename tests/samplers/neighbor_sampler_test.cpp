@@ -15,7 +15,7 @@ namespace {
 using test::Held;
 using test::TestGraph;
 
-constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+using test::kAllParts;
 
 std::span<const std::int64_t> offsets_of(const Block& block) {
   return block.offsets.as<std::int64_t>();

@@ -75,7 +75,7 @@ TEST_CASE("walks go from their seeds along in-edges, and end where there are non
 }
 
 // Two types, loops, repeated edges, edges there and back, and a triangle.
-TestGraph small_graph() {
+TestGraph walked_graph() {
   TestGraph graph = test::make_graph({4, 3});
   test::add_relation(graph,
                      0,
@@ -100,7 +100,7 @@ std::map<Node, double> exact_weights(
 }
 
 TEST_CASE("steps are taken as often as node2vec's second-order probabilities say") {
-  const TestGraph graph = small_graph();
+  const TestGraph graph = walked_graph();
   const std::vector<std::uint64_t> seeds = {0, 1, 2, 3};
   constexpr std::uint64_t kRounds = sanitized(3000, 300);
   for (const auto& [p, q] : std::vector<std::pair<double, double>>{
@@ -139,7 +139,7 @@ TEST_CASE("steps are taken as often as node2vec's second-order probabilities say
 }
 
 TEST_CASE("first steps are uniform over in-edges") {
-  const TestGraph graph = small_graph();
+  const TestGraph graph = walked_graph();
   const std::vector<std::uint64_t> seeds = {0};
   RandomWalker walker(graph.open(Held::k32), {.length = 1, .walks = 10, .q = 9}, RandomKey(7));
   std::map<Node, double> counts;

@@ -1,7 +1,7 @@
 // How far a neighbourhood's mean, averaged over mini-batches, is from the truth: the price of
 // reuse.
 //
-// `snapshot_test -tc="*bias table*" --no-skip` prints the table of ARCHITECTURE.md.
+// `snapshot_test -tc="*bias table*" --no-skip` prints the table of docs/decisions (031).
 #include "samplers/seed_order.h"
 #include "snapshot_support.h"
 
@@ -17,8 +17,8 @@ namespace {
 using test::Held;
 using test::TestGraph;
 
-constexpr std::uint64_t kDegree = 100;
-constexpr std::uint64_t kFanout = 5;
+constexpr std::uint64_t kBiasDegree = 100;
+constexpr std::uint64_t kBiasFanout = 5;
 
 // Nodes of 100 in-edges each, whose sources carry independent values of mean 0 and variance 1.
 struct Neighbourhoods {
@@ -27,11 +27,11 @@ struct Neighbourhoods {
   std::vector<std::uint64_t> seeds;
 
   explicit Neighbourhoods(std::uint64_t count)
-      : nodes(count), graph(test::make_graph({count * kDegree, count})) {
+      : nodes(count), graph(test::make_graph({count * kBiasDegree, count})) {
     test::EdgeLists lists(nodes);
     for (std::uint64_t t = 0; t < nodes; ++t) {
-      for (std::uint64_t i = 0; i < kDegree; ++i)
-        lists[t].push_back({t * kDegree + i, t * kDegree + i});
+      for (std::uint64_t i = 0; i < kBiasDegree; ++i)
+        lists[t].push_back({t * kBiasDegree + i, t * kBiasDegree + i});
       seeds.push_back(t);
     }
     test::add_relation(graph, 0, 1, lists);
@@ -40,18 +40,18 @@ struct Neighbourhoods {
 
   // Centred and scaled within each neighbourhood, so that its mean is 0 and sigma^2 is 1.
   std::vector<double> values() const {
-    std::vector<double> all(nodes * kDegree);
+    std::vector<double> all(nodes * kBiasDegree);
     const RandomKey key = RandomKey(9).with("values");
     for (std::uint64_t t = 0; t < nodes; ++t) {
       double sum = 0, squares = 0;
-      for (std::uint64_t i = 0; i < kDegree; ++i) sum += key.uniform(t * kDegree + i);
-      for (std::uint64_t i = 0; i < kDegree; ++i) {
-        double& value = all[t * kDegree + i];
-        value = key.uniform(t * kDegree + i) - sum / kDegree;
+      for (std::uint64_t i = 0; i < kBiasDegree; ++i) sum += key.uniform(t * kBiasDegree + i);
+      for (std::uint64_t i = 0; i < kBiasDegree; ++i) {
+        double& value = all[t * kBiasDegree + i];
+        value = key.uniform(t * kBiasDegree + i) - sum / kBiasDegree;
         squares += value * value;
       }
-      const double scale = std::sqrt(squares / (kDegree - 1));
-      for (std::uint64_t i = 0; i < kDegree; ++i) all[t * kDegree + i] /= scale;
+      const double scale = std::sqrt(squares / (kBiasDegree - 1));
+      for (std::uint64_t i = 0; i < kBiasDegree; ++i) all[t * kBiasDegree + i] /= scale;
     }
     return all;
   }
@@ -71,13 +71,13 @@ Bias measure(const Neighbourhoods& hoods, const SnapshotOptions& options, std::u
     // Every target is hot: sources are of another type, and look-ahead meets the seeds.
     const SeedOrder order(hoods.seeds, hoods.nodes, Shuffle::kOff, RandomKey(1));
     const TrialBatches trials{
-        .fanout = {kFanout}, .key = RandomKey(1), .order = &order, .seed_type = 1};
+        .fanout = {kBiasFanout}, .key = RandomKey(1), .order = &order, .seed_type = 1};
     cached = SnapshotGraph::make(graph, options, trials, nullptr).or_throw();
     graph = cached->graph();
   }
   const std::vector<double> values = hoods.values();
   ThreadArena arena(1);
-  GroupSampler sampler(graph, {{kFanout}}, {.transpose = false}, RandomKey(1), arena);
+  GroupSampler sampler(graph, {{kBiasFanout}}, {.transpose = false}, RandomKey(1), arena);
   std::vector<double> sum(hoods.nodes), before(hoods.nodes);
   double squares = 0, products = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -88,8 +88,8 @@ Bias measure(const Neighbourhoods& hoods, const SnapshotOptions& options, std::u
     const auto sources = batch.nodes[0].ids.as<std::uint64_t>();
     for (std::size_t t = 0; t < hoods.nodes; ++t) {
       double mean = 0;
-      for (std::size_t e = 0; e < kFanout; ++e)
-        mean += values[sources[static_cast<std::size_t>(rows[t * kFanout + e])]] / kFanout;
+      for (std::size_t e = 0; e < kBiasFanout; ++e)
+        mean += values[sources[static_cast<std::size_t>(rows[t * kBiasFanout + e])]] / kBiasFanout;
       sum[t] += mean;
       squares += mean * mean;
       if (round != 0) products += mean * before[t];
@@ -116,15 +116,15 @@ SnapshotOptions options_of(SnapshotMode mode, std::int64_t period, double gamma,
 
 // (1/c - 1/d) sigma^2: of the mean of c out of d without replacement.
 double floor_of(double c) {
-  return 1 / c - 1.0 / static_cast<double>(kDegree);
+  return 1 / c - 1.0 / static_cast<double>(kBiasDegree);
 }
 
-constexpr std::uint64_t kNodes = 2000;
+constexpr std::uint64_t kBiasNodes = 2000;
 constexpr double kLoose = 0.06;  // of so many nodes, about two sigma
 
 TEST_CASE("one mini-batch has the variance of no cache in every mode: each draw is uniform") {
-  const Neighbourhoods hoods(kNodes);
-  const double expected = floor_of(kFanout);
+  const Neighbourhoods hoods(kBiasNodes);
+  const double expected = floor_of(kBiasFanout);
   for (const SnapshotOptions& options : {SnapshotOptions{},
                                          options_of(SnapshotMode::kFull, 1, 1),
                                          options_of(SnapshotMode::kRefresh, 10, 1),
@@ -135,9 +135,9 @@ TEST_CASE("one mini-batch has the variance of no cache in every mode: each draw 
 }
 
 TEST_CASE("a period of 1 has the variance of no cache over mini-batches too") {
-  const Neighbourhoods hoods(kNodes);
+  const Neighbourhoods hoods(kBiasNodes);
   constexpr std::uint64_t kRounds = 20;
-  const double expected = floor_of(kFanout) / kRounds;
+  const double expected = floor_of(kBiasFanout) / kRounds;
   const Bias off = measure(hoods, {}, kRounds);
   const Bias every = measure(hoods, options_of(SnapshotMode::kRefresh, 1, 1), kRounds);
   const Bias fly = measure(hoods, options_of(SnapshotMode::kOnTheFly, 1, 1), kRounds);
@@ -148,24 +148,24 @@ TEST_CASE("a period of 1 has the variance of no cache over mini-batches too") {
 }
 
 TEST_CASE("within a period the mean's error stays at the floor of the record") {
-  const Neighbourhoods hoods(kNodes);
+  const Neighbourhoods hoods(kBiasNodes);
   for (const double alpha : {2.0, 4.0}) {
-    const double c = alpha * kFanout;
+    const double c = alpha * kBiasFanout;
     constexpr double kRounds = 50;
     const Bias bias = measure(hoods, options_of(SnapshotMode::kRefresh, 50, 1, alpha), 50);
     // The record's own error, and that of drawing from it.
-    const double within = (1 / static_cast<double>(kFanout) - 1 / c) / kRounds;
+    const double within = (1 / static_cast<double>(kBiasFanout) - 1 / c) / kRounds;
     CHECK(bias.averaged == doctest::Approx(floor_of(c) + within).epsilon(kLoose));
     // What two draws have in common is the record.
-    CHECK(bias.correlation == doctest::Approx(floor_of(c) / floor_of(kFanout)).epsilon(kLoose));
+    CHECK(bias.correlation == doctest::Approx(floor_of(c) / floor_of(kBiasFanout)).epsilon(kLoose));
   }
 }
 
 TEST_CASE("over periods the error of refresh falls, and on_the_fly lies above it") {
-  const Neighbourhoods hoods(kNodes);
+  const Neighbourhoods hoods(kBiasNodes);
   constexpr double kPeriods = 10;
   const Bias refresh = measure(hoods, options_of(SnapshotMode::kRefresh, 5, 1), 50);
-  const double within = (1 / static_cast<double>(kFanout) - 0.1) / 50;
+  const double within = (1 / static_cast<double>(kBiasFanout) - 0.1) / 50;
   CHECK(refresh.averaged == doctest::Approx(floor_of(10) / kPeriods + within).epsilon(kLoose));
   const Bias fly = measure(hoods, options_of(SnapshotMode::kOnTheFly, 5, 0.25), 50);
   CHECK(fly.averaged > 1.5 * refresh.averaged);
@@ -173,7 +173,7 @@ TEST_CASE("over periods the error of refresh falls, and on_the_fly lies above it
 }
 
 TEST_CASE("bias table" * doctest::skip()) {
-  const Neighbourhoods hoods(kNodes);
+  const Neighbourhoods hoods(kBiasNodes);
   fmt::print("| mode | alpha | period | gamma | one batch | mean of 200 | correlation |\n");
   const auto row = [&](const char* name, const SnapshotOptions& options) {
     const Bias bias = measure(hoods, options, 200);

@@ -30,10 +30,10 @@ std::vector<std::uint64_t> drawn(RecordDraws& draws,
   return out;
 }
 
-constexpr SnapshotMode kBoth[] = {SnapshotMode::kRefresh, SnapshotMode::kOnTheFly};
+using test::kDrawnModes;
 
 TEST_CASE("a record's edges are distinct and below the degree, for any size") {
-  for (const SnapshotMode mode : kBoth) {
+  for (const SnapshotMode mode : kDrawnModes) {
     RecordDraws draws(mode_of(mode, 0.3), RandomKey(1));
     for (std::uint64_t i = 0; i < sanitized(600u, 200u); ++i) {
       const std::uint64_t degree = 1 + RandomKey(2).below(300, 2 * i);
@@ -48,7 +48,7 @@ TEST_CASE("a record's edges are distinct and below the degree, for any size") {
 }
 
 TEST_CASE("periods, epochs, nodes and keys draw on their own, and in any order") {
-  for (const SnapshotMode mode : kBoth) {
+  for (const SnapshotMode mode : kDrawnModes) {
     RecordDraws draws(mode_of(mode, 1), RandomKey(1));
     RecordDraws other(mode_of(mode, 1), RandomKey(2));
     const auto base = drawn(draws, 0, 5, 7, 1000, 20);
@@ -75,7 +75,7 @@ TEST_CASE("each edge is as often in a record as any other, over nodes, and over 
   constexpr std::size_t kDegree = 60;
   constexpr std::size_t kCount = 12;
   constexpr std::uint64_t kTrials = sanitized(20'000, 4000);
-  for (const SnapshotMode mode : kBoth) {
+  for (const SnapshotMode mode : kDrawnModes) {
     RecordDraws draws(mode_of(mode), RandomKey(20));
     std::vector<double> over_nodes(kDegree), over_epochs(kDegree), pairs(kDegree);
     for (std::uint64_t i = 0; i < kTrials; ++i) {

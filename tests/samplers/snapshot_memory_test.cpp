@@ -12,8 +12,7 @@ namespace {
 using test::Held;
 using test::TestGraph;
 
-constexpr SnapshotMode kModes[] = {
-    SnapshotMode::kFull, SnapshotMode::kRefresh, SnapshotMode::kOnTheFly};
+using test::kModes;
 
 std::uint64_t charged(const MemoryLedger& ledger, const std::string& name) {
   for (const MemoryLedger::Entry& entry : ledger.entries())

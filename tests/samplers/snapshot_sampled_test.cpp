@@ -19,7 +19,7 @@ SnapshotOptions sampled(SnapshotMode mode, double hot, std::int64_t period, doub
   return {.mode = mode, .hot = hot, .alpha = 1.5, .period = period, .gamma = gamma};
 }
 
-constexpr SnapshotMode kBoth[] = {SnapshotMode::kRefresh, SnapshotMode::kOnTheFly};
+using test::kDrawnModes;
 
 TEST_CASE("batches are the same for any group, threads and place of the edges, in any order") {
   for (std::uint64_t seed = 0; seed < sanitized(30u, 4u); ++seed) {
@@ -27,7 +27,7 @@ TEST_CASE("batches are the same for any group, threads and place of the edges, i
     const std::vector<std::int64_t> fanout = {6, 4};
     const RandomKey key(seed);
     const test::Requests requests(graph, 24, 30, key.with("group"));
-    for (const SnapshotMode mode : kBoth) {
+    for (const SnapshotMode mode : kDrawnModes) {
       CAPTURE(seed);
       const SnapshotOptions options = sampled(mode, 0.7, 1 + static_cast<std::int64_t>(seed) % 7);
       const auto hashes = [&](Held held, std::size_t size, int threads, MemoryLedger* ledger) {
@@ -85,7 +85,7 @@ TEST_CASE("a node's draws of a period are of one record, without repeats, and id
   std::map<std::uint64_t, std::uint64_t> source_of;  // by edge id
   for (const auto& list : graph.edges[0])
     for (const auto& [source, id] : list) source_of[id] = source;
-  for (const SnapshotMode mode : kBoth) {
+  for (const SnapshotMode mode : kDrawnModes) {
     const auto cached =
         test::snapshot_of(graph.open(Held::kHidden), sampled(mode, 1, 10, 0.5), {6}, RandomKey(1));
     NeighborSampler exact(graph.open(Held::k32), {{6}}, test::kAllParts, RandomKey(1));

@@ -13,7 +13,9 @@
 
 namespace sluice::test {
 
-inline constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+inline constexpr SnapshotMode kModes[] = {
+    SnapshotMode::kFull, SnapshotMode::kRefresh, SnapshotMode::kOnTheFly};
+inline constexpr SnapshotMode kDrawnModes[] = {SnapshotMode::kRefresh, SnapshotMode::kOnTheFly};
 
 /// Mini-batches that follow each other, with the seeds they refer to.
 struct Requests {

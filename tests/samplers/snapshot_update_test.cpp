@@ -19,8 +19,7 @@ SnapshotOptions options_of(SnapshotMode mode) {
   return {.mode = mode, .hot = 1, .alpha = 1.5, .period = 8, .gamma = 0.3};
 }
 
-constexpr SnapshotMode kModes[] = {
-    SnapshotMode::kFull, SnapshotMode::kRefresh, SnapshotMode::kOnTheFly};
+using test::kModes;
 
 // Its schema outlives what was opened: update() takes topologies of a later graph.
 TestGraph with_lists(const TestGraph& graph, std::size_t relation, test::EdgeLists lists) {

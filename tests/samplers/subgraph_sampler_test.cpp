@@ -14,7 +14,7 @@ namespace {
 using test::Held;
 using test::TestGraph;
 
-constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+using test::kAllParts;
 using NodeSets = std::vector<std::set<std::uint64_t>>;  // by type
 
 NodeSets nodes_of(const Batch& batch) {

@@ -14,13 +14,8 @@ using test::ask;
 using test::Events;
 using test::ids_of;
 using test::QueryList;
+using test::sampler_of;
 using Ids = std::vector<std::uint64_t>;
-
-TemporalSampler sampler_of(const Events& events,
-                           std::uint64_t nodes,
-                           TemporalSamplerOptions options = {}) {
-  return TemporalSampler(test::make_temporal(events, nodes), std::move(options), RandomKey(1));
-}
 
 // A chat of few users with bursts: many events share a second.
 Events bursts(std::uint64_t nodes, std::uint64_t count) {

@@ -15,14 +15,8 @@ using test::ask;
 using test::Events;
 using test::ids_of;
 using test::QueryList;
+using test::sampler_of;
 using Ids = std::vector<std::uint64_t>;
-
-TemporalSampler sampler_of(const Events& events,
-                           std::uint64_t nodes,
-                           TemporalSamplerOptions options,
-                           std::uint64_t seed = 1) {
-  return TemporalSampler(test::make_temporal(events, nodes), std::move(options), RandomKey(seed));
-}
 
 // Node 0 has `degree` in-edges, one a tick.
 Events line_of(std::uint64_t degree) {

@@ -76,6 +76,13 @@ inline TemporalGraph make_temporal(const Events& events,
   return TemporalGraph::own(make_temporal_arrays(events, num_nodes, widths)).or_throw();
 }
 
+inline TemporalSampler sampler_of(const Events& events,
+                                  std::uint64_t num_nodes,
+                                  TemporalSamplerOptions options = {},
+                                  std::uint64_t seed = 1) {
+  return TemporalSampler(make_temporal(events, num_nodes), std::move(options), RandomKey(seed));
+}
+
 /// Both directions of each under one id; a self edge once.
 inline Events undirected(const Events& events) {
   Events both;

@@ -1,14 +1,14 @@
 // The checkpoint container: what comes back, and what every kind of damage is called.
 #include "core/hash.h"
-#include "storage/checkpoint/atomic_file.h"
 #include "storage/checkpoint/container.h"
+#include "storage/io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <set>
 
 using namespace sluice;

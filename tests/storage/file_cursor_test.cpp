@@ -8,6 +8,7 @@
 #include <sluice/random.h>
 #include <sluice/units.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

@@ -11,6 +11,8 @@
 
 #include <sluice/random.h>
 
+#include <algorithm>
+
 using namespace sluice;
 using sluice::test::expect_error;
 using sluice::test::TempDir;

@@ -9,7 +9,7 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::size_t kPages = 64;
+constexpr std::size_t kReaderPages = 64;
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -17,13 +17,13 @@ bool contains(const std::string& text, std::string_view part) {
 
 struct Fixture {
   TempDir dir;
-  KnownFile file{dir / "f.bin", kPages* kPageBytes};
-  std::shared_ptr<AlignedBuffer> buffer = make_buffer(kPages * kPageBytes);
+  KnownFile file{dir / "f.bin", kReaderPages* kPageBytes};
+  std::shared_ptr<AlignedBuffer> buffer = make_buffer(kReaderPages * kPageBytes);
 
   /// The whole file in reads of `pages` pages.
   static std::vector<BlockRead> sweep(std::uint32_t pages = 1) {
     std::vector<BlockRead> reads;
-    for (std::uint64_t at = 0; at < kPages * kPageBytes; at += pages * kPageBytes) {
+    for (std::uint64_t at = 0; at < kReaderPages * kPageBytes; at += pages * kPageBytes) {
       reads.push_back(
           {FileSlot{0}, BufferSlot{0}, static_cast<std::uint32_t>(pages * kPageBytes), at, at});
     }
@@ -55,8 +55,8 @@ TEST_CASE_FIXTURE(Fixture, "a reader fills the queue, verifies and counts") {
     CHECK(std::ranges::equal(buffer->bytes(), file.bytes));
     CHECK(reader.read({}).ok());
     const IoStats& stats = reader.stats();
-    CHECK(stats.requests == kPages);
-    CHECK(stats.bytes == kPages * kPageBytes);
+    CHECK(stats.requests == kReaderPages);
+    CHECK(stats.bytes == kReaderPages * kPageBytes);
     CHECK(stats.retries == 0);
     CHECK(stats.busy_ns > 0);
     CHECK(stats.latency.quantile(0.5) <= stats.latency.quantile(0.99));
@@ -192,7 +192,7 @@ TEST_CASE_FIXTURE(Fixture, "requests that break the contract are refused before 
   BlockReader reader(plain_factories().front().make());
   reader.attach(file.open()).or_throw();
   reader.attach(buffer).or_throw();
-  constexpr std::uint64_t kEnd = kPages * kPageBytes;
+  constexpr std::uint64_t kEnd = kReaderPages * kPageBytes;
   const BlockRead good{FileSlot{0}, BufferSlot{0}, kPageBytes, 0, 0};
   const std::vector<std::pair<BlockRead, const char*>> bad{
       {{FileSlot{1}, BufferSlot{0}, kPageBytes, 0, 0}, "not attached"},

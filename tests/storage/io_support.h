@@ -13,7 +13,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <string>

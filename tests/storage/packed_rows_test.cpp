@@ -11,7 +11,6 @@
 #include <sluice/dataset.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
-#include <span>
 #include <vector>
 
 using namespace sluice;

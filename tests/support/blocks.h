@@ -4,6 +4,7 @@
 #include <sluice/batch.h>
 #include <sluice/random.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 

@@ -5,8 +5,6 @@
 #include <doctest/doctest.h>
 #include <sluice/error.h>
 
-#include <optional>
-
 namespace sluice::test {
 
 template <class Action>

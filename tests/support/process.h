@@ -1,12 +1,11 @@
 // Runs a program as a child: its exit code, stdout and stderr, or a kill after a while.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fcntl.h>

@@ -9,7 +9,6 @@
 
 #include <sluice/random.h>
 
-#include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>

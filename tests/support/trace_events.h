@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::test {

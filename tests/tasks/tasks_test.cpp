@@ -68,7 +68,7 @@ TEST_CASE("one class a node: loss and metrics leave missing labels out") {
   CHECK(task->prediction_columns() == std::vector<std::string>{"class"});
 }
 
-TEST_CASE("a batch without labels has no loss and no gradient, not NaN") {
+TEST_CASE("a batch without labels has no loss, no gradient and no figures") {
   const auto classes = make_task("node_classification", {LabelKind::kClass, 2});
   const auto targets = make_task("regression", {LabelKind::kRegression, 2});
   const Tensor outputs = torch::tensor({{1.f, -2.f}, {3.f, 0.5f}});
@@ -83,8 +83,47 @@ TEST_CASE("a batch without labels has no loss and no gradient, not NaN") {
     CHECK(leaf.grad().eq(0).all().item<bool>());
     const auto metrics = task->make_metrics();
     metrics->add(outputs, batch);
-    for (const auto& [name, value] : metrics->result()) CHECK(value == 0);
+    for (const auto& [name, value] : metrics->result()) CHECK(std::isnan(value));
+    CHECK(task->num_labelled(batch.labels) == 0);
   }
+}
+
+TEST_CASE(
+    "an output that is not finite leaves no figure where it has a label, and none is spoilt else") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto classes = make_task("node_classification", {LabelKind::kClass, 2});
+  const auto bits = make_task("node_classification", {LabelKind::kMultiLabel, 2});
+  const auto targets = make_task("regression", {LabelKind::kRegression, 2});
+  for (const float bad : {kNan, inf, -inf}) {
+    CAPTURE(bad);
+    const Tensor outputs = torch::tensor({{1.f, -2.f}, {3.f, bad}});
+    const auto figures = [&](const Task& task, Array labels) {
+      const auto metrics = task.make_metrics();
+      metrics->add(outputs, with_labels(std::move(labels)));
+      return metrics->result();
+    };
+    for (const auto& [name, value] : figures(*classes, array_of<std::int32_t>({0, 1})))
+      CHECK(std::isnan(value));
+    for (const auto& [name, value] : figures(*bits, array_of<std::uint8_t>({1, 2}, {2, 1})))
+      CHECK(std::isnan(value));
+    for (const auto& [name, value] : figures(*targets, array_of<float>({1, 2, 3, 4}, {2, 2})))
+      CHECK(std::isnan(value));
+    CHECK(figures(*classes, array_of<std::int32_t>({0, -1})).at("accuracy") == 1);
+    CHECK(figures(*targets, array_of<float>({0, -2, 3, kNan}, {2, 2})).at("mse") ==
+          doctest::Approx(1.0 / 3));
+  }
+}
+
+TEST_CASE("labels are counted where they are known, and classes have the user's names") {
+  LabelSchema named{LabelKind::kClass, 3, {"10", "7", "Theory"}};
+  const auto classes = make_task("node_classification", named);
+  CHECK(classes->num_labelled(array_of<std::int32_t>({0, -1, 2})) == 2);
+  CHECK(classes->prediction_names() == named.names);
+  const auto bits = make_task("node_classification", {LabelKind::kMultiLabel, 10});
+  CHECK(bits->num_labelled(array_of<std::uint8_t>({0, 0, 1, 0}, {2, 2})) == 2);
+  CHECK(bits->prediction_names().empty());
+  const auto targets = make_task("regression", {LabelKind::kRegression, 2});
+  CHECK(targets->num_labelled(array_of<float>({1, kNan, kNan, kNan}, {2, 2})) == 1);
 }
 
 TEST_CASE("many classes a node: bits, lowest first, across bytes") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 
 using namespace sluice;
@@ -26,15 +27,31 @@ ExternalIds text_ids() {
           array<std::uint8_t>({11}, {all.begin(), all.end()})};
 }
 
+const std::vector<std::uint8_t> kOneKnown{1}, kBothKnown{1, 1}, kFirstUnknown{0, 1};
+
+// The records of an .npy file.
+std::string records_of(const std::string& bytes) {
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data() + 8, 4);
+  return bytes.substr(12 + length);
+}
+
+template <class T>
+T value_at(const std::string& bytes, std::size_t at) {
+  T value{};
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
 }  // namespace
 
 TEST_CASE("CSV predictions carry the users' ids, quoted where they must be") {
   const TempDir dir;
   const ExternalIds ids = text_ids();
   const auto file = PredictionFile::create(dir / "x.csv", ids, {{"class"}, DType::kI64, 3, 7});
-  file->append(std::vector<std::uint64_t>{1, 0}, array<std::int64_t>({2, 1}, {5, 6}));
+  file->append(std::vector<std::uint64_t>{1, 0}, array<std::int64_t>({2, 1}, {5, 6}), kBothKnown);
   CHECK_FALSE(std::filesystem::exists(dir / "x.csv"));
-  file->append(std::vector<std::uint64_t>{2}, array<std::int64_t>({1, 1}, {-7}));
+  file->append(std::vector<std::uint64_t>{2}, array<std::int64_t>({1, 1}, {-7}), kOneKnown);
   file->commit();
   CHECK(read_all(dir / "x.csv") == "id,class\n\"say \"\"x\"\"\",5\n\"a,b\",6\nc,-7\n");
 }
@@ -44,7 +61,8 @@ TEST_CASE("NumPy predictions are records of id and values") {
   const ExternalIds dense{IdKind::kDense, {}, {}, {}};
   const auto file =
       PredictionFile::create(dir / "x.npy", dense, {{"target_0", "target_1"}, DType::kF32, 2, 20});
-  file->append(std::vector<std::uint64_t>{9, 4}, array<float>({2, 2}, {0.5f, 1.5f, 2.5f, 3.5f}));
+  file->append(
+      std::vector<std::uint64_t>{9, 4}, array<float>({2, 2}, {0.5f, 1.5f, 2.5f, 3.5f}), kBothKnown);
   file->commit();
   const std::string bytes = read_all(dir / "x.npy");
   CHECK(bytes.compare(0, 8, std::string("\x93NUMPY\x02\x00", 8)) == 0);
@@ -61,6 +79,50 @@ TEST_CASE("NumPy predictions are records of id and values") {
   std::memcpy(&value, bytes.data() + 12 + length + 28, 4);
   CHECK(id == 4);
   CHECK(value == 3.5f);
+}
+
+TEST_CASE("classes with names have both, number and name, in CSV and in NumPy") {
+  const TempDir dir;
+  const ExternalIds ids = text_ids();
+  // Names that are numbers are no class numbers: 10 is class 1, 7 class 0.
+  PredictionSchema schema{{"class"}, DType::kI64, 2, 7, {"7", "10", "a, \"b\""}};
+  const std::vector<std::uint64_t> nodes{0, 2};
+  for (const char* name : {"x.csv", "x.npy"}) {
+    const auto file = PredictionFile::create(dir / name, ids, schema);
+    file->append(nodes, array<std::int64_t>({2, 1}, {1, 2}), kBothKnown);
+    file->commit();
+  }
+  CHECK(read_all(dir / "x.csv") == "id,class,class_name\n\"a,b\",1,10\nc,2,\"a, \"\"b\"\"\"\n");
+  const std::string npy = read_all(dir / "x.npy");
+  CHECK(npy.find("[('id', '|S7'), ('class', '<i8'), ('class_name', '|S6')]") != std::string::npos);
+  const std::string records = records_of(npy);
+  REQUIRE(records.size() == 2 * (7 + 8 + 6));
+  CHECK(value_at<std::int64_t>(records, 7) == 1);
+  CHECK(records.substr(15, 6) == std::string("10\0\0\0\0", 6));
+  CHECK(records.substr(21 + 15, 6) == "a, \"b\"");
+}
+
+TEST_CASE("a node without a prediction has empty fields, -1 or NaN, and no name") {
+  const TempDir dir;
+  const ExternalIds dense{IdKind::kDense, {}, {}, {}};
+  const std::vector<std::uint64_t> nodes{3, 4};
+  const auto write = [&](const char* name, const PredictionSchema& schema, const Array& values) {
+    const auto file = PredictionFile::create(dir / name, dense, schema);
+    file->append(nodes, values, kFirstUnknown);
+    file->commit();
+    return read_all(dir / name);
+  };
+  const Array classes = array<std::int64_t>({2, 1}, {0, 1});
+  const PredictionSchema named{{"class"}, DType::kI64, 2, 20, {"x", "y"}};
+  CHECK(write("c.csv", named, classes) == "id,class,class_name\n3,,\n4,1,y\n");
+  const std::string records = records_of(write("c.npy", named, classes));
+  CHECK(value_at<std::int64_t>(records, 8) == -1);
+  CHECK(records.substr(16, 1) == std::string("\0", 1));
+  CHECK(records.substr(17 + 16, 1) == "y");
+  const Array targets = array<float>({2, 2}, {7, 8, 0.5f, 1.5f});
+  const PredictionSchema two{{"target_0", "target_1"}, DType::kF32, 2, 20, {}};
+  CHECK(write("t.csv", two, targets) == "id,target_0,target_1\n3,,\n4,0.5,1.5\n");
+  CHECK(std::isnan(value_at<float>(records_of(write("t.npy", two, targets)), 8)));
 }
 
 TEST_CASE("other names are refused before anything runs") {

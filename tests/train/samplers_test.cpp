@@ -19,7 +19,7 @@ std::vector<std::string> keys_of(const std::string& sampler) {
   return {"sampler.fanout=[5, 5]"};
 }
 
-RunReport train(const TempDir& dir, const std::string& toml, std::vector<std::string> sets) {
+RunReport train_sampled(const TempDir& dir, const std::string& toml, std::vector<std::string> sets) {
   Quiet quiet;
   std::filesystem::remove_all(dir / "run");
   return run_training(options_of(toml, sets), RunDirectory::Mode::kNew, quiet.context);
@@ -29,10 +29,10 @@ RunReport train(const TempDir& dir, const std::string& toml, std::vector<std::st
 RunReport train_twice(const TempDir& dir, const std::string& toml, std::vector<std::string> sets) {
   sets.push_back("storage.features=memory");
   sets.push_back("storage.topology=memory");
-  const RunReport memory = train(dir, toml, sets);
+  const RunReport memory = train_sampled(dir, toml, sets);
   sets.push_back("storage.features=disk");
   sets.push_back("storage.topology=disk");
-  const RunReport disk = train(dir, toml, sets);
+  const RunReport disk = train_sampled(dir, toml, sets);
   CHECK(to_json(memory).at("batches_xxh3") == to_json(disk).at("batches_xxh3"));
   CHECK(to_json(memory).at("weights_xxh3") == to_json(disk).at("weights_xxh3"));
   return disk;
@@ -82,7 +82,7 @@ TEST_CASE("weights are asked of a dataset that has them") {
   const TempDir dir;
   generate_dataset(dir / "x");
   const Error error =
-      expect_error([&] { train(dir, short_config(dir, dir / "x"), {"sampler.weighted=true"}); });
+      expect_error([&] { train_sampled(dir, short_config(dir, dir / "x"), {"sampler.weighted=true"}); });
   CHECK(error.code() == ErrorCode::kUsage);
   CHECK(error.message() == "[sampler] weighted is set, but no relation of the dataset has weights");
 }

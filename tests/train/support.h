@@ -11,6 +11,10 @@
 
 #include <sluice/train.h>
 
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -35,6 +39,17 @@ inline RunOptions options_of(const std::string& toml, const std::vector<std::str
   for (const std::string& assignment : sets) config.set(assignment);
   return resolve_options(config, registry());
 }
+
+/// What the commands need, and what they said.
+struct Heard {
+  std::ostringstream text;
+  std::shared_ptr<Logger> log =
+      std::make_shared<Logger>("heard", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
+  PeakMemory peak;
+  TrainContext context{registry(), *log, peak, ProgressStyle::kSilent};
+
+  bool said(const std::string& words) const { return text.str().find(words) != std::string::npos; }
+};
 
 /// What the commands need, silent.
 struct Quiet {

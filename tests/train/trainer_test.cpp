@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::test;
 

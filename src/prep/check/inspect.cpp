@@ -86,6 +86,37 @@ std::string features_text(const std::vector<FeatureSchema>& tables) {
   return text.empty() ? "none" : text;
 }
 
+std::string scaled_column(const FeatureScaling& scaling, std::size_t column) {
+  std::string text =
+      scaling.columns.empty() ? fmt::format("element {}", column) : scaling.columns[column];
+  if (!scaling.shift.empty())
+    text += fmt::format(": (x - {}) / {}", scaling.shift[column], scaling.divisor[column]);
+  if (!scaling.fill.empty()) text += fmt::format(", missing: {}", scaling.fill[column]);
+  return text;
+}
+
+// How columns were scaled and filled, and by what.
+std::string scaling_text(const std::vector<FeatureSchema>& tables) {
+  constexpr std::size_t kMostShown = 20;
+  std::string text;
+  for (const FeatureSchema& table : tables) {
+    if (!table.scaling) continue;
+    const FeatureScaling& scaling = *table.scaling;
+    text +=
+        fmt::format("    scaled:   {}{}{}\n",
+                    scaling.scale,
+                    scaling.fill.empty() ? "" : fmt::format(", missing: {}", scaling.missing),
+                    scaling.over.empty()
+                        ? ""
+                        : fmt::format(", by {} ({})", scaling.over, format_count(scaling.rows)));
+    for (std::size_t c = 0; c < std::min<std::size_t>(table.dim, kMostShown); ++c)
+      text += fmt::format("      {}\n", scaled_column(scaling, c));
+    if (table.dim > kMostShown)
+      text += fmt::format("      and {} more, in manifest.json\n", table.dim - kMostShown);
+  }
+  return text;
+}
+
 // What stands beside a relation's edges.
 std::string attributes_text(const RelationSchema& relation) {
   std::string text;
@@ -97,7 +128,8 @@ std::string attributes_text(const RelationSchema& relation) {
                         relation.has_weights ? "weights" : "");
   }
   if (!relation.features.empty())
-    text += fmt::format("    features: {}\n", features_text(relation.features));
+    text += fmt::format(
+        "    features: {}\n{}", features_text(relation.features), scaling_text(relation.features));
   if (relation.labels) text += fmt::format("    labels:   {}\n", label_text(relation.labels));
   return text;
 }
@@ -160,12 +192,14 @@ std::string to_text(const InspectReport& report) {
                                  manifest.generation,
                                  manifest.created_by);
   for (const NodeTypeSchema& node : manifest.schema.nodes) {
-    text += fmt::format("\nnodes '{}': {}\n    ids:      {}\n    features: {}\n    labels:   {}\n",
-                        node.name,
-                        format_count(node.count),
-                        to_string(node.ids),
-                        features_text(node.features),
-                        label_text(node.labels));
+    text +=
+        fmt::format("\nnodes '{}': {}\n    ids:      {}\n    features: {}\n{}    labels:   {}\n",
+                    node.name,
+                    format_count(node.count),
+                    to_string(node.ids),
+                    features_text(node.features),
+                    scaling_text(node.features),
+                    label_text(node.labels));
     if (node.has_times) text += "    times:    one a node\n";
   }
   for (const RelationFigures& relation : report.relations) {

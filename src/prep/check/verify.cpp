@@ -7,11 +7,12 @@
 #include "storage/format/manifest.h"
 #include "storage/io/read_errors.h"
 
+#include <sluice/mutex.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <set>
 
 namespace sluice {
@@ -39,6 +40,7 @@ class Verifier {
     report_.edges = manifest_.schema.total_edges();
     check_files();
     check_data();
+    take_problems();
     // A graph whose bytes are wrong has no invariants worth a look.
     if (report_.problems.empty()) {
       for (std::string& problem : check_invariants(root_, manifest_, context_.ledger)) {
@@ -52,8 +54,13 @@ class Verifier {
 
  private:
   void report(const Error& error) {
-    const std::scoped_lock lock(mutex_);
-    report_.problems.emplace_back(error.what());
+    const MutexLock lock(mutex_);
+    problems_.emplace_back(error.what());
+  }
+
+  void take_problems() {
+    const MutexLock lock(mutex_);
+    report_.problems = std::move(problems_);
   }
 
   // Sizes and checksum files first: what is wrong there need not be read.
@@ -137,7 +144,8 @@ class Verifier {
   Manifest manifest_;
   std::vector<std::unique_ptr<ChecksumFile>> sums_;
   std::vector<Piece> pieces_;
-  std::mutex mutex_;
+  Mutex mutex_;
+  std::vector<std::string> problems_ SLUICE_GUARDED_BY(mutex_);  // of files and their data
   VerifyReport report_;
 };
 

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdint>
 #include <future>
-#include <memory>
 #include <optional>
 #include <span>
 

@@ -6,10 +6,11 @@
 #include "core/stream_copy.h"
 #include "prep/convert/range_store.h"
 
+#include <sluice/mutex.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,7 @@ class LineMemory {
  public:
   AlignedBuffer take(std::uint64_t ranges) {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!free_.empty()) {
         AlignedBuffer last = std::move(free_.back());
         free_.pop_back();
@@ -34,13 +35,13 @@ class LineMemory {
     return AlignedBuffer::make(ranges * kLineWriterBytesARange, nullptr, "edges").or_throw();
   }
   void give(AlignedBuffer buffer) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     free_.push_back(std::move(buffer));
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<AlignedBuffer> free_;  // one a thread, at most
+  Mutex mutex_;
+  std::vector<AlignedBuffer> free_ SLUICE_GUARDED_BY(mutex_);  // one a thread, at most
 };
 
 template <int kBytes>

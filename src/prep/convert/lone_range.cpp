@@ -5,7 +5,6 @@
 #include "prep/convert/seen_sources.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace sluice {

@@ -3,7 +3,6 @@
 #include "core/interrupt.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 namespace sluice {

@@ -33,7 +33,7 @@ bool SegmentPool::grow() {
 }
 
 std::byte* SegmentPool::take() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_.empty() && !grow()) return nullptr;
   std::byte* const segment = free_.back();
   free_.pop_back();
@@ -42,7 +42,7 @@ std::byte* SegmentPool::take() {
 }
 
 void SegmentPool::give(std::byte* segment) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto slab = std::prev(slabs_.upper_bound(segment));
   --slab->second.in_use;
   if (keep_ == Keep::kSlabs) return free_.push_back(segment);
@@ -52,15 +52,15 @@ void SegmentPool::give(std::byte* segment) {
 }
 
 void SegmentPool::set_keep(Keep keep) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   keep_ = keep;
   if (keep == Keep::kSlabs) return;
   free_.clear();
-  std::erase_if(slabs_, [&](const auto& entry) {
-    if (entry.second.in_use != 0) return false;
-    taken_bytes_ -= entry.second.memory.size();
-    return true;
-  });
+  for (auto slab = slabs_.begin(); slab != slabs_.end();) {
+    const bool in_use = slab->second.in_use != 0;
+    if (!in_use) taken_bytes_ -= slab->second.memory.size();
+    slab = in_use ? std::next(slab) : slabs_.erase(slab);
+  }
 }
 
 }  // namespace sluice

@@ -7,10 +7,10 @@
 #include "storage/io/aligned_buffer.h"
 
 #include <sluice/memory.h>
+#include <sluice/mutex.h>
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
 namespace sluice {
@@ -38,17 +38,17 @@ class SegmentPool {
     AlignedBuffer memory;
     std::uint64_t in_use = 0;
   };
-  bool grow();
+  bool grow() SLUICE_REQUIRES(mutex_);
 
   MemoryLedger* ledger_;
   std::uint64_t segment_bytes_;
   std::uint64_t limit_bytes_;
   std::uint64_t slab_bytes_;
-  std::uint64_t taken_bytes_ = 0;  // of all slabs
-  Keep keep_ = Keep::kSlabs;
-  std::mutex mutex_;
-  std::map<const std::byte*, Slab> slabs_;  // by address
-  std::vector<std::byte*> free_;            // the next one last
+  Mutex mutex_;
+  std::uint64_t taken_bytes_ SLUICE_GUARDED_BY(mutex_) = 0;  // of all slabs
+  Keep keep_ SLUICE_GUARDED_BY(mutex_) = Keep::kSlabs;
+  std::map<const std::byte*, Slab> slabs_ SLUICE_GUARDED_BY(mutex_);  // by address
+  std::vector<std::byte*> free_ SLUICE_GUARDED_BY(mutex_);            // the next one last
 };
 
 }  // namespace sluice

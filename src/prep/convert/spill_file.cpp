@@ -47,7 +47,7 @@ SpillFile::SpillFile(const std::filesystem::path& folder,
 
 SpillFile::~SpillFile() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -60,7 +60,7 @@ void SpillFile::rethrow_locked() {
 
 std::uint64_t SpillFile::write(std::byte* segment) {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     rethrow_locked();
     waiting_.push_back({segment, slots_});
     ++left_;
@@ -70,11 +70,11 @@ std::uint64_t SpillFile::write(std::byte* segment) {
 }
 
 bool SpillFile::wait_for_one() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   rethrow_locked();
   const std::uint64_t before = left_;
   if (before == 0) return false;
-  changed_.wait(lock, [&] { return left_ < before || problem_; });
+  while (left_ >= before && !problem_) changed_.wait(lock);
   rethrow_locked();
   return true;
 }
@@ -89,8 +89,8 @@ void SpillFile::write_loop() {
   std::vector<Waiting> batch;
   for (;;) {
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !waiting_.empty() || stop_; });
+      MutexLock lock(mutex_);
+      while (waiting_.empty() && !stop_) changed_.wait(lock);
       if (stop_) return;  // what is still waiting is of no use to anybody
       const auto end =
           waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
@@ -103,11 +103,11 @@ void SpillFile::write_loop() {
       write_all(*file_, batch.front().slot * segment_bytes_, std::move(pieces));
       for (const Waiting& each : batch) release_(each.segment);
     } catch (...) {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       problem_ = std::current_exception();
     }
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       left_ -= batch.size();
     }
     changed_.notify_all();

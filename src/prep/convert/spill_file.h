@@ -5,16 +5,17 @@
 // One caller at a time. The file goes with the object, and with the process, however that ends.
 #pragma once
 
+#include "core/condition_variable.h"
 #include "storage/io/block_reader.h"
 
-#include <condition_variable>
+#include <sluice/mutex.h>
+
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 
@@ -48,19 +49,19 @@ class SpillFile {
     std::uint64_t slot;
   };
   void write_loop();
-  void rethrow_locked();
+  void rethrow_locked() SLUICE_REQUIRES(mutex_);
 
   std::shared_ptr<File> file_;
   std::uint64_t segment_bytes_;
   Release release_;
   std::uint64_t slots_ = 0;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Waiting> waiting_;  // slots ascend by one
-  std::uint64_t left_ = 0;       // waiting or being written
-  bool stop_ = false;
-  std::exception_ptr problem_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Waiting> waiting_ SLUICE_GUARDED_BY(mutex_);  // slots ascend by one
+  std::uint64_t left_ SLUICE_GUARDED_BY(mutex_) = 0;       // waiting or being written
+  bool stop_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::exception_ptr problem_ SLUICE_GUARDED_BY(mutex_);
   std::thread writer_;
 };
 

@@ -5,8 +5,6 @@
 #include <sluice/dtype.h>
 #include <sluice/options.h>
 
-#include <cstdint>
-
 namespace sluice {
 
 enum class FeatureDType { kAuto, kF32, kF16, kBF16, kInt8 };

@@ -2,7 +2,6 @@
 
 #include "prep/generate/drawn_edges.h"
 
-#include <bit>
 #include <cmath>
 
 namespace sluice {

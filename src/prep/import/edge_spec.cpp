@@ -4,7 +4,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kFormatHelp = "the file's format; auto: by its extension";
+constexpr const char* kEdgeFormatHelp = "the file's format; auto: by its extension";
 
 void describe_csc(Schema& schema, CscOptions& csc) {
   schema.field("undirected", csc.undirected).help("each edge also stands the other way round");
@@ -59,7 +59,7 @@ void EdgeSpec::describe(Schema& schema) {
           "what names such as src and dst say");
   schema.field("target_column", target_column)
       .help("of a file of columns: the target's id; empty: the second column, likewise");
-  schema.field("format", format).help(kFormatHelp);
+  schema.field("format", format).help(kEdgeFormatHelp);
   describe_pairs(schema, pairs);
   schema.field("reverse", reverse)
       .help("name of a second relation with these edges the other way round; empty: none");
@@ -104,7 +104,9 @@ void SplitSpec::describe(Schema& schema) {
   schema.field("node_type", node_type)
       .help("whose nodes it splits; empty: the only type, or the only one with labels");
   schema.field("train", train)
-      .help("file of the training ids: an array, or a column; of edges: two columns");
+      .help(
+          "file of the training ids: an array, or a column; or a mask, a bool (or 0 and 1) a node; "
+          "of edges: two columns");
   schema.field("valid", valid).help("file of the validation ids (edges)");
   schema.field("test", test).help("file of the test ids (edges)");
   schema.field("train_labels", train_labels)
@@ -114,7 +116,7 @@ void SplitSpec::describe(Schema& schema) {
   schema.field("valid_labels", valid_labels).help("the same of valid");
   schema.field("test_labels", test_labels).help("the same of test");
   schema.field("column", column).help("of files of columns: that of ids; empty: the first");
-  schema.field("format", format).help(kFormatHelp);
+  schema.field("format", format).help(kEdgeFormatHelp);
   schema.field("ratio", ratio)
       .range(0, 1)
       .help(

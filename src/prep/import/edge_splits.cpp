@@ -2,7 +2,6 @@
 
 #include "core/interrupt.h"
 #include "prep/dataset_edges.h"
-#include "prep/import/import_relations.h"
 
 #include <sluice/random.h>
 
@@ -65,7 +64,9 @@ class RowWriter {
   Meaning meaning_of(const std::string& type) const {
     const auto& relations = context_.writer.schema().relations;
     if (spec_.types == EdgeTypes::kRelations) {
-      const std::uint64_t place = place_of(relation_name(spec_, type));
+      const auto& names = context_.relation_names[&spec_];
+      const auto name = names.find(type);
+      const std::uint64_t place = name == names.end() ? relations.size() : place_of(name->second);
       if (place < relations.size()) return {place, 0};
     } else {
       const std::uint64_t place = place_of(spec_.relation);
@@ -181,6 +182,11 @@ class DrawnParts {
     }
   }
 
+  void add_training(NodeBits& training) const {
+    for (std::uint64_t id = 0; id < relation_.edge_id_bound; ++id)
+      if (part_of(id) == 1) training.set(id);
+  }
+
   EdgeSplitSchema write() {
     EdgeSplitSchema schema{split_.name, relation_.key()};
     for (std::size_t part = 0; part < 3; ++part) {
@@ -241,9 +247,11 @@ void write_edge_rows(ImportContext& context,
 void draw_edge_split(ImportContext& context,
                      const SplitSpec& split,
                      const RelationSchema& relation,
-                     const SpooledTable* table) {
+                     const SpooledTable* table,
+                     NodeBits* training) {
   DrawnParts parts(context, split, relation);
   split.order == SplitOrder::kTime ? parts.cut_by_time(*table) : parts.draw();
+  if (training != nullptr) parts.add_training(*training);
   context.writer.schema().edge_splits.push_back(parts.write());
 }
 

@@ -17,9 +17,11 @@ void write_edge_rows(ImportContext& context,
 /// Draws a split by ratio from the edges of a relation that was just written, one by one, or cuts
 /// them by their times: edges of the same time are never parted.
 /// @param table of the edges, in the order of their times; null: there are no times
+/// @param training out: the edges of the train part; may be null
 void draw_edge_split(ImportContext& context,
                      const SplitSpec& split,
                      const RelationSchema& relation,
-                     const SpooledTable* table);
+                     const SpooledTable* table,
+                     NodeBits* training);
 
 }  // namespace sluice

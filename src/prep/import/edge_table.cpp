@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "prep/import/times.h"
+#include "prep/table/column_use.h"
 
 #include <fmt/format.h>
 
@@ -38,6 +39,16 @@ std::unique_ptr<TableReader> with_pairs(std::unique_ptr<TableReader> table,
 
 }  // namespace
 
+void TextColumn::clear() {
+  offsets_.assign(1, 0);
+  bytes_.clear();
+}
+
+void TextColumn::add(std::string_view text) {
+  bytes_.insert(bytes_.end(), text.begin(), text.end());
+  offsets_.push_back(static_cast<std::int32_t>(bytes_.size()));
+}
+
 EdgeTable::EdgeTable(std::unique_ptr<TableReader> table,
                      const EdgeColumns& columns,
                      ColumnType source_ids,
@@ -46,6 +57,8 @@ EdgeTable::EdgeTable(std::unique_ptr<TableReader> table,
                      ProgressStyle progress)
     : table_(with_pairs(std::move(table), columns)),
       names_(columns),
+      source_ids_(source_ids),
+      target_ids_(target_ids),
       progress_(progress, what, table_->num_rows().value_or(0), "edges") {
   if (const ColumnInfo* pairs = find_pairs(*table_, columns)) {
     select_pairs(*pairs, source_ids, target_ids);
@@ -57,6 +70,7 @@ EdgeTable::EdgeTable(std::unique_ptr<TableReader> table,
 void EdgeTable::select_pairs(const ColumnInfo& pairs,
                              ColumnType source_ids,
                              ColumnType target_ids) {
+  refuse_truths_as_ids(*table_, pairs);
   if (pairs.width != 2) {
     throw Error(ErrorCode::kData,
                 fmt::format("edges need an array of [E, 2], this is [{}, {}]",
@@ -67,32 +81,39 @@ void EdgeTable::select_pairs(const ColumnInfo& pairs,
   }
   pairs_ = true;
   names_.source = names_.target = pairs.name;
-  std::vector<ColumnRequest> requests{
-      {pairs.name, source_ids == target_ids ? source_ids : ColumnType::kText}};
+  const bool texts = source_ids == ColumnType::kText && target_ids == ColumnType::kText;
+  std::vector<ColumnRequest> requests{{pairs.name,
+                                       texts ? ColumnType::kText : ColumnType::kInteger,
+                                       EmptyCell::kRefuse,
+                                       ColumnUse::kIds}};
   request_others(requests);
   table_->select(requests);
 }
 
 void EdgeTable::request_others(std::vector<ColumnRequest>& requests) {
   const ColumnType time = names_.time_scale == 0 ? ColumnType::kInteger : ColumnType::kReal;
-  if (!names_.type.empty()) type_at_ = request(requests, names_.type, ColumnType::kText);
-  if (!names_.time.empty()) time_at_ = request(requests, names_.time, time);
-  if (!names_.weight.empty()) weight_at_ = request(requests, names_.weight, ColumnType::kReal);
-  if (!names_.label.empty()) label_at_ = request(requests, names_.label, ColumnType::kInteger);
+  if (!names_.type.empty())
+    type_at_ = request(requests, names_.type, ColumnType::kText, ColumnUse::kOther);
+  if (!names_.time.empty()) time_at_ = request(requests, names_.time, time, ColumnUse::kTimes);
+  if (!names_.weight.empty())
+    weight_at_ = request(requests, names_.weight, ColumnType::kReal, ColumnUse::kWeights);
+  if (!names_.label.empty())
+    label_at_ = request(requests, names_.label, ColumnType::kInteger, ColumnUse::kTruths);
 }
 
 std::size_t EdgeTable::request(std::vector<ColumnRequest>& requests,
                                std::string& name,
-                               ColumnType type) const {
+                               ColumnType type,
+                               ColumnUse use) const {
   name = table_->column(name, requests.size()).name;
-  requests.push_back({name, type});
+  requests.push_back({name, type, EmptyCell::kRefuse, use});
   return requests.size() - 1;
 }
 
 void EdgeTable::select_columns(ColumnType source_ids, ColumnType target_ids) {
   std::vector<ColumnRequest> requests;
-  request(requests, names_.source, source_ids);
-  request(requests, names_.target, target_ids);
+  request(requests, names_.source, source_ids, ColumnUse::kIds);
+  request(requests, names_.target, target_ids, ColumnUse::kIds);
   if (names_.source == names_.target) {
     throw Error(ErrorCode::kData,
                 fmt::format("source and target are both column '{}'", names_.source),
@@ -100,6 +121,7 @@ void EdgeTable::select_columns(ColumnType source_ids, ColumnType target_ids) {
                 place_of(*table_));
   }
   for (const std::string& name : {names_.source, names_.target}) {
+    refuse_truths_as_ids(*table_, table_->column(name, 0));
     const std::uint32_t width = table_->column(name, 0).width;
     if (width == 1) continue;
     throw Error(ErrorCode::kData,
@@ -111,13 +133,27 @@ void EdgeTable::select_columns(ColumnType source_ids, ColumnType target_ids) {
   table_->select(requests);
 }
 
-void EdgeTable::split_pairs(std::span<const std::int64_t> pairs) {
-  sources_.resize(pairs.size() / 2);
-  targets_.resize(pairs.size() / 2);
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    sources_[i] = pairs[2 * i];
-    targets_[i] = pairs[2 * i + 1];
+/// The ids at one end of pairs, as their type names them. @param end 0 or 1
+IdValues EdgeTable::end_of_pairs(const ColumnValues& pairs,
+                                 std::size_t end,
+                                 ColumnType ids,
+                                 std::vector<std::int64_t>& integers,
+                                 TextColumn& texts) const {
+  if (ids != ColumnType::kText) {
+    integers.resize(pairs.integers.size() / 2);
+    for (std::size_t i = 0; i < integers.size(); ++i) integers[i] = pairs.integers[2 * i + end];
+    return {integers, {}};
   }
+  texts.clear();
+  for (std::size_t i = end; i < pairs.integers.size(); i += 2)
+    texts.add(fmt::format_int(pairs.integers[i]).c_str());
+  for (std::size_t i = end; i < pairs.text.size(); i += 2) texts.add(pairs.text[i]);
+  return {{}, texts.view()};
+}
+
+void EdgeTable::split_pairs(const ColumnValues& pairs, Rows& rows) {
+  rows.source = end_of_pairs(pairs, 0, source_ids_, sources_, source_texts_);
+  rows.target = end_of_pairs(pairs, 1, target_ids_, targets_, target_texts_);
 }
 
 void EdgeTable::take_times(const ColumnValues& values) {
@@ -144,9 +180,7 @@ bool EdgeTable::next(Rows& rows) {
   rows = {};
   rows.first_row = chunk_.first_row;
   if (pairs_) {
-    split_pairs(chunk_.columns[0].integers);
-    rows.source.integers = sources_;
-    rows.target.integers = targets_;
+    split_pairs(chunk_.columns[0], rows);
   } else {
     rows.source = id_values(chunk_, 0);
     rows.target = id_values(chunk_, 1);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
@@ -19,6 +20,18 @@ struct EdgeColumns {
   std::string type, time, weight, label;  ///< empty: not read
   double time_scale = 0;
   PairsChoice pairs = PairsChoice::kAuto;  ///< settled: kAuto is kRows
+};
+
+/// Texts laid end to end, made one by one.
+class TextColumn {
+ public:
+  void clear();
+  void add(std::string_view text);
+  TextValues view() const { return {offsets_, bytes_.data()}; }
+
+ private:
+  std::vector<std::int32_t> offsets_{0};
+  std::vector<char> bytes_;
 };
 
 class EdgeTable {
@@ -57,8 +70,14 @@ class EdgeTable {
   void select_columns(ColumnType source_ids, ColumnType target_ids);
   std::size_t request(std::vector<ColumnRequest>& requests,
                       std::string& name,
-                      ColumnType type) const;
-  void split_pairs(std::span<const std::int64_t> pairs);
+                      ColumnType type,
+                      ColumnUse use) const;
+  void split_pairs(const ColumnValues& pairs, Rows& rows);
+  IdValues end_of_pairs(const ColumnValues& pairs,
+                        std::size_t end,
+                        ColumnType ids,
+                        std::vector<std::int64_t>& integers,
+                        TextColumn& texts) const;
   void take_times(const ColumnValues& values);
   void take_weights(const ColumnValues& values);
 
@@ -66,7 +85,9 @@ class EdgeTable {
   EdgeColumns names_;
   bool pairs_ = false;
   std::optional<std::size_t> type_at_, time_at_, weight_at_, label_at_;  // of the chunk's columns
+  ColumnType source_ids_, target_ids_;
   std::vector<std::int64_t> sources_, targets_;  // of a matrix; as long as one chunk
+  TextColumn source_texts_, target_texts_;       // the same of ids that are texts
   std::vector<std::int64_t> times_;
   std::vector<float> weights_;
   TableChunk chunk_;

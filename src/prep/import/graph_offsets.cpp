@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
@@ -18,7 +20,7 @@ template <class Take>
 std::string read_integers(const ColumnSpec& spec, const GraphOffsets::Open& open, Take take) {
   const auto table = open(spec);
   const std::string column = find_id_column(*table, spec.column).name;
-  table->select({{column, ColumnType::kInteger}});
+  table->select({{column, ColumnType::kInteger, EmptyCell::kRefuse, ColumnUse::kGraphs}});
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
     for (std::size_t row = 0; row < chunk.rows; ++row) {
@@ -69,6 +71,38 @@ GraphOffsets GraphOffsets::from_sizes(const ColumnSpec& sizes,
     made.ends_.push_back(before + static_cast<std::uint64_t>(size));
   });
   return made;
+}
+
+std::uint64_t OneGraph::graph_of(std::uint64_t node) const {
+  const auto ends = graphs_.values().subspan(1);
+  return static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), node) -
+                                    ends.begin());
+}
+
+void OneGraph::check(std::span<const std::uint64_t> sources,
+                     std::span<const std::uint64_t> targets,
+                     const End& source,
+                     const End& target) {
+  const auto inside = [&](std::uint64_t node) { return node >= first_ && node < end_; };
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (inside(sources[i]) && inside(targets[i])) continue;
+    if (sources[i] >= graphs_.total() || targets[i] >= graphs_.total()) continue;
+    const std::uint64_t graph = graph_of(sources[i]);
+    first_ = graphs_.values()[graph];
+    end_ = graphs_.values()[graph + 1];
+    if (inside(targets[i])) continue;
+    const auto number = [&](std::uint64_t of) { return static_cast<std::int64_t>(of) + first_id_; };
+    throw target.place.table.value_error(
+        target.place.first_row + i,
+        target.place.column,
+        fmt::format("the edge from {} to {} joins two graphs, {} and {}",
+                    source.ids.shown(i),
+                    target.ids.shown(i),
+                    number(graph),
+                    number(graph_of(targets[i]))),
+        fmt::format("no edge leaves its graph: mend it, or the graphs of nodes in {}",
+                    graphs_.place().file));
+  }
 }
 
 GraphEdges::GraphEdges(const GraphOffsets& nodes, const GraphOffsets& edges, std::int64_t first_id)

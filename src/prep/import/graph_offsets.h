@@ -4,6 +4,7 @@
 
 #include "prep/import/graph_spec.h"
 #include "prep/import/id_map.h"
+#include "prep/import/node_ids.h"
 #include "prep/prep_context.h"
 #include "prep/table/table_reader.h"
 
@@ -43,6 +44,34 @@ class GraphOffsets {
 
   GrowingArray<std::uint64_t> ends_;
   std::string file_;
+};
+
+/// Checks that edges join nodes of one graph: those that do not are no edges of it. Fed rows in
+/// their order.
+class OneGraph {
+ public:
+  /// @param graphs outlives this. @param first_id the number of the first graph, for messages
+  OneGraph(const GraphOffsets& graphs, std::int64_t first_id)
+      : graphs_(graphs), first_id_(first_id) {}
+
+  /// The ids of one end as the file has them, and where.
+  struct End {
+    const IdValues& ids;
+    IdPlace place;
+  };
+  /// Throws Error(kData) for the first edge that joins two graphs. Nodes of no graph are passed
+  /// over.
+  void check(std::span<const std::uint64_t> sources,
+             std::span<const std::uint64_t> targets,
+             const End& source,
+             const End& target);
+
+ private:
+  std::uint64_t graph_of(std::uint64_t node) const;
+
+  const GraphOffsets& graphs_;
+  std::int64_t first_id_;
+  std::uint64_t first_ = 0, end_ = 0;  // the nodes of the graph that the last edge was in
 };
 
 /// Turns the ids of edges that count nodes within each graph into those that count through all. Fed

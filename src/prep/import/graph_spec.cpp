@@ -29,7 +29,9 @@ void IdFileSpec::describe(Schema& schema) {
 
 void FeatureSpec::describe(Schema& schema) {
   schema.field("file", file)
-      .help("one row a node (edge), in the order of the ids: .npy of [N, D], or columns");
+      .help(
+          "one row a node (edge), in the order of the ids: .npy of [N, D], columns, or a sparse "
+          "matrix of SciPy's (.npz)");
   schema.field("columns", columns)
       .help("of a file of columns: those to take, in this order; empty: all");
   schema.field("id_column", id_column)
@@ -49,8 +51,10 @@ void FeatureSpec::describe(Schema& schema) {
             "NaN and infinity are errors: they would poison training"},
            {"keep",
             NotFinite::kKeep,
-            "take them as they are, unless dtype is int8; an empty CSV cell is NaN"}})
+            "take them as they are, unless dtype is int8; an empty CSV cell is NaN (but see "
+            "missing)"}})
       .help("what to do with values that are not finite");
+  scaling.describe(schema);
 }
 
 void LabelSpec::describe(Schema& schema) {
@@ -68,20 +72,25 @@ void LabelSpec::describe(Schema& schema) {
           kind,
           {{"auto",
             LabelKindChoice::kAuto,
-            "integers [N] are classes, integers [N, C] multi_label, floats regression; CSV: class"},
+            "integers [N] are classes, integers [N, C] multi_label, floats regression; CSV: class; "
+            "a column of words: classes by name, in the order in which they first appear"},
            {"class",
             LabelKindChoice::kClass,
             "one class a row, as integers or whole floats; -1, NaN or an empty cell: no label"},
            {"name",
             LabelKindChoice::kName,
             "one class a row by name, or by numbers that are no classes; classes are the names in "
-            "ascending order; an empty cell: no label"},
+            "ascending order; an empty cell, and -1 of nodes and edges: no label"},
            {"multi_label", LabelKindChoice::kMultiLabel, "C columns of 0 or 1"},
            {"regression", LabelKindChoice::kRegression, "numbers; NaN or an empty cell: no label"}})
       .help("what the labels are");
   schema.field("classes", classes)
       .range(0, std::numeric_limits<std::int32_t>::max())
       .help("number of classes; 0: the largest label + 1");
+  schema.field("none", none)
+      .help(
+          "values that stand for no label, as the file has them, such as [\"-1\", \"unknown\"]; "
+          "[\"\"]: an empty cell alone, so that -1 is a name; empty: what kind says");
 }
 
 void ColumnSpec::describe(Schema& schema) {

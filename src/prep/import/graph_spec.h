@@ -6,6 +6,7 @@
 #include "prep/csc_builder.h"
 #include "prep/features/feature_choice.h"
 #include "prep/features/feature_encoder.h"
+#include "prep/features/feature_scaling.h"
 #include "prep/import/node_ids.h"
 #include "prep/table/table_formats.h"
 
@@ -36,6 +37,7 @@ struct FeatureSpec {
   FeatureChoice choice;
   std::int64_t seed = 1;
   NotFinite not_finite = NotFinite::kRefuse;
+  ScaleChoice scaling;
   void describe(Schema& schema);
 };
 
@@ -48,6 +50,8 @@ struct LabelSpec {
   std::string format = "auto";
   LabelKindChoice kind = LabelKindChoice::kAuto;
   std::int64_t classes = 0;
+  std::vector<std::string> none;   ///< values that stand for no label
+  bool minus_one_is_none = false;  ///< nobody said so: complete_spec() does, of names
   void describe(Schema& schema);
 };
 

@@ -54,6 +54,13 @@ void check_features(const FeatureSpec& features, const std::string& where) {
   }
 }
 
+// -1 says "none" wherever classes are numbers; of graphs it may be a class, as in TU's data sets.
+void complete_labels(LabelSpec& labels) {
+  if (labels.kind != LabelKindChoice::kName || !labels.none.empty()) return;
+  labels.none = {"-1"};
+  labels.minus_one_is_none = true;
+}
+
 void check_unknown_ids(const NodeSpec& node, const std::string& where) {
   if (node.unknown_ids != UnknownIds::kCreate) return;
   const bool labels = !node.labels.file.empty() && node.labels.id_column.empty();
@@ -269,7 +276,10 @@ void complete_spec(GraphSpec& spec, NoEdges no_edges) {
   if (spec.edges.empty() && no_edges == NoEdges::kRefuse)
     refuse("there are no [[edges]]", "a graph needs at least one relation with a file");
   if (spec.nodes.empty()) spec.nodes.emplace_back();
-  for (const NodeSpec& node : spec.nodes) check_nodes(node);
+  for (NodeSpec& node : spec.nodes) {
+    check_nodes(node);
+    complete_labels(node.labels);
+  }
   check_distinct(type_names(spec), "node types");
   std::vector<std::string> relations, splits;
   for (EdgeSpec& edge : spec.edges) {
@@ -279,6 +289,7 @@ void complete_spec(GraphSpec& spec, NoEdges no_edges) {
         edge.target, fmt::format("[[edges]] '{}': target", edge.relation), type_names(spec));
     check_edges(edge);
     complete_edge(edge);
+    complete_labels(edge.labels);
     relations.push_back(fmt::format("{}__{}__{}", edge.source, edge.relation, edge.target));
     if (!edge.reverse.empty())
       relations.push_back(fmt::format("{}__{}__{}", edge.target, edge.reverse, edge.source));

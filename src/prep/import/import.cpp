@@ -3,8 +3,8 @@
 #include "prep/import/edge_splits.h"
 #include "prep/import/import_context.h"
 #include "prep/import/import_relations.h"
+#include "prep/import/input_check.h"
 #include "prep/import/settle_places.h"
-#include "prep/table/shards.h"
 
 #include <sluice/units.h>
 
@@ -14,23 +14,6 @@
 
 namespace sluice {
 namespace {
-
-// Finds missing files before any work is done.
-void check_files(const GraphSpec& spec,
-                 const TableFormats& formats,
-                 const std::filesystem::path& root) {
-  for (const SpecFile& named : files_of(spec)) {
-    for (const auto& path : shards_of(TablePath::parse(root / named.file).file)) {
-      (void)formats.resolve(path, named.format);
-      std::error_code problem;
-      if (std::filesystem::exists(path, problem)) continue;
-      throw Error(ErrorCode::kData,
-                  fmt::format("there is no such file (it is {})", named.key),
-                  "file names are relative to graph.toml's folder, its root key, or --root",
-                  Place{path.string(), -1, -1, -1});
-    }
-  }
-}
 
 std::map<std::string, NodeState> make_nodes(const GraphSpec& spec, MemoryLedger& ledger) {
   std::map<std::string, NodeState> nodes;
@@ -54,13 +37,48 @@ bool needs_nodes(const NodeSpec& node, const Rows& rows) {
   return !rows.id_column.empty() && node.ids != IdKind::kDense && node.id_list.file.empty();
 }
 
+/// The split whose training rows the statistics of a type's features are of: the one that is called
+/// 'default', else the first, of the nodes or of the graphs that have them.
+const SplitSpec* find_training_split(const GraphSpec& spec, const NodeSpec& node) {
+  const bool in_graphs = spec.graphs.any() && spec.graphs.node_type == node.type;
+  const auto is_its = [&](const SplitSpec& split) {
+    return (split.of == SplitOf::kNodes && split.node_type == node.type) ||
+           (split.of == SplitOf::kGraphs && in_graphs);
+  };
+  const SplitSpec* found = nullptr;
+  for (const SplitSpec& split : spec.splits) {
+    if (!is_its(split)) continue;
+    if (found == nullptr || (split.name == SplitSpec().name && found->name != split.name))
+      found = &split;
+  }
+  return found;
+}
+
+// Where a split says which rows count, the features wait for it.
+void begin_features(ImportContext& context, NodeState& node) {
+  if (node.spec.features.file.empty()) return;
+  if (node.spec.features.scaling.needs_statistics())
+    node.training_split = find_training_split(context.spec, node.spec);
+  if (node.training_split == nullptr) return import_features(context, node);
+  node.training = std::make_unique<NodeBits>(context.prep.ledger);
+  count_feature_rows(context, node);
+}
+
+void finish_features(ImportContext& context) {
+  for (auto& [type, node] : context.nodes) {
+    if (node.training_split == nullptr) continue;
+    import_features(context, node);
+    for (NodeTypeSchema& written : context.writer.schema().nodes)
+      if (written.name == type) written.features = node.schema.features;
+  }
+}
+
 // Counts come first: from lists and rows where there are any, else from the edges.
 SpooledTables import_nodes(ImportContext& context) {
   for (const NodeSpec& spec : context.spec.nodes) {
     NodeState& node = context.node(spec.type);
     if (!spec.id_list.file.empty()) import_id_list(context, node);
-    if (!spec.features.file.empty() && !needs_nodes(spec, spec.features))
-      import_features(context, node);
+    if (!needs_nodes(spec, spec.features)) begin_features(context, node);
     if (!spec.labels.file.empty() && spec.labels.id_column.empty())
       import_labels_by_position(context, node);
     if (!spec.times.file.empty() && !needs_nodes(spec, spec.times))
@@ -75,7 +93,7 @@ SpooledTables import_nodes(ImportContext& context) {
                   fmt::format("type '{}' has no nodes", spec.type),
                   "its files hold no rows");
     }
-    if (needs_nodes(spec, spec.features)) import_features(context, node);
+    if (needs_nodes(spec, spec.features)) begin_features(context, node);
     if (needs_nodes(spec, spec.times)) import_node_times(context, node);
     if (!spec.labels.id_column.empty()) import_labels_by_id(context, node);
     if (has_split_labels(context.spec.splits, spec.type)) import_labels_of_splits(context, node);
@@ -108,6 +126,7 @@ ImportReport import_dataset(GraphSpec spec,
   const auto start = std::chrono::steady_clock::now();
   complete_spec(spec);
   check_files(spec, formats, options.root);
+  check_contents(spec, formats, options.root, prep);
   settle_places(spec, formats, options.root, prep);
   DatasetWriter writer(options.out, options.overwrite, &prep.ledger, options.resume);
   for (const std::string& leftover : writer.staging().swept()) {
@@ -119,6 +138,7 @@ ImportReport import_dataset(GraphSpec spec,
   for (std::size_t i = 0; i < spec.edges.size(); ++i)
     import_relations(context, spec.edges[i], std::move(tables.edges[i]), report.relations);
   import_splits(context, tables);
+  finish_features(context);
   for (const auto& [type, node] : context.nodes)
     if (node.created != 0 || node.skipped != 0)
       report.types.push_back({type, node.created, node.skipped});

@@ -52,6 +52,10 @@ struct NodeState {
   std::unique_ptr<NodeBits> labelled;  ///< null: the type has no labels
   std::uint64_t skipped = 0;           ///< labels and split rows of ids that are not there
   std::uint64_t created = 0;           ///< nodes that edges alone named
+  /// Whose training part the statistics of the features are of, and which nodes that are; null:
+  /// there is none, or nothing needs statistics.
+  const SplitSpec* training_split = nullptr;
+  std::unique_ptr<NodeBits> training = nullptr;
   /// Null: all of the type's nodes are new. Else the files hold only those behind them.
   const EarlierNodes* earlier = nullptr;
 
@@ -64,7 +68,9 @@ struct ImportContext {
   std::filesystem::path root;
   DatasetWriter& writer;
   PrepContext& prep;
-  std::map<std::string, NodeState> nodes;          ///< by type
+  std::map<std::string, NodeState> nodes;  ///< by type
+  /// The relations of types of edges: their names by [[edges]] and title.
+  std::map<const EdgeSpec*, std::map<std::string, std::string>> relation_names = {};
   std::unique_ptr<GraphOffsets> graphs = nullptr;  ///< of [graphs], from load_graphs() on
 
   std::unique_ptr<TableReader> open(const std::string& file, const std::string& format) const {
@@ -72,6 +78,12 @@ struct ImportContext {
   }
   NodeState& node(const std::string& type) { return nodes.at(type); }
 };
+
+/// Whether the edges of a relation must stay within the graphs of [graphs].
+inline bool is_within_graphs(const ImportContext& context, const EdgeSpec& edge) {
+  const std::string& type = context.spec.graphs.node_type;
+  return context.graphs != nullptr && edge.source == type && edge.target == type;
+}
 
 /// The ids in column `index` of a chunk.
 inline IdValues id_values(const TableChunk& chunk, std::size_t index) {
@@ -95,6 +107,10 @@ struct RowTarget {
   const EarlierNodes* earlier = nullptr;
   /// Puts the rows of a table into their order (rows_by_id.h); null: they stand in it.
   std::function<std::unique_ptr<TableReader>(std::unique_ptr<TableReader>)> order = nullptr;
+  /// Of a sparse matrix: whether columns may name its entries, as those of edges do.
+  SparseEntries entries = SparseEntries::kRefuse;
+  const NodeBits* training = nullptr;  ///< rows that statistics are of; null: all
+  std::string training_name;           ///< which these are, for people
 };
 
 /// The rows of a type's nodes.
@@ -120,6 +136,8 @@ LabelSchema import_label_table(ImportContext& context,
 /// A type's features, labels that stand in the order of the nodes, and times: each states the
 /// number of nodes.
 void import_features(ImportContext& context, NodeState& node);
+/// Where the features wait for a split: their number alone.
+void count_feature_rows(ImportContext& context, NodeState& node);
 void import_labels_by_position(ImportContext& context, NodeState& node);
 void import_node_times(ImportContext& context, NodeState& node);
 /// Labels with an id column: gathered in memory. @pre the number of nodes is known

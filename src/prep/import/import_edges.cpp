@@ -2,6 +2,7 @@
 #include "prep/import/edge_table.h"
 
 #include <memory>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -17,13 +18,21 @@ class DenseEdges final : public EdgeStream {
                target_.column_type(),
                spec.file,
                context.prep.progress),
-        arena_(context.prep.arena) {}
+        arena_(context.prep.arena) {
+    if (is_within_graphs(context, spec))
+      one_graph_.emplace(*context.graphs, context.spec.graphs.first_id);
+  }
 
   std::optional<EdgeView> next() override {
     EdgeTable::Rows rows;
     if (!table_.next(rows)) return std::nullopt;
     source_.find(rows.source, table_.source_place(rows), chunk_.source, arena_);
     target_.find(rows.target, table_.target_place(rows), chunk_.target, arena_);
+    if (one_graph_)
+      one_graph_->check(chunk_.source,
+                        chunk_.target,
+                        {rows.source, table_.source_place(rows)},
+                        {rows.target, table_.target_place(rows)});
     return chunk_.view();
   }
 
@@ -33,6 +42,7 @@ class DenseEdges final : public EdgeStream {
   const NodeIds& source_;
   const NodeIds& target_;
   EdgeTable table_;
+  std::optional<OneGraph> one_graph_;
   ThreadArena& arena_;
   EdgeChunk<std::uint64_t> chunk_;
 };

@@ -1,83 +1,22 @@
-// Feature tables: from matrices or from columns of numbers, encoded and checked chunk by
-// chunk.
+// Feature tables: from matrices or from columns of numbers, scaled where that is asked for, encoded
+// and checked chunk by chunk.
 #include "core/interrupt.h"
 #include "prep/features/elements.h"
 #include "prep/features/feature_encoder.h"
+#include "prep/import/feature_rows.h"
 #include "prep/import/import_context.h"
 #include "prep/import/rows_by_id.h"
 #include "storage/io/disk_space.h"
 
+#include <sluice/units.h>
+
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
+#include <utility>
 
 namespace sluice {
 namespace {
-
-std::vector<ColumnRequest> choose_columns(const TableReader& table, const FeatureSpec& spec) {
-  std::vector<std::string> names = spec.columns;
-  if (names.empty()) {
-    for (const ColumnInfo& column : table.columns()) names.push_back(column.name);
-  }
-  const EmptyCell empty =
-      spec.not_finite == NotFinite::kKeep ? EmptyCell::kMissing : EmptyCell::kRefuse;
-  std::vector<ColumnRequest> requests;
-  for (const std::string& name : names) {
-    const ColumnInfo& column = table.column(name, 0);
-    const bool matrix = names.size() == 1 && column.dtype.has_value();
-    if (!matrix && column.width != 1) {
-      throw Error(
-          ErrorCode::kData,
-          fmt::format(
-              "column '{}' has {} numbers a row, beside other columns", column.name, column.width),
-          "name it alone in features.columns, or only columns of one number a row",
-          Place{table.path().string(), -1, -1, -1});
-    }
-    requests.push_back({column.name, matrix ? ColumnType::kRaw : ColumnType::kReal, empty});
-  }
-  return requests;
-}
-
-/// The chunk's columns side by side, row by row.
-std::span<const std::byte> interleave(const TableChunk& chunk, std::span<double> rows) {
-  const std::size_t dim = chunk.columns.size();
-  for (std::size_t column = 0; column < dim; ++column) {
-    const std::span<const double> values = chunk.columns[column].reals;
-    for (std::size_t row = 0; row < chunk.rows; ++row) rows[row * dim + column] = values[row];
-  }
-  return std::as_bytes(rows);
-}
-
-std::string hint_of(bool finite, DType stored) {
-  if (!finite && stored == DType::kI8) {
-    return "mend the data, or say dtype = \"f32\" and not_finite = \"keep\": int8 has no place for "
-           "it";
-  }
-  if (!finite) return "mend the data, or say not_finite = \"keep\"";
-  if (stored == DType::kF16) return "f16 ends at 65504: say dtype = \"bf16\" or \"f32\"";
-  return "mend the data: features reach up to 3.4e38";
-}
-
-[[noreturn]] void fail_refused(const TableReader& table,
-                               const TableChunk& chunk,
-                               const std::vector<ColumnRequest>& requests,
-                               std::uint32_t dim,
-                               std::size_t element,
-                               double value,
-                               DType stored) {
-  const std::size_t column = element % dim;
-  const bool matrix = requests.size() == 1 && dim > 1;
-  const std::string where = matrix ? fmt::format("element {}: ", column) : "";
-  const bool finite = std::isfinite(value);
-  const std::string reason =
-      finite ? fmt::format("{}{} is beyond {}", where, value, feature_dtype_name(stored))
-             : fmt::format("{}the value is {}", where, value);
-  throw table.value_error(chunk.first_row + element / dim,
-                          requests[matrix ? 0 : column].name,
-                          reason,
-                          hint_of(finite, stored));
-}
 
 // int8 rounds by (seed, node type or relation, row, column).
 FeatureEncoding encoding_of(const FeatureSpec& spec,
@@ -109,61 +48,143 @@ DType dtype_of_earlier(const NodeTypeSchema& there, std::uint32_t dim, const Pla
       place);
 }
 
+/// The scaling of rows behind those that are there: theirs, whatever the spec leaves out.
+std::optional<FeatureScaling> scaling_of_earlier(const NodeTypeSchema& there,
+                                                 const FeatureSpec& spec,
+                                                 const Place& place) {
+  if (there.features.empty()) return std::nullopt;  // that is said elsewhere
+  const auto refuse = [&](const std::string& message, const char* hint) {
+    throw Error(ErrorCode::kData, message, hint, place);
+  };
+  std::optional<FeatureScaling> scaling = there.features.front().scaling;
+  const std::string stored = scaling ? scaling->scale : "none";
+  const std::string asked(to_string(spec.scaling.scale));
+  if (spec.scaling.scale != FeatureScale::kNone && asked != stored)
+    refuse(fmt::format("scale = \"{}\", and the features of type '{}' were stored with \"{}\"",
+                       asked,
+                       there.name,
+                       stored),
+           "leave features.scale out: new rows are scaled as those that are there");
+  const bool fills = scaling && !scaling->missing.empty();
+  if (fills || !spec.scaling.fills()) return scaling;
+  if (spec.scaling.missing == MissingValues::kMean)
+    refuse(fmt::format("missing = \"mean\", and no mean is kept of the features of type '{}'",
+                       there.name),
+           "say missing = \"zero\", or mend the data");
+  if (!scaling) scaling.emplace();
+  scaling->fill.assign(there.features.front().dim, 0);
+  return scaling;
+}
+
+std::string rows_that_count(const RowTarget& target) {
+  return target.training == nullptr ? std::string("all rows") : target.training_name;
+}
+
+/// What is to be done to the rows, where something is. Reads them as often as it takes.
+std::optional<FeatureScaling> scaling_of_new(ImportContext& context,
+                                             const FeatureSpec& spec,
+                                             const RowTarget& target) {
+  if (!spec.scaling.any()) return std::nullopt;
+  FeatureEncoder room({}, context.prep);
+  std::unique_ptr<FeatureRows> rows;
+  const auto open = [&] {
+    rows.reset();  // its memory first
+    rows = std::make_unique<FeatureRows>(context, spec, target, FeatureRows::As::kReals);
+  };
+  open();
+  const std::uint32_t dim = rows->dim();
+  const std::vector<std::string> names = rows->names();
+  const ReadRows read = [&](const TakeRows& take) {
+    for (open(); rows->next(room);) {
+      throw_if_interrupted();
+      take(rows->first_row(), rows->reals());
+    }
+  };
+  CountsRow counts;
+  if (target.training != nullptr)
+    counts = [&](std::uint64_t row) { return target.training->get(row); };
+  const auto name_of = [&](std::uint32_t column) { return rows->name_of(column); };
+  FeatureScaling scaling =
+      measure_scaling(spec.scaling, {dim, rows->place()}, read, counts, name_of, context.prep);
+  scaling.columns = names;
+  if (spec.scaling.needs_statistics()) {
+    scaling.over = rows_that_count(target);
+    context.prep.log.info("{}: statistics of {} column{} over {} ({})",
+                          spec.file,
+                          dim,
+                          dim == 1 ? "" : "s",
+                          scaling.over,
+                          format_count(scaling.rows));
+  }
+  return scaling;
+}
+
 }  // namespace
+
+void count_feature_rows(ImportContext& context, NodeState& node) {
+  const FeatureSpec& spec = node.spec.features;
+  RowTarget target = rows_of(node, spec.file, "features.bin");
+  order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
+  if (target.order) return;  // its ids were counted
+  FeatureRows rows(context, spec, target, FeatureRows::As::kReals);
+  if (const auto known = rows.num_rows()) return target.check_rows(*known, rows.place());
+  FeatureEncoder room({}, context.prep);
+  std::uint64_t count = 0;
+  while (rows.next(room)) {
+    throw_if_interrupted();
+    count += rows.num_rows_read();
+  }
+  target.check_rows(count, rows.place());
+}
 
 FeatureSchema import_feature_table(ImportContext& context,
                                    const FeatureSpec& spec,
                                    const RowTarget& target) {
-  const auto table = open_rows(context, spec.file, spec.format, target);
-  const std::vector<ColumnRequest> requests = choose_columns(*table, spec);
-  const ColumnInfo& first = table->column(requests.front().name, 0);
-  const bool matrix = requests.front().type == ColumnType::kRaw;
-  const Place place{table->path().string(), -1, -1, -1};
-  const DType from = matrix ? *first.dtype : DType::kF64;
-  const auto dim = matrix ? first.width : static_cast<std::uint32_t>(requests.size());
-  if (dim == 0)
-    throw Error(ErrorCode::kData,
-                "the features have no columns (dimension 0)",
-                "leave features out",
-                place);
-  if (dim > std::numeric_limits<std::uint32_t>::max() / sizeof(double)) {
-    throw Error(ErrorCode::kData,
-                fmt::format("a row of {} elements is too wide", dim),
-                "is the array transposed?",
-                place);
-  }
+  const Place file_place{(context.root / spec.file).string(), -1, -1, -1};
+  const std::optional<FeatureScaling> scaling =
+      target.earlier != nullptr ? scaling_of_earlier(target.earlier->schema(), spec, file_place)
+                                : scaling_of_new(context, spec, target);
+  FeatureSpec how = spec;
+  // What is missing now becomes what was missing then.
+  if (scaling && !scaling->fill.empty()) how.scaling.missing = MissingValues::kZero;
+  const bool reals = scaling || how.scaling.missing != MissingValues::kAuto;
+  FeatureRows rows(
+      context, how, target, reals ? FeatureRows::As::kReals : FeatureRows::As::kStored);
+  const std::uint32_t dim = rows.dim();
+  const DType from = rows.dtype();
   const std::uint64_t first_new = target.first_new;
-  table->select(requests);
-  if (const auto rows = table->num_rows()) target.check_rows(first_new + *rows, place);
+  if (const auto count = rows.num_rows()) target.check_rows(first_new + *count, rows.place());
 
-  FeatureSchema schema{"features", spec.choice.stored(from), 0, dim};
-  if (target.earlier != nullptr)
-    schema.dtype = dtype_of_earlier(target.earlier->schema(), dim, place);
+  FeatureSchema schema{"features", spec.choice.stored(rows.source_dtype()), 0, dim, scaling};
+  if (target.earlier != nullptr) {
+    schema.dtype = dtype_of_earlier(target.earlier->schema(), dim, rows.place());
+    schema.scaling = target.earlier->schema().features.front().scaling;
+  }
   FeatureEncoder encoder(encoding_of(spec, target.owner, schema.dtype, dim), context.prep);
-  if (const auto rows = table->num_rows()) {
+  if (const auto count = rows.num_rows()) {
     require_space(context.writer.staging().path(),
-                  FeatureLayout::make(schema.dtype, dim, first_new + *rows).file_bytes(),
+                  FeatureLayout::make(schema.dtype, dim, first_new + *count).file_bytes(),
                   fmt::format("the features of '{}'", target.owner));
   }
   auto file = context.writer.create(target.path);
   FeatureWriter writer(*file, FeatureLayout::make(schema.dtype, dim, 0));
   if (target.earlier != nullptr) target.earlier->copy_features(writer);
-  Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "rows");
-  for (TableChunk chunk; table->next(chunk);) {
+  Progress progress(context.prep.progress, spec.file, rows.num_rows().value_or(0), "rows");
+  while (rows.next(encoder)) {
     throw_if_interrupted();
-    const auto raw =
-        matrix ? chunk.columns[0].raw : interleave(chunk, encoder.scratch(chunk.rows * dim));
-    const FeatureEncoder::Rows rows = encoder.encode(first_new + chunk.first_row, from, raw);
-    if (rows.refused < chunk.rows * dim) {
-      const double value = element_as_double(from, raw, rows.refused);
-      fail_refused(*table, chunk, requests, dim, rows.refused, value, schema.dtype);
+    if (scaling) apply_scaling(*scaling, dim, rows.reals(), context.prep.arena);
+    const FeatureEncoder::Rows encoded =
+        encoder.encode(first_new + rows.first_row(), from, rows.elements());
+    if (encoded.refused < rows.num_rows_read() * dim) {
+      const double value = element_as_double(from, rows.elements(), encoded.refused);
+      rows.refuse(encoded.refused, value, schema.dtype);
     }
-    writer.append_rows(rows.bytes);
-    progress.add(chunk.rows);
+    writer.append_rows(encoded.bytes);
+    progress.add(rows.num_rows_read());
   }
   context.writer.add(std::move(file));
   schema.rows = writer.rows();
-  target.check_rows(schema.rows, place);
+  target.check_rows(schema.rows, rows.place());
   return schema;
 }
 
@@ -171,6 +192,9 @@ void import_features(ImportContext& context, NodeState& node) {
   const FeatureSpec& spec = node.spec.features;
   RowTarget target = rows_of(node, spec.file, "features.bin");
   order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
+  target.training = node.training.get();
+  if (node.training_split != nullptr)
+    target.training_name = fmt::format("the train part of split '{}'", node.training_split->name);
   node.schema.features.push_back(import_feature_table(context, spec, target));
 }
 

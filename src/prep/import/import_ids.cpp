@@ -43,7 +43,7 @@ void import_id_list(ImportContext& context, NodeState& node) {
   const IdFileSpec& spec = node.spec.id_list;
   const auto table = context.open(spec.file, spec.format);
   const std::string column = find_id_column(*table, spec.column).name;
-  table->select({{column, node.ids.column_type()}});
+  table->select({{column, node.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds}});
   Progress progress(context.prep.progress, spec.file, table->num_rows().value_or(0), "ids");
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
@@ -60,7 +60,10 @@ void import_node_times(ImportContext& context, NodeState& node) {
   const auto table = open_rows(context, spec.file, spec.format, target);
   const std::string column = find_id_column(*table, spec.column).name;
   const bool whole = spec.scale == 0;
-  table->select({{column, whole ? ColumnType::kInteger : ColumnType::kReal}});
+  table->select({{column,
+                  whole ? ColumnType::kInteger : ColumnType::kReal,
+                  EmptyCell::kRefuse,
+                  ColumnUse::kNodeTimes}});
   auto file = context.writer.create(target.path);
   std::vector<std::int64_t> times;
   std::uint64_t rows = 0;

@@ -2,11 +2,17 @@
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
 #include "prep/import/label_coder.h"
+#include "prep/table/text_cells.h"
+
+#include <sluice/units.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -15,18 +21,85 @@ namespace {
 
 constexpr std::size_t kMostNames = std::size_t{1} << 20;
 
-// The names of all classes, where labels are names: a first pass over their column.
-std::vector<std::string> collect_label_names(ImportContext& context, const LabelSpec& spec) {
-  if (spec.kind != LabelKindChoice::kName) return {};
-  const auto table = context.open(spec.file, spec.format);
+std::unique_ptr<TableReader> open_labels(ImportContext& context,
+                                         const LabelSpec& spec,
+                                         SparseEntries entries) {
+  auto table = context.open(spec.file, spec.format);
+  (void)table->turn_sparse(spec.columns, spec.id_column.empty() ? entries : SparseEntries::kAllow);
+  return table;
+}
+
+/// How labels are read, once that is settled: of kind "auto" a column of words is read by name.
+struct LabelPlan {
+  LabelSpec spec;
+  std::vector<std::string> names;  ///< of the classes, where labels are names
+  bool found_words = false;        ///< nobody said that they are names
+};
+
+/// Whether the first value of a column, of those that are labels, is a word: then all are.
+bool holds_words(ImportContext& context, const LabelSpec& spec, SparseEntries entries) {
+  const auto table = open_labels(context, spec, entries);
   const LabelCoder coder(*table, spec);
+  if (coder.requests().size() != 1) return false;
+  const ColumnInfo& column = table->column(coder.requests()[0].name, 0);
+  if (column.dtype) return false;
+  if (column.words) return true;
+  const NoLabelValues none(spec.none);
+  table->select({{column.name,
+                  ColumnType::kText,
+                  EmptyCell::kMissing,
+                  ColumnUse::kClasses,
+                  BlankLine::kPass}});
+  for (TableChunk chunk; table->next(chunk);) {
+    throw_if_interrupted();
+    for (std::size_t row = 0; row < chunk.rows; ++row) {
+      const std::string_view cell = trimmed_cell(chunk.columns[0].text[row]);
+      double number = 0;
+      if (!cell.empty() && !none.has(cell)) return parse_real_cell(cell, number) != std::errc{};
+    }
+  }
+  return false;
+}
+
+// Numbers among words are likely to be the classes, and the words to say that there is none.
+void refuse_numbers_among_words(const TableReader& table,
+                                const TableChunk& chunk,
+                                std::size_t row,
+                                const LabelCoder& coder,
+                                const std::string& first_word) {
+  double number = 0;
+  const std::string_view cell = trimmed_cell(chunk.columns[0].text[row]);
+  if (table.column(coder.requests()[0].name, 0).words) return;
+  if (cell.empty() || parse_real_cell(cell, number) != std::errc{}) return;
+  throw table.value_error(
+      chunk.first_row + row,
+      coder.requests()[0].name,
+      fmt::format(
+          "{} is a number, and {} before it is none", shown_cell(cell), shown_cell(first_word)),
+      "say labels.kind = \"name\" if both are classes; words that stand for no label go into "
+      "labels.none");
+}
+
+// The names of all classes, where labels are names: a first pass over their column.
+LabelPlan plan_labels(ImportContext& context, const LabelSpec& spec, SparseEntries entries) {
+  LabelPlan plan{spec, {}, false};
+  if (spec.kind == LabelKindChoice::kAuto && holds_words(context, spec, entries)) {
+    plan.spec.kind = LabelKindChoice::kName;
+    plan.found_words = true;
+  }
+  if (plan.spec.kind != LabelKindChoice::kName) return plan;
+  const auto table = open_labels(context, spec, entries);
+  LabelCoder coder(*table, plan.spec);
   table->select(coder.requests());
   std::unordered_set<std::string> seen;
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
     for (std::size_t row = 0; row < chunk.rows; ++row) {
-      std::string name = label_name(chunk.columns[0], row);
-      if (!name.empty()) seen.insert(std::move(name));
+      std::string name = coder.name(chunk.columns[0], row);
+      if (name.empty()) continue;
+      if (plan.found_words && !plan.names.empty())
+        refuse_numbers_among_words(*table, chunk, row, coder, plan.names.front());
+      if (seen.insert(name).second) plan.names.push_back(std::move(name));
     }
     if (seen.size() <= kMostNames) continue;
     throw Error(ErrorCode::kData,
@@ -34,14 +107,56 @@ std::vector<std::string> collect_label_names(ImportContext& context, const Label
                 "are they numbers to predict? Then say kind = \"regression\"",
                 Place{table->path().string(), -1, -1, -1});
   }
-  if (seen.empty())
+  if (plan.names.empty())
     throw Error(ErrorCode::kData,
                 "no row has a label",
                 "leave labels out",
                 Place{table->path().string(), -1, -1, -1});
-  std::vector<std::string> names(seen.begin(), seen.end());
-  sort_label_names(names);
-  return names;
+  if (!plan.found_words) sort_label_names(plan.names);
+  return plan;
+}
+
+/// The first few of many names.
+std::string shown_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostShown = 8;
+  const std::size_t shown = std::min(names.size(), kMostShown);
+  return fmt::format(
+      "{}{}",
+      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      shown < names.size() ? ", ..." : "");
+}
+
+// What users may not have meant.
+void say_labels(ImportContext& context, const LabelPlan& plan, const LabelCoder& coder) {
+  Logger& log = context.prep.log;
+  const std::string& file = plan.spec.file;
+  const std::string column =
+      plan.spec.columns.empty() ? "" : fmt::format(" '{}'", fmt::join(plan.spec.columns, "', '"));
+  if (plan.found_words)
+    log.info(
+        "{}: the labels{} are words: {} classes by name, in the order in which they first appear: "
+        "{}",
+        file,
+        column,
+        format_count(plan.names.size()),
+        shown_names(plan.names));
+  if (plan.spec.minus_one_is_none && coder.none_rows() != 0)
+    log.warn("{}: {} rows say -1, which is no label; labels.none = [\"\"] would make it a class",
+             file,
+             format_count(coder.none_rows()));
+  const bool counted = coder.kind() == LabelKind::kClass && plan.names.empty() && coder.any();
+  const std::uint64_t classes = counted ? coder.schema().width : 0;
+  if (!coder.classes_seen().most_are_empty(classes)) return;
+  const std::uint64_t largest = classes - 1;
+  const bool narrow = largest == 127 || largest == 255 || largest == 32767 || largest == 65535;
+  log.warn(
+      "{}: {} of {} classes occur, as the largest label is {}; if labels are numbers that are no "
+      "classes 0, 1, 2, ... say labels.kind = \"name\"{}",
+      file,
+      format_count(coder.classes_seen().seen()),
+      format_count(classes),
+      largest,
+      narrow ? fmt::format("; if {0} stands for no label, labels.none = [\"{0}\"]", largest) : "");
 }
 
 // Labels behind those that are there must be of their kind.
@@ -73,10 +188,10 @@ LabelSchema import_label_table(ImportContext& context,
                                const LabelSpec& spec,
                                const RowTarget& target,
                                NodeBits* labelled) {
-  const std::vector<std::string> names = collect_label_names(context, spec);
-  const auto table = context.open(spec.file, spec.format);
+  const LabelPlan plan = plan_labels(context, spec, target.entries);
+  const auto table = open_labels(context, spec, target.entries);
   const Place place{table->path().string(), -1, -1, -1};
-  LabelCoder coder(*table, spec, names);
+  LabelCoder coder(*table, plan.spec, plan.names);
   check_kind(target.earlier, coder, place);
   table->select(coder.requests());
   if (const auto rows = table->num_rows()) target.check_rows(target.first_new + *rows, place);
@@ -96,6 +211,7 @@ LabelSchema import_label_table(ImportContext& context,
   }
   target.check_rows(rows, place);
   context.writer.add(std::move(file));
+  if (target.earlier == nullptr) say_labels(context, plan, coder);
   return schema_of(target.earlier, coder);
 }
 
@@ -108,11 +224,12 @@ void import_labels_by_position(ImportContext& context, NodeState& node) {
 
 void import_labels_by_id(ImportContext& context, NodeState& node) {
   const LabelSpec& spec = node.spec.labels;
-  const std::vector<std::string> names = collect_label_names(context, spec);
-  const auto table = context.open(spec.file, spec.format);
+  const LabelPlan plan = plan_labels(context, spec, SparseEntries::kAllow);
+  const auto table = open_labels(context, spec, SparseEntries::kAllow);
   const std::string id_column = find_id_column(*table, spec.id_column).name;
-  LabelCoder coder(*table, spec, names);
-  std::vector<ColumnRequest> requests{{id_column, node.ids.column_type()}};
+  LabelCoder coder(*table, plan.spec, plan.names);
+  std::vector<ColumnRequest> requests{
+      {id_column, node.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds}};
   requests.insert(requests.end(), coder.requests().begin(), coder.requests().end());
   table->select(requests);
 
@@ -159,6 +276,7 @@ void import_labels_by_id(ImportContext& context, NodeState& node) {
   if (node.earlier != nullptr) node.earlier->copy_labels(*file);
   file->append(buffer.bytes().first(count * row_bytes));
   context.writer.add(std::move(file));
+  if (node.earlier == nullptr) say_labels(context, plan, coder);
   node.schema.labels = schema_of(node.earlier, coder);
 }
 

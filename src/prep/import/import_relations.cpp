@@ -1,6 +1,7 @@
 #include "prep/import/import_relations.h"
 
 #include "prep/import/edge_splits.h"
+#include "prep/import/relation_names.h"
 #include "prep/spool/edge_column.h"
 #include "prep/spool/sorted_edges.h"
 
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 #include <optional>
@@ -86,16 +86,18 @@ class Relations {
     // Stable, so that edges of a type stay in the order of their times.
     sort_by(*table_->types);
     const std::vector<std::uint64_t>& counts = table_->type_counts;
-    check_names();
+    const std::map<std::string, std::string>& names = context_.relation_names[&spec_] =
+        relation_names(context_.spec, spec_, table_->type_names);
+    warn_of_size();
     const std::size_t first = report_.size();
     for (const bool reverse : {false, true}) {
       if (reverse && spec_.reverse.empty()) continue;
       SpooledEdges all(table_->edges, table_->rows);
       for (std::size_t type = 0; type < counts.size(); ++type) {
         const std::string& title = table_->type_names[type];
-        std::string name = relation_name(spec_, title);
-        if (reverse) name = spec_.reverse + "_" + name;
-        RelationSchema relation = relation_of(name, reverse);
+        const std::string& name = names.at(title);
+        RelationSchema relation =
+            relation_of(reverse ? reverse_relation_name(spec_, name) : name, reverse);
         if (!reverse && title != name) relation.title = title;
         bool opened = false;
         write(std::move(relation), reverse, [&] {
@@ -108,20 +110,25 @@ class Relations {
     report_[first].skipped = table_->skipped;
   }
 
-  // Different types must not fall into one folder.
-  void check_names() const {
-    std::map<std::string, std::string> seen;
-    for (const std::string& title : table_->type_names) {
-      const auto [at, is_new] = seen.emplace(relation_name(spec_, title), title);
-      if (is_new) continue;
-      throw Error(ErrorCode::kData,
-                  fmt::format("the types '{}' and '{}' would both be the relation '{}'",
-                              at->second,
-                              title,
-                              at->first),
-                  "rename one of them, or say types = \"labels\"",
-                  Place{(context_.root / spec_.file).string(), -1, -1, -1});
-    }
+  // Each relation has offsets of all its nodes, and pages of its own.
+  void warn_of_size() const {
+    constexpr std::uint64_t kFewTypes = 8, kSmall = 256 * kKiB, kTimes = 4, kEdgeBytes = 16;
+    const std::uint64_t types = table_->type_names.size();
+    const std::uint64_t nodes = *context_.node(spec_.target).ids.count();
+    const std::uint64_t ways = spec_.csc.out_edges || !spec_.reverse.empty() ? 2 : 1;
+    const auto pages = [](std::uint64_t bytes) { return (bytes / kPageBytes + 1) * kPageBytes; };
+    const std::uint64_t bytes =
+        types * ways *
+        (pages((nodes + 1) * 8) + pages(table_->rows / std::max<std::uint64_t>(types, 1) * 4));
+    if (types < kFewTypes || bytes < kSmall || bytes / kTimes < table_->rows * kEdgeBytes) return;
+    context_.prep.log.warn(
+        "{}: {} types of edges make as many relations, each with the offsets of {} nodes: about {} "
+        "for {} edges; types = \"labels\" makes one relation of them, with the type as a label",
+        spec_.file,
+        format_count(types),
+        format_count(nodes),
+        format_bytes(bytes),
+        format_count(table_->rows));
   }
 
   RelationSchema relation_of(const std::string& name, bool reverse) const {
@@ -137,8 +144,10 @@ class Relations {
     context_.writer.stage(fmt::format("edges-{}", report_.size()), [&] {
       stats = build(relation, *open());
       add_columns(relation);
-      if (!reverse) add_rows(relation, stats.edges_read);
-      if (!reverse) draw_splits(relation);
+      NodeBits training(context_.prep.ledger);
+      // Statistics of features are of the training edges.
+      const SplitSpec* const split = reverse ? nullptr : draw_splits(relation, training);
+      if (!reverse) add_rows(relation, stats.edges_read, split, training);
       context_.writer.schema().relations.push_back(relation);
     });
     const RelationSchema& written = context_.writer.schema().relations.back();
@@ -172,9 +181,16 @@ class Relations {
   }
 
   // What is kept by edge id. The reverse has the same edge ids and no rows of its own.
-  void add_rows(RelationSchema& relation, std::uint64_t edges_read) {
+  void add_rows(RelationSchema& relation,
+                std::uint64_t edges_read,
+                const SplitSpec* split,
+                const NodeBits& training) {
     const std::uint64_t rows = table_ ? table_->rows : edges_read;
     RowTarget target;
+    if (split != nullptr) {
+      target.training = &training;
+      target.training_name = fmt::format("the train part of split '{}'", split->name);
+    }
     target.owner = relation.key();
     target.check_rows = [&](std::uint64_t count, const Place& place) {
       if (count == rows) return;
@@ -186,23 +202,38 @@ class Relations {
                   "every edge needs exactly one row, in the order of the edges",
                   place);
     };
+    const auto entries_of = [&](const std::string& file) {
+      return file == spec_.file ? SparseEntries::kAllow : SparseEntries::kRefuse;
+    };
     if (spec_.has_features()) {
+      target.entries = entries_of(spec_.features.file);
       target.path = relation_path(relation, "features.bin");
       relation.features.push_back(import_feature_table(context_, spec_.features, target));
     }
     target.path = relation_path(relation, "labels.bin");
+    target.entries = entries_of(spec_.labels.file);
     if (spec_.has_labels())
       relation.labels = import_label_table(context_, spec_.labels, target, nullptr);
     if (table_ && table_->types && spec_.types == EdgeTypes::kLabels)
       types_as_labels(relation, target.path);
   }
 
-  void draw_splits(const RelationSchema& relation) {
-    for (const SplitSpec& split : context_.spec.splits) {
-      if (split.of != SplitOf::kEdges || !split.by_ratio()) continue;
-      if (&edges_of_split(context_.spec, split) == &spec_)
-        draw_edge_split(context_, split, relation, table_.get());
-    }
+  /// @param training out: the training edges of the split that is returned, 'default' or the first;
+  /// null: there is none, or nobody asks
+  const SplitSpec* draw_splits(const RelationSchema& relation, NodeBits& training) {
+    std::vector<const SplitSpec*> own;
+    for (const SplitSpec& split : context_.spec.splits)
+      if (split.of == SplitOf::kEdges && split.by_ratio() &&
+          &edges_of_split(context_.spec, split) == &spec_)
+        own.push_back(&split);
+    const SplitSpec* counted = nullptr;
+    if (spec_.has_features() && spec_.features.scaling.needs_statistics())
+      for (const SplitSpec* const split : own)
+        if (counted == nullptr || split->name == SplitSpec().name) counted = split;
+    for (const SplitSpec* const split : own)
+      draw_edge_split(
+          context_, *split, relation, table_.get(), split == counted ? &training : nullptr);
+    return counted;
   }
 
   void types_as_labels(RelationSchema& relation, const std::string& path) {
@@ -228,21 +259,6 @@ class Relations {
 };
 
 }  // namespace
-
-std::string relation_name(const EdgeSpec& spec, const std::string& type) {
-  std::string name;
-  for (const char c : type) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
-    const char next = plain ? c : '_';
-    if (next == '_' && (name.empty() || name.back() == '_')) continue;
-    if (next == '.' && (name.empty() || name.back() == '.')) continue;
-    name += next;
-  }
-  while (name.ends_with('_')) name.pop_back();
-  if (name.size() > 80) name.resize(80);
-  if (name.empty()) name = "type";
-  return spec.relation == EdgeSpec().relation ? name : spec.relation + "_" + name;
-}
 
 void import_relations(ImportContext& context,
                       const EdgeSpec& spec,

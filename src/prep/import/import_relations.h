@@ -16,8 +16,4 @@ void import_relations(ImportContext& context,
                       std::unique_ptr<SpooledTable> table,
                       std::vector<RelationImport>& report);
 
-/// The name of the relation that edges of this type make: the type's own name, where that is one
-/// for a folder.
-std::string relation_name(const EdgeSpec& spec, const std::string& type);
-
 }  // namespace sluice

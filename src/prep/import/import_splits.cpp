@@ -1,6 +1,7 @@
 // Splits of nodes and of graphs: lists of ids, or drawn by ratio.
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
+#include "prep/import/split_parts.h"
 #include "prep/splits.h"
 
 #include <fmt/format.h>
@@ -11,38 +12,30 @@
 namespace sluice {
 namespace {
 
-/// Reads one part's file of ids; an empty one is an error. Ids that are not there and may be left
-/// out are counted in `skipped`.
+/// Reads one part's file, of ids or a mask of those; an empty one is an error. Ids that are not
+/// there and may be left out are counted in `skipped`.
 std::vector<std::uint64_t> read_part(ImportContext& context,
-                                     const NodeIds& ids,
+                                     const SplitRows& rows,
                                      const SplitSpec& split,
                                      const std::pair<const char*, std::string>& part,
                                      std::uint64_t& skipped,
                                      Charge& charge) {
   const auto& [name, file] = part;
   if (file.empty()) return {};
-  const auto table = context.open(file, split.format);
-  const std::string column = find_id_column(*table, split.column).name;
-  table->select({{column, ids.column_type()}});
-  std::vector<std::uint64_t> nodes, found;
-  for (TableChunk chunk; table->next(chunk);) {
-    throw_if_interrupted();
-    ids.find(id_values(chunk, 0), {*table, chunk.first_row, column}, found, context.prep.arena);
-    skipped += std::erase(found, kNoNode);
-    charge.resize(charge.bytes() + found.size() * sizeof(std::uint64_t)).or_throw();
-    nodes.insert(nodes.end(), found.begin(), found.end());
-  }
+  const bool mask = is_mask(context, split, file, rows);
+  std::vector<std::uint64_t> nodes = mask ? read_mask(context, split, file, charge)
+                                          : read_ids(context, split, file, rows, skipped, charge);
   if (nodes.empty()) {
     throw Error(ErrorCode::kData,
                 fmt::format("split '{}': the {} part has no ids", split.name, name),
                 fmt::format("list at least one, or leave {} out", name),
-                Place{table->path().string(), -1, -1, -1});
+                Place{(context.root / file).string(), -1, -1, -1});
   }
   return nodes;
 }
 
 SplitIds read_parts(ImportContext& context,
-                    const NodeIds& ids,
+                    const SplitRows& ids,
                     const SplitSpec& split,
                     std::uint64_t& skipped,
                     Charge& charge) {
@@ -70,19 +63,39 @@ SplitIds draw_from(const ImportContext& context,
       RandomKey(static_cast<std::uint64_t>(split.seed)).with("split").with(split.name));
 }
 
+/// Whether the nodes have an order that the user knows: that of the rows of their files.
+bool has_order(const NodeState& node) {
+  return node.ids.kind() == IdKind::kDense || !node.spec.id_list.file.empty();
+}
+
+// Training graphs make their nodes training rows.
+void note_training(ImportContext& context,
+                   const SplitSpec& split,
+                   std::span<const std::uint64_t> graphs) {
+  NodeState& node = context.node(context.spec.graphs.node_type);
+  if (node.training_split != &split) return;
+  const auto offsets = context.graphs->values();
+  for (const std::uint64_t graph : graphs)
+    for (std::uint64_t id = offsets[graph]; id < offsets[graph + 1]; ++id) node.training->set(id);
+}
+
 }  // namespace
 
 void import_split(ImportContext& context, const SplitSpec& split) {
   NodeState& node = context.node(split.node_type);
   const std::uint64_t count = *node.ids.count();
   Charge charge = context.prep.ledger.charge("splits", 0).or_throw();
-  SplitIds ids = split.by_ratio() ? draw_from(context,
-                                              split,
-                                              count,
-                                              node.labelled.get(),
-                                              fmt::format("nodes of type '{}'", split.node_type),
-                                              charge)
-                                  : read_parts(context, node.ids, split, node.skipped, charge);
+  SplitIds ids =
+      split.by_ratio()
+          ? draw_from(context,
+                      split,
+                      count,
+                      node.labelled.get(),
+                      fmt::format("nodes of type '{}'", split.node_type),
+                      charge)
+          : read_parts(context, {node.ids, "nodes", has_order(node)}, split, node.skipped, charge);
+  if (node.training_split == &split)
+    for (const std::uint64_t id : ids.train) node.training->set(id);
   SplitSchema schema = write_split(context.writer, split.name, "node", count, std::move(ids));
   schema.node_type = split.node_type;
   context.writer.schema().splits.push_back(std::move(schema));
@@ -96,7 +109,8 @@ void import_graph_split(ImportContext& context, const SplitSpec& split, const No
   std::uint64_t skipped = 0;
   SplitIds parts = split.by_ratio()
                        ? draw_from(context, split, graphs.count, labelled, "graphs", charge)
-                       : read_parts(context, ids, split, skipped, charge);
+                       : read_parts(context, {ids, "graphs", true}, split, skipped, charge);
+  note_training(context, split, parts.train);
   graphs.splits.push_back(
       write_split(context.writer, split.name, "graph", graphs.count, std::move(parts)));
 }

@@ -1,5 +1,8 @@
 #include "prep/import/label_coder.h"
 
+#include "prep/table/column_use.h"
+#include "prep/table/text_cells.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,11 +46,6 @@ LabelKind decide_kind(const LabelSpec& spec, const ColumnInfo& column, std::uint
 
 }  // namespace
 
-std::string label_name(const ColumnValues& values, std::size_t row) {
-  if (!values.integers.empty()) return std::to_string(values.integers[row]);
-  return std::string(values.text[row]);
-}
-
 void sort_label_names(std::vector<std::string>& names) {
   const auto number_of = [](const std::string& name) {
     std::int64_t number = 0;
@@ -66,7 +64,7 @@ void sort_label_names(std::vector<std::string>& names) {
 LabelCoder::LabelCoder(const TableReader& table,
                        const LabelSpec& spec,
                        const std::vector<std::string>& names)
-    : table_(table), names_(names), classes_(spec.classes) {
+    : table_(table), names_(names), classes_(spec.classes), none_(spec.none) {
   for (std::size_t i = 0; i < names_.size(); ++i)
     classes_by_name_.emplace(names_[i], static_cast<std::int32_t>(i));
   const std::vector<ColumnInfo> columns = label_columns(table, spec);
@@ -92,14 +90,32 @@ LabelCoder::LabelCoder(const TableReader& table,
                 "say kind = \"multi_label\" or \"regression\", or name one column",
                 place);
   }
-  // Classes may be stored as floats, so that NaN can say that there is none.
-  const bool reals = kind_ == LabelKind::kRegression ||
-                     (spec.kind == LabelKindChoice::kClass && holds_fractions(columns[0]));
+  if (!none_.empty() && kind_ == LabelKind::kMultiLabel)
+    throw Error(ErrorCode::kData,
+                "labels.none is of one label a row, and these are many (multi_label)",
+                "leave labels.none out",
+                place);
+  choose_requests(spec, columns);
+}
+
+void LabelCoder::choose_requests(const LabelSpec& spec, const std::vector<ColumnInfo>& columns) {
+  const bool text = !columns[0].dtype, fractions = holds_fractions(columns[0]);
+  const bool by_name = spec.kind == LabelKindChoice::kName;
+  // Classes may be stored, or written, as floats, so that NaN can say that there is none.
+  const bool real_classes =
+      kind_ == LabelKind::kClass && (fractions ? spec.kind != LabelKindChoice::kAuto : text);
+  const bool reals = kind_ == LabelKind::kRegression || real_classes ||
+                     (kind_ == LabelKind::kMultiLabel && fractions);
   ColumnType type = reals ? ColumnType::kReal : ColumnType::kInteger;
-  if (spec.kind == LabelKindChoice::kName && !columns[0].dtype) type = ColumnType::kText;
+  // Words among numbers have to be seen; and names are texts, however long their digits are.
+  if (text && (by_name || none_.has_words())) type = ColumnType::kText;
+  if (by_name && columns[0].dtype == DType::kU64) type = ColumnType::kText;
   const EmptyCell empty =
       kind_ == LabelKind::kMultiLabel ? EmptyCell::kRefuse : EmptyCell::kMissing;
-  for (const ColumnInfo& column : columns) requests_.push_back({column.name, type, empty});
+  const ColumnUse use = kind_ == LabelKind::kClass        ? ColumnUse::kClasses
+                        : kind_ == LabelKind::kMultiLabel ? ColumnUse::kBits
+                                                          : ColumnUse::kTargets;
+  for (const ColumnInfo& column : columns) requests_.push_back({column.name, type, empty, use});
 }
 
 std::size_t label_row_bytes(const LabelSchema& schema) {
@@ -160,6 +176,47 @@ LabelSchema LabelCoder::schema() const {
   return {kind_, static_cast<std::uint32_t>(classes)};
 }
 
+bool LabelCoder::is_none(const ColumnValues& values, std::size_t at) const {
+  if (none_.empty()) return false;
+  if (!values.integers.empty()) return none_.has(static_cast<double>(values.integers[at]));
+  return values.reals.empty() ? none_.has(values.text[at]) : none_.has(values.reals[at]);
+}
+
+std::string LabelCoder::name(const ColumnValues& values, std::size_t row) {
+  if (is_none(values, row)) {
+    ++none_rows_;
+    return {};
+  }
+  if (!values.integers.empty()) return std::to_string(values.integers[row]);
+  if (values.reals.empty()) return std::string(values.text[row]);
+  return std::isnan(values.reals[row]) ? std::string() : fmt::format("{}", values.reals[row]);
+}
+
+/// A cell as a number, whatever it was asked for as; NaN where there is no label.
+double LabelCoder::number(const TableChunk& chunk,
+                          std::size_t first_column,
+                          std::size_t row,
+                          std::uint32_t element) {
+  const ColumnValues& values = chunk.columns[matrix_ ? first_column : first_column + element];
+  const std::size_t at = matrix_ ? row * width_ + element : row;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (is_none(values, at)) {
+    ++none_rows_;
+    return kNone;
+  }
+  if (!values.reals.empty()) return values.reals[at];
+  if (!values.integers.empty()) return static_cast<double>(values.integers[at]);
+  const std::string_view cell = trimmed_cell(values.text[at]);
+  double value = kNone;
+  if (!cell.empty() && parse_real_cell(cell, value) != std::errc{})
+    fail(chunk,
+         row,
+         element,
+         fmt::format("{} is not a number", shown_cell(cell)),
+         hint_for_text(requests_[0].use));
+  return value;
+}
+
 std::int64_t LabelCoder::integer(const TableChunk& chunk,
                                  std::size_t first_column,
                                  std::size_t row,
@@ -182,8 +239,8 @@ bool LabelCoder::encode_name(const TableChunk& chunk,
                              std::size_t first_column,
                              std::size_t row,
                              std::span<std::byte> out) {
-  const std::string name = label_name(chunk.columns[first_column], row);
-  const std::int32_t label = name.empty() ? -1 : classes_by_name_.at(name);
+  const std::string title = name(chunk.columns[first_column], row);
+  const std::int32_t label = title.empty() ? -1 : classes_by_name_.at(title);
   largest_ = std::max<std::int64_t>(largest_, label);
   std::memcpy(out.data(), &label, sizeof(label));
   return label >= 0;
@@ -191,15 +248,18 @@ bool LabelCoder::encode_name(const TableChunk& chunk,
 
 std::int64_t LabelCoder::class_of(const TableChunk& chunk,
                                   std::size_t first_column,
-                                  std::size_t row) const {
-  if (requests_[0].type != ColumnType::kReal) return integer(chunk, first_column, row, 0);
-  const double value = chunk.columns[first_column].reals[row];
+                                  std::size_t row) {
+  if (requests_[0].type == ColumnType::kInteger) {
+    if (!is_none(chunk.columns[first_column], row)) return integer(chunk, first_column, row, 0);
+    ++none_rows_;
+    return -1;
+  }
+  const double value = number(chunk, first_column, row, 0);
   if (std::isnan(value)) return -1;
-  const auto label = static_cast<std::int64_t>(
-      std::clamp(value, -2.0, static_cast<double>(std::numeric_limits<std::int32_t>::max())));
-  if (static_cast<double>(label) != value)
+  constexpr double kExact = 9007199254740992;  // whole numbers beyond it may have been others
+  if (!(std::abs(value) < kExact) || std::trunc(value) != value)
     fail(chunk, row, 0, fmt::format("the label {} is no class", value), "0, 1, 2, ...; or NaN");
-  return label;
+  return static_cast<std::int64_t>(value);
 }
 
 bool LabelCoder::encode_class(const TableChunk& chunk,
@@ -213,15 +273,18 @@ bool LabelCoder::encode_class(const TableChunk& chunk,
          row,
          0,
          fmt::format("the label {} is negative", label),
-         "-1 or an empty cell is no label");
+         "-1 or an empty cell is no label; labels.none names other values that say so");
   if (label >= limit) {
     fail(chunk,
          row,
          0,
          fmt::format("the label {} is not below the number of classes, {}", label, limit),
-         "classes are 0 to classes - 1; classes = 0 counts them");
+         classes_ != 0 ? "classes are 0 to classes - 1; classes = 0 counts them"
+                       : "for numbers that are no classes 0, 1, 2, ... say labels.kind = \"name\"; "
+                         "labels.none names values that stand for no label");
   }
   largest_ = std::max(largest_, label);
+  if (classes_ == 0) seen_.take(label);
   const auto stored = static_cast<std::int32_t>(label);
   std::memcpy(out.data(), &stored, sizeof(stored));
   return label >= 0;
@@ -233,12 +296,15 @@ bool LabelCoder::encode_bits(const TableChunk& chunk,
                              std::span<std::byte> out) {
   std::fill(out.begin(), out.end(), std::byte{0});
   for (std::uint32_t i = 0; i < width_; ++i) {
-    const std::int64_t bit = integer(chunk, first_column, row, i);
-    if (bit != 0 && bit != 1)
+    const bool real = requests_[0].type == ColumnType::kReal;
+    const double value = real ? number(chunk, first_column, row, i)
+                              : static_cast<double>(integer(chunk, first_column, row, i));
+    const std::int64_t bit = value == 1 ? 1 : value == 0 ? 0 : -1;
+    if (bit < 0)
       fail(chunk,
            row,
            i,
-           fmt::format("{} is neither 0 nor 1", bit),
+           fmt::format("{} is neither 0 nor 1", value),
            "multi_label is one bit a class");
     out[i / 8] |= static_cast<std::byte>(bit << (i % 8));
   }
@@ -251,8 +317,7 @@ bool LabelCoder::encode_targets(const TableChunk& chunk,
                                 std::span<std::byte> out) {
   bool labelled = false;
   for (std::uint32_t i = 0; i < width_; ++i) {
-    const double value = matrix_ ? chunk.columns[first_column].reals[row * width_ + i]
-                                 : chunk.columns[first_column + i].reals[row];
+    const double value = number(chunk, first_column, row, i);
     const auto stored =
         std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(value);
     if (std::isinf(stored))

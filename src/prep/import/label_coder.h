@@ -3,6 +3,7 @@
 #pragma once
 
 #include "prep/import/graph_spec.h"
+#include "prep/import/label_values.h"
 #include "prep/table/table_reader.h"
 
 #include <cstddef>
@@ -20,16 +21,13 @@ std::size_t label_row_bytes(const LabelSchema& schema);
 /// A node without a label.
 void write_missing_label(const LabelSchema& schema, std::span<std::byte> row);
 
-/// The name of a class as a row says it; empty: the row has none.
-std::string label_name(const ColumnValues& values, std::size_t row);
 /// Numbers in the order of numbers, else texts in that of their bytes; each once.
 void sort_label_names(std::vector<std::string>& names);
 
 class LabelCoder {
  public:
   /// Decides kind and width from the spec and the file's columns. Throws Error(kData) where they do
-  /// not go together. @param names of the classes, as sort_label_names leaves them, for labels by
-  /// name
+  /// not go together. @param names of the classes, in their order, for labels by name
   LabelCoder(const TableReader& table,
              const LabelSpec& spec,
              const std::vector<std::string>& names = {});
@@ -42,6 +40,8 @@ class LabelCoder {
   bool any() const { return kind_ != LabelKind::kClass || classes_ != 0 || largest_ >= 0; }
   /// Bytes of a row without a label.
   void write_missing(std::span<std::byte> row) const;
+  /// The name of a class as a row says it; empty: it has no label.
+  std::string name(const ColumnValues& values, std::size_t row);
   /// Encodes a row of the chunk, whose label columns begin at `first_column`; false when the row
   /// has no label.
   bool encode(const TableChunk& chunk,
@@ -52,8 +52,19 @@ class LabelCoder {
   /// @pre at least one row was encoded
   LabelSchema schema() const;
 
+  /// Rows whose value is one of labels.none.
+  std::uint64_t none_rows() const { return none_rows_; }
+  /// Which classes occurred, where they are numbers that nobody counted beforehand.
+  const ClassCount& classes_seen() const { return seen_; }
+
  private:
-  std::int64_t class_of(const TableChunk& chunk, std::size_t first_column, std::size_t row) const;
+  void choose_requests(const LabelSpec& spec, const std::vector<ColumnInfo>& columns);
+  bool is_none(const ColumnValues& values, std::size_t at) const;
+  double number(const TableChunk& chunk,
+                std::size_t first_column,
+                std::size_t row,
+                std::uint32_t element);
+  std::int64_t class_of(const TableChunk& chunk, std::size_t first_column, std::size_t row);
   std::int64_t integer(const TableChunk& chunk,
                        std::size_t first_column,
                        std::size_t row,
@@ -88,6 +99,9 @@ class LabelCoder {
   std::uint32_t width_ = 1;  // values a row
   std::int64_t classes_;     // as stated; 0: counted
   std::int64_t largest_ = -1;
+  NoLabelValues none_;
+  std::uint64_t none_rows_ = 0;
+  ClassCount seen_;
   std::vector<ColumnRequest> requests_;
 };
 

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::size_t kGrain = 16384;  // lookups a task
 
+// Dense ids up to the largest are nodes, named or not. So many of them for each that is named are
+// no accident, where they are many at all: the ids are numbers of another kind.
+constexpr std::uint64_t kManyNodes = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMostNodesAName = 1000;
+constexpr std::uint64_t kOddNodes = std::uint64_t{1} << 20, kOddNodesAName = 100;
+
 }  // namespace
 
 std::string IdValues::shown(std::size_t index) const {
@@ -44,6 +50,33 @@ void NodeIds::set_count(std::uint64_t count, const std::string& from, const Plac
 
 void NodeIds::expect_dense(std::uint64_t count) {
   dense_ = std::max(dense_, count);
+}
+
+void NodeIds::note_dense(const IdValues& ids,
+                         const IdPlace& place,
+                         std::span<const std::uint64_t> nodes) {
+  if (nodes.empty()) return;
+  named_ += nodes.size();
+  const auto largest = std::max_element(nodes.begin(), nodes.end());
+  if (*largest + 1 <= dense_) return;
+  dense_ = *largest + 1;
+  if (dense_ < kOddNodes) return;
+  const auto index = static_cast<std::size_t>(largest - nodes.begin());
+  largest_ = place.table.value_error(
+      place.first_row + index,
+      place.column,
+      fmt::format("the id {} would make {} nodes of type '{}'", ids.shown(index), dense_, type_),
+      fmt::format(
+          "for ids that do not number the nodes from {} say ids = \"integer\"; if there are "
+          "so many nodes, most without edges, say count = {}",
+          rules_.first_id,
+          dense_));
+}
+
+std::string NodeIds::doubt() const {
+  if (!largest_ || dense_ < kOddNodes || dense_ / kOddNodesAName < named_) return {};
+  return fmt::format(
+      "{}, and the edges name {}; {}", largest_->what(), format_count(named_), largest_->hint());
 }
 
 std::uint64_t NodeIds::taken() const {
@@ -101,6 +134,11 @@ void NodeIds::load(const ExternalIds& ids, std::uint64_t count) {
 }
 
 void NodeIds::close(const std::string& from) {
+  if (largest_ && dense_ >= kManyNodes && dense_ / kMostNodesAName >= named_)
+    throw Error(ErrorCode::kData,
+                fmt::format("{}, and the edges name {}", largest_->message(), format_count(named_)),
+                largest_->hint(),
+                largest_->place());
   set_count(taken(), from, {});
 }
 
@@ -161,9 +199,8 @@ void collect_rows(std::span<const IdColumn> columns, ThreadArena& arena) {
       for (std::size_t i = 0; i < column.values.size(); ++i)
         column.ids.check_usable(column.values, i, column.place);
     }
-    if (column.ids.kind() == IdKind::kDense && !column.nodes.empty()) {
-      column.ids.expect_dense(*std::max_element(column.nodes.begin(), column.nodes.end()) + 1);
-    }
+    if (column.ids.kind() == IdKind::kDense)
+      column.ids.note_dense(column.values, column.place, column.nodes);
     any_new = any_new || !all_known;
   }
   if (!any_new) return;

@@ -57,6 +57,7 @@ class NodeIds {
 
   IdKind kind() const { return rules_.kind; }
   UnknownIds unknown() const { return rules_.unknown; }
+  std::int64_t first_id() const { return rules_.first_id; }  ///< of dense ids
   /// How results name these nodes: dense ids that do not begin with 0 are kept as integers.
   IdKind stored_kind() const {
     return kind() == IdKind::kDense && rules_.first_id != 0 ? IdKind::kInteger : kind();
@@ -71,6 +72,10 @@ class NodeIds {
   void set_count(std::uint64_t count, const std::string& from, const Place& place);
   /// There are at least so many nodes of dense ids; more may be created.
   void expect_dense(std::uint64_t count);
+  /// Ids that edges name make the nodes of dense ids, up to the largest. @param nodes of `ids`
+  void note_dense(const IdValues& ids, const IdPlace& place, std::span<const std::uint64_t> nodes);
+  /// What is odd about the number of nodes that close() found: far more than were named.
+  std::string doubt() const;
   /// Nodes so far. @pre ids are being collected or listed
   std::uint64_t taken() const;
 
@@ -79,7 +84,8 @@ class NodeIds {
   /// Takes over the ids of a type that is stored already; its count is not known by that, as more
   /// may be listed. @pre nothing was taken in
   void load(const ExternalIds& ids, std::uint64_t count);
-  /// Ends collecting or listing: what is there now is all there is.
+  /// Ends collecting or listing: what is there now is all there is. Throws Error(kData) for dense
+  /// ids of which the largest is far beyond how many there are.
   void close(const std::string& from);
 
   /// The nodes of ids. An unknown one is a kData error naming file, line and column, or kNoNode
@@ -118,7 +124,9 @@ class NodeIds {
   IdRules rules_;
   std::optional<std::uint64_t> count_;
   std::string count_from_;
-  std::uint64_t dense_ = 0;  // dense: nodes so far, while the largest id is looked for
+  std::uint64_t dense_ = 0;       // dense: nodes so far, while the largest id is looked for
+  std::uint64_t named_ = 0;       // ids that edges named so far, again and again
+  std::optional<Error> largest_;  // where the largest stands, when it is large
   std::variant<std::monostate, IntegerIdMap, StringIdMap> map_;
 };
 

@@ -20,11 +20,13 @@ class GatheredRows final : public TableReader {
   GatheredRows(std::unique_ptr<TableReader> table,
                std::string id_column,
                ImportContext& context,
-               NodeState& node)
+               NodeState& node,
+               bool count_skipped)
       : TableReader({table->path(), &context.prep.ledger, &context.prep.arena}),
         table_(std::move(table)),
         id_column_(find_id_column(*table_, id_column).name),
         node_(node),
+        count_skipped_(count_skipped),
         there_(context.prep.ledger),
         first_(node.first_new()),
         rows_(*node.ids.count() - first_) {}
@@ -45,7 +47,7 @@ class GatheredRows final : public TableReader {
               .or_throw();
     }
     std::vector<ColumnRequest> all = requests;
-    all.push_back({id_column_, node_.ids.column_type()});
+    all.push_back({id_column_, node_.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds});
     table_->select(all);
     gather();
     check_all_there();
@@ -112,7 +114,7 @@ class GatheredRows final : public TableReader {
 
   void take(const TableChunk& chunk, std::size_t row, std::uint64_t node, const IdValues& ids) {
     if (node == kNoNode) {
-      ++node_.skipped;
+      if (count_skipped_) ++node_.skipped;
       return;
     }
     const bool twice = node >= first_ && there_.get(node);
@@ -157,6 +159,7 @@ class GatheredRows final : public TableReader {
   std::unique_ptr<TableReader> table_;
   std::string id_column_;
   NodeState& node_;
+  bool count_skipped_;
   NodeBits there_;
   std::uint64_t first_, rows_;
   std::vector<Gathered> columns_;
@@ -168,7 +171,7 @@ void count_rows(ImportContext& context, NodeState& node, const RowsById& rows) {
   if (node.ids.count()) return;
   const auto table = context.open(rows.file, rows.format);
   const std::string column = find_id_column(*table, rows.id_column).name;
-  table->select({{column, node.ids.column_type()}});
+  table->select({{column, node.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds}});
   std::uint64_t count = 0;
   for (TableChunk chunk; table->next(chunk);) {
     throw_if_interrupted();
@@ -183,8 +186,11 @@ void count_rows(ImportContext& context, NodeState& node, const RowsById& rows) {
 void order_by_id(RowTarget& target, ImportContext& context, NodeState& node, const RowsById& rows) {
   if (rows.id_column.empty()) return;
   count_rows(context, node, rows);
-  target.order = [&context, &node, id_column = rows.id_column](std::unique_ptr<TableReader> table) {
-    return std::make_unique<GatheredRows>(std::move(table), id_column, context, node);
+  // Statistics read the table several times; rows of unknown ids are counted once.
+  target.order = [&context, &node, id_column = rows.id_column, first = true](
+                     std::unique_ptr<TableReader> table) mutable {
+    return std::make_unique<GatheredRows>(
+        std::move(table), id_column, context, node, std::exchange(first, false));
   };
 }
 

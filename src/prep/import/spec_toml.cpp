@@ -1,5 +1,7 @@
 #include "prep/import/spec_toml.h"
 
+#include "core/utf8.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +14,12 @@ namespace {
 constexpr std::size_t kWidth = 100;
 
 /// The text as lines of a comment; a line break in it is none of theirs.
-std::string comment_lines(std::string_view text) {
+std::string comment_lines(std::string_view words) {
+  const std::string text = as_utf8(words);  // it may quote names of files
   std::string out, line = "#";
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find_first_of(" \n\r", at), text.size());
-    const std::string_view word = text.substr(at, end - at);
+    const std::string_view word = std::string_view(text).substr(at, end - at);
     if (line.size() + 1 + word.size() > kWidth && line != "#") {
       out += line + "\n";
       line = "#";
@@ -68,6 +71,7 @@ class Printer {
     std::string out = fields(values, defaults, path, prefix);
     for (std::size_t i = 0; i < values.nested().size(); ++i) {
       const Schema::Nested& nested = values.nested()[i];
+      if (nested.list) continue;  // behind the table: inner_lists
       out += keys(*nested.schema,
                   *defaults.nested()[i].schema,
                   path,
@@ -78,10 +82,10 @@ class Printer {
 
   /// A table of its own; nothing where there is nothing to say.
   std::string table(const Schema& values, const Schema& defaults, const std::string& name) const {
-    const std::string inner = keys(values, defaults, name);
+    const std::string inner = keys(values, defaults, name), lists = inner_lists(values, name);
     const std::string comment = comment_of(name);
-    if (inner.empty() && comment.empty()) return {};
-    return fmt::format("\n{}[{}]\n{}", comment, name, inner);
+    if (inner.empty() && comment.empty() && lists.empty()) return {};
+    return fmt::format("\n{}[{}]\n{}{}", comment, name, inner, lists);
   }
 
   template <class Options>
@@ -101,6 +105,20 @@ class Printer {
   }
 
  private:
+  /// The arrays of tables in a table: [[raw.files]].
+  static std::string inner_lists(const Schema& values, const std::string& name) {
+    std::string out;
+    for (const Schema::Nested& nested : values.nested()) {
+      for (std::size_t i = 0; nested.list && i < nested.list->count(); ++i) {
+        out += fmt::format("\n[[{}.{}]]\n", name, nested.key);
+        const Schema element = nested.list->at(i);
+        for (const auto& field : element.fields())
+          out += fmt::format("{} = {}\n", field->key(), field->value_text());
+      }
+    }
+    return out;
+  }
+
   std::string comment_of(const std::string& path) const {
     const auto comment = comments_.at.find(path);
     return comment == comments_.at.end() ? std::string() : comment_lines(comment->second);

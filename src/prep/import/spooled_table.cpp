@@ -52,6 +52,7 @@ class Spooler {
     for (EdgeTable::Rows rows; table_.next(rows);) {
       if (by_graph_) shift(rows);
       collect(rows);
+      if (one_graph_) check_graphs(rows);
       add_columns(rows);
       add_edges(rows);
       out_->rows += rows.size();
@@ -59,6 +60,12 @@ class Spooler {
     if (by_graph_) by_graph_->check_end(out_->rows, table_.reader());
     if (out_->types) out_->type_names = types_.texts();
     return std::move(out_);
+  }
+
+  /// No edge leaves its graph. @param graphs outlives this
+  Spooler& within_graphs(const GraphOffsets& graphs, std::int64_t first_id) {
+    one_graph_.emplace(graphs, first_id);
+    return *this;
   }
 
   /// Its edges count the nodes of each graph anew. @param edge_sizes outlives this
@@ -79,6 +86,13 @@ class Spooler {
                      table_.target_place(rows).column);
     rows.source.integers = source_ids_;
     rows.target.integers = target_ids_;
+  }
+
+  void check_graphs(const EdgeTable::Rows& rows) {
+    one_graph_->check(sources_,
+                      targets_,
+                      {rows.source, table_.source_place(rows)},
+                      {rows.target, table_.target_place(rows)});
   }
 
   const std::filesystem::path& folder() const { return context_.writer.staging().path(); }
@@ -131,6 +145,7 @@ class Spooler {
   EdgeTable table_;
   std::unique_ptr<SpooledTable> out_;
   std::optional<GraphEdges> by_graph_;
+  std::optional<OneGraph> one_graph_;
   std::vector<std::int64_t> source_ids_, target_ids_;  // counted through all graphs
   std::vector<std::uint64_t> sources_, targets_, codes_, ids_;
   std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();
@@ -155,6 +170,8 @@ std::unique_ptr<SpooledTable> spool(ImportContext& context, const EdgeSpec& edge
                             edge.time_scale,
                             edge.pairs};
   Spooler spooler(context, edge, edge.file, edge.format, columns);
+  if (is_within_graphs(context, edge))
+    spooler.within_graphs(*context.graphs, context.spec.graphs.first_id);
   const ColumnSpec& edge_sizes = context.spec.graphs.edge_sizes;
   if (edge_sizes.file.empty()) return spooler.run();
   const auto open = [&](const ColumnSpec& column) {
@@ -210,6 +227,8 @@ SpooledTables spool_edges(ImportContext& context) {
     const std::uint64_t before = std::exchange(node.created, 0);
     if (node.ids.count()) continue;
     node.ids.close("the edges");
+    if (const std::string doubt = node.ids.doubt(); !doubt.empty())
+      context.prep.log.warn("{}", doubt);
     if (listed) node.created = node.ids.taken() - before;
   }
   return tables;

@@ -1,6 +1,7 @@
 // DGL's CSVDataset.
 #include "prep/layout/dgl_parts.h"
 #include "prep/layout/glance.h"
+#include "prep/layout/scaling_guess.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -113,8 +114,9 @@ class CsvDataset {
     if (!columns.numbers.empty()) {
       node.features.file = file;
       node.features.columns = columns.numbers;
+      guess_scaling(seen, node.features, path + ".features", made_);
     }
-    if (columns.label) set_label(node.labels, file, seen);
+    if (columns.label) set_label(node.labels, file, seen, path);
   }
 
   void set_ids(NodeSpec& node,
@@ -134,12 +136,16 @@ class CsvDataset {
     node.id_list.column = ids.info.name;
   }
 
-  void set_label(LabelSpec& labels, const std::string& file, const TableGlance& seen) {
+  /// @param path of the table that has the labels, for comments
+  void set_label(LabelSpec& labels,
+                 const std::string& file,
+                 const TableGlance& seen,
+                 const std::string& path) {
     labels.file = file;
     TableGlance only;
     only.whole = seen.whole;
     only.columns = {*find(seen, "label")};
-    guess_labels(only, labels);
+    made_.comment(path + ".labels.kind", guess_labels(only, labels));
     labels.columns = {"label"};
   }
 
@@ -163,7 +169,7 @@ class CsvDataset {
     const Columns columns = sort_columns(file, seen, {edge.source_column, edge.target_column});
     edge.features.columns = columns.numbers;
     if (!columns.label) return;
-    set_label(edge.labels, file, seen);
+    set_label(edge.labels, file, seen, fmt::format("edges[{}]", made_.spec.edges.size() - 1));
     edge.labels.file.clear();  // that of the edges
   }
 

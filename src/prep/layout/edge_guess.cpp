@@ -36,7 +36,9 @@ class EdgeColumnsGuess {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const ColumnInfo& info = columns_[i].info;
       const bool index = info.name == "edge_index" && info.width != 1;
-      const bool pairs = info.width == 2 && columns_[i].integers && !columns_[i].different.empty();
+      const ColumnGlance& seen = columns_[i];
+      const bool pairs = info.width == 2 &&
+                         (seen.beyond || (seen.integers && !seen.different.empty())) && !info.truth;
       if (!index && !pairs) continue;
       if (columns_.size() > 1) guess_.source = guess_.target = info.name;
       guess_.source_at = guess_.target_at = {i};
@@ -232,7 +234,7 @@ class EdgeColumnsGuess {
       TableGlance only;
       only.whole = guess_.glance.whole;
       only.columns = {column};
-      guess_labels(only, guess_.label_kind);
+      guess_.label_why = guess_labels(only, guess_.label_kind);
       guess_.label = name(at);
     }
     return true;
@@ -311,7 +313,8 @@ EdgeGuess guess_edges(const FileSet& files,
   const std::string file = guess.table.empty() ? name : name + "#" + guess.table;
   guess.glance = glance_at(files, file, format, options);
   EdgeColumnsGuess(guess).run();
-  if (!guess.table.empty() || read_as == "triples") guess.signs = EdgeSigns::kNames;
+  if (!guess.table.empty() || read_as == "triples" || read_as == "mtx")
+    guess.signs = EdgeSigns::kNames;
   return guess;
 }
 

@@ -1,5 +1,6 @@
 #include "prep/layout/file_set.h"
 
+#include "prep/table/market_banner.h"
 #include "prep/table/shards.h"
 #include "prep/table/text_source.h"
 #include "storage/io/file.h"
@@ -168,11 +169,23 @@ std::optional<std::string> FileSet::folder_of(std::string_view ending) const {
   return std::nullopt;
 }
 
+// MatrixMarket files come under many names. Not looked for where there are very many files.
+bool FileSet::begins_with_banner(const std::string& name) const {
+  constexpr std::size_t kMostLookedInto = 100;
+  if (names_.size() > kMostLookedInto) return false;
+  try {
+    const std::vector<std::string> front = first_lines(name, 1);
+    return !front.empty() && parse_market_banner(front[0]).has_value();
+  } catch (const Error&) {
+    return false;  // not even text
+  }
+}
+
 std::string FileSet::format_of(const std::string& name) const {
   try {
     return formats_->resolve(name, "auto");
   } catch (const Error&) {
-    return {};  // it is no table, which is for the caller to judge
+    return begins_with_banner(name) ? "mtx" : "";  // no table otherwise: for the caller to judge
   }
 }
 

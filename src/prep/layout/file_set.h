@@ -49,7 +49,8 @@ class FileSet {
   std::optional<std::string> folder_of(std::string_view ending) const;
 
   const TableFormats& formats() const { return *formats_; }
-  /// The format by a file's extension; empty where none is known.
+  MemoryLedger& ledger() const { return *ledger_; }
+  /// The format by a file's extension, or by its first line; empty where none is known.
   std::string format_of(const std::string& name) const;
   std::unique_ptr<TableReader> open(const std::string& name,
                                     const std::string& format,
@@ -66,6 +67,7 @@ class FileSet {
 
  private:
   void note(const std::string& name) const;
+  bool begins_with_banner(const std::string& name) const;
 
   std::filesystem::path root_;
   std::vector<std::string> names_;

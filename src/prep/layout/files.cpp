@@ -45,6 +45,15 @@ bool FilesGuess::use_text(const std::string& file, TextGuess& text) {
   return false;
 }
 
+/// What to say of a file for which use_text found no format.
+std::string FilesGuess::say_unread(const std::string& file) const {
+  if (files_.format_of(file) != "raw") return fmt::format("{}: it is no table that is read", file);
+  return fmt::format(
+      "{}: nothing says what this raw file holds: name it in a graph.toml, with [raw] dtype and "
+      "width",
+      file);
+}
+
 std::string FilesGuess::where(const NodeSpec& node) const {
   return fmt::format("nodes[{}]", &node - made_.spec.nodes.data());
 }
@@ -87,8 +96,7 @@ void FilesGuess::describe_splits() {
 }
 
 void FilesGuess::add_to_split(const FileRole& role) {
-  if (guess_text(files_, role.file).format.empty())
-    return made_.warn(fmt::format("{}: it is no table that is read", role.file));
+  if (guess_text(files_, role.file).format.empty()) return made_.warn(say_unread(role.file));
   const bool of_edges = role.file.ends_with(".npy") ? holds_edges(role.file)
                                                     : !train_.empty() || holds_edges(role.file);
   SplitSpec split;

@@ -2,6 +2,7 @@
 // which is said.
 #include "prep/layout/files_guess.h"
 #include "prep/layout/role_names.h"
+#include "prep/layout/scaling_guess.h"
 
 #include <sluice/units.h>
 
@@ -197,7 +198,7 @@ void FilesGuess::take_columns(NodeSpec& node, const Table& table, std::size_t ke
     for (const ColumnGlance& column : seen.columns)
       if (std::count(columns.features.begin(), columns.features.end(), column.info.name) != 0)
         taken.columns.push_back(column);
-    keep_missing(node, taken);
+    guess_scaling(taken, features, path + ".features", made_);
   } else {
     for (const std::string& name : columns.features)
       leave(name, fmt::format("features are those of {}", node.features.file));
@@ -210,7 +211,7 @@ void FilesGuess::take_columns(NodeSpec& node, const Table& table, std::size_t ke
     return only;
   };
   if (!columns.label.empty() && node.labels.file.empty()) {
-    guess_labels(glance_of(columns.label), node.labels);
+    made_.comment(path + ".labels.kind", guess_labels(glance_of(columns.label), node.labels));
     node.labels.file = file;
     node.labels.columns = {columns.label};
     node.labels.id_column = id;

@@ -2,6 +2,7 @@
 #include "prep/layout/files_guess.h"
 #include "prep/layout/left_out.h"
 #include "prep/table/column_names.h"
+#include "prep/table/matrix_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +23,13 @@ std::optional<EdgeGuess> FilesGuess::try_table(const std::string& file) {
   try {
     TextGuess text;
     if (!use_text(file, text)) return std::nullopt;
+    const std::string read_as = text.format == "auto" ? files_.format_of(file) : text.format;
+    if (read_as == "csv" || read_as == "list" || read_as == "triples") {
+      const std::filesystem::path path = files_.root() / file;
+      const std::string comment = files_.format_of(file) == "list" ? "#%" : "";
+      const auto matrix = find_matrix(path, comment, files_.ledger());
+      if (matrix && matrix->certain) throw matrix_error(*matrix, path);
+    }
     EdgeGuess guess = guess_edges(files_, file, text.format, made_.spec.formats);
     if (!text.why.empty()) guess.why = fmt::format("{}; {}", text.why, guess.why);
     return guess;
@@ -56,7 +64,16 @@ void FilesGuess::add_relation(const FileRole& role) {
 void FilesGuess::look_at_tables() {
   for (const FileRole& role : roles_) {
     if (role.kind != Kind::kOther) continue;
-    if (auto guess = try_table(role.file)) tables_.push_back({role, *std::move(guess)});
+    if (auto guess = try_table(role.file)) {
+      tables_.push_back({role, *std::move(guess)});
+    } else if (files_.format_of(role.file) == "raw") {
+      made_.warn(say_unread(role.file));
+      problems_.emplace_back(role.file,
+                             Error(ErrorCode::kData,
+                                   "nothing says what this raw file holds",
+                                   "name it in a graph.toml, with [raw] dtype and width",
+                                   Place{(files_.root() / role.file).string(), -1, -1, -1}));
+    }
   }
 }
 
@@ -198,10 +215,12 @@ void FilesGuess::name_relations() {
 
 void FilesGuess::describe_edges() {
   for (Edges& edges : edges_) {
-    describe_edge(edges, fmt::format("edges[{}]", made_.spec.edges.size()));
-    if (edges.guess.table.empty()) continue;
+    const std::string path = fmt::format("edges[{}]", made_.spec.edges.size());
+    describe_edge(edges, path);
     const std::string format =
         edges.guess.format == "auto" ? files_.format_of(edges.guess.file) : edges.guess.format;
+    if (format == "mtx") describe_market(edges, path);
+    if (edges.guess.table.empty()) continue;
     if (format == "graphs") describe_graphs(edges.guess);
     if (format == "metis") describe_metis(edges.guess);
   }
@@ -227,6 +246,7 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
   if (!guess.label.empty() && guess.type.empty()) {
     edge.labels = guess.label_kind;
     edge.labels.columns = {guess.label};
+    made_.comment(path + ".labels.kind", guess.label_why);
   }
   made_.comment(path + ".file", fmt::format("Columns: {}.{}", guess.why, guess.doubt));
   if (!guess.type.empty())
@@ -276,9 +296,11 @@ void FilesGuess::describe_graphs(const EdgeGuess& guess) {
   const TableGlance nodes = glance_at(files_, table("nodes"), guess.format, formats);
   const TableGlance graphs = glance_at(files_, table("graphs"), guess.format, formats);
   const auto set_labels = [&](LabelSpec& labels, const char* name, const TableGlance& only) {
+    const bool of_nodes = &labels == &made_.spec.nodes.front().labels;
     labels.file = table(name);
     labels.format = guess.format;
-    guess_labels(only, labels);
+    made_.comment(of_nodes ? "nodes[0].labels.kind" : "graphs.labels.kind",
+                  guess_labels(only, labels));
     labels.columns = {only.columns.front().info.name};
   };
   NodeSpec& node = made_.spec.nodes.front();
@@ -309,6 +331,39 @@ void FilesGuess::describe_metis(const EdgeGuess& guess) {
     (void)std::from_chars(line.data() + begin, line.data() + line.size(), node.count);
     return;
   }
+}
+
+// Its size says how many nodes there are, counted from 1. Rows may be other nodes than columns.
+void FilesGuess::describe_market(const Edges& edges, const std::string& path) {
+  std::int64_t sizes[2] = {0, 0};
+  for (const std::string& line : files_.first_lines(edges.guess.file, 10'000)) {
+    const auto begin = line.find_first_not_of(" \t");
+    if (begin == std::string::npos || line[begin] == '%') continue;
+    const char* at = line.data() + begin;
+    for (std::int64_t& size : sizes) {
+      at = std::from_chars(at, line.data() + line.size(), size).ptr;
+      while (at != line.data() + line.size() && (*at == ' ' || *at == '\t')) ++at;
+    }
+    break;
+  }
+  for (NodeSpec& node : made_.spec.nodes) {
+    const std::int64_t size = std::max(node.type == edges.source ? sizes[0] : 0,
+                                       node.type == edges.target ? sizes[1] : 0);
+    if (size == 0 || node.ids == IdKind::kString || node_tables_.contains(node.type)) continue;
+    node.ids = IdKind::kDense;
+    node.first_id = 1;
+    node.count = std::max(node.count, size);
+    made_.comments.at.erase(where(node) + ".ids");
+    made_.comments.at[where(node) + ".first_id"] =
+        "The matrix counts its rows and columns from 1, and says how many there are.";
+  }
+  if (edges.source == edges.target && sizes[0] != sizes[1])
+    made_.comment(
+        path + ".file",
+        fmt::format("The matrix is of {} x {}: its rows may be nodes of one type, and its "
+                    "columns of another.",
+                    sizes[0],
+                    sizes[1]));
 }
 
 }  // namespace sluice

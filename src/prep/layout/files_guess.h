@@ -93,6 +93,7 @@ class FilesGuess {
   void describe_pairs(EdgeSpec& edge, const EdgeGuess& guess, const std::string& path);
   void describe_graphs(const EdgeGuess& guess);
   void describe_metis(const EdgeGuess& guess);
+  void describe_market(const Edges& edges, const std::string& path);
 
   // Which tables list nodes: files_tables.cpp.
   bool lists_nodes_of_others(std::size_t table);
@@ -119,7 +120,6 @@ class FilesGuess {
   void describe_nodes();
   void place_rows(const FileRole& role);
   void place_by_id(NodeSpec& node, const FileRole& role, const TableGlance& seen, std::size_t id);
-  void keep_missing(NodeSpec& node, const TableGlance& features);
   std::optional<std::size_t> find_row_ids(const NodeSpec& node,
                                           const std::string& file,
                                           const TableGlance& seen);
@@ -135,6 +135,7 @@ class FilesGuess {
   void add_split_labels(const FileRole& role);
   bool holds_edges(const std::string& file);
   bool use_text(const std::string& file, TextGuess& text);
+  std::string say_unread(const std::string& file) const;
   std::string where(const NodeSpec& node) const;
 
   const FileSet& files_;

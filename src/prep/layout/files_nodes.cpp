@@ -1,5 +1,6 @@
 // What stands beside nodes, and how files name them.
 #include "prep/layout/files_guess.h"
+#include "prep/layout/scaling_guess.h"
 #include "prep/table/column_names.h"
 
 #include <sluice/units.h>
@@ -20,6 +21,8 @@ struct IdGlance {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
   bool texts = false;
+  bool beyond = false;  // some of the texts are numbers
+  bool words = false;   // all of them may look like numbers, and are stored as texts
   bool padded = false;
   bool whole = true;
   bool seen = false;
@@ -28,6 +31,8 @@ struct IdGlance {
     if (column.different.empty() && column.texts.empty() && column.numbers) return;
     seen = true;
     texts = texts || !column.integers;
+    beyond = beyond || column.beyond;
+    words = words || column.info.words;
     padded = padded || column.padded;
     least = std::min(least, column.least);
     largest = std::max(largest, column.largest);
@@ -50,6 +55,12 @@ IdChoice choose_ids(const IdGlance& ids, std::optional<std::uint64_t> rows) {
   const std::string seen = ids.whole ? "all edges" : "the first edges";
   const std::string different = format_count(ids.different.size());
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(ids.largest, 0));
+  if (ids.beyond)
+    return {
+        IdKind::kString,
+        0,
+        fmt::format("In {} some ids are numbers beyond 63 bits, kept as they are written.", seen)};
+  if (ids.words) return {IdKind::kString, 0, "The file stores them as texts."};
   if (ids.texts) return {IdKind::kString, 0, fmt::format("In {} some ids are no numbers.", seen)};
   if (ids.padded)
     return {
@@ -111,8 +122,10 @@ void FilesGuess::describe_nodes() {
 std::uint64_t FilesGuess::rows_of(const std::string& file) {
   TextGuess text;
   const std::string format = use_text(file, text) ? text.format : "auto";
-  if (const auto rows = files_.open(file, format, made_.spec.formats)->num_rows()) return *rows;
-  const TableGlance glance = glance_at(files_, file, format, made_.spec.formats);
+  const auto table = files_.open(file, format, made_.spec.formats);
+  (void)table->turn_sparse({}, SparseEntries::kRefuse);
+  if (const auto rows = table->num_rows()) return *rows;
+  const TableGlance glance = glance_at_rows(files_, file, format, made_.spec.formats);
   return glance.whole ? glance.rows : 0;
 }
 
@@ -139,8 +152,10 @@ NodeSpec* FilesGuess::node_of(const FileRole& role, std::uint64_t rows) {
 
 void FilesGuess::place_rows(const FileRole& role) {
   TextGuess text;
-  if (!use_text(role.file, text))
-    return made_.warn(fmt::format("{}: it is no table that is read", role.file));
+  if (!use_text(role.file, text)) return made_.warn(say_unread(role.file));
+  if (text.format == "mtx" || files_.format_of(role.file) == "mtx")
+    return made_.warn(fmt::format(
+        "{}: it is a MatrixMarket file, which is read as edges alone: save it as .npy", role.file));
   if (role.of == "edge" || role.of == "edges")
     return made_.warn(
         fmt::format("{}: name it in features.file (or labels.file) of an [[edges]], "
@@ -155,7 +170,7 @@ void FilesGuess::place_rows(const FileRole& role) {
                                                     : node->times.file;
   if (!place.empty())
     return made_.warn(fmt::format("{}: '{}' has {} already", role.file, node->type, place));
-  const TableGlance seen = glance_at(files_, role.file, text.format, made_.spec.formats);
+  const TableGlance seen = glance_at_rows(files_, role.file, text.format, made_.spec.formats);
   const auto ids = find_row_ids(*node, role.file, seen);
   const auto table = node_tables_.find(node->type);
   if (!ids && table != node_tables_.end() && rows != 0 && rows != rows_[node->type])
@@ -173,28 +188,10 @@ void FilesGuess::place_rows(const FileRole& role) {
   if (rows != 0 && !(ids && role.kind == Kind::kLabels)) rows_.emplace(node->type, rows);
   const bool index = seen.columns.size() > 1 && is_index_name(seen.columns[0].info.name, 0);
   if (ids || index) return place_by_id(*node, role, seen, ids.value_or(seen.columns.size()));
-  if (role.kind == Kind::kLabels) guess_labels(seen, node->labels);
-  if (role.kind == Kind::kFeatures) keep_missing(*node, seen);
-}
-
-/// Features with gaps are imported with them, and the gaps are said.
-void FilesGuess::keep_missing(NodeSpec& node, const TableGlance& features) {
-  std::vector<std::string> missing;
-  for (const ColumnGlance& column : features.columns)
-    if (column.missing && missing.size() < 10)
-      missing.push_back(fmt::format("{} {} of {}",
-                                    format_count(column.empty),
-                                    column.empty == 1 ? "value" : "values",
-                                    column.info.name));
-  if (missing.empty()) return;
-  node.features.not_finite = NotFinite::kKeep;
-  made_.comment(
-      where(node) + ".features.not_finite",
-      fmt::format("Missing in {}: {}{}. They are kept as NaN, which spoils training: fill "
-                  "in the table, or leave the columns out.",
-                  node.features.file,
-                  features.whole ? "" : "at least ",
-                  fmt::join(missing, ", ")));
+  if (role.kind == Kind::kLabels)
+    made_.comment(where(*node) + ".labels.kind", guess_labels(seen, node->labels));
+  if (role.kind == Kind::kFeatures)
+    guess_scaling(seen, node->features, where(*node) + ".features", made_);
 }
 
 /// The column of ids beside rows: by its name, or as it holds ids of edges that tell.
@@ -251,12 +248,12 @@ void FilesGuess::place_by_id(NodeSpec& node,
   if (role.kind == Kind::kFeatures) {
     node.features.columns = names;
     node.features.id_column = name;
-    keep_missing(node, rest);
+    guess_scaling(rest, node.features, path + ".features", made_);
   } else if (role.kind == Kind::kTimes) {
     node.times.column = names.front();
     node.times.id_column = name;
   } else {
-    guess_labels(rest, node.labels);
+    made_.comment(path + ".labels.kind", guess_labels(rest, node.labels));
     if (node.labels.columns.empty()) node.labels.columns = {names.front()};
     node.labels.id_column = name;
   }

@@ -1,10 +1,13 @@
 #include "prep/layout/glance.h"
 
 #include "prep/table/column_names.h"
+#include "prep/table/stray_lines.h"
 #include "prep/table/text_cells.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <memory>
 
 namespace sluice {
 namespace {
@@ -14,14 +17,25 @@ bool is_real(DType dtype) {
          dtype == DType::kBF16;
 }
 
+void take_range(ColumnGlance& column, double value) {
+  if (!std::isfinite(value)) return;
+  column.low = std::min(column.low, value);
+  column.high = std::max(column.high, value);
+}
+
+/// Whether a text is a whole number that 63 bits do not hold.
+bool is_beyond(std::string_view text) {
+  std::int64_t integer = 0;
+  return parse_integer_cell(text, integer) == std::errc::result_out_of_range;
+}
+
 void take_integer(ColumnGlance& column, std::int64_t value, std::int64_t& last) {
+  take_range(column, static_cast<double>(value));
   column.ascending = column.ascending && value >= last;
   last = value;
   column.least = std::min(column.least, value);
   column.largest = std::max(column.largest, value);
   column.different.insert(value);
-  column.low = std::min(column.low, static_cast<double>(value));
-  column.high = std::max(column.high, static_cast<double>(value));
 }
 
 void take_missing(ColumnGlance& column) {
@@ -29,16 +43,17 @@ void take_missing(ColumnGlance& column) {
   ++column.empty;
 }
 
+/// A number that has a point, or that is stored as a float.
 void take_real(ColumnGlance& column, double value) {
+  constexpr std::size_t kMostClasses = 1 << 16;
   column.integers = false;
   if (std::isnan(value)) return take_missing(column);
-  column.fractions = column.fractions || value != std::nearbyint(value);
-  column.low = std::min(column.low, value);
-  column.high = std::max(column.high, value);
-}
-
-bool all_digits(std::string_view text) {
-  return text.find_first_not_of("0123456789") == std::string_view::npos;
+  take_range(column, value);
+  column.fractions = column.fractions || std::trunc(value) != value;
+  if (!column.whole) return;
+  column.whole = std::trunc(value) == value && std::abs(value) < 0x1p53 &&
+                 column.classes.size() < kMostClasses;
+  if (column.whole) column.classes.insert(static_cast<std::int64_t>(value));
 }
 
 void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) {
@@ -47,40 +62,39 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
   double real = 0;
   if (text.empty()) {
     take_missing(column);
+  } else if (column.info.words) {
+    column.integers = column.numbers = false;  // whatever they look like: they read as nothing else
+    column.texts.emplace(text);
   } else if (column.integers && parse_integer_cell(text, integer) == std::errc{}) {
     column.padded = column.padded || (text.size() > 1 && text[0] == '0');
     take_integer(column, integer, last);
-  } else if (column.numbers && !all_digits(text) && parse_real_cell(text, real) == std::errc{}) {
-    take_real(column, real);
-  } else if (column.numbers && !column.integers && parse_real_cell(text, real) == std::errc{}) {
+  } else if (column.integers && is_beyond(text)) {
+    // Names, as hashes are.
+    column.beyond = true;
+    column.integers = column.numbers = false;
+    column.texts.emplace(text);
+  } else if (column.numbers && parse_real_cell(text, real) == std::errc{}) {
     take_real(column, real);
   } else {
-    // Digits that 63 bits do not hold are names, as hashes are.
     column.integers = column.numbers = false;
     column.texts.emplace(text);
   }
 }
 
-/// Texts of a format that keeps types: no numbers, whatever they look like.
-void take_word(ColumnGlance& column, std::string_view text) {
-  column.integers = column.numbers = false;
-  if (text.empty()) return take_missing(column);
-  column.texts.emplace(text);
-}
-
 void take_values(ColumnGlance& column,
                  const ColumnValues& values,
                  std::size_t rows,
-                 bool words,
+                 const std::vector<std::size_t>& left_out,
                  std::int64_t& last) {
   rows *= column.info.width;
+  auto skip = left_out.begin();
   for (std::size_t row = 0; row < rows; ++row) {
+    if (skip != left_out.end() && *skip == row) {
+      ++skip;
+      continue;
+    }
     if (!values.text.offsets.empty()) {
-      if (words) {
-        take_word(column, values.text[row]);
-      } else {
-        take_text(column, values.text[row], last);
-      }
+      take_text(column, values.text[row], last);
     } else if (!values.integers.empty()) {
       take_integer(column, values.integers[row], last);
     } else if (!values.reals.empty()) {
@@ -94,6 +108,90 @@ bool has_gaps(const ColumnGlance& column) {
   const std::size_t unlabelled = column.different.contains(-1) ? 1 : 0;
   return column.different.size() - unlabelled != static_cast<std::size_t>(column.largest + 1);
 }
+
+/// Whether numbers that have points, or are stored as floats, are classes 0, 1, ... none of which
+/// is nowhere. A table of which only the front was seen may have the others behind it.
+bool are_float_classes(const ColumnGlance& column, bool seen_all) {
+  std::unordered_set<std::int64_t> all = column.classes;
+  all.insert(column.different.begin(), column.different.end());
+  all.erase(-1);
+  if (!column.whole || all.empty()) return false;
+  const auto [least, largest] = std::minmax_element(all.begin(), all.end());
+  constexpr std::int64_t kMostFloatClasses = 100'000;
+  if (*least < 0 || *largest > kMostFloatClasses) return false;
+  return !seen_all || all.size() == static_cast<std::size_t>(*largest) + 1;
+}
+
+/// Of one column of numbers that are no integers as they stand.
+std::string guess_float_labels(const ColumnGlance& column, bool seen_all, LabelSpec& labels) {
+  if (are_float_classes(column, seen_all)) {
+    labels.kind = LabelKindChoice::kClass;
+    return "Whole numbers from 0 on, though written as floats: classes; \"regression\" if they are "
+           "amounts.";
+  }
+  labels.kind = LabelKindChoice::kRegression;
+  if (!column.whole) return "Numbers with fractions: regression.";
+  return "Whole numbers, but not all of 0, 1, ... to the largest: amounts to predict, by "
+         "regression; "
+         "\"class\" or \"name\" if they are classes.";
+}
+
+/// Looks for a header among rows of numbers, in text of which the first line is a row. Names there
+/// would make ids of text of all columns.
+class HeaderSuspect {
+ public:
+  /// The rows of the chunk that are to be left out for now.
+  std::vector<std::size_t> find(const TableReader& table,
+                                const TableChunk& chunk,
+                                std::size_t rows) {
+    std::vector<std::size_t> found;
+    for (std::size_t row = 0; row < rows && !refuted_; ++row) {
+      const std::string_view cell = trimmed_cell(chunk.columns[0].text[row]);
+      const bool name = !cell.empty() && (std::isalpha(static_cast<unsigned char>(cell[0])) != 0 ||
+                                          static_cast<unsigned char>(cell[0]) >= 0x80);
+      if (!name || chunk.first_row + row == 0) continue;
+      std::vector<std::string_view> cells;
+      for (const ColumnValues& column : chunk.columns)
+        cells.push_back(trimmed_cell(column.text[row]));
+      const auto hint = header_hint(cells, {});
+      if (!hint || (cells.size() == 1 && !is_usual(cells[0]))) continue;
+      std::vector<std::string> names(cells.begin(), cells.end());
+      refuted_ = !names_.empty() && names != names_;
+      if (refuted_) break;
+      if (names_.empty()) {
+        fault_ = table.value_error(chunk.first_row + row,
+                                   table.columns().front().name,
+                                   "names stand among rows of numbers: is the line a header?",
+                                   *hint);
+        names_ = std::move(names);
+      }
+      found.push_back(row);
+    }
+    return found;
+  }
+
+  /// Throws where all other rows are numbers; else what was left out is of the table.
+  void decide(std::vector<ColumnGlance>& columns, const std::vector<std::size_t>& looked) const {
+    if (names_.empty()) return;
+    const bool numbers = std::all_of(
+        looked.begin(), looked.end(), [&](std::size_t i) { return columns[i].numbers; });
+    if (numbers && !refuted_ && fault_) throw Error(*fault_);
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < looked.size(); ++i) take_text(columns[looked[i]], names_[i], last);
+  }
+
+ private:
+  static bool is_usual(std::string_view name) {
+    for (const std::string_view usual :
+         {"label", "labels", "y", "class", "target", "id", "ids", "node", "node_id", "time", "x"})
+      if (name == usual) return true;
+    return false;
+  }
+
+  std::vector<std::string> names_;
+  std::optional<Error> fault_;
+  bool refuted_ = false;
+};
 
 }  // namespace
 
@@ -113,45 +211,64 @@ void turn_edges(TableReader& table, const std::string& file) {
                                : TwoByTwo::kRows);
 }
 
-/// What a column is asked for. @param beyond u64 as texts, as some are beyond 63 bits
-ColumnType type_for(const ColumnInfo& column, bool beyond) {
-  if (!column.dtype || (beyond && column.dtype == DType::kU64)) return ColumnType::kText;
+/// What its values are looked at as: u64 as texts, which hold all of them.
+ColumnType type_to_look_at(const ColumnInfo& column) {
+  if (!column.dtype || column.dtype == DType::kU64) return ColumnType::kText;
   return is_real(*column.dtype) ? ColumnType::kReal : ColumnType::kInteger;
 }
 
-TableGlance read_glance(TableReader& table, std::uint64_t rows, bool typed, bool beyond) {
+/// Whether whole numbers of an array are no classes 0, 1, 2, ...: most of those would have no row.
+/// The largest value of a narrow dtype is likely to stand for no label, which importing says.
+bool are_no_classes(const ColumnGlance& column, bool whole) {
+  if (!column.integers || column.different.empty()) return column.beyond;
+  const bool narrow = column.largest == 127 || column.largest == 255;
+  const bool sparse =
+      whole && column.different.size() * 2 < static_cast<std::uint64_t>(column.largest) + 1;
+  return column.least < -1 || column.largest > 1'000'000 || (sparse && !narrow);
+}
+
+TableGlance look_at(const std::unique_ptr<TableReader>& table, std::uint64_t rows) {
   TableGlance glance;
   std::vector<ColumnRequest> requests;
   std::vector<std::size_t> looked;
-  for (const ColumnInfo& column : table.columns()) {
+  for (const ColumnInfo& column : table->columns()) {
     glance.columns.emplace_back().info = column;
     const bool pairs = column.width == 2 && column.dtype && !is_real(*column.dtype);
     if (column.width != 1 && !pairs) continue;
-    requests.push_back({column.name, type_for(column, beyond), EmptyCell::kMissing});
+    requests.push_back({column.name,
+                        type_to_look_at(column),
+                        EmptyCell::kMissing,
+                        ColumnUse::kOther,
+                        BlankLine::kPass});
     looked.push_back(glance.columns.size() - 1);
   }
   if (requests.empty()) {
-    glance.rows = table.num_rows().value_or(0);
+    glance.rows = table->num_rows().value_or(0);
     return glance;
   }
   std::vector<std::int64_t> last(looked.size(), std::numeric_limits<std::int64_t>::min());
-  table.select(requests);
+  table->select(requests);
+  const bool texts = std::all_of(requests.begin(), requests.end(), [](const auto& request) {
+    return request.type == ColumnType::kText;
+  });
+  HeaderSuspect suspect;
   glance.whole = true;
-  for (TableChunk chunk; table.next(chunk);) {
+  for (TableChunk chunk; table->next(chunk);) {
     const std::size_t taken = std::min<std::size_t>(chunk.rows, rows - glance.rows);
-    for (std::size_t i = 0; i < looked.size(); ++i) {
-      ColumnGlance& column = glance.columns[looked[i]];
-      const bool words = typed && requests[i].type == ColumnType::kText;
-      take_values(column, chunk.columns[i], taken, words, last[i]);
-    }
+    std::vector<std::size_t> left_out;
+    if (texts && looked.size() == table->columns().size())
+      left_out = suspect.find(*table, chunk, taken);
+    for (std::size_t i = 0; i < looked.size(); ++i)
+      take_values(glance.columns[looked[i]], chunk.columns[i], taken, left_out, last[i]);
     glance.rows += taken;
     glance.whole = taken == chunk.rows;
     if (!glance.whole) break;
     if (glance.rows == rows) {
-      glance.whole = !table.next(chunk);
+      glance.whole = !table->next(chunk);
       break;
     }
   }
+  suspect.decide(glance.columns, looked);
   return glance;
 }
 
@@ -162,24 +279,9 @@ TableGlance glance_at(const FileSet& files,
                       const std::string& format,
                       const TableOptions& options,
                       std::uint64_t rows) {
-  const std::string read_as = format == "auto" ? files.format_of(file) : format;
-  const bool typed = read_as == "parquet" || read_as == "arrow";
   const auto table = files.open(file, format, options);
   turn_edges(*table, file);
-  const auto& columns = table->columns();
-  const bool unsigned_ids =
-      typed && std::any_of(columns.begin(), columns.end(), [](const ColumnInfo& column) {
-        return column.dtype == DType::kU64;
-      });
-  if (!unsigned_ids) return read_glance(*table, rows, typed, false);
-  try {
-    return read_glance(*table, rows, typed, false);
-  } catch (const Error& problem) {
-    if (problem.code() != ErrorCode::kData) throw;
-  }
-  const auto anew = files.open(file, format, options);
-  turn_edges(*anew, file);
-  return read_glance(*anew, rows, typed, true);
+  return look_at(table, rows);
 }
 
 bool looks_like_time(const ColumnGlance& column) {
@@ -191,25 +293,41 @@ bool looks_like_time(const ColumnGlance& column) {
   return false;
 }
 
-void guess_labels(const TableGlance& glance, LabelSpec& labels) {
+TableGlance glance_at_rows(const FileSet& files,
+                           const std::string& file,
+                           const std::string& format,
+                           const TableOptions& options) {
+  const auto table = files.open(file, format, options);
+  (void)table->turn_sparse({}, SparseEntries::kRefuse);
+  return look_at(table, kGlanceRows);
+}
+
+std::string guess_labels(const TableGlance& glance, LabelSpec& labels) {
   const auto& columns = glance.columns;
   if (columns.size() == 1) {
     const ColumnGlance& only = columns.front();
-    if (only.info.width != 1 || only.info.dtype) return;  // "auto" tells by the dtype
+    if (only.info.width != 1) return {};
+    const bool is_float = only.info.dtype && is_real(*only.info.dtype);
+    if (only.info.dtype && !is_float) {  // "auto" tells by the dtype
+      if (!are_no_classes(only, glance.whole)) return {};
+      labels.kind = LabelKindChoice::kName;
+      return "Most of the classes 0, 1, ... to the largest would have no row: names.";
+    }
     if (!only.numbers) {
       labels.kind = LabelKindChoice::kName;
     } else if (!only.integers) {
-      labels.kind = LabelKindChoice::kRegression;
+      return guess_float_labels(only, glance.whole, labels);
     } else if (only.least < -1 || only.largest > 1'000'000 || (glance.whole && has_gaps(only))) {
       labels.kind = LabelKindChoice::kName;  // numbers that are no classes 0, 1, ...
     }
-    return;
+    return {};
   }
   for (const ColumnGlance& column : columns) labels.columns.push_back(column.info.name);
   const bool bits = std::all_of(columns.begin(), columns.end(), [](const ColumnGlance& column) {
     return column.within(0, 1) && !column.missing;
   });
   labels.kind = bits ? LabelKindChoice::kMultiLabel : LabelKindChoice::kRegression;
+  return {};
 }
 
 }  // namespace sluice

@@ -14,25 +14,28 @@ namespace sluice {
 
 struct ColumnGlance {
   ColumnInfo info;
-  bool integers = true;     ///< all values are whole numbers, as they are written
-  bool numbers = true;      ///< all are numbers
-  bool padded = false;      ///< some begin with a zero that a number would lose: "007"
-  bool missing = false;     ///< some are empty, or NaN
-  bool fractions = false;   ///< some are numbers with a fraction
+  bool integers = true;    ///< all values are whole numbers, as they are written
+  bool numbers = true;     ///< all are numbers
+  bool whole = true;       ///< all are whole numbers, if maybe written as 1.0
+  bool padded = false;     ///< some begin with a zero that a number would lose: "007"
+  bool missing = false;    ///< some are empty, or NaN
+  bool fractions = false;  ///< some are numbers with a fraction
+  bool beyond = false;     ///< some are whole numbers that 63 bits do not hold; they are texts here
   std::uint64_t empty = 0;  ///< how many are missing
-  double low = std::numeric_limits<double>::infinity();  ///< of all numbers
-  double high = -std::numeric_limits<double>::infinity();
-  bool ascending = true;  ///< whole numbers, none smaller than the one before
+  bool ascending = true;    ///< whole numbers, none smaller than the one before
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+  double low = std::numeric_limits<double>::infinity();  ///< of numbers, whole ones or not
+  double high = -std::numeric_limits<double>::infinity();
   std::unordered_set<std::string> texts;       ///< different values, where they are texts
-  std::unordered_set<std::int64_t> different;  ///< different whole numbers
+  std::unordered_set<std::int64_t> different;  ///< different whole numbers, as they are written
+  std::unordered_set<std::int64_t> classes;    ///< different ones that are written as 1.0
 
   /// How many different values were seen, of those that are no fractions.
   std::size_t kinds() const { return different.size() + texts.size(); }
   bool has_values() const { return kinds() != 0 || low <= high; }
 
-  /// All whole numbers are from `low` to `high`, and there is one.
+  /// All whole numbers are from `first` to `last`, and there is one.
   bool within(std::int64_t first, std::int64_t last) const {
     return integers && !different.empty() && first <= least && largest <= last;
   }
@@ -57,7 +60,14 @@ TableGlance glance_at(const FileSet& files,
                       const TableOptions& options,
                       std::uint64_t rows = kGlanceRows);
 
-/// What kind of labels the columns are; LabelSpec::columns too, where there are several.
-void guess_labels(const TableGlance& glance, LabelSpec& labels);
+/// The same of features and labels: a sparse matrix is one by its rows.
+TableGlance glance_at_rows(const FileSet& files,
+                           const std::string& file,
+                           const std::string& format,
+                           const TableOptions& options);
+
+/// What kind of labels the columns are; LabelSpec::columns too, where there are several. Returns
+/// why, where that is not plain to see: a sentence for a comment.
+std::string guess_labels(const TableGlance& glance, LabelSpec& labels);
 
 }  // namespace sluice

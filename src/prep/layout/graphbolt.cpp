@@ -1,5 +1,6 @@
 // DGL GraphBolt's OnDiskDataset.
 #include "prep/layout/dgl_parts.h"
+#include "prep/layout/glance.h"
 
 #include <fmt/format.h>
 
@@ -112,19 +113,28 @@ class GraphBolt {
     if (domain == "node") {
       NodeSpec* node = find_node(entry);
       if (node == nullptr) entry.fail("no node type is called so", "graph.nodes names them");
-      if (is_one_of(name, {"label", "labels"}) && take(node->labels.file, *file)) return;
+      if (is_one_of(name, {"label", "labels"}) && take(node->labels.file, *file))
+        return guess_kind(node->labels, fmt::format("nodes[{}]", node - made_.spec.nodes.data()));
       if (is_one_of(name, {"year", "time", "timestamp"}) && take(node->times.file, *file)) return;
       if (take(node->features.file, *file)) return;
     } else if (domain == "edge") {
       EdgeSpec* edge = find_edge(entry);
       if (edge == nullptr) entry.fail("no edges are called so", "graph.edges names them");
-      if (is_one_of(name, {"label", "labels"}) && take(edge->labels.file, *file)) return;
+      if (is_one_of(name, {"label", "labels"}) && take(edge->labels.file, *file))
+        return guess_kind(edge->labels, fmt::format("edges[{}]", edge - made_.spec.edges.data()));
       if (take(edge->features.file, *file)) return;
     }
     made_.warn(fmt::format("{}: the feature {} of {}s; nodes and edges have one table of features",
                            *file,
                            name,
                            domain));
+  }
+
+  // Classes may be stored as floats.
+  void guess_kind(LabelSpec& labels, const std::string& where) {
+    const TableGlance seen = glance_at(files_, labels.file, "auto", made_.spec.formats);
+    if (seen.columns.size() == 1 && !seen.columns.front().integers)
+      made_.comment(where + ".labels.kind", guess_labels(seen, labels));
   }
 
   static bool take(std::string& place, const std::string& file) {

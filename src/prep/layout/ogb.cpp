@@ -48,7 +48,7 @@ class OgbData {
     describe_edges();
     const SplitOf of = many_ ? SplitOf::kGraphs : SplitOf::kNodes;
     if (const auto file = files_.find_csv(raw_ + "graph-label"))
-      set_ogb_labels(files_, made_, *file, made_.spec.graphs.labels);
+      set_ogb_labels(files_, made_, *file, made_.spec.graphs.labels, "graphs.labels");
     add_ogb_splits(files_, made_, folder_, of);
     warn_of_others();
   }
@@ -70,7 +70,7 @@ class OgbData {
     if (const auto file = files_.find_csv(raw_ + "node-feat")) node.features.file = *file;
     if (const auto file = files_.find_csv(raw_ + "node_year")) node.times.file = *file;
     if (const auto file = files_.find_csv(raw_ + "node-label"))
-      set_ogb_labels(files_, made_, *file, node.labels);
+      set_ogb_labels(files_, made_, *file, node.labels, "nodes[0].labels");
   }
 
   void describe_edges() {
@@ -88,7 +88,7 @@ class OgbData {
                     "itself.");
     }
     if (const auto file = files_.find_csv(raw_ + "edge_reltype"))
-      set_ogb_labels(files_, made_, *file, edge.labels);
+      set_ogb_labels(files_, made_, *file, edge.labels, "edges[0].labels");
     if (!edge.labels.file.empty())
       made_.comment("edges[0].labels.file", "The relation of each edge, by number.");
   }
@@ -157,9 +157,11 @@ std::vector<std::int64_t> read_ogb_numbers(const FileSet& files,
 void set_ogb_labels(const FileSet& files,
                     Description& made,
                     const std::string& file,
-                    LabelSpec& labels) {
+                    LabelSpec& labels,
+                    const std::string& where) {
   labels.file = file;
-  guess_labels(glance_at(files, file, "auto", made.spec.formats), labels);
+  made.comment(where + ".kind",
+               guess_labels(glance_at(files, file, "auto", made.spec.formats), labels));
 }
 
 void add_ogb_splits(const FileSet& files,

@@ -1,4 +1,5 @@
 // OGB's data sets in the form of arrays: raw/data.npz, and the labels in raw/node-label.npz.
+#include "prep/layout/glance.h"
 #include "prep/layout/ogb_parts.h"
 
 #include <fmt/format.h>
@@ -24,8 +25,8 @@ class OgbArrays {
                   Place{(files_.root() / file_).string(), -1, -1, -1});
     describe_nodes();
     describe_edges();
-    add_labels("node-label", "node_label", made_.spec.nodes[0].labels);
-    add_labels("graph-label", "graph_label", made_.spec.graphs.labels);
+    add_labels("node-label", "node_label", made_.spec.nodes[0].labels, "nodes[0].labels");
+    add_labels("graph-label", "graph_label", made_.spec.graphs.labels, "graphs.labels");
     add_ogb_splits(
         files_, made_, folder_, made_.spec.graphs.any() ? SplitOf::kGraphs : SplitOf::kNodes);
     for (const std::string& name : arrays_)
@@ -85,13 +86,24 @@ class OgbArrays {
     }
   }
 
-  void add_labels(const std::string& stem, const std::string& array, LabelSpec& labels) {
+  void add_labels(const std::string& stem,
+                  const std::string& array,
+                  LabelSpec& labels,
+                  const std::string& where) {
     const auto file = files_.find(folder_ + "raw/" + stem, {".npz", ".csv.gz", ".csv"});
     if (!file) return;
-    if (!file->ends_with(".npz")) return set_ogb_labels(files_, made_, *file, labels);
+    if (!file->ends_with(".npz")) return set_ogb_labels(files_, made_, *file, labels, where);
     labels.file = *file;
     labels.columns = {array};
-    if (stem == "node-label") labels.kind = LabelKindChoice::kClass;
+    if (stem == "node-label") {
+      labels.kind = LabelKindChoice::kClass;
+      return;
+    }
+    TableGlance only = glance_at(files_, *file, "npz", made_.spec.formats);
+    std::erase_if(only.columns,
+                  [&](const ColumnGlance& column) { return column.info.name != array; });
+    if (!only.columns.empty() && !only.columns.front().integers)
+      made_.comment(where + ".kind", guess_labels(only, labels));
   }
 
   const FileSet& files_;

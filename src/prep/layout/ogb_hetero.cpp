@@ -65,7 +65,11 @@ class OgbHetero {
     if (const auto file = files_.find_csv(folder + "node-feat")) node.features.file = *file;
     if (const auto file = files_.find_csv(folder + "node_year")) node.times.file = *file;
     if (const auto file = files_.find_csv(raw_ + "node-label/" + name + "/node-label"))
-      set_ogb_labels(files_, made_, *file, node.labels);
+      set_ogb_labels(files_,
+                     made_,
+                     *file,
+                     node.labels,
+                     fmt::format("nodes[{}].labels", made_.spec.nodes.size() - 1));
     return node;
   }
 

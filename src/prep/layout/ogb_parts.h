@@ -15,11 +15,13 @@ std::vector<std::int64_t> read_ogb_numbers(const FileSet& files,
                                            const std::string& file,
                                            std::size_t most);
 
-/// Labels that stand in a CSV file, one row each.
+/// Labels that stand in a CSV file, one row each. @param where the table, for comments:
+/// "nodes[0].labels"
 void set_ogb_labels(const FileSet& files,
                     Description& made,
                     const std::string& file,
-                    LabelSpec& labels);
+                    LabelSpec& labels,
+                    const std::string& where);
 
 /// The splits in `folder`: split/<scheme>/{train,valid,test}, and split/<scheme>/<type>/... where
 /// types are told apart.

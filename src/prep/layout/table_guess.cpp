@@ -3,6 +3,7 @@
 #include "prep/layout/role_names.h"
 #include "prep/table/column_names.h"
 #include "prep/table/csv_text.h"
+#include "prep/table/market_banner.h"
 #include "prep/table/text_cells.h"
 #include "prep/table/text_source.h"
 
@@ -127,8 +128,16 @@ TextGuess guess_list(const std::vector<std::string>& lines) {
 TextGuess guess_text(const FileSet& files, const std::string& name) {
   const std::string known = files.format_of(name);
   TextGuess guess;
+  const bool text = known == "csv" || known == "list" || known == "metis" || known == "mtx";
+  if (const auto front = text ? files.first_lines(name, 1) : std::vector<std::string>();
+      !front.empty() && parse_market_banner(front[0])) {
+    guess.format = "mtx";
+    guess.why = "it begins with %%MatrixMarket";
+    return guess;
+  }
   if (known != "csv" && known != "list") {
-    if (known.empty()) guess.format.clear();
+    // A raw file says nothing of what it holds: a user must.
+    if (known.empty() || known == "raw") guess.format.clear();
     return guess;
   }
   std::vector<std::string> lines = files.first_lines(name, 64);

@@ -39,9 +39,10 @@ struct EdgeGuess {
   double time_scale = 0;
   EdgeSigns signs = EdgeSigns::kPlaces;
   Directions directions = Directions::kUnsaid;
-  LabelSpec label_kind;  ///< of `label`
-  std::string why;       ///< how the columns were told
-  std::string doubt;     ///< what was not told
+  LabelSpec label_kind;   ///< of `label`
+  std::string label_why;  ///< of its kind, where that is not plain to see
+  std::string why;        ///< how the columns were told
+  std::string doubt;      ///< what was not told
   TableGlance glance;
   std::vector<std::size_t> source_at, target_at;  ///< where the glance has the ids
 

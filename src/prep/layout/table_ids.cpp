@@ -26,10 +26,8 @@ bool read_as_texts(const FileSet& files,
   const ColumnInfo column = table->column(of.column, 0);
   (void)table->turn_pairs(column.name, TwoByTwo::kRows);
   const ColumnInfo& turned = table->column(column.name, 0);
-  // Arrow's integers are read as texts too, which 63 bits may not hold.
-  const std::string read_as = of.format == "auto" ? files.format_of(of.file) : of.format;
-  const bool typed = read_as == "parquet" || read_as == "arrow";
-  const bool text = !turned.dtype || (typed && turned.dtype == DType::kU64);
+  // 63 bits may not hold what is stored as u64.
+  const bool text = !turned.dtype || turned.dtype == DType::kU64;
   table->select(
       {{column.name, text ? ColumnType::kText : ColumnType::kInteger, EmptyCell::kMissing}});
   std::uint64_t rows = 0;

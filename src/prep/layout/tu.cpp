@@ -36,15 +36,16 @@ class TuData {
     return files_.find(prefix_ + "_" + name, {".txt"});
   }
 
-  /// @param where the key, for comments
+  /// @param where the table, for comments: "nodes[0].labels"
   void set_labels(LabelSpec& labels, const std::string& file, const std::string& where) {
     labels.file = file;
     labels.format = "csv";
     const TableGlance glance = glance_at(files_, file, "csv", made_.spec.formats);
-    if (glance.columns.size() == 1) return guess_labels(glance, labels);
+    if (glance.columns.size() == 1)
+      return made_.comment(where + ".kind", guess_labels(glance, labels));
     labels.columns = {glance.columns.front().info.name};
     labels.kind = LabelKindChoice::kName;
-    made_.comment(where,
+    made_.comment(where + ".columns",
                   fmt::format("The first of {} columns; others can be taken instead.",
                               glance.columns.size()));
   }
@@ -56,8 +57,7 @@ class TuData {
       node.features.file = *file;
       node.features.format = "csv";
     }
-    if (const auto file = part("node_labels"))
-      set_labels(node.labels, *file, "nodes[0].labels.columns");
+    if (const auto file = part("node_labels")) set_labels(node.labels, *file, "nodes[0].labels");
   }
 
   void describe_edges() {
@@ -68,8 +68,7 @@ class TuData {
       edge.features.file = *file;
       edge.features.format = "csv";
     }
-    if (const auto file = part("edge_labels"))
-      set_labels(edge.labels, *file, "edges[0].labels.columns");
+    if (const auto file = part("edge_labels")) set_labels(edge.labels, *file, "edges[0].labels");
   }
 
   void describe_graphs() {
@@ -79,7 +78,7 @@ class TuData {
     graphs.first_id = 1;
     const auto labels = part("graph_labels"), targets = part("graph_attributes");
     if (labels) {
-      set_labels(graphs.labels, *labels, "graphs.labels.columns");
+      set_labels(graphs.labels, *labels, "graphs.labels");
       if (targets)
         made_.warn(fmt::format(
             "{}: graphs have one table of labels, {} here; name it in [graphs] labels.file, with "

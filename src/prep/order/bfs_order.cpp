@@ -4,7 +4,6 @@
 
 #include <sluice/dataset.h>
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 

@@ -5,8 +5,6 @@
 #include "prep/order/node_order.h"
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 namespace sluice {
 

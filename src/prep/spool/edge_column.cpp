@@ -5,7 +5,6 @@
 #include "prep/dataset_edges.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace sluice {

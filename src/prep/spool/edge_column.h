@@ -8,7 +8,6 @@
 
 #include <sluice/graph_schema.h>
 
-#include <cstdint>
 #include <string>
 
 namespace sluice {

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <span>
 
 namespace sluice {
 

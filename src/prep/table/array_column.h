@@ -12,9 +12,11 @@
 
 namespace sluice {
 
-/// Throws Error(kData) where a column of stored numbers is asked for texts, or one of fractions for
-/// integers.
-void check_number_request(const TableReader& table, const ColumnInfo& column, ColumnType asked);
+/// Throws Error(kData) where a column of stored fractions is asked for texts or integers, or one of
+/// truth values for ids.
+void check_number_request(const TableReader& table,
+                          const ColumnInfo& column,
+                          const ColumnRequest& request);
 
 class ArrayColumn {
  public:
@@ -37,13 +39,16 @@ class ArrayColumn {
 
  private:
   void check_range(std::uint64_t first_row, std::size_t count) const;
+  TextValues decimals(std::size_t count);
 
   const TableReader* table_;
   ColumnInfo column_;
   ColumnType type_;
+  ColumnUse use_;
   std::uint64_t row_bytes_;
   AlignedBuffer stored_;
-  AlignedBuffer converted_;  // as int64 or f64
+  AlignedBuffer converted_;  // as int64 or f64; of texts the offsets
+  AlignedBuffer texts_;      // the digits of texts
 };
 
 /// The request for the only column of a table; throws Error(kData) where it is asked for twice, as

@@ -1,5 +1,6 @@
 #include "prep/table/arrow_column.h"
 
+#include "prep/table/column_use.h"
 #include "prep/table/stored_numbers.h"
 
 #include <arrow/extension_type.h>
@@ -73,25 +74,34 @@ bool is_text(const arrow::DataType& type) {
 /// What a request asks for cannot be had from this type: why, and what to do.
 std::optional<std::pair<std::string, std::string>> mismatch(const arrow::DataType& type,
                                                             const ColumnInfo& info,
-                                                            ColumnType asked) {
+                                                            const ColumnRequest& request) {
+  const ColumnType asked = request.type;
   const bool text = is_text(type);
   if (!text && !info.dtype) {
     return std::pair{fmt::format("is of type {}, which is no number and no text", type.ToString()),
                      std::string("store numbers, texts or lists of as many numbers in each row")};
   }
+  if (info.truth && request.use == ColumnUse::kIds)
+    return std::pair{std::string("holds bool, where ids are asked"), std::string(kTruthsAsIds)};
   if (asked == ColumnType::kText && !text) {
-    if (info.width == 1 && arrow::is_integer(type.id())) return std::nullopt;
+    const bool lists = type.id() == Type::FIXED_SIZE_LIST || is_open_list(type);
+    const arrow::DataType& elements = lists ? storage_of(*type.field(0)->type()) : type;
+    if (arrow::is_integer(elements.id())) return std::nullopt;
     return std::pair{fmt::format("holds {}, where texts are asked", type.ToString()),
-                     std::string("for numbers as ids say ids = \"integer\"")};
+                     is_fraction(*info.dtype)
+                         ? std::string("store it as int64, or as text")
+                         : std::string("for numbers as ids say ids = \"integer\"")};
   }
   if (asked == ColumnType::kText || !text) {
     if (asked != ColumnType::kInteger || !is_fraction(*info.dtype)) return std::nullopt;
+    const bool ids = request.use == ColumnUse::kIds || request.use == ColumnUse::kOther;
     return std::pair{fmt::format("holds {}, where integers are asked", to_string(*info.dtype)),
-                     std::string("store it as int64")};
+                     ids ? std::string("store it as int64") : hint_for_fraction(request.use, true)};
   }
-  return std::pair{fmt::format("holds texts, where {} are asked",
-                               asked == ColumnType::kInteger ? "integers" : "numbers"),
-                   std::string("store numbers; for texts as ids say ids = \"string\"")};
+  return std::pair{
+      fmt::format("holds texts, where {} are asked",
+                  asked == ColumnType::kInteger ? "integers" : "numbers"),
+      request.use == ColumnUse::kOther ? std::string("store numbers") : hint_for_text(request.use)};
 }
 
 }  // namespace
@@ -104,8 +114,12 @@ bool is_open_list(const arrow::DataType& type) {
 ColumnInfo arrow_column_info(const arrow::Field& field) {
   const arrow::DataType& type = storage_of(*field.type());
   ColumnInfo info{field.name(), number_dtype(type), 1};
+  info.truth = type.id() == Type::BOOL;
+  info.words = is_text(type);
   if (type.id() == Type::FIXED_SIZE_LIST || is_open_list(type)) {
-    info.dtype = number_dtype(storage_of(*type.field(0)->type()));
+    const arrow::DataType& elements = storage_of(*type.field(0)->type());
+    info.dtype = number_dtype(elements);
+    info.truth = elements.id() == Type::BOOL;
     info.width = 0;
     if (!info.dtype) info.width = 1;
     if (info.dtype && type.id() == Type::FIXED_SIZE_LIST) {
@@ -141,7 +155,7 @@ ArrowColumn::ArrowColumn(const TableReader& table,
       request_(std::move(request)),
       pool_(pool),
       faults_(faults) {
-  if (const auto fault = mismatch(storage_of(type), info_, request_.type))
+  if (const auto fault = mismatch(storage_of(type), info_, request_))
     faults_.fail(fmt::format("column '{}' {}", info_.name, fault->first), fault->second);
 }
 
@@ -197,9 +211,7 @@ std::vector<ArrowColumn::Run> ArrowColumn::find_runs(const arrow::Array& array) 
   }
 }
 
-namespace {
-
-std::shared_ptr<arrow::Array> elements_of(const arrow::Array& array) {
+std::shared_ptr<arrow::Array> ArrowColumn::elements_of(const arrow::Array& array) {
   switch (array.type_id()) {
     case Type::LIST:
       return static_cast<const arrow::ListArray&>(array).values();
@@ -211,6 +223,8 @@ std::shared_ptr<arrow::Array> elements_of(const arrow::Array& array) {
       return array.Slice(0);
   }
 }
+
+namespace {
 
 /// Whether the elements lie one behind the other as their dtype says.
 bool is_packed(Type::type id) {
@@ -281,7 +295,7 @@ void ArrowColumn::check_range(const arrow::Array& elements,
     if (elements.IsNull(run.element + static_cast<std::int64_t>(i))) continue;
     throw error(run.row + i / info_.width,
                 fmt::format("{} is beyond a signed 64-bit integer", stored[i]),
-                "use smaller numbers");
+                hint_beyond_integers(request_.use));
   }
 }
 
@@ -369,7 +383,7 @@ Error ArrowColumn::error(std::size_t row,
 
 void ArrowColumn::fail_missing(std::size_t row, std::size_t element) const {
   const std::string where = info_.width > 1 ? fmt::format("element {}: ", element) : "";
-  throw error(row, where + "the value is missing", "every row needs a value here");
+  throw error(row, where + "the value is missing", hint_for_missing(request_.use));
 }
 
 void ArrowColumn::fail_damaged(std::size_t row, const std::string& reason) const {

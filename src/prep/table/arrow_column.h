@@ -53,7 +53,9 @@ class ArrowColumn {
   void fill_missing(std::span<std::byte> out, std::size_t first, std::size_t count) const;
   ColumnValues view_of(std::span<const std::byte> values) const;
 
+  static std::shared_ptr<arrow::Array> elements_of(const arrow::Array& array);
   ColumnValues texts(const arrow::Array& array);
+  ColumnValues texts_of_lists(const arrow::Array& array);
   ColumnValues build_texts(const arrow::Array& array);
   void check_texts(const arrow::Array& array) const;
   void check_dictionary(const arrow::Array& array);

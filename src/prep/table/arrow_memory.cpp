@@ -8,7 +8,7 @@ namespace sluice {
 
 // Less never fails.
 arrow::Status LedgerMemoryPool::change(std::int64_t difference) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   auto changed = charge_.resize(static_cast<std::uint64_t>(used_ + difference));
   if (!changed) {
     if (!refusal_) refusal_ = std::move(changed).error();
@@ -49,27 +49,27 @@ void LedgerMemoryPool::Free(std::uint8_t* buffer, std::int64_t size, std::int64_
 }
 
 std::int64_t LedgerMemoryPool::bytes_allocated() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_;
 }
 
 std::int64_t LedgerMemoryPool::max_memory() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return peak_;
 }
 
 std::int64_t LedgerMemoryPool::total_bytes_allocated() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return total_;
 }
 
 std::int64_t LedgerMemoryPool::num_allocations() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return count_;
 }
 
 std::optional<Error> LedgerMemoryPool::refusal() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return refusal_;
 }
 

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <sluice/memory.h>
+#include <sluice/mutex.h>
 
 #include <arrow/memory_pool.h>
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -52,13 +52,13 @@ class LedgerMemoryPool final : public arrow::MemoryPool {
 
   arrow::MemoryPool& system_ = *arrow::system_memory_pool();
   const Refused refused_;
-  mutable std::mutex mutex_;
-  Charge charge_;
-  std::int64_t used_ = 0;
-  std::int64_t peak_ = 0;
-  std::int64_t total_ = 0;
-  std::int64_t count_ = 0;
-  std::optional<Error> refusal_;
+  mutable Mutex mutex_;
+  Charge charge_ SLUICE_GUARDED_BY(mutex_);
+  std::int64_t used_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::int64_t peak_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::int64_t total_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::int64_t count_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::optional<Error> refusal_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

@@ -40,7 +40,7 @@ arrow::Result<std::int64_t> ArrowFile::ReadAt(std::int64_t position,
   auto read = file_.read_at(static_cast<std::uint64_t>(position),
                             {static_cast<std::byte*>(out), static_cast<std::size_t>(taken)});
   if (read) return taken;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!problem_) problem_ = std::move(read).error();
   return arrow::Status::IOError(problem_->message());
 }
@@ -57,7 +57,7 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> ArrowFile::ReadAt(std::int64_t pos
 }
 
 std::optional<Error> ArrowFile::problem() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return problem_;
 }
 

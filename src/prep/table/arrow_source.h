@@ -6,13 +6,14 @@
 #include "prep/table/table_reader.h"
 #include "storage/io/file.h"
 
+#include <sluice/mutex.h>
+
 #include <arrow/array.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/type.h>
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,8 +60,8 @@ class ArrowFile final : public arrow::io::RandomAccessFile {
   arrow::MemoryPool* pool_;
   std::int64_t size_;
   std::int64_t position_ = 0;
-  mutable std::mutex mutex_;
-  std::optional<Error> problem_;
+  mutable Mutex mutex_;
+  std::optional<Error> problem_ SLUICE_GUARDED_BY(mutex_);
 };
 
 /// Tells what stands behind a fault of Arrow's: the budget, the device, or the file itself.

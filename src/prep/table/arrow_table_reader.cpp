@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 4 * kMiB;  // of what is handed out
+constexpr std::uint64_t kArrowChunkBytes = 4 * kMiB;  // of what is handed out
 constexpr std::uint64_t kMostRows = 1 << 17;     // a chunk
 constexpr std::uint64_t kTextBytes = 32;         // guessed
 constexpr std::uint64_t kLeadRows = 64;          // looked at to see how long lists are
@@ -99,7 +99,7 @@ void ArrowTableReader::Impl::select(const std::vector<ColumnRequest>& requests) 
     row_bytes += info.dtype ? info.width * sizeof(double) : kTextBytes;
   }
   chunk_rows_ =
-      std::clamp<std::uint64_t>(kChunkBytes / std::max<std::uint64_t>(row_bytes, 1), 1, kMostRows);
+      std::clamp<std::uint64_t>(kArrowChunkBytes / std::max<std::uint64_t>(row_bytes, 1), 1, kMostRows);
   pending_.resize(fields_.size());
   source_->start(fields_, chunk_rows_);
 }

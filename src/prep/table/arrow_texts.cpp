@@ -2,6 +2,8 @@
 #include "prep/table/arrow_column.h"
 
 #include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/extension_type.h>
 #include <fmt/format.h>
 
 #include <cstring>
@@ -61,6 +63,7 @@ bool holds_nul(const char* begin, std::size_t bytes) {
 }  // namespace
 
 ColumnValues ArrowColumn::texts(const arrow::Array& array) {
+  if (info_.dtype && !arrow::is_integer(array.type_id())) return texts_of_lists(array);
   if (array.type_id() == Type::DICTIONARY) check_dictionary(array);
   check_texts(array);
   ColumnValues view;
@@ -80,6 +83,27 @@ ColumnValues ArrowColumn::texts(const arrow::Array& array) {
     throw error(row, "the text holds a NUL byte", "texts have none");
   }
   return view;
+}
+
+// The whole numbers of a matrix, row by row.
+ColumnValues ArrowColumn::texts_of_lists(const arrow::Array& array) {
+  std::shared_ptr<arrow::Array> elements = elements_of(array);
+  while (elements->type_id() == Type::EXTENSION)
+    elements = static_cast<const arrow::ExtensionArray&>(*elements).storage();
+  arrow::ArrayVector parts;
+  std::size_t rows = 0;
+  for (const Run& run : find_runs(array)) {
+    parts.push_back(
+        elements->Slice(run.element, static_cast<std::int64_t>(run.rows) * info_.width));
+    rows += run.rows;
+  }
+  // Lists that are missing have no numbers that could be left empty.
+  if (rows != static_cast<std::size_t>(array.length())) fail_missing(rows, 0);
+  if (parts.empty()) parts.push_back(elements->Slice(0, 0));
+  auto whole = arrow::Concatenate(parts, &pool_);
+  faults_.check(whole.status());
+  held_ = std::move(whole).ValueUnsafe();
+  return build_texts(*held_);
 }
 
 ColumnValues ArrowColumn::build_texts(const arrow::Array& array) {
@@ -108,10 +132,11 @@ ColumnValues ArrowColumn::build_texts(const arrow::Array& array) {
     } else if (!missing) {
       text = text_at(array, i);
     }
-    if (missing && request_.empty == EmptyCell::kRefuse) fail_missing(row, 0);
+    if (missing && request_.empty == EmptyCell::kRefuse)
+      fail_missing(row / info_.width, row % info_.width);
     const auto size = static_cast<std::int64_t>(text.size());
     if (size > std::numeric_limits<std::int32_t>::max() - bytes.length())
-      throw error(row, "the texts before it are 2 GiB long", "use shorter texts");
+      throw error(row / info_.width, "the texts before it are 2 GiB long", "use shorter texts");
     if (size != 0) faults_.check(bytes.Append(text.data(), size));
     offsets.UnsafeAppend(static_cast<std::int32_t>(bytes.length()));
   }

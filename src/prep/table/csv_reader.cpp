@@ -3,6 +3,7 @@
 #include "prep/table/arrow_memory.h"
 #include "prep/table/csv_text.h"
 #include "prep/table/list_parser.h"
+#include "prep/table/stray_lines.h"
 #include "prep/table/text_blocks.h"
 #include "prep/table/text_cells.h"
 #include "prep/table/text_columns.h"
@@ -44,7 +45,7 @@ arrow::csv::ConvertOptions convert_options(EmptyCell empty) {
   return options;
 }
 
-char delimiter_of(const CsvReader::Options& options, const std::filesystem::path& path) {
+char csv_delimiter(const CsvReader::Options& options, const std::filesystem::path& path) {
   if (options.delimiter.empty()) return text_extension(path) == ".tsv" ? '\t' : ',';
   const char c = options.delimiter.front();
   if (options.delimiter.size() == 1 && c != '"' && c != '\n' && c != '\r') return c;
@@ -109,7 +110,7 @@ class CsvReader::Impl {
     refuse_tables(source);
     layout_.file = source.path.string();
     layout_.header = options.header;
-    layout_.delimiter = delimiter_of(options, source.path);
+    layout_.delimiter = csv_delimiter(options, source.path);
     read_columns(options.columns);
     parse_options_.delimiter = layout_.delimiter;
   }
@@ -129,6 +130,11 @@ class CsvReader::Impl {
     const ListColumns* plain = nullptr;  // where the columns are that Arrow was not asked for
     std::vector<std::shared_ptr<arrow::Array>> columns;
     arrow::Status status;
+    std::optional<std::int64_t> stray_line;  // a header again, or a blank one before a row
+
+    ColumnValues values(std::size_t column, ColumnType type) const {
+      return plain != nullptr ? plain->view(column, type, rows) : view_of(*columns[column], type);
+    }
   };
 
   void read_columns(const std::vector<std::string>& names);
@@ -136,6 +142,8 @@ class CsvReader::Impl {
   bool parse_plain(Block& block, ListColumns& columns);
   void parse(Block& block);
   arrow::Status convert(Block& block, const arrow::csv::BlockParser& parser);
+  void look_for_header(Block& block) const;
+  void look_for_blanks(Block& block);
   [[noreturn]] void fail(const Block& block) const;
 
   ThreadArena& arena_;
@@ -144,6 +152,9 @@ class CsvReader::Impl {
   TextBlocks blocks_;
   CsvLayout layout_;
   arrow::csv::ParseOptions parse_options_;
+  HeaderProbe header_probe_;
+  bool blanks_count_ = false;  // a blank line before a row is an error
+  BlankLines blank_lines_;
   std::vector<arrow::csv::ConvertOptions>
       convert_options_;  // by request: converters keep references to them
   std::vector<std::shared_ptr<arrow::csv::Converter>> converters_;
@@ -167,17 +178,37 @@ void CsvReader::Impl::read_columns(const std::vector<std::string>& names) {
   auto line = blocks_.peek_line();
   if (!line) fail("the file is empty", -1);
   if (named && trimmed_cell(*line).empty()) fail("the first line is blank", 1);
-  for (; line && line->empty(); line = blocks_.peek_line()) blocks_.skip_line();
+  for (; line && line->empty(); line = blocks_.peek_line()) {
+    blank_lines_.note(blocks_.line());
+    blocks_.skip_line();
+  }
   if (!line) fail("the file holds only blank lines", -1);
   const Place place{layout_.file, blocks_.line(), -1, -1};
+  const auto split = [this](const std::string& text) {
+    std::vector<std::string> fields;
+    for (CsvField& field : split_csv_line(text, layout_.delimiter))
+      fields.push_back(std::move(field.text));
+    return fields;
+  };
+  if (auto error = leading_count_error(blocks_.peek_lines(kCountLines, kCountBytes), split, place))
+    throw Error(*error);
+  line = blocks_.peek_line();
   layout_.columns = parse_csv_header(*line, layout_.header, layout_.delimiter, place);
+  if (named)
+    for (const ColumnInfo& column : layout_.columns) layout_.header_names.push_back(column.name);
   rename_columns(layout_.columns, names, "[csv] columns", place);
+  if (!named) layout_.header_names = names;
   if (named) blocks_.skip_line();
 }
 
 void CsvReader::Impl::select(const std::vector<ColumnRequest>& requests) {
   layout_.requests = requests;
   layout_.positions = positions_of(requests, layout_.columns);
+  header_probe_ = HeaderProbe(layout_.header_names, requests, layout_.positions);
+  blanks_count_ = layout_.columns.size() == 1 &&
+                  std::any_of(requests.begin(), requests.end(), [](const ColumnRequest& request) {
+                    return request.blank == BlankLine::kRefuse;
+                  });
   convert_options_.reserve(requests.size());
   for (const ColumnRequest& request : requests) {
     convert_options_.push_back(convert_options(request.empty));
@@ -197,6 +228,7 @@ void CsvReader::Impl::select(const std::vector<ColumnRequest>& requests) {
                    layout_.delimiter,
                    {},
                    layout_.columns,
+                   {},
                    layout_.requests,
                    layout_.positions};
   plain_.emplace(plain_layout_);
@@ -206,14 +238,12 @@ bool CsvReader::Impl::next(TableChunk& chunk) {
   do {
     if (current_ == group_.size() && !load_group()) return false;
     const Block& block = group_[current_++];
-    if (!block.status.ok()) fail(block);
+    if (!block.status.ok() || block.stray_line) fail(block);
     chunk.first_row = block.first_row;
     chunk.rows = block.rows;
     chunk.columns.clear();
     for (std::size_t i = 0; i < layout_.requests.size(); ++i) {
-      const ColumnType type = layout_.requests[i].type;
-      chunk.columns.push_back(block.plain != nullptr ? block.plain->view(i, type, block.rows)
-                                                     : view_of(*block.columns[i], type));
+      chunk.columns.push_back(block.values(i, layout_.requests[i].type));
     }
   } while (chunk.rows == 0);  // blank lines only
   return true;
@@ -229,15 +259,18 @@ bool CsvReader::Impl::load_group() {
   std::atomic<bool> all_plain = true;
   arena_.for_each(texts.size(), [&](std::size_t i) {
     static_cast<TextBlocks::Block&>(group_[i]) = texts[i];
-    if (plain_ && parse_plain(group_[i], plain_columns_[i])) return;
-    all_plain = false;
-    parse(group_[i]);
+    if (!plain_ || !parse_plain(group_[i], plain_columns_[i])) {
+      all_plain = false;
+      parse(group_[i]);
+    }
+    if (header_probe_.request() && group_[i].status.ok()) look_for_header(group_[i]);
   });
   if (!all_plain) plain_.reset();  // what follows is likely to be of the same kind
   if (auto refusal = pool_.refusal()) throw Error(*refusal);
   for (Block& block : group_) {
     block.first_row = next_row_;
     next_row_ += block.rows;
+    if (blanks_count_) look_for_blanks(block);
   }
   return true;
 }
@@ -261,16 +294,44 @@ void CsvReader::Impl::parse(Block& block) {
     block.status = arrow::Status::Invalid(has_nul ? "a NUL byte" : "a lone carriage return");
     return;
   }
+  // Blanks around fields are Arrow's to keep, but for numbers: what it reads has none.
+  std::string_view text = block.text;
+  AlignedBuffer trimmed;
+  const char* const blanks = layout_.delimiter == ' '    ? "\t"
+                             : layout_.delimiter == '\t' ? " "
+                                                         : " \t";
+  if (text.find_first_of(blanks) != text.npos) {
+    const std::uint64_t room = text.size() + static_cast<std::uint64_t>(block.lines);
+    trimmed = AlignedBuffer::make(room, ledger_, "trimmed text").or_throw();
+    char* const out = reinterpret_cast<char*>(trimmed.data());
+    text = {out, trim_csv_fields(text, layout_.delimiter, layout_.columns.size(), out)};
+  }
   arrow::csv::BlockParser parser(&pool_,
                                  parse_options_,
                                  static_cast<std::int32_t>(layout_.columns.size()),
                                  -1,
                                  std::numeric_limits<std::int32_t>::max());
   std::uint32_t parsed = 0;
-  block.status = parser.ParseFinal(block.text, &parsed);
-  if (block.status.ok() && parsed != block.text.size())
+  block.status = parser.ParseFinal(text, &parsed);
+  if (block.status.ok() && parsed != text.size())
     block.status = arrow::Status::Invalid("a row that does not end");
   if (block.status.ok()) block.status = convert(block, parser);
+}
+
+void CsvReader::Impl::look_for_header(Block& block) const {
+  const std::size_t probe = *header_probe_.request();
+  const ColumnValues values = block.values(probe, layout_.requests[probe].type);
+  const auto rows = header_probe_.candidates(values, block.rows);
+  if (!rows.empty())
+    block.stray_line = csv_header_line(block.text, block.first_line, rows, layout_);
+}
+
+void CsvReader::Impl::look_for_blanks(Block& block) {
+  const auto is_blank = [](std::string_view line) { return line.empty(); };
+  const auto is_row = [](std::string_view line) { return !line.empty(); };
+  const auto blank = blank_lines_.before_rows(
+      block.text, block.first_line, block.lines, block.rows, is_blank, is_row);
+  if (blank && (!block.stray_line || *blank < *block.stray_line)) block.stray_line = blank;
 }
 
 arrow::Status CsvReader::Impl::convert(Block& block, const arrow::csv::BlockParser& parser) {
@@ -293,7 +354,18 @@ void CsvReader::Impl::fail(const Block& block) const {
   if (block.status.IsOutOfMemory()) {
     throw Error(ErrorCode::kResource, "the system has no memory to parse CSV", "lower [csv] block");
   }
-  if (auto error = diagnose_csv(block.text, block.first_line, layout_)) throw Error(*error);
+  std::optional<Error> error;
+  if (!block.status.ok()) error = diagnose_csv(block.text, block.first_line, layout_);
+  if (block.stray_line && (!error || *block.stray_line <= error->place().line)) {
+    const Place place{layout_.file, *block.stray_line, -1, -1};
+    std::size_t at = 0;
+    for (std::int64_t line = block.first_line; line < *block.stray_line; ++line)
+      (void)next_csv_line(block.text, at);
+    const bool blank =
+        *block.stray_line < block.first_line || next_csv_line(block.text, at).empty();
+    throw blank ? blank_line_error(place, "\"\"") : header_again_error(place);
+  }
+  if (error) throw Error(*error);
   throw Error(
       ErrorCode::kData,
       fmt::format("cannot be read as CSV: {}", block.status.message()),

@@ -2,8 +2,10 @@
 // blocks without quotes, of plain numbers and texts, by a parser of our own, which is faster.
 //
 // Plain, or compressed with gzip or zstd. UTF-8 with or without a byte-order mark; LF or CRLF;
-// fields may be quoted, a quote inside is doubled, and a field ends on its line; blank lines are
-// skipped. Integers may not have a point. Errors carry the line.
+// fields may be quoted, a quote inside is doubled, and a field ends on its line; blanks around a
+// field are none of it. Blank lines are skipped, but before a row of a file of one column; they and
+// the header among the rows are errors (stray_lines.h). Integers may not have a point. Errors carry
+// the line.
 #pragma once
 
 #include "prep/table/csv_text.h"

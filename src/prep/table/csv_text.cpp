@@ -1,15 +1,61 @@
 #include "prep/table/csv_text.h"
 
+#include "prep/table/stray_lines.h"
 #include "prep/table/text_cells.h"
 #include "prep/table/text_columns.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <system_error>
 
 namespace sluice {
 namespace {
+
+bool is_csv_blank(char c, char delimiter) {
+  return (c == ' ' || c == '\t') && c != delimiter;
+}
+
+bool all_csv_blank(std::string_view line, char delimiter) {
+  return std::all_of(line.begin(), line.end(), [&](char c) { return is_csv_blank(c, delimiter); });
+}
+
+/// Hands out a line's fields, delimiters and all, without the blanks around them.
+template <class Put>
+void trim_csv_line(std::string_view line, char delimiter, Put put) {
+  for (std::size_t at = 0;; ++at) {
+    while (at < line.size() && is_csv_blank(line[at], delimiter)) ++at;
+    const std::size_t begin = at;
+    if (at < line.size() && line[at] == '"') {
+      for (++at; at < line.size(); ++at) {
+        if (line[at] != '"') continue;
+        if (at + 1 == line.size() || line[at + 1] != '"') break;
+        ++at;  // a doubled one
+      }
+      at = std::min(at + 1, line.size());
+    }
+    const std::size_t quoted_end = at;
+    at = std::min(line.find(delimiter, at), line.size());
+    std::size_t end = at;
+    while (end > quoted_end && is_csv_blank(line[end - 1], delimiter)) --end;
+    put(line.substr(begin, end - begin));
+    if (at == line.size()) return;
+    put(line.substr(at, 1));
+  }
+}
+
+std::vector<std::string_view> csv_texts_of(const std::vector<CsvField>& fields) {
+  std::vector<std::string_view> texts;
+  for (const CsvField& field : fields) texts.emplace_back(field.text);
+  return texts;
+}
+
+bool is_header_line(std::string_view line, const CsvLayout& layout) {
+  return !layout.header_names.empty() &&
+         is_header_again(csv_texts_of(split_csv_line(without_mark(line), layout.delimiter)),
+                         layout.header_names);
+}
 
 std::optional<Error> diagnose_line(std::string_view line,
                                    std::int64_t number,
@@ -21,6 +67,7 @@ std::optional<Error> diagnose_line(std::string_view line,
   if (line.find('\r') != std::string_view::npos) {
     return error("a carriage return in the middle of the line", "end lines with LF or CRLF");
   }
+  if (is_header_line(line, layout)) return header_again_error(Place{layout.file, number, -1, -1});
   const std::vector<CsvField> fields = split_csv_line(line, layout.delimiter);
   if (!fields.back().closed) {
     const std::size_t last = std::min(fields.size(), layout.columns.size()) - 1;
@@ -44,10 +91,13 @@ std::optional<Error> diagnose_line(std::string_view line,
                  "is this a text file?");
   }
   for (std::size_t i = 0; i < layout.requests.size(); ++i) {
-    if (auto fault = cell_fault(fields[layout.positions[i]].text, layout.requests[i])) {
-      return error(fmt::format("column '{}': {}", layout.requests[i].name, fault->reason),
-                   fault->hint);
-    }
+    const ColumnRequest& request = layout.requests[i];
+    auto fault = cell_fault(fields[layout.positions[i]].text, request);
+    if (!fault) continue;
+    if (request.type != ColumnType::kText)
+      fault->hint = hint_in_header(
+          csv_texts_of(fields), "[csv] header = \"yes\"", request.use, fault->hint);
+    return error(fmt::format("column '{}': {}", request.name, fault->reason), fault->hint);
   }
   return std::nullopt;
 }
@@ -63,32 +113,48 @@ std::string_view next_csv_line(std::string_view text, std::size_t& at) {
 }
 
 std::vector<CsvField> split_csv_line(std::string_view line, char delimiter) {
-  std::vector<CsvField> fields(1);
-  bool quoted = false;
-  bool at_start = true;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    CsvField& field = fields.back();
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      field.text += '"';
-      ++i;
-    } else if (quoted) {
-      quoted = c != '"';
-      field.closed = !quoted;
-      if (quoted) field.text += c;
-    } else if (c == delimiter) {
-      fields.emplace_back();
-      at_start = true;
-      continue;
-    } else if (c == '"' && at_start) {
-      quoted = true;
+  std::vector<CsvField> fields;
+  std::size_t at = 0;
+  while (true) {
+    CsvField& field = fields.emplace_back();
+    while (at < line.size() && is_csv_blank(line[at], delimiter)) ++at;
+    if (at < line.size() && line[at] == '"') {
       field.closed = false;
-    } else {
-      field.text += c;
+      for (++at; at < line.size() && !field.closed; ++at) {
+        const bool doubled = line[at] == '"' && at + 1 < line.size() && line[at + 1] == '"';
+        if (doubled) ++at;
+        field.closed = line[at] == '"' && !doubled;
+        if (!field.closed) field.text += line[at];
+      }
     }
-    at_start = false;
+    const std::size_t end = std::min(line.find(delimiter, at), line.size());
+    std::string_view rest = line.substr(at, end - at);
+    while (!rest.empty() && is_csv_blank(rest.back(), delimiter)) rest.remove_suffix(1);
+    field.text += rest;
+    if (end == line.size()) return fields;
+    at = end + 1;
   }
-  return fields;
+}
+
+std::size_t trim_csv_fields(std::string_view text, char delimiter, std::size_t columns, char* out) {
+  char* const begin = out;
+  const auto put = [&](std::string_view part) {
+    std::memcpy(out, part.data(), part.size());
+    out += part.size();
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t start = at;
+    const std::string_view line = next_csv_line(text, at);
+    if (all_csv_blank(line, delimiter)) {
+      // Of more columns it is a row of too few fields, which is for the parser to say.
+      put(line.empty() ? line : columns == 1 ? std::string_view("\"\"") : line);
+    } else {
+      trim_csv_line(line, delimiter, put);
+    }
+    const std::size_t end = std::min(at, text.size());
+    put(text.substr(start + line.size(), end - start - line.size()));
+  }
+  return static_cast<std::size_t>(out - begin);
 }
 
 std::vector<ColumnInfo> parse_csv_header(std::string_view line,
@@ -140,6 +206,22 @@ std::int64_t csv_line_of_row(std::string_view block, std::int64_t first_line, st
     --row;
   }
   return line;
+}
+
+std::optional<std::int64_t> csv_header_line(std::string_view block,
+                                            std::int64_t first_line,
+                                            const std::vector<std::size_t>& rows,
+                                            const CsvLayout& layout) {
+  std::int64_t number = first_line;
+  std::size_t row = 0;
+  auto next = rows.begin();
+  for (std::size_t at = 0; at < block.size() && next != rows.end(); ++number) {
+    const std::string_view line = next_csv_line(block, at);
+    if (line.empty() || row++ != *next) continue;
+    if (is_header_line(line, layout)) return number;
+    ++next;
+  }
+  return std::nullopt;
 }
 
 std::optional<Error> diagnose_csv(std::string_view block,

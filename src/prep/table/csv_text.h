@@ -21,7 +21,13 @@ struct CsvField {
 /// The next line of `text` from `at`, without its end; moves `at` behind it. @pre at < text.size()
 std::string_view next_csv_line(std::string_view text, std::size_t& at);
 
+/// The fields of a line. Blanks around one do not count, but those in quotes.
 std::vector<CsvField> split_csv_line(std::string_view line, char delimiter);
+
+/// The text without the blanks around fields, line by line; in a file of one column a line of
+/// blanks becomes an empty field. @param out room for text.size() + the number of lines
+/// @return how much of `out` is filled
+std::size_t trim_csv_fields(std::string_view text, char delimiter, std::size_t columns, char* out);
 
 /// Whether a file's first line names its columns.
 enum class CsvHeader { kYes, kNo };
@@ -47,9 +53,17 @@ struct CsvLayout {
   CsvHeader header = CsvHeader::kYes;
   char delimiter = ',';
   std::vector<ColumnInfo> columns;
+  std::vector<std::string>
+      header_names;  ///< as the header says them, or else the user; may be none
   std::vector<ColumnRequest> requests;
   std::vector<std::size_t> positions;  ///< of each request in `columns`
 };
+
+/// The first of the rows of a block that is the header again: its 1-based line.
+std::optional<std::int64_t> csv_header_line(std::string_view block,
+                                            std::int64_t first_line,
+                                            const std::vector<std::size_t>& rows,
+                                            const CsvLayout& layout);
 
 /// The first line of the block that is not as `layout` asks; nothing when the scanner sees no
 /// fault.

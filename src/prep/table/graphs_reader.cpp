@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::string_view, 3> kTables{"edges", "nodes", "graphs"};
+constexpr std::array<std::string_view, 3> kGraphTables{"edges", "nodes", "graphs"};
 constexpr std::int64_t kMostAttributes = 1'000'000;
 constexpr const char* kHint =
     "a line with the number of graphs; for each a line 'nodes label' and a line a node, 'tag "
@@ -52,7 +52,7 @@ void GraphsReader::Options::describe(Schema& schema) {
 
 GraphsReader::GraphsReader(const Options& options, const TableSource& source)
     : TableReader(source),
-      table_(static_cast<Table>(choose_table(source, kTables))),
+      table_(static_cast<Table>(choose_table(source, kGraphTables))),
       attributes_(count_attributes(TextTokens(source, options.block.bytes, {}))),
       tokens_(source, options.block.bytes, {}) {
   const auto add = [&](std::string name) { columns_.push_back({std::move(name), {}, 1}); };

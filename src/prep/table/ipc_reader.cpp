@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kMagic = "ARROW1";
+constexpr std::string_view kIpcMagic = "ARROW1";
 
 /// A mapped file that is read on the thread that asks. Arrow's own leaves the footer to a thread of
 /// its pool, which may still hold buffers when the reader and its ledger are gone.
@@ -106,15 +106,15 @@ IpcSource::IpcSource(const TableSource& source, LedgerMemoryPool& pool, ArrowFau
 void IpcSource::map(const std::filesystem::path& path) {
   const File file = File::open_read(path).or_throw();
   const std::uint64_t bytes = file.size().or_throw();
-  std::string front(std::min<std::uint64_t>(bytes, kMagic.size()), '\0'), back = front;
+  std::string front(std::min<std::uint64_t>(bytes, kIpcMagic.size()), '\0'), back = front;
   file.read_at(0, std::as_writable_bytes(std::span(front))).or_throw();
   file.read_at(bytes - back.size(), std::as_writable_bytes(std::span(back))).or_throw();
   if (front.starts_with("FEA1"))
     faults_.fail("is of Feather version 1", "write version 2, which pandas and pyarrow do now");
   is_stream_ = front.starts_with("\xff\xff\xff\xff");
-  if (!is_stream_ && front != kMagic)
+  if (!is_stream_ && front != kIpcMagic)
     faults_.fail("is not an Arrow file or stream", "the first bytes of a file are ARROW1");
-  if (!is_stream_ && back != kMagic)
+  if (!is_stream_ && back != kIpcMagic)
     faults_.fail("ends before its footer", "the file was cut short: write it again");
   faults_.run([&] {
     ARROW_ASSIGN_OR_RAISE(

@@ -19,6 +19,10 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+bool is_blank_in_list(char c) {
+  return c == ' ' || c == '\t';
+}
+
 /// One behind a line end at `at`, or null where there is none.
 const char* behind_line_end(const char* at) {
   if (*at == '\n') return at + 1;
@@ -220,9 +224,12 @@ const char* ListParser::parse_text(const char* begin, Slot& slot, std::size_t ro
   const char* end = begin;
   unsigned char seen = 0;
   for (; !ends_[index_of(*end)]; ++end) seen |= static_cast<unsigned char>(*end);
-  const std::string_view text(begin, static_cast<std::size_t>(end - begin));
+  std::string_view text(begin, static_cast<std::size_t>(end - begin));
   if (seen >= 0x80 && !valid_utf8(text)) return nullptr;
-  std::memcpy(slot.bytes + slot.offsets[row], begin, text.size());
+  // Blanks around a name are none of it.
+  if (!text.empty() && (is_blank_in_list(text.front()) || is_blank_in_list(text.back())))
+    text = trimmed_cell(text);
+  std::memcpy(slot.bytes + slot.offsets[row], text.data(), text.size());
   slot.offsets[row + 1] = slot.offsets[row] + static_cast<std::int32_t>(text.size());
   return end;
 }

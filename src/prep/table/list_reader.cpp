@@ -1,18 +1,22 @@
 #include "prep/table/list_reader.h"
 
+#include "prep/table/csv_text.h"
 #include "prep/table/list_parser.h"
+#include "prep/table/market_banner.h"
+#include "prep/table/stray_lines.h"
 #include "prep/table/text_blocks.h"
 #include "prep/table/text_cells.h"
 #include "prep/table/text_columns.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice {
 namespace {
 
-char delimiter_of(const std::string& delimiter, const std::string& table) {
+char list_delimiter(const std::string& delimiter, const std::string& table) {
   if (delimiter.empty()) return '\0';
   const char c = delimiter.front();
   const bool line_end = c == '\0' || c == '\n' || c == '\r';
@@ -56,7 +60,7 @@ class ListReader::Impl {
                 fmt::format("is this a text file of lines? If so raise [{}] block", kind.name)) {
     refuse_tables(source);
     layout_.file = source.path.string();
-    layout_.delimiter = delimiter_of(options.delimiter, kind.name);
+    layout_.delimiter = list_delimiter(options.delimiter, kind.name);
     layout_.comment = options.comment;
     read_columns(kind, options.columns);
   }
@@ -65,6 +69,11 @@ class ListReader::Impl {
   void select(const std::vector<ColumnRequest>& requests) {
     layout_.requests = requests;
     layout_.positions = positions_of(requests, layout_.columns);
+    header_probe_ = HeaderProbe(layout_.header_names, requests, layout_.positions);
+    blanks_count_ = layout_.columns.size() == 1 &&
+                    std::any_of(requests.begin(), requests.end(), [](const ColumnRequest& request) {
+                      return request.blank == BlankLine::kRefuse;
+                    });
     parser_.emplace(layout_);
   }
   bool next(TableChunk& chunk);
@@ -78,11 +87,16 @@ class ListReader::Impl {
     std::uint64_t first_row = 0;
     ListParser::Parsed parsed;
     ListColumns columns;
+    std::optional<std::int64_t> stray_line;  // the columns' names, or a blank one before a row
   };
 
-  std::string_view first_row();
+  void pass_to_first_row();
+  void refuse_count();
   void read_columns(const Kind& kind, const std::vector<std::string>& names);
   bool load_group();
+  void look_for_header(Block& block) const;
+  void look_for_blanks(Block& block);
+  bool is_blank(std::string_view line) const { return is_blank_list_line(line, layout_); }
   [[noreturn]] void fail(const Block& block) const;
 
   ThreadArena& arena_;
@@ -90,6 +104,9 @@ class ListReader::Impl {
   TextBlocks blocks_;
   ListLayout layout_;
   std::optional<ListParser> parser_;
+  HeaderProbe header_probe_;
+  bool blanks_count_ = false;  // a blank line before a row is an error
+  BlankLines blank_lines_;
   std::vector<Block> group_;  // as many as the largest group had: they keep their memory
   std::size_t filled_ = 0;    // blocks of the group that hold text
   std::size_t current_ = 0;   // blocks of the group that were handed out
@@ -97,7 +114,7 @@ class ListReader::Impl {
 };
 
 // Passes over what stands before the first row.
-std::string_view ListReader::Impl::first_row() {
+void ListReader::Impl::pass_to_first_row() {
   const std::string_view delimiter = layout_.delimiter == '\0' ? " " : "";
   const std::string hint =
       fmt::format("it should hold lines of fields, such as '0{}1'",
@@ -108,7 +125,9 @@ std::string_view ListReader::Impl::first_row() {
   for (; line; line = blocks_.peek_line()) {
     const Place place{layout_.file, blocks_.line(), -1, -1};
     if (auto error = diagnose_list_bytes(*line, place)) throw Error(*error);
-    if (is_list_row(*line, layout_)) return *line;
+    refuse_market_banner(*line, layout_.file, blocks_.line());
+    if (is_list_row(*line, layout_)) return;
+    if (is_blank(*line)) blank_lines_.note(blocks_.line());
     blocks_.skip_line();
   }
   throw Error(ErrorCode::kData,
@@ -117,14 +136,31 @@ std::string_view ListReader::Impl::first_row() {
               Place{layout_.file, -1, -1, -1});
 }
 
+void ListReader::Impl::refuse_count() {
+  const auto split = [this](const std::string& line) {
+    std::vector<std::string> fields;
+    if (!is_list_row(line, layout_)) return fields;
+    ListLayout layout = layout_;
+    if (layout.delimiter == '\0' && line.find('\t') != std::string::npos) layout.delimiter = '\t';
+    for (const std::string_view field : split_list_line(line, layout)) fields.emplace_back(field);
+    return fields;
+  };
+  const Place place{layout_.file, blocks_.line(), -1, -1};
+  if (auto error = leading_count_error(blocks_.peek_lines(kCountLines, kCountBytes), split, place))
+    throw Error(*error);
+}
+
 void ListReader::Impl::read_columns(const Kind& kind, const std::vector<std::string>& names) {
-  const std::string_view line = first_row();
-  if (kind.tabs_first && layout_.delimiter == '\0' && line.find('\t') != std::string_view::npos)
+  pass_to_first_row();
+  refuse_count();
+  const std::string line(*blocks_.peek_line());
+  if (kind.tabs_first && layout_.delimiter == '\0' && line.find('\t') != std::string::npos)
     layout_.delimiter = '\t';
   const std::size_t count = split_list_line(line, layout_).size();
   const Place place{layout_.file, blocks_.line(), -1, -1};
   layout_.columns = numbered_columns(count);
   rename_columns(layout_.columns, names, fmt::format("[{}] columns", kind.name), place);
+  layout_.header_names = names;
   if (kind.names == nullptr) return;
   const std::vector<std::string> known = kind.names(count);
   if (known.empty()) {
@@ -140,7 +176,7 @@ bool ListReader::Impl::next(TableChunk& chunk) {
   do {
     if (current_ == filled_ && !load_group()) return false;
     const Block& block = group_[current_++];
-    if (block.parsed.fault) fail(block);
+    if (block.parsed.fault || block.stray_line) fail(block);
     chunk.first_row = block.first_row;
     chunk.rows = block.parsed.rows;
     chunk.columns.clear();
@@ -163,18 +199,50 @@ bool ListReader::Impl::load_group() {
         parser_->max_rows(static_cast<std::size_t>(block.lines), block.text.size());
     block.columns.reserve(layout_.requests, rows, block.text.size(), ledger_);
     block.parsed = parser_->parse(block.text, block.columns);
+    block.stray_line = std::nullopt;
+    if (header_probe_.request()) look_for_header(block);
   });
   for (std::size_t i = 0; i < filled_; ++i) {
     group_[i].first_row = next_row_;
     next_row_ += group_[i].parsed.rows;
+    if (blanks_count_) look_for_blanks(group_[i]);
   }
   return true;
 }
 
+void ListReader::Impl::look_for_header(Block& block) const {
+  const std::size_t probe = *header_probe_.request();
+  const std::size_t rows = block.parsed.rows;
+  const auto found =
+      header_probe_.candidates(block.columns.view(probe, layout_.requests[probe].type, rows), rows);
+  if (!found.empty())
+    block.stray_line = list_header_line(block.text, block.first_line, found, layout_);
+}
+
+void ListReader::Impl::look_for_blanks(Block& block) {
+  const auto blank = blank_lines_.before_rows(
+      block.text,
+      block.first_line,
+      block.lines,
+      block.parsed.rows,
+      [this](std::string_view line) { return is_blank(line); },
+      [this](std::string_view line) { return is_list_row(line, layout_); });
+  if (blank && (!block.stray_line || *blank < *block.stray_line)) block.stray_line = blank;
+}
+
 void ListReader::Impl::fail(const Block& block) const {
-  const std::size_t at = *block.parsed.fault;
+  const std::size_t at = block.parsed.fault.value_or(block.text.size());
   const std::string_view before = block.text.substr(0, at);
   const std::int64_t number = block.first_line + std::count(before.begin(), before.end(), '\n');
+  if (block.stray_line && *block.stray_line <= number) {
+    const Place place{layout_.file, *block.stray_line, -1, -1};
+    std::size_t behind = 0;
+    for (std::int64_t i = block.first_line; i < *block.stray_line; ++i)
+      (void)next_csv_line(block.text, behind);
+    const bool blank =
+        *block.stray_line < block.first_line || is_blank(next_csv_line(block.text, behind));
+    throw blank ? blank_line_error(place, "") : header_again_error(place);
+  }
   std::string_view line = block.text.substr(at, block.text.find('\n', at) - at);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (auto error = diagnose_list_line(line, number, layout_)) throw Error(*error);

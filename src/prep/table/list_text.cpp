@@ -1,6 +1,7 @@
 #include "prep/table/list_text.h"
 
 #include "prep/table/csv_text.h"
+#include "prep/table/stray_lines.h"
 #include "prep/table/text_cells.h"
 
 #include <fmt/format.h>
@@ -42,6 +43,10 @@ bool is_list_row(std::string_view line, const ListLayout& layout) {
   return first != std::string_view::npos && layout.comment.find(line[first]) == std::string::npos;
 }
 
+bool is_blank_list_line(std::string_view line, const ListLayout& layout) {
+  return line.find_first_not_of(blanks_of(layout)) == std::string_view::npos;
+}
+
 std::vector<std::string_view> split_list_line(std::string_view line, const ListLayout& layout) {
   std::vector<std::string_view> fields;
   if (layout.delimiter != '\0') {
@@ -78,17 +83,38 @@ std::optional<Error> diagnose_list_line(std::string_view line,
   const Place place{layout.file, number, -1, -1};
   if (auto error = diagnose_list_bytes(line, place)) return error;
   if (!is_list_row(line, layout)) return std::nullopt;
+  if (is_header_again(split_list_line(without_mark(line), layout), layout.header_names))
+    return header_again_error(place);
   const auto fields = split_list_line(line, layout);
   if (fields.size() != layout.columns.size())
     return field_count_error(fields.size(), layout, place);
   for (std::size_t i = 0; i < layout.requests.size(); ++i) {
     const ColumnRequest& request = layout.requests[i];
-    if (auto fault = cell_fault(fields[layout.positions[i]], request)) {
-      return Error(ErrorCode::kData,
-                   fmt::format("column '{}': {}", request.name, fault->reason),
-                   fault->hint,
-                   place);
-    }
+    auto fault = cell_fault(fields[layout.positions[i]], request);
+    if (!fault) continue;
+    if (request.type != ColumnType::kText)
+      fault->hint = hint_in_header(fields, "", request.use, fault->hint);
+    return Error(ErrorCode::kData,
+                 fmt::format("column '{}': {}", request.name, fault->reason),
+                 fault->hint,
+                 place);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> list_header_line(std::string_view block,
+                                             std::int64_t first_line,
+                                             const std::vector<std::size_t>& rows,
+                                             const ListLayout& layout) {
+  std::int64_t number = first_line;
+  std::size_t row = 0;
+  auto next = rows.begin();
+  for (std::size_t at = 0; at < block.size() && next != rows.end(); ++number) {
+    const std::string_view line = next_csv_line(block, at);
+    if (!is_list_row(line, layout) || row++ != *next) continue;
+    if (is_header_again(split_list_line(without_mark(line), layout), layout.header_names))
+      return number;
+    ++next;
   }
   return std::nullopt;
 }

@@ -23,6 +23,7 @@ struct ListLayout {
   char delimiter = '\0';  ///< '\0': any run of spaces and tabs
   std::string comment;    ///< a line that begins with one of these is passed over
   std::vector<ColumnInfo> columns;
+  std::vector<std::string> header_names;  ///< those that the user gave; may be none
   std::vector<ColumnRequest> requests;
   std::vector<std::size_t> positions;  ///< of each request in `columns`
 };
@@ -32,6 +33,9 @@ bool is_of_numbers(char c);
 
 /// Whether a line (without its end) is a row: not blank, no comment.
 bool is_list_row(std::string_view line, const ListLayout& layout);
+
+/// Whether there is nothing in a line but blanks.
+bool is_blank_list_line(std::string_view line, const ListLayout& layout);
 
 /// The fields of a row; white space around a line does not count.
 std::vector<std::string_view> split_list_line(std::string_view line, const ListLayout& layout);
@@ -43,6 +47,12 @@ std::optional<Error> diagnose_list_line(std::string_view line,
 
 /// The same without its columns: bytes that no line may hold.
 std::optional<Error> diagnose_list_bytes(std::string_view line, const Place& place);
+
+/// The first of the rows of a block that only names the columns: its 1-based line.
+std::optional<std::int64_t> list_header_line(std::string_view block,
+                                             std::int64_t first_line,
+                                             const std::vector<std::size_t>& rows,
+                                             const ListLayout& layout);
 
 /// The 1-based line of data row `row` of a block that begins with line `first_line`.
 std::int64_t list_line_of_row(std::string_view block,

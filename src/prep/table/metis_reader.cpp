@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::string_view, 2> kTables{"edges", "nodes"};
+constexpr std::array<std::string_view, 2> kMetisTables{"edges", "nodes"};
 constexpr const char* kHeaderHint =
     "the first line is 'nodes edges [fmt [weights]]', as the METIS manual has it";
 
@@ -34,7 +34,7 @@ void MetisReader::Options::describe(Schema& schema) {
 MetisReader::MetisReader(const Options& options, const TableSource& source)
     : TableReader(source),
       tokens_(source, options.block.bytes, "%"),
-      nodes_asked_(choose_table(source, kTables) == 1) {
+      nodes_asked_(choose_table(source, kMetisTables) == 1) {
   read_header();
   const auto add = [&](std::string name) { columns_.push_back({std::move(name), {}, 1}); };
   if (nodes_asked_) {

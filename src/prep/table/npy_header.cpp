@@ -187,7 +187,9 @@ std::optional<Fault> parse(std::span<const std::byte> bytes,
   constexpr std::string_view kMagic = "\x93NUMPY";
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic))
-    return Fault{"is not an .npy file", "the first bytes of one are \\x93NUMPY"};
+    return Fault{"is not an .npy file",
+                 "an array without a header, as numpy.memmap and tofile write it, is raw: say "
+                 "format = \"raw\", and [raw] dtype and width"};
   const Fault truncated{"ends within its header", "the file was cut short: save it again"};
   if (text.size() < 10) return truncated;
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(bytes[i]); };

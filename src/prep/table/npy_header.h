@@ -26,6 +26,8 @@ struct NpyHeader {
   /// Rows and elements a row: [N] is N x 1, [N, D] is N x D.
   std::uint64_t rows() const { return shape[0]; }
   std::uint64_t width() const { return shape.size() == 2 ? shape[1] : 1; }
+  /// Whether it holds truth values.
+  bool truth() const { return descr.size() == 3 && descr.substr(1) == "b1"; }
   /// Whether it is [2, N]: pairs that lie the other way than rows do. @param two_by_two where N is
   /// 2
   bool has_turned_pairs(bool two_by_two) const {

@@ -19,7 +19,8 @@ NpyReader::NpyReader(Options /*options*/, const TableSource& source)
     : TableReader(source),
       file_(File::open_read(source.path).or_throw()),
       header_(read_header(file_)) {
-  columns_.push_back({"values", header_.dtype, static_cast<std::uint32_t>(header_.width())});
+  columns_.push_back(
+      {"values", header_.dtype, static_cast<std::uint32_t>(header_.width()), header_.truth()});
 }
 
 bool NpyReader::turn_pairs(const std::string& /*column*/, TwoByTwo two_by_two) {

@@ -1,6 +1,7 @@
 #include "prep/table/npz_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,7 +11,8 @@ NpzReader::NpzReader(Options /*options*/, const TableSource& source)
     : TableReader(source),
       archive_(source.path),
       arrays_(list_npz_arrays(archive_)),
-      sparse_(NpzSparse::find(archive_, arrays_, source.path.string())) {
+      sparse_(NpzSparse::find(archive_, arrays_, source)),
+      parts_(arrays_) {
   if (sparse_) {
     columns_ = sparse_->columns();
     rows_ = sparse_->entries();
@@ -20,7 +22,8 @@ NpzReader::NpzReader(Options /*options*/, const TableSource& source)
   for (NpzArray& array : arrays_) {
     if (!array.readable()) continue;
     const NpyHeader& header = array.is.header;
-    columns_.push_back({array.name, header.dtype, static_cast<std::uint32_t>(header.width())});
+    columns_.push_back(
+        {array.name, header.dtype, static_cast<std::uint32_t>(header.width()), header.truth()});
     of_column_.push_back(&array);
     agree = agree && header.rows() == of_column_.front()->is.header.rows();
   }
@@ -52,10 +55,46 @@ std::size_t NpzReader::index_of(const std::string& name) const {
 }
 
 std::uint64_t NpzReader::rows_of(std::size_t column) const {
+  if (by_rows_) return sparse_->rows();
   return sparse_ ? sparse_->entries() : of_column_[column]->is.header.rows();
 }
 
+void NpzReader::refuse_parts() const {
+  const std::vector<std::string> names = parts_.names();
+  const std::string save = "save each alone with scipy.sparse.save_npz";
+  throw Error(ErrorCode::kData,
+              names.empty()
+                  ? std::string("holds a sparse matrix in parts, beside other arrays")
+                  : fmt::format("holds sparse matrices in parts: {}", fmt::join(names, ", ")),
+              names.empty() ? save
+                            : fmt::format("name one: file = \"{}#{}\"; or {}",
+                                          path().filename().string(),
+                                          names.front(),
+                                          save),
+              Place{path().string(), -1, -1, -1});
+}
+
+bool NpzReader::turn_sparse(const std::vector<std::string>& columns, SparseEntries entries) {
+  if (!sparse_) {
+    const auto is_part = [&](const std::string& name) { return parts_.has(name); };
+    if (parts_.any() && (columns.empty() || std::any_of(columns.begin(), columns.end(), is_part)))
+      refuse_parts();
+    return false;
+  }
+  if (!columns.empty() && entries == SparseEntries::kAllow) return false;
+  if (!columns.empty())
+    throw Error(ErrorCode::kData,
+                "is a sparse matrix, which is taken by its rows: its columns have no names",
+                "leave columns out, or save some of them: scipy.sparse.save_npz(file, m[:, :10])",
+                Place{path().string(), -1, -1, -1});
+  columns_ = {sparse_->row_column()};
+  rows_ = sparse_->rows();
+  by_rows_ = true;
+  return true;
+}
+
 std::unique_ptr<NpzColumn> NpzReader::open(std::size_t column) const {
+  if (by_rows_) return std::make_unique<SparseRows>(*sparse_, *this, source_.ledger);
   if (sparse_) return sparse_->open(column, *this);
   const NpzArray& array = *of_column_[column];
   const NpyHeader& header = array.is.header;
@@ -84,6 +123,10 @@ bool NpzReader::turn_pairs(const std::string& column, TwoByTwo two_by_two) {
 void NpzReader::select(const std::vector<ColumnRequest>& requests) {
   const std::size_t first = index_of(requests.front().name);
   std::uint64_t row_bytes = 0;
+  // Whoever looks at the arrays alone may have them.
+  for (const ColumnRequest& request : requests)
+    if (!sparse_ && request.use != ColumnUse::kOther && parts_.has_pointers(request.name))
+      refuse_parts();
   for (const ColumnRequest& request : requests) {
     const std::size_t index = index_of(request.name);
     row_bytes += columns_[index].width * size_of(*columns_[index].dtype);

@@ -3,18 +3,22 @@
 #include "prep/table/stored_numbers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <initializer_list>
 #include <set>
+#include <string_view>
 
 namespace sluice {
 namespace {
 
-constexpr const char* kSaveAgain = "save the matrix again with scipy.sparse.save_npz";
+constexpr const char* kSaveMatrixAgain = "save the matrix again with scipy.sparse.save_npz";
 constexpr const char* kNames[2] = {"row", "col"};
 constexpr const char* kSides[2] = {"rows", "columns"};
+constexpr std::string_view kPointers = "indptr";
 
 const NpzArray* find_array(const std::vector<NpzArray>& arrays, const std::string& name) {
   const auto found = std::find_if(
@@ -57,7 +61,7 @@ class Indices final : public NpzColumn {
           at_ + i,
           kNames[side_],
           fmt::format("{} is not below the {} {} of the matrix", values[i], limit_, kSides[side_]),
-          kSaveAgain);
+          kSaveMatrixAgain);
     }
     at_ += values.size();
   }
@@ -122,7 +126,7 @@ class Expanded final : public NpzColumn {
   }
 
   [[noreturn]] void fail(const std::string& reason) const {
-    throw archive_.member_error(array_.member, reason, kSaveAgain);
+    throw archive_.member_error(array_.member, reason, kSaveMatrixAgain);
   }
 
   const ZipArchive& archive_;
@@ -140,19 +144,89 @@ class Expanded final : public NpzColumn {
 
 }  // namespace
 
+NpzSparseParts::NpzSparseParts(const std::vector<NpzArray>& arrays) {
+  std::set<std::string> names;
+  for (const NpzArray& array : arrays) names.insert(array.name);
+  const auto has_all = [&](const std::string& prefix, std::initializer_list<const char*> parts) {
+    return std::all_of(parts.begin(), parts.end(), [&](const char* part) {
+      return names.contains(prefix + part);
+    });
+  };
+  const auto add = [&](const std::string& name, std::string_view part, auto others) {
+    if (!name.ends_with(part)) return;
+    const std::string prefix = name.substr(0, name.size() - part.size());
+    const bool parted = prefix.empty() || prefix.back() == '_' || prefix.back() == '.';
+    if (!parted || !has_all(prefix, others)) return;
+    prefixes_.push_back(prefix);
+    pointers_.push_back(part == kPointers);
+  };
+  using Parts = std::initializer_list<const char*>;
+  for (const std::string& name : names) {
+    add(name, kPointers, Parts{"data", "indices", "shape"});
+    add(name, "row", Parts{"data", "col", "shape"});
+  }
+}
+
+bool NpzSparseParts::has(const std::string& array) const {
+  return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const std::string& prefix) {
+    if (!array.starts_with(prefix)) return false;
+    const std::string part = array.substr(prefix.size());
+    return part == "data" || part == "indices" || part == kPointers || part == "row" ||
+           part == "col" || part == "shape" || part == "format";
+  });
+}
+
+bool NpzSparseParts::has_pointers(const std::string& array) const {
+  for (std::size_t i = 0; i < prefixes_.size(); ++i) {
+    if (!pointers_[i] || !array.starts_with(prefixes_[i])) continue;
+    const std::string part = array.substr(prefixes_[i].size());
+    if (part == "data" || part == "indices" || part == kPointers) return true;
+  }
+  return false;
+}
+
+std::optional<std::string> NpzSparseParts::prefix_of(const std::string& name) const {
+  for (const std::string& prefix : prefixes_)
+    if (prefix == name || prefix == name + "_" || prefix == name + ".") return prefix;
+  return std::nullopt;
+}
+
+std::vector<std::string> NpzSparseParts::names() const {
+  std::vector<std::string> names;
+  for (const std::string& prefix : prefixes_)
+    if (prefix.size() > 1) names.push_back(prefix.substr(0, prefix.size() - 1));
+  return names;
+}
+
 std::optional<NpzSparse> NpzSparse::find(const ZipArchive& archive,
                                          const std::vector<NpzArray>& arrays,
-                                         const std::string& file) {
+                                         const TableSource& source) {
+  NpzSparse matrix(archive, source.path.string());
+  if (!source.table.empty()) {
+    const NpzSparseParts parts(arrays);
+    const auto prefix = parts.prefix_of(source.table);
+    if (!prefix)
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("there is no sparse matrix '{}'", source.table),
+                  parts.any() ? fmt::format("its matrices: {}", fmt::join(parts.names(), ", "))
+                              : fmt::format("leave '#{}' out", source.table),
+                  Place{source.path.string(), -1, -1, -1});
+    matrix.prefix_ = *prefix;
+    matrix.tell_format(arrays);
+    matrix.set_parts(arrays);
+    return matrix;
+  }
   std::set<std::string> names;
   for (const NpzArray& array : arrays) names.insert(array.name);
   names.erase("_is_array");  // a flag of newer versions
+  const bool said = names.erase("format") != 0;
   const auto are = [&](std::set<std::string> others) {
-    others.insert({"format", "shape", "data"});
+    others.insert({"shape", "data"});
     return names == others;
   };
-  if (!are({"indices", "indptr"}) && !are({"row", "col"}) && !are({"offsets"})) return std::nullopt;
-  NpzSparse matrix(archive, file);
-  matrix.set_format(read_npz_text(archive, *find_array(arrays, "format")));
+  const bool parts = are({"indices", "indptr"}) || are({"row", "col"});
+  if (!parts && !(said && are({"offsets"}))) return std::nullopt;
+  matrix.tell_format(arrays);
   matrix.set_parts(arrays);
   return matrix;
 }
@@ -174,27 +248,54 @@ void NpzSparse::set_format(const std::string& name) {
   }
 }
 
+// By its name where the file says it; else by the parts there are, and the number of pointers.
+void NpzSparse::tell_format(const std::vector<NpzArray>& arrays) {
+  if (const NpzArray* const said = find_array(arrays, prefix_ + "format"))
+    return set_format(read_npz_text(*archive_, *said));
+  const NpzArray* const pointers = find_array(arrays, prefix_ + std::string(kPointers));
+  const NpzArray* const shape = find_array(arrays, prefix_ + "shape");
+  format_ = pointers == nullptr ? Format::kCoo : Format::kCsr;
+  if (pointers == nullptr || shape == nullptr || !pointers->readable()) return;
+  const auto sides = read_npz_integers(*archive_, *shape, 2);
+  const auto fits = [&](std::int64_t side) {
+    return side >= 0 && pointers->is.header.rows() == static_cast<std::uint64_t>(side) + 1;
+  };
+  if (!fits(sides[0]) && fits(sides[1])) format_ = Format::kCsc;
+}
+
+ColumnInfo NpzSparse::row_column() const {
+  if (!data_->readable())
+    throw archive_->member_error(data_->member, data_->is.problem->message(), kSaveMatrixAgain);
+  constexpr std::uint64_t kMost = 0xffffffffu;
+  if (shape_[1] > kMost)
+    fail(fmt::format("is a sparse matrix of {} columns, too wide for rows", shape_[1]),
+         "is it transposed?");
+  const NpyHeader& header = data_->is.header;
+  return {"matrix", header.dtype, static_cast<std::uint32_t>(shape_[1]), header.truth()};
+}
+
 void NpzSparse::check_part(const NpzArray& part, std::uint64_t length) const {
   const NpyHeader& header = part.is.header;
   if (!part.readable() || header.shape.size() != 1 || is_fraction(header.dtype))
-    throw archive_->member_error(part.member, "is no list of integers", kSaveAgain);
+    throw archive_->member_error(part.member, "is no list of integers", kSaveMatrixAgain);
   if (header.rows() == length) return;
   throw archive_->member_error(
       part.member,
       fmt::format("has {} elements, the matrix asks for {}", header.rows(), length),
-      kSaveAgain);
+      kSaveMatrixAgain);
 }
 
 void NpzSparse::set_parts(const std::vector<NpzArray>& arrays) {
   const bool coo = format_ == Format::kCoo;
   const auto part = [&](const char* name) {
-    const NpzArray* const found = find_array(arrays, name);
-    if (found == nullptr) fail(fmt::format("is a sparse matrix without '{}'", name), kSaveAgain);
+    const NpzArray* const found = find_array(arrays, prefix_ + name);
+    if (found == nullptr)
+      fail(fmt::format("is a sparse matrix without '{}{}'", prefix_, name), kSaveMatrixAgain);
     return found;
   };
   const auto shape = read_npz_integers(*archive_, *part("shape"), 2);
   if (shape[0] < 0 || shape[1] < 0)
-    fail(fmt::format("is a sparse matrix of shape ({}, {})", shape[0], shape[1]), kSaveAgain);
+    fail(fmt::format("is a sparse matrix of shape ({}, {})", shape[0], shape[1]), kSaveMatrixAgain);
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
     shape_[side] = static_cast<std::uint64_t>(shape[side]);
   const std::size_t expanded = format_ == Format::kCsr ? 0 : 1;
@@ -219,9 +320,9 @@ void NpzSparse::set_parts(const std::vector<NpzArray>& arrays) {
     throw archive_->member_error(
         data_->member,
         fmt::format("has {} elements, the matrix has {} entries", data.rows(), entries_),
-        kSaveAgain);
+        kSaveMatrixAgain);
   }
-  columns_.push_back({"data", data.dtype});
+  columns_.push_back({"data", data.dtype, 1, data.truth()});
 }
 
 std::unique_ptr<NpzColumn> NpzSparse::open(std::size_t index, const TableReader& table) const {

@@ -18,7 +18,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kBatchBytes = 4 * kMiB;  // of a column, as the file says
-constexpr std::string_view kMagic = "PAR1";
+constexpr std::string_view kParquetMagic = "PAR1";
 
 /// A column of the file with a reader of its own, so that columns are read at the same time.
 struct Column {
@@ -75,10 +75,10 @@ ParquetSource::ParquetSource(const TableSource& source, LedgerMemoryPool& pool, 
 }
 
 void ParquetSource::check_ends() const {
-  std::array<char, kMagic.size()> front{}, back{};
+  std::array<char, kParquetMagic.size()> front{}, back{};
   faults_.run([&] {
     ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file_->GetSize());
-    const auto length = static_cast<std::int64_t>(kMagic.size());
+    const auto length = static_cast<std::int64_t>(kParquetMagic.size());
     ARROW_RETURN_NOT_OK(file_->ReadAt(0, length, front.data()));
     return file_->ReadAt(std::max<std::int64_t>(size - length, 0), length, back.data()).status();
   });
@@ -87,9 +87,9 @@ void ParquetSource::check_ends() const {
   };
   if (holds(front, "PARE") || holds(back, "PARE"))
     faults_.fail("is encrypted Parquet", "write it without encryption");
-  if (!holds(front, kMagic))
+  if (!holds(front, kParquetMagic))
     faults_.fail("is not a Parquet file", "the first bytes of one are PAR1");
-  if (!holds(back, kMagic))
+  if (!holds(back, kParquetMagic))
     faults_.fail("ends before its footer", "the file was cut short: write it again");
 }
 

@@ -117,7 +117,8 @@ std::string described(const std::vector<ColumnInfo>& columns) {
   for (std::size_t i = 0; i < std::min(columns.size(), kMost); ++i) {
     const ColumnInfo& column = columns[i];
     text += fmt::format("{}{}", i == 0 ? "" : ", ", column.name);
-    if (column.dtype) text += fmt::format(" ({})", to_string(*column.dtype));
+    if (column.dtype)
+      text += fmt::format(" ({})", column.truth ? "bool" : to_string(*column.dtype));
     if (column.width != 1) text += fmt::format(" [{}]", column.width);
   }
   return columns.size() > kMost ? text + ", ..." : text;
@@ -200,13 +201,14 @@ void ShardReader::look_at_all() {
     const auto shard = open_(file);
     if (columns_.empty()) columns_ = shard->columns();
     const auto& columns = shard->columns();
-    const bool widths_alone = std::equal(columns.begin(),
-                                         columns.end(),
-                                         columns_.begin(),
-                                         columns_.end(),
-                                         [](const ColumnInfo& a, const ColumnInfo& b) {
-                                           return a.name == b.name && a.dtype && a.dtype == b.dtype;
-                                         });
+    const bool widths_alone =
+        std::equal(columns.begin(),
+                   columns.end(),
+                   columns_.begin(),
+                   columns_.end(),
+                   [](const ColumnInfo& a, const ColumnInfo& b) {
+                     return a.name == b.name && a.dtype && a.dtype == b.dtype && a.truth == b.truth;
+                   });
     if (auto problem = unlike(*shard)) {
       if (!widths_alone) throw Error(*problem);
       if (!unlike_) unlike_ = std::move(problem);
@@ -233,14 +235,15 @@ bool ShardReader::turn_pairs(const std::string& column, TwoByTwo two_by_two) {
 
 std::optional<Error> ShardReader::unlike(const TableReader& shard) const {
   const auto& columns = shard.columns();
-  const bool same =
-      std::equal(columns.begin(),
-                 columns.end(),
-                 columns_.begin(),
-                 columns_.end(),
-                 [](const ColumnInfo& a, const ColumnInfo& b) {
-                   return a.name == b.name && a.dtype == b.dtype && a.width == b.width;
-                 });
+  const bool same = std::equal(columns.begin(),
+                               columns.end(),
+                               columns_.begin(),
+                               columns_.end(),
+                               [](const ColumnInfo& a, const ColumnInfo& b) {
+                                 return a.name == b.name && a.dtype == b.dtype &&
+                                        a.width == b.width && a.truth == b.truth &&
+                                        a.words == b.words;
+                               });
   if (same) return std::nullopt;
   return Error(ErrorCode::kData,
                fmt::format("its columns are {}; those of '{}' are {}",
@@ -250,6 +253,18 @@ std::optional<Error> ShardReader::unlike(const TableReader& shard) const {
                shard.num_rows() == 0U ? "it has no rows: remove it, or write it as the others are"
                                       : "files that are one table have the same columns",
                Place{shard.path().string(), -1, -1, -1});
+}
+
+// Each is a matrix, and their rows follow each other.
+bool ShardReader::turn_sparse(const std::vector<std::string>& columns, SparseEntries entries) {
+  if (!open_(files_.front())->turn_sparse(columns, entries)) return false;
+  open_ = [open = std::move(open_), columns, entries](const fs::path& file) {
+    auto shard = open(file);
+    (void)shard->turn_sparse(columns, entries);
+    return shard;
+  };
+  look_at_all();
+  return true;
 }
 
 void ShardReader::select(const std::vector<ColumnRequest>& requests) {

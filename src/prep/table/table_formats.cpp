@@ -47,6 +47,15 @@ std::string TableFormats::resolve(const std::filesystem::path& path,
               place);
 }
 
+std::vector<std::string> TableFormats::doubts(const std::string& format,
+                                              const TableOptions& options,
+                                              std::span<const TableUse> uses) const {
+  const auto asked = doubts_.find(format);
+  const auto said = options.find(format);
+  if (asked == doubts_.end() || said == options.end()) return {};
+  return asked->second(*said->second, uses);
+}
+
 std::unique_ptr<TableReader> TableFormats::open(const TableSource& source,
                                                 const std::string& format,
                                                 const TableOptions& options) const {

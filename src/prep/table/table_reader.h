@@ -34,6 +34,8 @@ enum class TwoByTwo {
   kRows,    ///< a pair a row, [N, 2]
   kColumns  ///< a pair a column, [2, N]
 };
+/// Whether the entries of a sparse matrix ("row", "col", "data") may be meant by their names.
+enum class SparseEntries { kRefuse, kAllow };
 
 class TableReader {
  public:
@@ -49,6 +51,12 @@ class TableReader {
   /// Reads an array of [2, N] as [N, 2] from now on, one of [2, 2] where it is said to lie so;
   /// false where the column is none such. Before select().
   virtual bool turn_pairs(const std::string& /*column*/, TwoByTwo /*two_by_two*/) { return false; }
+  /// Reads a sparse matrix by its rows from now on, zeros and all: one column, as wide as it is;
+  /// false where the table is none. Before select(). Throws Error(kData) where `columns`, those
+  /// that are wanted (none: all), are but parts of a matrix.
+  virtual bool turn_sparse(const std::vector<std::string>& /*columns*/, SparseEntries /*entries*/) {
+    return false;
+  }
   /// Chooses the columns to read; once, before the first next(). @pre the names are in columns()
   virtual void select(const std::vector<ColumnRequest>& requests) = 0;
   /// Replaces `chunk` by the next rows, at least one; false at the end.

@@ -19,6 +19,8 @@ struct ColumnInfo {
   std::optional<DType>
       dtype;  ///< how the file stores it; nothing: as text, so of whatever type is asked
   std::uint32_t width = 1;  ///< elements a row; above 1 (or 0) for a matrix
+  bool truth = false;       ///< truth values (bool): as u8 of 0 and 1
+  bool words = false;       ///< stored as texts, which never read as numbers, digits or not
 };
 
 enum class ColumnType {
@@ -33,10 +35,35 @@ enum class EmptyCell {
   kMissing  ///< it reads as -1 or NaN
 };
 
+/// What a column is for: what to do where it does not hold what is asked depends on it
+/// (column_use.h).
+enum class ColumnUse {
+  kOther,
+  kIds,
+  kTimes,      ///< of edges
+  kNodeTimes,  ///< of nodes
+  kWeights,
+  kClasses,
+  kTargets,  ///< numbers to predict
+  kBits,     ///< labels of 0 and 1
+  kFeatures,
+  kGraphs,  ///< the graph of a node, sizes of graphs
+  kTruths   ///< 1 for an edge, 0 for none
+};
+
+/// What a blank line of a text is that stands before a row, where the file has one column; of more
+/// columns none is a row.
+enum class BlankLine {
+  kRefuse,  ///< an error: it may be a missing value, and rows are told by their place
+  kPass     ///< nothing: rows are the same in any order
+};
+
 struct ColumnRequest {
   std::string name;
   ColumnType type = ColumnType::kInteger;
   EmptyCell empty = EmptyCell::kRefuse;
+  ColumnUse use = ColumnUse::kOther;
+  BlankLine blank = BlankLine::kRefuse;
 };
 
 /// Texts laid end to end: text i is bytes[offsets[i], offsets[i + 1]).

@@ -22,8 +22,9 @@ TextAhead::TextAhead(std::unique_ptr<TextDecoder> decoder, MemoryLedger& ledger)
 
 void TextAhead::run(const std::stop_token& stop) {
   for (bool more = true; more;) {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait(lock, stop, [&] { return made_ - taken_ < slots_.size(); })) return;
+    MutexLock lock(mutex_);
+    const auto free = [&]() SLUICE_REQUIRES(mutex_) { return made_ - taken_ < slots_.size(); };
+    if (!changed_.wait(lock, stop, free)) return;
     Slot& slot = slots_[made_ % slots_.size()];
     lock.unlock();
     std::exception_ptr failure;
@@ -55,8 +56,8 @@ bool TextAhead::decode_slot(Slot& slot) {
 std::size_t TextAhead::read(std::span<std::byte> out) {
   std::size_t given = 0;
   while (given < out.size()) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return taken_ < made_ || done_; });
+    MutexLock lock(mutex_);
+    while (taken_ == made_ && !done_) changed_.wait(lock);
     if (taken_ == made_) {
       if (failure_ && given == 0) std::rethrow_exception(failure_);
       break;
@@ -77,7 +78,7 @@ std::size_t TextAhead::read(std::span<std::byte> out) {
 }
 
 bool TextAhead::ended() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return done_ && taken_ == made_ && !failure_;
 }
 

@@ -7,10 +7,11 @@
 #include "prep/table/text_source.h"
 #include "storage/io/aligned_buffer.h"
 
+#include <sluice/mutex.h>
+
 #include <array>
 #include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <thread>
 
 namespace sluice {
@@ -36,12 +37,12 @@ class TextAhead final : public TextSource {
   std::array<Slot, 3> slots_;
   std::size_t used_ = 0;  // of the slot that is read; the reader's alone
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::uint64_t made_ = 0;   // slots filled so far
-  std::uint64_t taken_ = 0;  // slots read so far
-  bool done_ = false;        // no slot will follow
-  std::exception_ptr failure_;
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;                // as the thread is asked to stop
+  std::uint64_t made_ SLUICE_GUARDED_BY(mutex_) = 0;   // slots filled so far
+  std::uint64_t taken_ SLUICE_GUARDED_BY(mutex_) = 0;  // slots read so far
+  bool done_ SLUICE_GUARDED_BY(mutex_) = false;        // no slot will follow
+  std::exception_ptr failure_ SLUICE_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it stops before what it uses goes
 };
 

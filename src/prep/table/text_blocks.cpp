@@ -1,5 +1,7 @@
 #include "prep/table/text_blocks.h"
 
+#include "prep/table/market_banner.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
@@ -35,6 +37,7 @@ TextBlocks::TextBlocks(const TableSource& source,
   buffer_ = AlignedBuffer::make(wanted, source.ledger, "text blocks").or_throw();
   fill();
   begin_ = check_encoding(text(), name_);
+  refuse_market_banner(text(), name_, 1);
 }
 
 // Moves what is left to the front and reads on behind it. One byte of the buffer is kept for the
@@ -76,6 +79,23 @@ std::optional<std::string_view> TextBlocks::peek_line() {
   if (begin_ == end_) return std::nullopt;
   if (length >= block_bytes_) fail_long_line();
   return without_end(text().substr(0, length + 1));
+}
+
+std::vector<std::string> TextBlocks::peek_lines(std::size_t count, std::size_t most_bytes) {
+  const auto there = [&] {
+    return std::count(text().begin(), text().end(), '\n') >= static_cast<std::ptrdiff_t>(count);
+  };
+  const std::size_t most = std::min<std::size_t>(most_bytes, buffer_.size() - 1);
+  while (!ended_ && !fault_ahead_ && end_ - begin_ < most && !there()) fill();
+  std::vector<std::string> lines;
+  std::size_t at = 0;
+  while (lines.size() < count) {
+    const std::size_t end = text().find('\n', at);
+    if (end == std::string_view::npos || end >= most_bytes) break;
+    lines.emplace_back(without_end(text().substr(at, end + 1 - at)));
+    at = end + 1;
+  }
+  return lines;
 }
 
 void TextBlocks::skip_line() {

@@ -24,6 +24,9 @@ class TextBlocks {
   /// The first line that was not handed out, without its end; nothing at the end of the text. Valid
   /// until the next call. A byte-order mark is no part of it.
   std::optional<std::string_view> peek_line();
+  /// As many lines from there on, or those that end within `most_bytes`. It invalidates what
+  /// peek_line() gave.
+  std::vector<std::string> peek_lines(std::size_t count, std::size_t most_bytes);
   /// Takes that line out. @pre peek_line() gave one
   void skip_line();
   /// The 1-based number of the first line that was not handed out.

@@ -1,5 +1,7 @@
 #include "prep/table/text_cells.h"
 
+#include "prep/table/column_use.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -7,22 +9,6 @@
 
 namespace sluice {
 namespace {
-
-/// Length of the well-formed UTF-8 sequence at the front of `text`, or 0.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool beyond = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);
-  return overlong || beyond ? 0 : length;
-}
 
 template <class Number>
 std::errc parse_number(std::string_view text, Number& value) {
@@ -50,15 +36,6 @@ std::string_view trimmed_cell(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-bool valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 std::errc parse_integer_cell(std::string_view text, std::int64_t& value) {
   if (!text.starts_with("0x") && !text.starts_with("0X")) return parse_number(text, value);
   const bool digits = text.size() > 2 && text.size() <= 18 &&
@@ -80,7 +57,7 @@ std::errc parse_real_cell(std::string_view text, double& value) {
 
 namespace {
 
-std::optional<CellFault> number_fault(std::string_view text, ColumnType type) {
+std::optional<CellFault> number_fault(std::string_view text, ColumnType type, ColumnUse use) {
   std::int64_t integer = 0;
   double real = 0;
   const std::errc problem = type == ColumnType::kInteger ? parse_integer_cell(text, integer)
@@ -88,16 +65,17 @@ std::optional<CellFault> number_fault(std::string_view text, ColumnType type) {
   if (problem == std::errc{}) return std::nullopt;
   if (problem == std::errc::result_out_of_range) {
     return CellFault{fmt::format("{} is beyond a 64-bit integer", shown_cell(text)),
-                     "use string ids for numbers this long"};
+                     hint_beyond_integers(use)};
   }
+  if (use == ColumnUse::kIds && is_truth_word(text))
+    return CellFault{fmt::format("{} is a bool, where ids are asked", shown_cell(text)),
+                     kTruthsAsIds};
   if (type == ColumnType::kInteger) {
     const bool is_real = parse_real_cell(text, real) == std::errc{};
     return CellFault{fmt::format("{} is not an integer", shown_cell(text)),
-                     is_real ? "write whole numbers without a point"
-                             : "for ids that are text say ids = \"string\""};
+                     is_real ? hint_for_fraction(use, false) : hint_for_text(use)};
   }
-  return CellFault{fmt::format("{} is not a number", shown_cell(text)),
-                   "numbers are written like 12, -0.5 or 1e-3"};
+  return CellFault{fmt::format("{} is not a number", shown_cell(text)), hint_for_text(use)};
 }
 
 }  // namespace
@@ -112,9 +90,9 @@ std::optional<CellFault> cell_fault(std::string_view cell, const ColumnRequest& 
   const std::string_view text = trimmed_cell(cell);
   if (text.empty()) {
     if (request.empty == EmptyCell::kMissing) return std::nullopt;
-    return CellFault{"the cell is empty", "every row needs a value here"};
+    return CellFault{"the cell is empty", hint_for_missing(request.use)};
   }
-  return number_fault(text, request.type);
+  return number_fault(text, request.type, request.use);
 }
 
 }  // namespace sluice

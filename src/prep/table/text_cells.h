@@ -2,6 +2,7 @@
 // is wrong with one that does not read. Never on the fast path. Pure functions.
 #pragma once
 
+#include "core/utf8.h"
 #include "prep/table/table_values.h"
 
 #include <cstdint>
@@ -22,8 +23,6 @@ std::string shown_cell(std::string_view text);
 
 /// Without the spaces and tabs around it.
 std::string_view trimmed_cell(std::string_view text);
-
-bool valid_utf8(std::string_view text);
 
 /// As Arrow reads integers, which knows hexadecimal ones too.
 std::errc parse_integer_cell(std::string_view text, std::int64_t& value);

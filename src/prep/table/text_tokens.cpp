@@ -19,7 +19,10 @@ bool is_blank(char c) {
 
 }  // namespace
 
-TextTokens::TextTokens(const TableSource& source, std::uint64_t buffer_bytes, std::string comment)
+TextTokens::TextTokens(const TableSource& source,
+                       std::uint64_t buffer_bytes,
+                       std::string comment,
+                       Banner banner)
     : name_(source.path.string()),
       comment_(std::move(comment)),
       source_(TextSource::open(source.path, source.ledger)),
@@ -27,6 +30,7 @@ TextTokens::TextTokens(const TableSource& source, std::uint64_t buffer_bytes, st
       text_(reinterpret_cast<const char*>(buffer_.data())) {
   fill();
   begin_ = check_encoding({text_, end_}, name_);
+  if (banner == Banner::kRefuse) refuse_market_banner({text_ + begin_, end_ - begin_}, name_, 1);
 }
 
 // Moves what is left to the front and reads on behind it, but for one byte: the end of a last line

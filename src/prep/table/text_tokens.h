@@ -2,6 +2,7 @@
 // any length: it is never held as a whole. Used by one thread.
 #pragma once
 
+#include "prep/table/market_banner.h"
 #include "prep/table/table_reader.h"
 #include "prep/table/text_source.h"
 #include "storage/io/aligned_buffer.h"
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sluice {
 
@@ -18,7 +20,11 @@ class TextTokens {
  public:
   /// Opens the file. @param buffer_bytes text that is held at a time, 4 KiB at least
   /// @param comment lines that begin with one of these characters are passed over
-  TextTokens(const TableSource& source, std::uint64_t buffer_bytes, std::string comment);
+  /// @param banner whether it may be a MatrixMarket file, which begins with a comment
+  TextTokens(const TableSource& source,
+             std::uint64_t buffer_bytes,
+             std::string comment,
+             Banner banner = Banner::kRefuse);
 
   enum class Token {
     kField,    ///< text() is one
@@ -27,6 +33,9 @@ class TextTokens {
   };
   /// Throws Error(kData) for fields of more than 255 characters and lone carriage returns.
   Token next();
+
+  /// Passes over other comments from now on. @pre the last token was a line's end
+  void set_comment(std::string comment) { comment_ = std::move(comment); }
 
   /// Valid until next().
   std::string_view text() const { return field_; }

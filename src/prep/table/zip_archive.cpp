@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kSaveAgain = "the file was cut short or is damaged: save it again";
+constexpr const char* kSaveFileAgain = "the file was cut short or is damaged: save it again";
 
 }  // namespace
 
@@ -27,7 +27,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : path_(path.string())
     zip_error_fini(&error);
     throw Error(ErrorCode::kData,
                 fmt::format("cannot be read as a zip archive: {}", reason),
-                kSaveAgain,
+                kSaveFileAgain,
                 Place{path_, -1, -1, -1});
   }
   const auto count =
@@ -62,7 +62,7 @@ ZipStream::ZipStream(const ZipArchive& archive, const ZipMember& member)
   throw archive.member_error(
       member,
       fmt::format("cannot be opened: {}", zip_error_strerror(zip_get_error(archive.handle_))),
-      kSaveAgain);
+      kSaveFileAgain);
 }
 
 ZipStream::ZipStream(ZipStream&& other) noexcept
@@ -79,7 +79,7 @@ void ZipStream::fail() const {
   throw archive_->member_error(
       member_,
       fmt::format("cannot be unpacked: {}", zip_error_strerror(zip_file_get_error(handle_))),
-      kSaveAgain);
+      kSaveFileAgain);
 }
 
 void ZipStream::read(std::span<std::byte> out) {
@@ -88,7 +88,7 @@ void ZipStream::read(std::span<std::byte> out) {
     if (taken < 0) fail();
     if (taken == 0) {
       throw archive_->member_error(
-          member_, fmt::format("ends after {} of {} bytes", at_, member_.bytes), kSaveAgain);
+          member_, fmt::format("ends after {} of {} bytes", at_, member_.bytes), kSaveFileAgain);
     }
     at_ += static_cast<std::uint64_t>(taken);
     out = out.subspan(static_cast<std::size_t>(taken));
@@ -103,7 +103,7 @@ void ZipStream::check_end() {
   if (taken < 0) fail();
   if (taken > 0) {
     throw archive_->member_error(
-        member_, fmt::format("goes on behind its {} bytes", member_.bytes), kSaveAgain);
+        member_, fmt::format("goes on behind its {} bytes", member_.bytes), kSaveFileAgain);
   }
 }
 

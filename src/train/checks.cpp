@@ -1,0 +1,143 @@
+#include "train/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 1024;
+
+Place dataset_place(const Parts& parts) {
+  return Place{parts.options.dataset.path, -1, -1, -1};
+}
+
+// "none of the 2 valid nodes of split 'default' has a label (0 of 2)"
+std::string without_labels(const Parts& parts, Part part) {
+  const std::uint64_t count = parts.count(part);
+  return fmt::format("none of the {} {} nodes of split '{}' has a label (0 of {})",
+                     format_count(count),
+                     to_string(part),
+                     parts.options.dataset.split,
+                     format_count(count));
+}
+
+bool goes_by_validation(const Parts& parts) {
+  const EarlyStoppingSection& stopping = parts.options.train.early_stopping;
+  return stopping.patience > 0 || !stopping.metric.empty();
+}
+
+bool has_batch_norm(const Model& model) {
+  return std::ranges::any_of(model.modules(), [](const auto& module) {
+    return dynamic_cast<const torch::nn::BatchNorm1dImpl*>(module.get()) != nullptr;
+  });
+}
+
+// A single row is normalised by what the mini-batches before left: not what "batch" says.
+void warn_of_single_rows(const Parts& parts, Logger& log) {
+  if (!has_batch_norm(*parts.model)) return;
+  const auto size = static_cast<std::uint64_t>(parts.options.train.batch_size);
+  const std::uint64_t seeds = parts.count(Part::kTrain);
+  if (size == 1 || seeds == 1) {
+    log.warn(
+        "model.norm = \"batch\" and mini-batches of one seed: a layer of a single row is "
+        "normalised by running statistics, which it does not change; set train.batch_size above "
+        "1, or model.norm to \"layer\" or \"none\"");
+  } else if (seeds % size == 1) {
+    log.warn(
+        "model.norm = \"batch\" and a last mini-batch of one seed in {} (train.batch_size = {}): a "
+        "layer of a single row is normalised by running statistics",
+        format_count(seeds),
+        format_count(size));
+  }
+}
+
+}  // namespace
+
+bool has_labels(Parts& parts, Part part) {
+  const Array seeds = parts.seeds(part);
+  const std::span<const std::uint64_t> nodes = std::as_const(seeds).as<std::uint64_t>();
+  for (std::size_t at = 0; at < nodes.size(); at += kRowsAtOnce) {
+    const Array labels =
+        parts.data.labels(nodes.subspan(at, std::min(kRowsAtOnce, nodes.size() - at)));
+    if (labels.shape().empty() || parts.task->num_labelled(labels) > 0) return true;
+  }
+  return false;
+}
+
+std::string best_metric(const Parts& parts) {
+  const EarlyStoppingSection& chosen = parts.options.train.early_stopping;
+  if (chosen.metric.empty()) return "valid." + parts.task->main_metric();
+  std::vector<std::string> known;
+  for (const auto& [name, value] : parts.task->make_metrics()->result())
+    known.push_back("valid." + name);
+  for (const std::string& name : known) {
+    if (name == chosen.metric) return name;
+  }
+  throw unknown_name("metric for train.early_stopping.metric", chosen.metric, known);
+}
+
+void check_trainable(Parts& parts) {
+  const RunOptions& options = parts.options;
+  if (parts.count(Part::kTrain) == 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("split '{}' has no training seeds", options.dataset.split),
+                "choose another [dataset] split",
+                dataset_place(parts));
+  }
+  if (!has_labels(parts, Part::kTrain)) {
+    throw Error(ErrorCode::kUsage,
+                without_labels(parts, Part::kTrain) + ": there is nothing to learn from",
+                "choose another [dataset] split, or import labels of its nodes",
+                dataset_place(parts));
+  }
+  (void)best_metric(parts);
+  if (!goes_by_validation(parts)) return;
+  if (parts.count(Part::kValid) == 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("early stopping needs validation seeds, and split '{}' has none",
+                            options.dataset.split),
+                "leave out train.early_stopping, or choose another [dataset] split",
+                dataset_place(parts));
+  }
+  if (!has_labels(parts, Part::kValid)) {
+    throw Error(ErrorCode::kUsage,
+                without_labels(parts, Part::kValid) + ", and early stopping goes by them",
+                "leave out train.early_stopping (--set train.early_stopping.patience=0), choose "
+                "another [dataset] split, or import labels of its nodes",
+                dataset_place(parts));
+  }
+}
+
+void check_not_empty(Parts& parts, Part part) {
+  if (parts.count(part) != 0) return;
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format(
+          "the {} part of split '{}' is empty", to_string(part), parts.options.dataset.split),
+      "choose another --part");
+}
+
+void check_measurable(Parts& parts, Part part) {
+  check_not_empty(parts, part);
+  if (has_labels(parts, part)) return;
+  throw Error(ErrorCode::kUsage,
+              without_labels(parts, part) + ": there is nothing to measure by",
+              "choose another --part, or import labels of its nodes; predict needs none",
+              dataset_place(parts));
+}
+
+void warn_of_run(Parts& parts, Logger& log) {
+  if (parts.count(Part::kValid) > 0 && !has_labels(parts, Part::kValid))
+    log.warn("{}: no epoch is validated, and none is the best",
+             without_labels(parts, Part::kValid));
+  if (parts.count(Part::kTest) > 0 && !has_labels(parts, Part::kTest))
+    log.warn("{}: nothing is tested", without_labels(parts, Part::kTest));
+  warn_of_single_rows(parts, log);
+}
+
+}  // namespace sluice

@@ -1,0 +1,30 @@
+// What is looked into before a run begins: whether there is something to learn from and to measure,
+// and what the user would not expect of it.
+#pragma once
+
+#include "core/log.h"
+#include "train/parts.h"
+
+namespace sluice {
+
+/// Whether any node of a part has a label that counts (Task::num_labelled); true where the type has
+/// no labels at all, which is then the task's own business. Looks until it finds one.
+bool has_labels(Parts& parts, Part part);
+
+/// Throws kUsage where there is nothing to train on: no seeds or no labels of them; or nothing to
+/// validate on although the options ask for it.
+void check_trainable(Parts& parts);
+
+/// Throws kUsage where a part is empty.
+void check_not_empty(Parts& parts, Part part);
+/// The same, and where none of its nodes has a label.
+void check_measurable(Parts& parts, Part part);
+
+/// Warns of parts that cannot be measured, and of batch norm over single rows.
+void warn_of_run(Parts& parts, Logger& log);
+
+/// The metric that picks the best epoch, as "valid.accuracy". Throws kUsage for one that the task
+/// does not know.
+std::string best_metric(const Parts& parts);
+
+}  // namespace sluice

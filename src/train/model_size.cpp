@@ -1,0 +1,197 @@
+#include "train/model_size.h"
+
+#include "nn/init.h"
+#include "train/weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <variant>
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t kFewOutputs = 64;
+// Hidden columns of a smaller model are a multiple of it: heads divide them.
+constexpr std::int64_t kFewHidden = 840;
+
+std::uint64_t rows_at_once(std::int64_t batch_size, std::uint64_t seeds) {
+  return std::min(static_cast<std::uint64_t>(batch_size), seeds);
+}
+
+std::uint64_t seeds_of(const SplitSchema* split, Part part, const NodeTypeSchema& target) {
+  if (part == Part::kAll) return target.count;
+  if (split == nullptr) return 0;
+  if (part == Part::kTrain) return split->train;
+  return part == Part::kValid ? split->valid : split->test;
+}
+
+// The integer option of the model's called "hidden"; null where it has none.
+std::int64_t* hidden_of(const RunOptions& options, Schema& schema) {
+  if (!options.model.options) return nullptr;
+  options.model.options->describe(schema);
+  for (const auto& field : schema.fields()) {
+    if (field->key() != "hidden") continue;
+    if (auto* const* value = std::get_if<std::int64_t*>(&field->target())) return *value;
+  }
+  return nullptr;
+}
+
+// A copy with options of its own, and a model of so many hidden columns.
+RunOptions with_hidden(const RunOptions& options, std::int64_t hidden) {
+  const Config config = Config::parse(RunOptions(options).text(), "config.resolved.toml");
+  RunOptions copy = resolve_options(config, *options.registry);
+  Schema schema;
+  if (std::int64_t* value = hidden_of(copy, schema)) *value = hidden;
+  return copy;
+}
+
+std::uint64_t scaled(std::uint64_t bytes, double ratio) {
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * ratio);
+}
+
+/// @param narrow the schema that the task sees
+ModelSize count_model(const RunOptions& options,
+                      const GraphSchema& schema,
+                      const Work& work,
+                      const GraphSchema& narrow) {
+  const auto task = options.registry->tasks.create(options.task, {narrow});
+  const nn::ShapesAlone shapes;
+  const ModelContext context{
+      schema, task->target_type(), task->output_width(), RandomKey(options.seed), nullptr, nullptr};
+  const auto model = options.registry->models.create(options.model, context);
+  OptimizerContext parameters;
+  for (const auto& item : model->named_parameters())
+    parameters.parameters.emplace_back(item.key(), item.value());
+  const auto optimizer = options.registry->optimizers.create(options.train.optimizer, parameters);
+
+  ModelSize size;
+  size.outputs = task->output_width();
+  Schema keys;
+  if (const std::int64_t* hidden = hidden_of(options, keys)) size.hidden = *hidden;
+  for (const auto& [name, tensor] : weights_of(*model)) {
+    size.weights += tensor.nbytes();
+    size.largest = std::max<std::uint64_t>(size.largest, tensor.nbytes());
+  }
+  for (const auto& [name, tensor] : optimizer->named_state()) size.optimizer += tensor.nbytes();
+  const NodeTypeSchema& target = schema.nodes.at(task->target_type());
+  const SplitSchema* split = schema.split(options.dataset.split);
+  size.output_rows = rows_at_once(options.eval.batch_size, seeds_of(split, work.evaluated, target));
+  if (work.kind != Work::Kind::kTrain) return size;
+  size.gradients = size.weights;
+  // Outputs and their gradients.
+  size.output_rows =
+      std::max(size.output_rows,
+               2 * rows_at_once(options.train.batch_size, seeds_of(split, Part::kTrain, target)));
+  return size;
+}
+
+}  // namespace
+
+std::optional<ModelSize> size_of_model(const RunOptions& options,
+                                       const GraphSchema& schema,
+                                       const Work& work,
+                                       std::int64_t outputs) {
+  try {
+    return count_model(options, schema, work, narrow_labels(schema, outputs));
+  } catch (const std::exception&) {
+    return std::nullopt;  // whoever builds the model says what is wrong
+  }
+}
+
+std::optional<SmallerRun> smaller_run(const RunOptions& options,
+                                      const GraphSchema& schema,
+                                      const Work& work,
+                                      const ModelSize& size,
+                                      std::uint64_t bytes) {
+  std::int64_t outputs = size.outputs, hidden = size.hidden;
+  for (;;) {
+    const bool few = outputs <= kFewOutputs && hidden <= kFewHidden;
+    if (outputs > kFewOutputs) outputs = std::max(kFewOutputs, outputs / 2);
+    if (hidden > kFewHidden) hidden = std::max(kFewHidden, hidden / 2 / kFewHidden * kFewHidden);
+    SmallerRun smaller{with_hidden(options, hidden), outputs < size.outputs ? outputs : 0, {}};
+    const auto counted = size_of_model(smaller.options, schema, work, smaller.outputs);
+    if (!counted) return std::nullopt;
+    smaller.size = *counted;
+    if (few || counted->least() <= bytes) return smaller;
+  }
+}
+
+BudgetPlan scaled_up(BudgetPlan plan, const ModelSize& smaller, const ModelSize& whole) {
+  const auto ratio = [](auto more, auto less) {
+    return less == 0 ? 1.0 : static_cast<double>(more) / static_cast<double>(less);
+  };
+  const double columns =
+      std::max(ratio(whole.outputs, smaller.outputs), ratio(whole.hidden, smaller.hidden));
+  // Of a step's peak, whenever it is, either all grew as the most did; or its activations grew as
+  // the columns, beside all gradients and what the optimiser makes of the largest.
+  const double most = std::max(columns, ratio(whole.weights, smaller.weights));
+  plan.budget = 0;
+  std::uint64_t not_measured = 0;  // of what is there when a step is tried
+  for (BudgetLine& line : plan.lines) {
+    if (line.name == "model and optimizer") line.bytes = whole.resident();
+    if (line.name == "best weights") line.bytes = whole.weights;
+    if (line.name == "tensors of a step") {
+      const std::uint64_t beside = whole.gradients + 2 * whole.largest;
+      line.bytes = std::min(scaled(line.bytes, most), beside + scaled(line.bytes, columns));
+      line.note = "estimated by a step of a smaller model";
+    }
+    if (line.name == "best weights" || line.name == "windows" || line.name == "queue")
+      not_measured += line.bytes;
+    plan.budget += line.bytes;
+  }
+  // Weights and state are there twice then.
+  if (whole.gradients != 0 && whole.resident() > not_measured) {
+    const std::uint64_t copies = whole.resident() - not_measured;
+    plan.lines.push_back({kWhileMeasured, copies, "copies of weights and state"});
+    plan.budget += copies;
+  }
+  plan.budget = (plan.budget + kMiB - 1) / kMiB * kMiB;
+  return plan;
+}
+
+LargePart large_part(const RunOptions& options,
+                     const GraphSchema& schema,
+                     const Work& work,
+                     const BudgetPlan& plan,
+                     const std::optional<ModelSize>& size) {
+  const auto largest = std::ranges::max_element(plan.lines, {}, &BudgetLine::bytes);
+  LargePart large{largest == plan.lines.end() ? std::string()
+                                              : fmt::format("the largest part is '{}', {}",
+                                                            largest->name,
+                                                            format_bytes(largest->bytes)),
+                  "lower train.batch_size, sampler.fanout or eval.batch_size"};
+  if (!size || size->least() < plan.budget / 4) return large;
+  const auto one = size_of_model(options, schema, work, 1);
+  const std::string weights = fmt::format(
+      "model '{}' has {} weights", options.model.type, format_count(size->weights / sizeof(float)));
+  if (one && one->outputs < size->outputs && one->least() < size->least() / 2) {
+    large.what = fmt::format("{} for its {} outputs (classes)",
+                             weights,
+                             format_count(static_cast<std::uint64_t>(size->outputs)));
+    const auto task = options.registry->tasks.create(options.task, {schema});
+    const LabelSchema& labels = *schema.nodes.at(task->target_type()).labels;
+    if (labels.kind == LabelKind::kClass && labels.names.empty()) {
+      large.what +=
+          ", one for each number from 0 to the largest label; labels.kind = \"name\" makes one for "
+          "each label that occurs";
+      large.remedy =
+          "import the labels anew with labels.kind = \"name\", or lower train.batch_size and "
+          "model.hidden";
+    } else {
+      large.remedy = "lower train.batch_size and model.hidden, or import fewer classes";
+    }
+  } else if (size->hidden != 0) {
+    large.what = fmt::format(
+        "{}, model.hidden = {}", weights, format_count(static_cast<std::uint64_t>(size->hidden)));
+    large.remedy = "lower model.hidden, model.layers or train.batch_size";
+  } else {
+    large.what = weights;
+    large.remedy = "choose a smaller model, or lower train.batch_size";
+  }
+  return large;
+}
+
+}  // namespace sluice

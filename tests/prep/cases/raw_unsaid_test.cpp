@@ -1,0 +1,123 @@
+// Raw files whose content nobody said are refused; what each holds can be said for it alone.
+#include "text_cases.h"
+
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <sstream>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+const std::pair<std::string, std::string> kSix{"e.csv", "src,dst\n0,1\n1,2\n2,3\n3,4\n4,5\n"};
+
+std::string rising_floats(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i);
+  return bytes_of_values(values);
+}
+
+/// What an import warns of.
+std::string warnings_of(const CaseFolder& folder, const std::string& toml) {
+  std::ostringstream said;
+  Logger log("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
+  log.set_pattern("%l: %v");
+  const TableFormats formats = table_formats();
+  GraphSpec spec(formats);
+  Config::parse(toml, "graph.toml").bind_to(spec);
+  MemoryLedger ledger;
+  ThreadArena arena(1);
+  PrepContext context{ledger, arena, log, ProgressStyle::kSilent};
+  import_dataset(std::move(spec),
+                 formats,
+                 {folder.dir / "raw", folder.out(), Overwrite::kReplace, "test"},
+                 context);
+  return said.str();
+}
+
+}  // namespace
+
+TEST_CASE("raw files in any role are refused where nobody said what they hold, fit or not") {
+  const std::string f32 = rising_floats(24), odd = rising_floats(23);
+  for (const std::string& bytes : {f32, odd}) {
+    const auto refused = [&](const std::string& toml, const Names& more) {
+      CAPTURE(toml);
+      Names words{"[raw]", "dtype", "width"};
+      words.insert(words.end(), more.begin(), more.end());
+      CaseFolder({kSix, {"f.bin", bytes}}).refusal(toml, "f.bin", words);
+    };
+    refused("[[nodes]]\nfeatures.file = 'f.bin'\n" + kEdges, {"its dtype and width are missing"});
+    refused("[[nodes]]\nlabels.file = 'f.bin'\n" + kEdges, {});
+    refused("[[nodes]]\ntimes.file = 'f.bin'\n" + kEdges, {});
+    refused("[[nodes]]\nids = 'integer'\nid_list.file = 'f.bin'\n" + kEdges, {});
+    refused("[[edges]]\nfile = 'f.bin'\n", {});
+    refused(kEdges + "features.file = 'f.bin'\n", {});
+    refused(kEdges + "[[splits]]\ntrain = 'f.bin'\n", {});
+    refused("[[nodes]]\nfeatures.file = 'f.bin'\n" + kEdges + "[raw]\ndtype = 'f32'\n",
+            {"its width is missing"});
+    refused("[[nodes]]\nfeatures.file = 'f.bin'\n" + kEdges + "[raw]\nwidth = 4\n",
+            {"its dtype is missing"});
+  }
+}
+
+TEST_CASE("the guess leaves raw files out, and says why") {
+  const CaseFolder edges({{"edges.bin", bytes_of_values<std::int64_t>({0, 1, 1, 0})}});
+  edges.refusal("", "edges.bin", {"[raw]", "dtype"});
+  const CaseFolder beside(
+      {kSix, {"features.bin", rising_floats(24)}, {"train_idx.bin", "01234567"}});
+  const auto described = beside.describe();
+  for (const char* file : {"features.bin", "train_idx.bin"}) {
+    CAPTURE(file);
+    CHECK(
+        std::count_if(described.warnings.begin(), described.warnings.end(), [&](const auto& text) {
+          return says(text, file) && says(text, "[raw]");
+        }) == 1);
+  }
+  CHECK(beside.dataset_of("").schema().total_edges() == 5);
+}
+
+TEST_CASE("[[raw.files]] says what one file holds; one [raw] for files of different use is told") {
+  const CaseFolder folder({kSix,
+                           {"f.bin", rising_floats(24)},
+                           {"y.bin", bytes_of_values<std::int32_t>({0, 1, 0, 1, 2, 0})}});
+  const std::string nodes = "[[nodes]]\nfeatures.file = 'f.bin'\nlabels.file = 'y.bin'\n" + kEdges;
+  const std::string raw = "[raw]\ndtype = 'f32'\nwidth = 4\n";
+  const std::string own = "[[raw.files]]\nfile = 'y.bin'\ndtype = 'i32'\nwidth = 1\n";
+  const Dataset dataset = folder.dataset_of(nodes + raw + own);
+  CHECK(node_labels(dataset) == std::vector<std::int32_t>{0, 1, 0, 1, 2, 0});
+  CHECK(stored_f32_rows(folder.out(), "node", 6, 4)[23] == 23);
+  CHECK(warnings_of(folder, nodes + raw + own).empty());
+  const std::string both = own + "[[raw.files]]\nfile = 'f.bin'\ndtype = 'f32'\nwidth = 4\n";
+  CHECK(node_labels(folder.dataset_of(nodes + both)) ==
+        std::vector<std::int32_t>{0, 1, 0, 1, 2, 0});
+  CaseFolder({kSix, {"f.bin", rising_floats(24)}})
+      .refusal("[[nodes]]\nfeatures.file = 'f.bin'\n" + kEdges + raw + own,
+               "y.bin",
+               {"[[raw.files]]", "no raw file of that name"});
+
+  const CaseFolder one({kSix,
+                        {"x.bin", bytes_of_values<std::int32_t>({0, 1, 2, 3, 4, 5})},
+                        {"y.bin", bytes_of_values<std::int32_t>({0, 1, 0, 1, 2, 0})}});
+  const std::string narrow = "[raw]\ndtype = 'i32'\nwidth = 1\n";
+  const std::string said = warnings_of(
+      one, "[[nodes]]\nfeatures.file = 'x.bin'\nlabels.file = 'y.bin'\n" + kEdges + narrow);
+  CAPTURE(said);
+  for (const char* part : {"warning: one [raw]", "x.bin", "y.bin", "i32", "[[raw.files]]"})
+    CHECK(says(said, part));
+  CHECK(warnings_of(one, "[[nodes]]\nlabels.file = 'y.bin'\n" + kEdges + narrow).empty());
+}
+
+TEST_CASE("a guessed graph.toml prints [[raw.files]] that were set") {
+  const TableFormats formats = table_formats();
+  GraphSpec spec(formats);
+  const std::string toml =
+      "[[edges]]\nfile = 'e.bin'\n\n[raw]\nwidth = 3\n\n[[raw.files]]\nfile = 'a.bin'\ndtype = "
+      "'f32'\nwidth = 4\n";
+  Config::parse(toml, "graph.toml").bind_to(spec);
+  const std::string printed = to_toml(spec, formats);
+  GraphSpec again(formats);
+  Config::parse(printed, "printed").bind_to(again);
+  CHECK(to_toml(again, formats) == printed);
+  CHECK(says(printed, "[[raw.files]]\nfile = \"a.bin\"\ndtype = \"f32\"\nwidth = 4"));
+}
