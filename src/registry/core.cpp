@@ -52,7 +52,7 @@ Layouts layouts() {
   layouts.add<TuLayout>("tu",
                         "TU Dortmund's sets of small graphs: DS_A.txt, DS_graph_indicator.txt");
   layouts.add<DglLayout>("dgl", "DGL: a metadata.yaml (GraphBolt) or meta.yaml (CSVDataset)");
-  layouts.add<FilesLayout>("files", "any files: a guess by names, extensions and first rows");
+  layouts.add<FilesLayout>("files", "any files: a guess by names, extensions, first rows and ids");
   return layouts;
 }
 

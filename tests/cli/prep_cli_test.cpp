@@ -366,7 +366,8 @@ TEST_CASE("import PATH prints what it would do, and with --yes does it") {
   CHECK(shown.code == 0);
   CHECK(shown.out.find("root = \"" + data + "\"") != std::string::npos);
   CHECK(shown.out.find("[[edges]]\n") != std::string::npos);
-  CHECK(shown.out.find("# Left out: train.pt: it is no table that is read") != std::string::npos);
+  CHECK(shown.out.find("# Left out: train.pt: files that torch.save wrote are not read") !=
+        std::string::npos);
   CHECK(shown.err.find("left out: train.pt") != std::string::npos);
   CHECK(shown.err.find("save this as graph.toml") != std::string::npos);
   CHECK_FALSE(fs::exists(out));

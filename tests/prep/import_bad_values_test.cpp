@@ -278,7 +278,7 @@ TEST_CASE("bad input: graph.toml") {
        "[[nodes]]\nids = 'string'\nfeatures.file = 'x.npy'\n" + kEdges,
        "usage|[[nodes]] 'node': the rows of features and labels need an order of ids|name the list "
        "of ids: id_list = { file = "
-       "..., column = ... }; labels may have an id_column instead"},
+       "..., column = ... }; or the column of ids beside them: id_column"},
       {"ratio and files",
        {},
        kEdges + "[[splits]]\ntrain = 'a.npy'\nratio = [1.0, 0.0, 0.0]\n",

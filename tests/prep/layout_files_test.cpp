@@ -142,10 +142,11 @@ TEST_CASE("files: what stands beside nodes, and what is not understood") {
   const auto described = folder.describe();
   CHECK(described.warnings ==
         std::vector<std::string>{
-            "photo.jpg: nothing tells what it is for",
             "train_mask.npy: masks are not read, a split is files of ids; in Python, "
             "numpy.save('train_idx.npy', numpy.flatnonzero(numpy.load('train_mask.npy')))",
-            "the split b: it has no train file"});
+            "the split b: it has no train file",
+            "photo.jpg: no table format is known by the extension '.jpg': a graph.toml can say it, "
+            "format = \"list\" (csv, triples, ...)"});
   const Dataset dataset = folder.dataset(described);
   CHECK((in_edges(dataset, "node__edge__node") == in_edges(4, {{0, 1}, {1, 2}, {2, 0}})));
   CHECK(stored_f32_rows(folder.out(), "node", 4, 2) == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
@@ -170,8 +171,8 @@ TEST_CASE("files: no edges, no files") {
   LayoutFolder folder;
   folder.write("features.npy", npy_rows(2, 1, {1, 2}));
   CHECK(as_text(expect_error([&] { folder.describe(); }), folder) ==
-        "data|ROOT/raw: no edges can be told among these files|describe them in a graph.toml "
-        "(sluice-prep import --keys), and import it with --config");
+        "data|ROOT/raw/features.npy: no edges can be told among these files: features.npy|describe "
+        "them in a graph.toml (sluice-prep import --keys), and import it with --config");
   CHECK(as_text(expect_error([&] { folder.describe({"nothing.csv"}); }), folder) ==
         "data|ROOT/raw/nothing.csv: there is no such file or folder|check its name, and the folder "
         "it is looked for in (--root)");

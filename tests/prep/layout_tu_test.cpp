@@ -79,9 +79,12 @@ TEST_CASE("tu: what is wrong is named with its line") {
   folder.write("DS_graph_labels.txt", "1\n2\n");
   CHECK(as_text(expect_error([&] { folder.import(folder.describe()); }), folder) ==
         "data|ROOT/raw/DS_graph_labels.txt: 2 rows for 3 graphs|every graph needs exactly one row");
-  CHECK(as_text(expect_error([&] { folder.describe({}, "ogb"); }), folder) ==
-        "data|ROOT/raw: this is not of the layout 'ogb'|describe the files in a graph.toml "
-        "(sluice-prep import --keys), and import it with --config");
+  CHECK(
+      as_text(expect_error([&] { folder.describe({}, "ogb"); }), folder) ==
+      "data|ROOT/raw: this is not of the layout 'ogb', by its files: DS_A.txt, "
+      "DS_edge_attributes.txt, DS_edge_labels.txt, DS_graph_indicator.txt, DS_graph_labels.txt, "
+      "...|leave --layout out, or describe the files in a graph.toml (sluice-prep import --keys), "
+      "and import it with --config");
   CHECK(as_text(expect_error([&] { folder.describe({}, "obg"); }), folder) ==
         "usage|there is no layout 'obg'|did you mean 'ogb'? known: auto, ogb, tu, dgl, files");
 }

@@ -30,18 +30,37 @@ void describe_csc(Schema& schema, CscOptions& csc) {
       .help("store each node's out-edges too; an undirected relation's are its in-edges");
 }
 
+void describe_pairs(Schema& schema, PairsChoice& pairs) {
+  schema
+      .choice<PairsChoice>(
+          "pairs",
+          pairs,
+          {{"auto",
+            PairsChoice::kAuto,
+            "columns where the array is called edge_index; else rows, with a warning"},
+           {"rows", PairsChoice::kRows, "[E, 2], one row an edge"},
+           {"columns", PairsChoice::kColumns, "[2, E], sources above targets"}})
+      .help("how an array of [2, 2] lies, which its shape does not tell; others are told apart");
+}
+
 }  // namespace
 
 void EdgeSpec::describe(Schema& schema) {
   schema.field("relation", relation).help("the relation's name");
   schema.field("source", source).help("node type the edges leave; empty: the only one");
   schema.field("target", target).help("node type the edges enter; empty: the only one");
-  schema.field("file", file).required().help("one row an edge: columns, or .npy of [E, 2]");
+  schema.field("file", file)
+      .required()
+      .help("one row an edge: columns, or .npy of [E, 2] or [2, E]");
   schema.field("source_column", source_column)
-      .help("of a file of columns: the source's id; empty: the first column");
+      .help(
+          "of a file of columns: the source's id; empty: the first column, but for an index, and "
+          "for "
+          "what names such as src and dst say");
   schema.field("target_column", target_column)
-      .help("of a file of columns: the target's id; empty: the second column");
+      .help("of a file of columns: the target's id; empty: the second column, likewise");
   schema.field("format", format).help(kEdgeFormatHelp);
+  describe_pairs(schema, pairs);
   schema.field("reverse", reverse)
       .help("name of a second relation with these edges the other way round; empty: none");
   schema.field("type_column", type_column)
@@ -90,6 +109,12 @@ void SplitSpec::describe(Schema& schema) {
           "of edges: two columns");
   schema.field("valid", valid).help("file of the validation ids (edges)");
   schema.field("test", test).help("file of the test ids (edges)");
+  schema.field("train_labels", train_labels)
+      .help(
+          "of nodes: a file with a label for each id of train, in their order, where labels stand "
+          "beside splits alone; [[nodes]] labels.kind and .classes say what they are");
+  schema.field("valid_labels", valid_labels).help("the same of valid");
+  schema.field("test_labels", test_labels).help("the same of test");
   schema.field("column", column).help("of files of columns: that of ids; empty: the first");
   schema.field("format", format).help(kEdgeFormatHelp);
   schema.field("ratio", ratio)
@@ -114,6 +139,7 @@ void SplitSpec::describe(Schema& schema) {
       .help("of files of edges: the type; empty: that of the [[edges]]");
   schema.field("label_column", label_column)
       .help("of files of edges: 1 for an edge, 0 for an example of none; empty: all are edges");
+  describe_pairs(schema, pairs);
 }
 
 void GraphsSpec::describe(Schema& schema) {

@@ -17,21 +17,23 @@ Place place_of(const TableReader& table) {
 }
 
 /// The column that holds both ends, where one does: the only one of a file of numbers, or one that
-/// is named alone. Pairs that lie as [2, E] are [E, 2] from then on.
-const ColumnInfo* find_pairs(TableReader& table, const EdgeColumns& names) {
+/// is named alone.
+const ColumnInfo* find_pairs(const TableReader& table, const EdgeColumns& names) {
   const bool only = table.columns().size() == 1;
   const bool alone = names.target.empty() || names.target == names.source;
   if (!only && !alone) return nullptr;
   const ColumnInfo& column = table.column(only ? std::string() : names.source, 0);
-  if (!column.dtype || (!only && column.width == 1)) return nullptr;
-  (void)table.turn_pairs(column.name);
-  return &column;
+  return !column.dtype || (!only && column.width == 1) ? nullptr : &column;
 }
 
-/// With what lies as [2, E] turned.
+/// With what lies as [2, E] turned: it is [E, 2] from then on.
 std::unique_ptr<TableReader> with_pairs(std::unique_ptr<TableReader> table,
                                         const EdgeColumns& names) {
-  (void)find_pairs(*table, names);
+  if (const ColumnInfo* pairs = find_pairs(*table, names)) {
+    const std::string column = pairs->name;
+    const bool columns = names.pairs == PairsChoice::kColumns;
+    (void)table->turn_pairs(column, columns ? TwoByTwo::kColumns : TwoByTwo::kRows);
+  }
   return table;
 }
 

@@ -19,6 +19,7 @@ struct EdgeColumns {
   std::string source, target;             ///< empty: the first column and the second
   std::string type, time, weight, label;  ///< empty: not read
   double time_scale = 0;
+  PairsChoice pairs = PairsChoice::kAuto;  ///< settled: kAuto is kRows
 };
 
 /// Texts laid end to end, made one by one.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -49,6 +50,7 @@ FeatureRows::FeatureRows(ImportContext& context,
     : spec_(spec), as_(as), table_(context.open(spec.file, spec.format)) {
   place_ = {table_->path().string(), -1, -1, -1};
   (void)table_->turn_sparse(spec.columns, target.entries);
+  if (target.order) table_ = target.order(std::move(table_));
   choose_columns();
   const auto refuse_dim = [&](const std::string& message, const char* hint) {
     throw Error(ErrorCode::kData, message, hint, place_);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -33,6 +34,11 @@ void FeatureSpec::describe(Schema& schema) {
           "matrix of SciPy's (.npz)");
   schema.field("columns", columns)
       .help("of a file of columns: those to take, in this order; empty: all");
+  schema.field("id_column", id_column)
+      .help(
+          "of a file of columns: the node's id; rows may then stand in any order, and each node "
+          "needs "
+          "one. They are gathered in memory; empty: rows stand in the order of the ids");
   describe_format(schema, format);
   choice.describe(schema);
   schema.field("seed", seed).at_least(0).help("of stochastic rounding");
@@ -98,6 +104,9 @@ void TimeSpec::describe(Schema& schema) {
   schema.field("scale", scale)
       .at_least(0)
       .help("0: times are whole numbers; else numbers, multiplied by this and rounded");
+  schema.field("id_column", id_column)
+      .help(
+          "of a file of columns: the node's id, as of features; empty: rows stand in their order");
 }
 
 void NodeSpec::describe(Schema& schema) {
@@ -176,8 +185,12 @@ std::vector<SpecFile> files_of(const GraphSpec& spec) {
   }
   for (const SplitSpec& split : spec.splits) {
     const std::string where = fmt::format("[[splits]] '{}' ", split.name);
-    for (const auto& [key, file] :
-         {std::pair{"train", split.train}, {"valid", split.valid}, {"test", split.test}})
+    for (const auto& [key, file] : {std::pair{"train", split.train},
+                                    {"valid", split.valid},
+                                    {"test", split.test},
+                                    {"train_labels", split.train_labels},
+                                    {"valid_labels", split.valid_labels},
+                                    {"test_labels", split.test_labels}})
       if (!file.empty()) files.push_back({where + key, file, split.format});
   }
   add("[graphs] membership.file", spec.graphs.membership);
@@ -185,6 +198,12 @@ std::vector<SpecFile> files_of(const GraphSpec& spec) {
   add("[graphs] edge_sizes.file", spec.graphs.edge_sizes);
   add("[graphs] labels.file", spec.graphs.labels);
   return files;
+}
+
+bool has_split_labels(const std::vector<SplitSpec>& splits, const std::string& node_type) {
+  return std::any_of(splits.begin(), splits.end(), [&](const SplitSpec& split) {
+    return split.of == SplitOf::kNodes && split.node_type == node_type && split.has_labels();
+  });
 }
 
 std::filesystem::path resolve_root(const GraphSpec& spec,

@@ -32,6 +32,7 @@ struct IdFileSpec {
 struct FeatureSpec {
   std::string file;
   std::vector<std::string> columns;
+  std::string id_column;  ///< of nodes alone; empty: rows stand in their order
   std::string format = "auto";
   FeatureChoice choice;
   std::int64_t seed = 1;
@@ -65,6 +66,7 @@ struct ColumnSpec {
 /// How times are read: integers as they stand, or numbers that are multiplied and then rounded.
 struct TimeSpec : ColumnSpec {
   double scale = 0;
+  std::string id_column;
   void describe(Schema& schema);
 };
 
@@ -87,6 +89,13 @@ enum class EdgeTypes {
   kLabels      ///< one relation; the type is the edge's label
 };
 
+/// How an array of both ends lies where its shape, [2, 2], does not tell.
+enum class PairsChoice {
+  kAuto,    ///< by its name; else rows, with a warning
+  kRows,    ///< [E, 2]
+  kColumns  ///< [2, E]
+};
+
 struct EdgeSpec {
   std::string relation = "edge";
   std::string source;
@@ -95,6 +104,7 @@ struct EdgeSpec {
   std::string source_column;
   std::string target_column;
   std::string format = "auto";
+  PairsChoice pairs = PairsChoice::kAuto;
   std::string reverse;
   std::string type_column;
   EdgeTypes types = EdgeTypes::kRelations;
@@ -125,6 +135,7 @@ struct SplitSpec {
   std::string train;
   std::string valid;
   std::string test;
+  std::string train_labels, valid_labels, test_labels;  ///< of nodes: a label for each of the ids
   std::string column;
   std::string format = "auto";
   std::vector<double> ratio;
@@ -133,9 +144,13 @@ struct SplitSpec {
   std::string relation;  ///< EdgeSpec::relation
   SplitOrder order = SplitOrder::kRandom;
   std::string source_column, target_column, type_column, label_column;
+  PairsChoice pairs = PairsChoice::kAuto;
   void describe(Schema& schema);
 
   bool by_ratio() const { return !ratio.empty(); }
+  bool has_labels() const {
+    return !train_labels.empty() || !valid_labels.empty() || !test_labels.empty();
+  }
 };
 
 /// Many small graphs: which nodes are whose.
@@ -150,6 +165,9 @@ struct GraphsSpec {
 
   bool any() const { return !membership.file.empty() || !sizes.file.empty(); }
 };
+
+/// Which node types have labels that stand beside the ids of splits.
+bool has_split_labels(const std::vector<SplitSpec>& splits, const std::string& node_type);
 
 struct GraphSpec {
   std::string root;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 namespace sluice {
 namespace {
@@ -62,9 +63,8 @@ void complete_labels(LabelSpec& labels) {
 
 void check_unknown_ids(const NodeSpec& node, const std::string& where) {
   if (node.unknown_ids != UnknownIds::kCreate) return;
-  const bool rows = !node.features.file.empty() || !node.times.file.empty() ||
-                    (!node.labels.file.empty() && node.labels.id_column.empty());
-  if (!rows) return;
+  const bool labels = !node.labels.file.empty() && node.labels.id_column.empty();
+  if (node.features.file.empty() && node.times.file.empty() && !labels) return;
   refuse(where +
              ": a node that unknown_ids = \"create\" makes has no row of features, times or labels",
          "say unknown_ids = \"skip\", or give labels an id_column");
@@ -78,12 +78,15 @@ void check_nodes(const NodeSpec& node) {
     refuse(fmt::format("{}: id_list is for integer and string ids", where),
            "say ids = \"integer\" or ids = \"string\", or leave it out");
   }
-  const bool by_position = !node.features.file.empty() || !node.times.file.empty() ||
-                           (!node.labels.file.empty() && node.labels.id_column.empty());
+  const auto in_order = [](const auto& rows) {
+    return !rows.file.empty() && rows.id_column.empty();
+  };
+  const bool by_position = in_order(node.features) || in_order(node.times) || in_order(node.labels);
   if (!dense && node.id_list.file.empty() && by_position) {
-    refuse(fmt::format("{}: the rows of features and labels need an order of ids", where),
-           "name the list of ids: id_list = { file = ..., column = ... }; labels may have an "
-           "id_column instead");
+    refuse(
+        fmt::format("{}: the rows of features and labels need an order of ids", where),
+        "name the list of ids: id_list = { file = ..., column = ... }; or the column of ids beside "
+        "them: id_column");
   }
   if (!dense && node.count != 0) {
     refuse(fmt::format("{}: count is for dense ids", where),
@@ -99,8 +102,10 @@ void check_nodes(const NodeSpec& node) {
              fmt::format("add {} = {{ file = ... }}", table));
   };
   check_file(node.id_list.file, !node.id_list.column.empty(), "id_list");
-  check_file(node.features.file, !node.features.columns.empty(), "features");
-  check_file(node.times.file, !node.times.column.empty(), "times");
+  check_file(node.features.file,
+             !node.features.columns.empty() || !node.features.id_column.empty(),
+             "features");
+  check_file(node.times.file, !node.times.column.empty() || !node.times.id_column.empty(), "times");
   check_file(
       node.labels.file, !node.labels.columns.empty() || !node.labels.id_column.empty(), "labels");
 }
@@ -123,6 +128,8 @@ void check_edges(const EdgeSpec& edge) {
            "say types = \"labels\", or split the file by type");
   if (!edge.labels.id_column.empty())
     refuse(where + ": labels of edges have no id_column", "they are one row an edge");
+  if (!edge.features.id_column.empty())
+    refuse(where + ": features of edges have no id_column", "they are one row an edge");
   check_features(edge.features, where);
   if (edge.source == edge.target) return;
   const std::string hint = fmt::format("it goes from '{}' to '{}'", edge.source, edge.target);
@@ -154,6 +161,16 @@ void check_split(const SplitSpec& split) {
     refuse(where + ": neither files nor ratio", "for example ratio = [0.6, 0.2, 0.2]");
   if (files && split.train.empty() && split.of != SplitOf::kEdges)
     refuse(where + ": there is no train file", "add train = ...");
+  for (const auto& [name, ids, labels] : {std::tuple{"train", &split.train, &split.train_labels},
+                                          {"valid", &split.valid, &split.valid_labels},
+                                          {"test", &split.test, &split.test_labels}}) {
+    if (labels->empty()) continue;
+    if (split.of != SplitOf::kNodes)
+      refuse(fmt::format("{}: {}_labels are of nodes", where, name), "leave it out");
+    if (ids->empty())
+      refuse(fmt::format("{0}: {1}_labels without {1}", where, name),
+             fmt::format("name the file of the ids: {} = ...", name));
+  }
   if (!split.by_ratio()) return;
   if (split.ratio.size() != 3)
     refuse(where + ": ratio needs three shares", "for example ratio = [0.6, 0.2, 0.2]");
@@ -284,6 +301,11 @@ void complete_spec(GraphSpec& spec, NoEdges no_edges) {
     splits.push_back(split.name);
   }
   check_distinct(splits, "splits");
+  for (const NodeSpec& node : spec.nodes) {
+    if (node.labels.file.empty() || !has_split_labels(spec.splits, node.type)) continue;
+    refuse(fmt::format("[[nodes]] '{}': labels.file, and labels beside its splits", node.type),
+           "keep one of them");
+  }
   complete_graphs(spec);
 }
 

@@ -4,6 +4,7 @@
 #include "prep/import/import_context.h"
 #include "prep/import/import_relations.h"
 #include "prep/import/input_check.h"
+#include "prep/import/settle_places.h"
 
 #include <sluice/units.h>
 
@@ -28,6 +29,12 @@ std::map<std::string, NodeState> make_nodes(const GraphSpec& spec, MemoryLedger&
     nodes.emplace(node.type, std::move(state));
   }
   return nodes;
+}
+
+/// Whether rows go by ids that nothing but the edges names.
+template <class Rows>
+bool needs_nodes(const NodeSpec& node, const Rows& rows) {
+  return !rows.id_column.empty() && node.ids != IdKind::kDense && node.id_list.file.empty();
 }
 
 /// The split whose training rows the statistics of a type's features are of: the one that is called
@@ -71,10 +78,11 @@ SpooledTables import_nodes(ImportContext& context) {
   for (const NodeSpec& spec : context.spec.nodes) {
     NodeState& node = context.node(spec.type);
     if (!spec.id_list.file.empty()) import_id_list(context, node);
-    begin_features(context, node);
+    if (!needs_nodes(spec, spec.features)) begin_features(context, node);
     if (!spec.labels.file.empty() && spec.labels.id_column.empty())
       import_labels_by_position(context, node);
-    if (!spec.times.file.empty()) import_node_times(context, node);
+    if (!spec.times.file.empty() && !needs_nodes(spec, spec.times))
+      import_node_times(context, node);
   }
   load_graphs(context);
   SpooledTables tables = spool_edges(context);
@@ -85,7 +93,10 @@ SpooledTables import_nodes(ImportContext& context) {
                   fmt::format("type '{}' has no nodes", spec.type),
                   "its files hold no rows");
     }
+    if (needs_nodes(spec, spec.features)) begin_features(context, node);
+    if (needs_nodes(spec, spec.times)) import_node_times(context, node);
     if (!spec.labels.id_column.empty()) import_labels_by_id(context, node);
+    if (has_split_labels(context.spec.splits, spec.type)) import_labels_of_splits(context, node);
     node.ids.write(context.writer);
     node.schema.count = *node.ids.count();
     context.writer.schema().nodes.push_back(node.schema);
@@ -116,6 +127,7 @@ ImportReport import_dataset(GraphSpec spec,
   complete_spec(spec);
   check_files(spec, formats, options.root);
   check_contents(spec, formats, options.root, prep);
+  settle_places(spec, formats, options.root, prep);
   DatasetWriter writer(options.out, options.overwrite, &prep.ledger, options.resume);
   for (const std::string& leftover : writer.staging().swept()) {
     prep.log.warn("removed {}, which an import that was killed had left", leftover);

@@ -105,6 +105,8 @@ struct RowTarget {
   std::function<void(std::uint64_t rows, const Place& place)> check_rows;
   std::uint64_t first_new = 0;  ///< rows before these
   const EarlierNodes* earlier = nullptr;
+  /// Puts the rows of a table into their order (rows_by_id.h); null: they stand in it.
+  std::function<std::unique_ptr<TableReader>(std::unique_ptr<TableReader>)> order = nullptr;
   /// Of a sparse matrix: whether columns may name its entries, as those of edges do.
   SparseEntries entries = SparseEntries::kRefuse;
   const NodeBits* training = nullptr;  ///< rows that statistics are of; null: all
@@ -113,6 +115,12 @@ struct RowTarget {
 
 /// The rows of a type's nodes.
 RowTarget rows_of(NodeState& node, const std::string& from, const std::string& file);
+
+/// Opens a table whose rows go there, in their order.
+std::unique_ptr<TableReader> open_rows(const ImportContext& context,
+                                       const std::string& file,
+                                       const std::string& format,
+                                       const RowTarget& target);
 
 /// Streams a feature table into the dataset.
 FeatureSchema import_feature_table(ImportContext& context,
@@ -134,6 +142,8 @@ void import_labels_by_position(ImportContext& context, NodeState& node);
 void import_node_times(ImportContext& context, NodeState& node);
 /// Labels with an id column: gathered in memory. @pre the number of nodes is known
 void import_labels_by_id(ImportContext& context, NodeState& node);
+/// Labels that stand beside the ids of splits: gathered in memory too.
+void import_labels_of_splits(ImportContext& context, NodeState& node);
 
 /// An edge table as a stream of u64 ids; rows of ids that are not there are left out where a type
 /// says so. @pre the types' nodes are counted

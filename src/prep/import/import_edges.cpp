@@ -13,7 +13,7 @@ class DenseEdges final : public EdgeStream {
       : source_(context.node(spec.source).ids),
         target_(context.node(spec.target).ids),
         table_(context.open(spec.file, spec.format),
-               {spec.source_column, spec.target_column, {}, {}, {}, {}, 0},
+               {spec.source_column, spec.target_column, {}, {}, {}, {}, 0, spec.pairs},
                source_.column_type(),
                target_.column_type(),
                spec.file,

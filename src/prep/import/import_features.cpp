@@ -5,6 +5,7 @@
 #include "prep/features/feature_encoder.h"
 #include "prep/import/feature_rows.h"
 #include "prep/import/import_context.h"
+#include "prep/import/rows_by_id.h"
 #include "storage/io/disk_space.h"
 
 #include <sluice/units.h>
@@ -122,7 +123,9 @@ std::optional<FeatureScaling> scaling_of_new(ImportContext& context,
 
 void count_feature_rows(ImportContext& context, NodeState& node) {
   const FeatureSpec& spec = node.spec.features;
-  const RowTarget target = rows_of(node, spec.file, "features.bin");
+  RowTarget target = rows_of(node, spec.file, "features.bin");
+  order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
+  if (target.order) return;  // its ids were counted
   FeatureRows rows(context, spec, target, FeatureRows::As::kReals);
   if (const auto known = rows.num_rows()) return target.check_rows(*known, rows.place());
   FeatureEncoder room({}, context.prep);
@@ -186,11 +189,13 @@ FeatureSchema import_feature_table(ImportContext& context,
 }
 
 void import_features(ImportContext& context, NodeState& node) {
-  RowTarget target = rows_of(node, node.spec.features.file, "features.bin");
+  const FeatureSpec& spec = node.spec.features;
+  RowTarget target = rows_of(node, spec.file, "features.bin");
+  order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
   target.training = node.training.get();
   if (node.training_split != nullptr)
     target.training_name = fmt::format("the train part of split '{}'", node.training_split->name);
-  node.schema.features.push_back(import_feature_table(context, node.spec.features, target));
+  node.schema.features.push_back(import_feature_table(context, spec, target));
 }
 
 }  // namespace sluice

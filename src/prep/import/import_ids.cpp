@@ -1,6 +1,7 @@
 // Lists of ids, and times: one row a node.
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
+#include "prep/import/rows_by_id.h"
 #include "prep/import/times.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,14 @@ RowTarget rows_of(NodeState& node, const std::string& from, const std::string& f
   target.first_new = node.first_new();
   target.earlier = node.earlier;
   return target;
+}
+
+std::unique_ptr<TableReader> open_rows(const ImportContext& context,
+                                       const std::string& file,
+                                       const std::string& format,
+                                       const RowTarget& target) {
+  auto table = context.open(file, format);
+  return target.order ? target.order(std::move(table)) : std::move(table);
 }
 
 const ColumnInfo& find_id_column(const TableReader& table, const std::string& name) {
@@ -46,14 +55,15 @@ void import_id_list(ImportContext& context, NodeState& node) {
 
 void import_node_times(ImportContext& context, NodeState& node) {
   const TimeSpec& spec = node.spec.times;
-  const auto table = context.open(spec.file, spec.format);
+  RowTarget target = rows_of(node, spec.file, "times.bin");
+  order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
+  const auto table = open_rows(context, spec.file, spec.format, target);
   const std::string column = find_id_column(*table, spec.column).name;
   const bool whole = spec.scale == 0;
   table->select({{column,
                   whole ? ColumnType::kInteger : ColumnType::kReal,
                   EmptyCell::kRefuse,
                   ColumnUse::kNodeTimes}});
-  const RowTarget target = rows_of(node, spec.file, "times.bin");
   auto file = context.writer.create(target.path);
   std::vector<std::int64_t> times;
   std::uint64_t rows = 0;

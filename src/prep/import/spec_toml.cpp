@@ -32,6 +32,13 @@ std::string comment_lines(std::string_view words) {
   return out + line + "\n";
 }
 
+/// A line to be switched on: one line, and nothing else.
+std::string offered_line(std::string_view text) {
+  std::string line = "# ";
+  for (const char c : text) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return line + "\n";
+}
+
 /// Prints tables beside the same tables as they are by default.
 class Printer {
  public:
@@ -91,6 +98,8 @@ class Printer {
       fresh.describe(defaults);
       const std::string path = fmt::format("{}[{}]", name, i);
       out += fmt::format("\n{}[[{}]]\n{}", comment_of(path), name, keys(values, defaults, path));
+      if (const auto offers = comments_.offers.find(path); offers != comments_.offers.end())
+        for (const std::string& line : offers->second) out += offered_line(line);
     }
     return out;
   }

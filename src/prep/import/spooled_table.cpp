@@ -167,7 +167,8 @@ std::unique_ptr<SpooledTable> spool(ImportContext& context, const EdgeSpec& edge
                             edge.time_column,
                             edge.weight_column,
                             {},
-                            edge.time_scale};
+                            edge.time_scale,
+                            edge.pairs};
   Spooler spooler(context, edge, edge.file, edge.format, columns);
   if (is_within_graphs(context, edge))
     spooler.within_graphs(*context.graphs, context.spec.graphs.first_id);
@@ -185,8 +186,14 @@ std::unique_ptr<SpooledTable> spool_part(ImportContext& context,
                                          const SplitSpec& split,
                                          const std::string& file) {
   if (file.empty()) return nullptr;
-  const EdgeColumns columns{
-      split.source_column, split.target_column, split.type_column, {}, {}, split.label_column};
+  const EdgeColumns columns{split.source_column,
+                            split.target_column,
+                            split.type_column,
+                            {},
+                            {},
+                            split.label_column,
+                            0,
+                            split.pairs};
   const EdgeSpec& edge = edges_of_split(context.spec, split);
   return Spooler(context, edge, file, split.format, columns).run();
 }

@@ -1,12 +1,11 @@
 #include "prep/layout/file_roles.h"
 
 #include "prep/layout/file_set.h"
+#include "prep/layout/left_out.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <filesystem>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -67,6 +66,8 @@ bool take_split(const std::vector<std::string>& words, FileRole& role) {
                                        "edge"sv,
                                        "graphs"sv,
                                        "triples"sv};
+  static constexpr std::array kGraphs{"adj"sv, "adjacency"sv, "adjs"sv};
+  static constexpr std::array kLabelWords{"labels"sv, "label"sv, "y"sv, "targets"sv};
   std::vector<std::string> rest;
   bool mask = false;
   for (const std::string& word : words) {
@@ -81,7 +82,18 @@ bool take_split(const std::vector<std::string>& words, FileRole& role) {
     }
   }
   if (role.part.empty()) return false;
+  const auto among = [&](std::span<const std::string_view> words_of_kind) {
+    return std::any_of(rest.begin(), rest.end(), [&](const std::string& word) {
+      return is_one_of(lower(word), words_of_kind);
+    });
+  };
   role.kind = mask ? Kind::kMask : Kind::kSplit;
+  if (among(kGraphs)) role.kind = Kind::kPartialGraph;
+  if (!mask && among(kLabelWords)) {
+    role.kind = Kind::kSplitLabels;
+    std::erase_if(rest,
+                  [&](const std::string& word) { return is_one_of(lower(word), kLabelWords); });
+  }
   role.split = joined(rest);
   return true;
 }
@@ -115,31 +127,28 @@ bool take_relation(std::string_view stem, FileRole& role) {
   return true;
 }
 
-bool is_ignored(const std::string& name) {
-  static constexpr std::array kNever{".md"sv,
-                                     ".toml"sv,
-                                     ".json"sv,
-                                     ".yaml"sv,
-                                     ".yml"sv,
-                                     ".py"sv,
-                                     ".html"sv,
-                                     ".pdf"sv,
-                                     ".log"sv,
-                                     ".sh"sv,
-                                     ".rst"sv,
-                                     ".zip"sv};
-  const std::string base = lower(base_name(name));
-  const std::string extension = std::filesystem::path(base).extension().string();
-  return is_one_of(extension, kNever) || base.starts_with("readme") || base.starts_with("license");
+}  // namespace
+
+bool says_edges(const std::string& name) {
+  const std::string stem = lower(stem_of(name));
+  for (const char* word : {"edge", "graph", "adj", "link", "network", "relation"})
+    if (stem.find(word) != std::string::npos) return true;
+  return false;
 }
 
-}  // namespace
+bool says_nodes(const std::string& name) {
+  const std::string stem = lower(stem_of(name));
+  for (const char* word : {"nodes", "node", "vertices", "entities", "mapping"})
+    if (stem == word) return true;
+  return false;
+}
 
 FileRole role_of(const std::string& file) {
   FileRole role;
   role.file = file;
-  if (is_ignored(file)) {
-    role.kind = Kind::kIgnored;
+  role.name = file;
+  if (goes_with_data(file)) {
+    role.kind = Kind::kUnread;
     return role;
   }
   const std::string stem = stem_of(file);

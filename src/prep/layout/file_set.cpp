@@ -1,6 +1,7 @@
 #include "prep/layout/file_set.h"
 
 #include "prep/table/market_banner.h"
+#include "prep/table/shards.h"
 #include "prep/table/text_source.h"
 #include "storage/io/file.h"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace sluice {
 namespace {
@@ -38,22 +40,66 @@ fs::path common_folder(const std::vector<fs::path>& paths) {
   return folder;
 }
 
-void add_folder(const fs::path& folder, std::vector<fs::path>& files) {
-  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied), end;
-  for (; at != end; ++at) {
-    if (at->path().filename().string().starts_with('.')) {
-      if (at->is_directory()) at.disable_recursion_pending();
-      continue;
+/// Collects the files of a folder at any depth, each once whatever links lead to it.
+class FolderWalk {
+ public:
+  explicit FolderWalk(std::vector<fs::path>& files) : files_(files) {}
+
+  void run(const fs::path& folder) {
+    root_ = folder;
+    walk(folder);
+    // What lies in the tree itself is found there, and not by a link to it.
+    while (!links_.empty()) {
+      const fs::path link = *links_.begin();
+      links_.erase(links_.begin());
+      if (!leads_up(link)) walk(link);
     }
-    if (!at->is_regular_file()) continue;
-    files.push_back(at->path());
-    if (files.size() <= kMostFiles) continue;
+  }
+
+ private:
+  void walk(const fs::path& folder) {
+    std::error_code problem;
+    const fs::path real = fs::canonical(folder, problem);
+    if (problem || !seen_.insert(real).second) return;
+    for (const auto& entry :
+         fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, problem)) {
+      if (is_mark(entry.path())) continue;
+      if (entry.is_directory(problem)) {
+        if (entry.is_symlink(problem)) {
+          links_.insert(entry.path());
+        } else {
+          walk(entry.path());
+        }
+      } else if (entry.is_regular_file(problem)) {
+        add(entry.path());
+      }
+    }
+  }
+
+  /// To a folder that the link itself is in.
+  static bool leads_up(const fs::path& link) {
+    std::error_code problem;
+    const fs::path target = fs::canonical(link, problem);
+    if (problem) return true;
+    const fs::path own = fs::canonical(link.parent_path(), problem);
+    return std::mismatch(target.begin(), target.end(), own.begin(), own.end()).first ==
+           target.end();
+  }
+
+  void add(const fs::path& file) {
+    files_.push_back(file);
+    if (files_.size() <= kMostFiles) return;
     throw Error(ErrorCode::kUsage,
                 fmt::format("there are more than {} files", kMostFiles),
                 "name the files that matter, or write a graph.toml: file = \"FOLDER/*.csv\"",
-                place_of(folder));
+                place_of(root_));
   }
-}
+
+  std::vector<fs::path>& files_;
+  fs::path root_;
+  std::set<fs::path> seen_;   // as they are, without links
+  std::set<fs::path> links_;  // to folders
+};
 
 }  // namespace
 
@@ -76,7 +122,7 @@ FileSet::FileSet(const std::vector<std::string>& paths,
                   "check its name, and the folder it is looked for in (--root)",
                   place_of(given.back()));
     if (fs::is_directory(given.back())) {
-      add_folder(given.back(), files);
+      FolderWalk(files).run(given.back());
     } else {
       files.push_back(given.back());
     }
@@ -146,13 +192,15 @@ std::string FileSet::format_of(const std::string& name) const {
 std::unique_ptr<TableReader> FileSet::open(const std::string& name,
                                            const std::string& format,
                                            const TableOptions& options) const {
+  note(TablePath::parse(root_ / name).table.empty() ? name : name.substr(0, name.rfind('#')));
   return formats_->open({root_ / name, ledger_, arena_}, format, options);
 }
 
 std::vector<std::string> FileSet::first_lines(const std::string& name, std::size_t most) const {
   constexpr std::size_t kMostBytes = 256 * 1024;
   std::string text(kMostBytes, '\0');
-  const auto source = TextSource::open(root_ / name, ledger_);
+  note(name);
+  const auto source = TextSource::open(shards_of(root_ / name).front(), ledger_);
   text.resize(source->read(std::as_writable_bytes(std::span(text))));
   const bool whole = text.size() < kMostBytes;
   const std::size_t mark = check_encoding(text, (root_ / name).string());
@@ -171,7 +219,27 @@ std::vector<std::string> FileSet::first_lines(const std::string& name, std::size
 
 std::string FileSet::read_small(const std::string& name) const {
   constexpr std::uint64_t kMostBytes = 16 << 20;
+  note(name);
   return read_text_file(root_ / name, kMostBytes).or_throw();
+}
+
+std::vector<std::string> FileSet::files_of(const std::string& name) const {
+  if (has(name)) return {name};
+  std::vector<std::string> files;
+  try {
+    const Shards shards = find_shards(TablePath::parse(root_ / name).file);
+    for (const auto* paths : {&shards.files, &shards.empty})
+      for (const fs::path& path : *paths)
+        files.push_back(
+            path.lexically_normal().lexically_relative(root_.lexically_normal()).generic_string());
+  } catch (const Error&) {
+    return {};  // there are none
+  }
+  return files;
+}
+
+void FileSet::note(const std::string& name) const {
+  for (std::string& file : files_of(name)) looked_.insert(std::move(file));
 }
 
 std::string base_name(std::string_view name) {

@@ -1,5 +1,5 @@
 // FileSet: what a user named on the command line, a folder or some files, as names below one root.
-// Layouts look at it to tell what it is. Immutable; used by one thread.
+// Layouts look at it to tell what it is. Used by one thread.
 #pragma once
 
 #include "prep/import/graph_spec.h"
@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,8 @@ namespace sluice {
 
 class FileSet {
  public:
-  /// @param paths folders (all in them counts, at any depth; hidden files do not) and files
+  /// @param paths folders (all in them counts, at any depth and behind links; names that begin with
+  /// '.' or '_' do not) and files
   /// @param base what paths are relative to, and then the root; empty: the root is the folder, or
   /// the one that all files are in
   /// @param formats, ledger, arena outlive this
@@ -53,12 +55,18 @@ class FileSet {
   std::unique_ptr<TableReader> open(const std::string& name,
                                     const std::string& format,
                                     const TableOptions& options) const;
-  /// The first lines of a text file, plain or compressed; less where they are long.
+  /// The first lines of a text file, plain or compressed; less where they are long. Of parts, the
+  /// first one's.
   std::vector<std::string> first_lines(const std::string& name, std::size_t most) const;
   /// All of a small text file. Throws Error(kData) where it is not small.
   std::string read_small(const std::string& name) const;
+  /// Whether any of a file was looked at so far, by itself or as a part.
+  bool looked_at(const std::string& name) const { return looked_.contains(name); }
+  /// A name, or a pattern, as names of files.
+  std::vector<std::string> files_of(const std::string& name) const;
 
  private:
+  void note(const std::string& name) const;
   bool begins_with_banner(const std::string& name) const;
 
   std::filesystem::path root_;
@@ -66,6 +74,7 @@ class FileSet {
   const TableFormats* formats_;
   MemoryLedger* ledger_;
   ThreadArena* arena_;
+  mutable std::set<std::string> looked_;
 };
 
 /// The last part of a name, and that part without the extensions of text: "edge" of

@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace sluice {
 
 Description FilesGuess::run() {
-  for (const std::string& name : files_.names()) roles_.push_back(role_of(name));
+  find_roles();
   find_edges();
   describe_nodes();
   describe_edges();
@@ -23,6 +24,12 @@ Description FilesGuess::run() {
 bool FilesGuess::use_text(const std::string& file, TextGuess& text) {
   text = guess_text(files_, file);
   if (text.format.empty()) return false;
+  constexpr std::string_view kNoHeader = "header = \"no\"\n";
+  if (text.unsure && header_in_ && text.options.starts_with(kNoHeader)) {
+    text.options.erase(0, kNoHeader.size());
+    text.why =
+        fmt::format("the first line is taken for names of columns, as it is in {}", *header_in_);
+  }
   const std::string format = text.format == "auto" ? files_.format_of(file) : text.format;
   const auto [at, is_new] = options_.emplace(format, text.options);
   if (is_new && !text.options.empty()) {
@@ -39,7 +46,7 @@ bool FilesGuess::use_text(const std::string& file, TextGuess& text) {
 }
 
 /// What to say of a file for which use_text found no format.
-std::string FilesGuess::why_unread(const std::string& file) const {
+std::string FilesGuess::say_unread(const std::string& file) const {
   if (files_.format_of(file) != "raw") return fmt::format("{}: it is no table that is read", file);
   return fmt::format(
       "{}: nothing says what this raw file holds: name it in a graph.toml, with [raw] dtype and "
@@ -62,6 +69,12 @@ bool FilesGuess::holds_edges(const std::string& file) {
 void FilesGuess::describe_splits() {
   for (const FileRole& role : roles_) {
     if (role.kind == FileRole::Kind::kSplit && role.file != train_) add_to_split(role);
+    if (role.kind == FileRole::Kind::kPartialGraph && role.file != train_)
+      made_.warn(fmt::format(
+          "{}: it is no split, but the edges among the {} nodes alone; {} has the graph",
+          role.file,
+          role.part,
+          made_.spec.edges.empty() ? "another" : made_.spec.edges.front().file));
     if (role.kind == FileRole::Kind::kMask)
       made_.warn(
           fmt::format("{}: masks are not read, a split is files of ids; in Python, "
@@ -70,6 +83,8 @@ void FilesGuess::describe_splits() {
                       role.part,
                       role.file));
   }
+  for (const FileRole& role : roles_)
+    if (role.kind == FileRole::Kind::kSplitLabels) add_split_labels(role);
   auto& splits = made_.spec.splits;
   for (const SplitSpec& split : splits) {
     if (!split.train.empty() || split.of == SplitOf::kEdges) continue;
@@ -81,7 +96,7 @@ void FilesGuess::describe_splits() {
 }
 
 void FilesGuess::add_to_split(const FileRole& role) {
-  if (guess_text(files_, role.file).format.empty()) return made_.warn(why_unread(role.file));
+  if (guess_text(files_, role.file).format.empty()) return made_.warn(say_unread(role.file));
   const bool of_edges = role.file.ends_with(".npy") ? holds_edges(role.file)
                                                     : !train_.empty() || holds_edges(role.file);
   SplitSpec split;
@@ -112,10 +127,35 @@ void FilesGuess::add_to_split(const FileRole& role) {
     if (column.name == "label") found->label_column = column.name;
 }
 
-std::optional<std::string> FilesLayout::recognise(const FileSet& files) const {
-  for (const std::string& name : files.names())
-    if (!files.format_of(name).empty()) return "no other one fits";
-  return std::nullopt;
+/// Labels beside the ids of a part, where labels of all nodes are nowhere.
+void FilesGuess::add_split_labels(const FileRole& role) {
+  const std::string name = role.split.empty() ? "default" : plain_name(role.split);
+  auto& splits = made_.spec.splits;
+  const auto split = std::find_if(splits.begin(), splits.end(), [&](const SplitSpec& other) {
+    return other.name == name && other.of == SplitOf::kNodes;
+  });
+  if (split == splits.end())
+    return made_.warn(
+        fmt::format("{}: labels of a part of a split, whose ids are in no file", role.file));
+  const auto& nodes = made_.spec.nodes;
+  const bool labelled = std::any_of(
+      nodes.begin(), nodes.end(), [](const NodeSpec& node) { return !node.labels.file.empty(); });
+  const std::string& ids = role.part == "train"   ? split->train
+                           : role.part == "valid" ? split->valid
+                                                  : split->test;
+  if (labelled || nodes.size() != 1 || ids.empty())
+    return made_.warn(fmt::format("{}: {}",
+                                  role.file,
+                                  labelled      ? "all nodes have labels in another file"
+                                  : ids.empty() ? "there is no file of the ids of this part"
+                                                : "of which type's nodes are these labels?"));
+  (role.part == "train"   ? split->train_labels
+   : role.part == "valid" ? split->valid_labels
+                          : split->test_labels) = role.file;
+}
+
+std::optional<std::string> FilesLayout::recognise(const FileSet& /*files*/) const {
+  return "no other one fits";
 }
 
 Description FilesLayout::describe(const FileSet& files) const {

@@ -1,14 +1,15 @@
 // Which of some files hold edges, and how they are described.
 #include "prep/layout/files_guess.h"
-
+#include "prep/layout/left_out.h"
+#include "prep/table/column_names.h"
 #include "prep/table/matrix_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <utility>
 
 namespace sluice {
@@ -16,29 +17,9 @@ namespace {
 
 using Kind = FileRole::Kind;
 
-std::string lower_stem(const std::string& file) {
-  std::string stem = stem_of(file);
-  for (char& c : stem) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return stem;
-}
-
-bool says_edges(const std::string& file) {
-  const std::string stem = lower_stem(file);
-  for (const char* word : {"edge", "graph", "adj", "link", "network", "relation"})
-    if (stem.find(word) != std::string::npos) return true;
-  return false;
-}
-
-bool says_nodes(const std::string& file) {
-  const std::string stem = lower_stem(file);
-  for (const char* word : {"nodes", "node", "vertices", "entities", "mapping"})
-    if (stem == word) return true;
-  return false;
-}
-
 }  // namespace
 
-std::optional<EdgeGuess> FilesGuess::try_edges(const std::string& file) {
+std::optional<EdgeGuess> FilesGuess::try_table(const std::string& file) {
   try {
     TextGuess text;
     if (!use_text(file, text)) return std::nullopt;
@@ -51,92 +32,185 @@ std::optional<EdgeGuess> FilesGuess::try_edges(const std::string& file) {
     }
     EdgeGuess guess = guess_edges(files_, file, text.format, made_.spec.formats);
     if (!text.why.empty()) guess.why = fmt::format("{}; {}", text.why, guess.why);
-    if (guess.found()) return guess;
+    return guess;
   } catch (const Error& problem) {
     if (problem.code() == ErrorCode::kInterrupted) throw;
-    made_.warn(fmt::format("{}: it could not be read: {}", file, problem.message()));
-    if (!fault_) fault_ = problem;
+    problems_.emplace_back(file, problem);
+    const std::int64_t line = problem.place().line;
+    made_.warn(fmt::format("{}{}: it could not be read: {}",
+                           file,
+                           line > 0 ? fmt::format(":{}", line) : "",
+                           problem.message()));
   }
   return std::nullopt;
 }
 
 void FilesGuess::add_relation(const FileRole& role) {
-  auto guess = try_edges(role.file);
-  if (!guess) return;
+  auto guess = try_table(role.file);
+  if (guess && !guess->found())
+    made_.warn(
+        fmt::format("{}: its name says a relation, but it has no two columns of ids", role.file));
+  if (!guess || !guess->found()) return;
   Edges& edges = edges_.emplace_back();
   edges.guess = *std::move(guess);
+  edges.name = role.name;
+  edges.typed = true;
   edges.source = plain_name(role.source);
   edges.target = plain_name(role.target);
   edges.relation =
       role.relation.empty() ? edges.source + "_" + edges.target : plain_name(role.relation);
 }
 
+void FilesGuess::look_at_tables() {
+  for (const FileRole& role : roles_) {
+    if (role.kind != Kind::kOther) continue;
+    if (auto guess = try_table(role.file)) {
+      tables_.push_back({role, *std::move(guess)});
+    } else if (files_.format_of(role.file) == "raw") {
+      made_.warn(say_unread(role.file));
+      problems_.emplace_back(role.file,
+                             Error(ErrorCode::kData,
+                                   "nothing says what this raw file holds",
+                                   "name it in a graph.toml, with [raw] dtype and width",
+                                   Place{(files_.root() / role.file).string(), -1, -1, -1}));
+    }
+  }
+}
+
+void FilesGuess::add_edges(Table table) {
+  Edges& edges = edges_.emplace_back();
+  edges.guess = std::move(table.guess);
+  edges.name = table.role.name;
+  edges.value = table.role.value;
+}
+
+// Of tables that may hold edges, those that do not list the nodes of others.
+void FilesGuess::choose_edges() {
+  if (!edges_.empty()) return;  // names say which hold edges
+  std::vector<bool> lists;
+  for (std::size_t i = 0; i < tables_.size(); ++i) lists.push_back(lists_nodes_of_others(i));
+  std::vector<Table> others;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (tables_[i].guess.found() && !lists[i]) {
+      add_edges(std::move(tables_[i]));
+    } else {
+      others.push_back(std::move(tables_[i]));
+    }
+  }
+  tables_ = std::move(others);
+  keep_likely_edges();
+}
+
+// Where nothing else holds edges: the train part of a split of them, or of a graph.
+void FilesGuess::add_other_edges() {
+  for (const FileRole& role : roles_) {
+    if (!edges_.empty()) return;
+    const bool part = role.kind == Kind::kSplit || role.kind == Kind::kPartialGraph;
+    if (!part || role.part != "train") continue;
+    auto guess = try_table(role.file);
+    if (!guess || !guess->found()) continue;
+    train_ = role.file;
+    add_edges({role, *std::move(guess)});
+  }
+}
+
 void FilesGuess::find_edges() {
   for (const FileRole& role : roles_)
     if (role.kind == Kind::kRelation) add_relation(role);
-  const bool relations = !edges_.empty();
-  std::vector<std::string> unused;
-  for (const FileRole& role : roles_) {
-    if (role.kind != Kind::kOther) continue;
-    if (says_nodes(role.file)) {
-      made_.warn(
-          fmt::format("{}: tables of nodes are not guessed: name its columns in id_list, "
-                      "features and labels of a [[nodes]]",
-                      role.file));
-      continue;
-    }
-    auto guess = relations ? std::nullopt : try_edges(role.file);
-    if (guess) {
-      edges_.emplace_back().guess = *std::move(guess);
-    } else if (files_.format_of(role.file) == "raw") {
-      made_.warn(why_unread(role.file));
-      if (!fault_)
-        fault_ = Error(ErrorCode::kData,
-                       "nothing says what this raw file holds",
-                       "name it in a graph.toml, with [raw] dtype and width",
-                       Place{(files_.root() / role.file).string(), -1, -1, -1});
-    } else {
-      unused.push_back(role.file);
-    }
+  look_at_tables();
+  choose_edges();
+  add_other_edges();
+  if (edges_.empty()) refuse();
+  find_ends();
+  find_keys();
+  claim_ends();
+  name_relations();
+  name_types();
+  say_unclaimed();
+}
+
+// The file that is most likely to be meant, and what keeps it from being read.
+void FilesGuess::refuse() const {
+  constexpr const char* kDescribe =
+      "describe them in a graph.toml (sluice-prep import --keys), and import it with --config";
+  if (!problems_.empty()) {
+    const Error& problem = problems_.front().second;
+    throw Error(problem.code(),
+                fmt::format("no edges can be told among these files, and {} could not be read: {}",
+                            problems_.front().first,
+                            problem.message()),
+                problem.hint(),
+                problem.place());
   }
-  keep_likely_edges();
-  for (const FileRole& role : roles_) {
-    if (!edges_.empty()) break;
-    if (role.kind != Kind::kSplit || role.part != "train") continue;
-    auto guess = try_edges(role.file);
-    if (!guess) continue;
-    train_ = role.file;
-    edges_.emplace_back().guess = *std::move(guess);
+  std::vector<std::string> known, unknown;
+  for (const std::string& name : files_.names()) {
+    if (goes_with_data(name)) continue;
+    (files_.format_of(name).empty() ? unknown : known).push_back(name);
   }
-  if (!unused.empty())
-    made_.warn(fmt::format("{}: nothing tells what {} for",
-                           fmt::join(unused, ", "),
-                           unused.size() == 1 ? "it is" : "they are"));
-  // A file that is at fault says more than that there are no edges.
-  if (edges_.empty() && fault_) throw Error(*fault_);
-  if (edges_.empty())
-    throw Error(ErrorCode::kData,
-                "no edges can be told among these files",
-                made_.warnings.empty()
-                    ? "describe them in a graph.toml (sluice-prep import --keys), and import it "
-                      "with --config"
-                    : made_.warnings.front(),
-                Place{files_.root().string(), -1, -1, -1});
+  if (known.empty() && !unknown.empty()) {
+    const auto size = [&](const std::string& name) {
+      std::error_code problem;
+      const auto bytes = std::filesystem::file_size(files_.root() / name, problem);
+      return problem ? 0 : bytes;
+    };
+    std::stable_sort(unknown.begin(), unknown.end(), [&](const auto& a, const auto& b) {
+      return size(a) > size(b);
+    });
+    std::vector<std::string> others(unknown.begin() + 1, unknown.end());
+    if (others.size() > 5) others.resize(5);
+    throw Error(
+        ErrorCode::kData,
+        fmt::format("no edges can be told among these files: {}: {}{}",
+                    unknown[0],
+                    why_unread(unknown[0]),
+                    others.empty() ? "" : fmt::format("; so of {}", fmt::join(others, ", "))),
+        fmt::format("in a graph.toml: [[edges]] file = \"{}\", format = ... (sluice-prep "
+                    "import --keys), and import it with --config",
+                    unknown[0]),
+        Place{(files_.root() / unknown[0]).string(), -1, -1, -1});
+  }
+  std::vector<std::string> names = known.empty() ? files_.names() : known;
+  names.insert(names.end(), unknown.begin(), unknown.end());
+  const bool more = names.size() > 10;
+  if (more) names.resize(10);
+  throw Error(ErrorCode::kData,
+              fmt::format("no edges can be told among these files: {}{}",
+                          fmt::join(names, ", "),
+                          more ? ", ..." : ""),
+              made_.warnings.empty() ? kDescribe : made_.warnings.front(),
+              Place{(files_.root() / names.front()).string(), -1, -1, -1});
 }
 
 // Of several tables that may hold edges, those whose names say so; each is a relation.
 void FilesGuess::keep_likely_edges() {
-  if (edges_.size() < 2 || edges_[0].source != "node") return;
-  const auto likely = [](const Edges& edges) { return says_edges(edges.guess.file); };
-  if (std::any_of(edges_.begin(), edges_.end(), likely)) {
-    for (const Edges& edges : edges_)
-      if (!likely(edges))
-        made_.warn(fmt::format("{}: it may hold edges, but its name says nothing of them",
-                               edges.guess.file));
-    std::erase_if(edges_, [&](const Edges& edges) { return !likely(edges); });
-  }
   if (edges_.size() < 2) return;
-  for (Edges& edges : edges_) edges.relation = plain_name(stem_of(edges.guess.file));
+  const auto likely = [](const Edges& edges) { return says_edges(edges.name); };
+  if (!std::any_of(edges_.begin(), edges_.end(), likely)) return;
+  for (Edges& edges : edges_) {
+    if (likely(edges)) continue;
+    FileRole role;
+    role.file = edges.guess.file;
+    role.name = edges.name;
+    tables_.push_back({std::move(role), std::move(edges.guess)});
+  }
+  std::erase_if(edges_, [&](const Edges& edges) { return !likely(edges); });
+}
+
+void FilesGuess::name_relations() {
+  if (edges_[0].typed || (edges_.size() < 2 && edges_[0].value.empty())) return;
+  for (Edges& edges : edges_) {
+    const std::string stem = plain_name(stem_of(edges.name));
+    const std::string value = plain_name(edges.value);
+    const bool one_name = std::all_of(edges_.begin(), edges_.end(), [&](const Edges& other) {
+      return stem_of(other.name) == stem_of(edges.name);
+    });
+    edges.relation = edges.value.empty() ? stem : one_name ? value : stem + "_" + value;
+  }
+  // Folders of different tables may have equal values.
+  for (std::size_t i = 0; i < edges_.size(); ++i)
+    for (std::size_t k = 0, same = 1; k < i; ++k)
+      if (edges_[k].relation == edges_[i].relation)
+        edges_[i].relation += fmt::format("_{}", ++same);
 }
 
 void FilesGuess::describe_edges() {
@@ -170,13 +244,9 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
   edge.time_scale = guess.time_scale;
   edge.weight_column = guess.weight;
   if (!guess.label.empty() && guess.type.empty()) {
+    edge.labels = guess.label_kind;
     edge.labels.columns = {guess.label};
-    TableGlance only;
-    only.whole = guess.glance.whole;
-    for (const ColumnGlance& column : guess.glance.columns)
-      if (column.info.name == guess.label && !column.integers) only.columns = {column};
-    if (!only.columns.empty())
-      made_.comment(path + ".labels.kind", guess_labels(only, edge.labels));
+    made_.comment(path + ".labels.kind", guess.label_why);
   }
   made_.comment(path + ".file", fmt::format("Columns: {}.{}", guess.why, guess.doubt));
   if (!guess.type.empty())
@@ -185,8 +255,32 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
     made_.comment(path + ".reverse",
                   "A name here adds the same edges the other way round, so that messages pass "
                   "both ways.");
-  else if (guess.table.empty() && train_.empty() && guess.time.empty())
+  else if (guess.directions == Directions::kUndirected) {
+    edge.csc.undirected = true;
+    made_.comment(path + ".undirected", "Its edges are Undirected, each in one row.");
+  } else if (guess.directions == Directions::kUnsaid && guess.table.empty() && train_.empty() &&
+             guess.time.empty())
     made_.comment(path + ".undirected", "Say true if each edge stands once for both directions.");
+  describe_pairs(edge, guess, path);
+}
+
+// Arrays of [2, 2], which their shape does not tell.
+void FilesGuess::describe_pairs(EdgeSpec& edge, const EdgeGuess& guess, const std::string& path) {
+  const ColumnGlance& column = guess.glance.columns[guess.source_at.front()];
+  const bool square =
+      column.info.width == 2 && column.info.dtype && guess.glance.rows == 2 && guess.glance.whole;
+  if (!square) return;
+  const auto table = files_.open(guess.file, guess.format, made_.spec.formats);
+  if (!table->turn_pairs(column.info.name, TwoByTwo::kColumns)) return;
+  const bool named = says_edge_index(column.info.name) || says_edge_index(base_name(guess.file));
+  edge.pairs = named ? PairsChoice::kColumns : PairsChoice::kRows;
+  made_.comment(path + ".pairs",
+                named
+                    ? fmt::format("{} is [2, 2]; what is called edge_index is [2, E].", guess.file)
+                    : fmt::format("The array {} of {} is [2, 2], which may be [E, 2], \"rows\", or "
+                                  "[2, E], \"columns\": nothing tells which.",
+                                  column.info.name,
+                                  guess.file));
 }
 
 void FilesGuess::describe_graphs(const EdgeGuess& guess) {
@@ -255,7 +349,7 @@ void FilesGuess::describe_market(const Edges& edges, const std::string& path) {
   for (NodeSpec& node : made_.spec.nodes) {
     const std::int64_t size = std::max(node.type == edges.source ? sizes[0] : 0,
                                        node.type == edges.target ? sizes[1] : 0);
-    if (size == 0 || node.ids == IdKind::kString) continue;
+    if (size == 0 || node.ids == IdKind::kString || node_tables_.contains(node.type)) continue;
     node.ids = IdKind::kDense;
     node.first_id = 1;
     node.count = std::max(node.count, size);

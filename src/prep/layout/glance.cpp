@@ -1,5 +1,6 @@
 #include "prep/layout/glance.h"
 
+#include "prep/table/column_names.h"
 #include "prep/table/stray_lines.h"
 #include "prep/table/text_cells.h"
 
@@ -37,13 +38,19 @@ void take_integer(ColumnGlance& column, std::int64_t value, std::int64_t& last) 
   column.different.insert(value);
 }
 
+void take_missing(ColumnGlance& column) {
+  column.missing = true;
+  ++column.empty;
+}
+
 /// A number that has a point, or that is stored as a float.
 void take_real(ColumnGlance& column, double value) {
   constexpr std::size_t kMostClasses = 1 << 16;
-  take_range(column, value);
   column.integers = false;
-  column.missing = column.missing || std::isnan(value);
-  if (std::isnan(value) || !column.whole) return;
+  if (std::isnan(value)) return take_missing(column);
+  take_range(column, value);
+  column.fractions = column.fractions || std::trunc(value) != value;
+  if (!column.whole) return;
   column.whole = std::trunc(value) == value && std::abs(value) < 0x1p53 &&
                  column.classes.size() < kMostClasses;
   if (column.whole) column.classes.insert(static_cast<std::int64_t>(value));
@@ -54,7 +61,7 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
   std::int64_t integer = 0;
   double real = 0;
   if (text.empty()) {
-    column.missing = true;
+    take_missing(column);
   } else if (column.info.words) {
     column.integers = column.numbers = false;  // whatever they look like: they read as nothing else
     column.texts.emplace(text);
@@ -62,6 +69,7 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
     column.padded = column.padded || (text.size() > 1 && text[0] == '0');
     take_integer(column, integer, last);
   } else if (column.integers && is_beyond(text)) {
+    // Names, as hashes are.
     column.beyond = true;
     column.integers = column.numbers = false;
     column.texts.emplace(text);
@@ -189,6 +197,20 @@ class HeaderSuspect {
 
 namespace {
 
+/// Turns pairs of whole numbers, as those who read edges do.
+void turn_edges(TableReader& table, const std::string& file) {
+  std::vector<std::string> names;
+  for (const ColumnInfo& column : table.columns())
+    if (column.dtype && !is_real(*column.dtype) &&
+        (says_edge_index(column.name) || table.columns().size() == 1))
+      names.push_back(column.name);
+  for (const std::string& name : names)
+    (void)table.turn_pairs(name,
+                           says_edge_index(name) || says_edge_index(base_name(file))
+                               ? TwoByTwo::kColumns
+                               : TwoByTwo::kRows);
+}
+
 /// What its values are looked at as: u64 as texts, which hold all of them.
 ColumnType type_to_look_at(const ColumnInfo& column) {
   if (!column.dtype || column.dtype == DType::kU64) return ColumnType::kText;
@@ -207,12 +229,6 @@ bool are_no_classes(const ColumnGlance& column, bool whole) {
 
 TableGlance look_at(const std::unique_ptr<TableReader>& table, std::uint64_t rows) {
   TableGlance glance;
-  std::vector<std::string> names;
-  for (const ColumnInfo& column : table->columns())
-    if (column.dtype && !is_real(*column.dtype) &&
-        (column.name == "edge_index" || table->columns().size() == 1))
-      names.push_back(column.name);
-  for (const std::string& name : names) (void)table->turn_pairs(name);
   std::vector<ColumnRequest> requests;
   std::vector<std::size_t> looked;
   for (const ColumnInfo& column : table->columns()) {
@@ -263,7 +279,18 @@ TableGlance glance_at(const FileSet& files,
                       const std::string& format,
                       const TableOptions& options,
                       std::uint64_t rows) {
-  return look_at(files.open(file, format, options), rows);
+  const auto table = files.open(file, format, options);
+  turn_edges(*table, file);
+  return look_at(table, rows);
+}
+
+bool looks_like_time(const ColumnGlance& column) {
+  // From 1973 to 2100, in seconds and in thousandths, millionths and billionths of them.
+  constexpr double kFirst = 1e8, kLast = 4.1e9;
+  if (!column.numbers || column.low > column.high) return false;
+  for (const double unit : {1.0, 1e3, 1e6, 1e9})
+    if (column.low >= kFirst * unit && column.high <= kLast * unit) return true;
+  return false;
 }
 
 TableGlance glance_at_rows(const FileSet& files,

@@ -14,13 +14,15 @@ namespace sluice {
 
 struct ColumnGlance {
   ColumnInfo info;
-  bool integers = true;   ///< all values are whole numbers, as they are written
-  bool numbers = true;    ///< all are numbers
-  bool whole = true;      ///< all are whole numbers, if maybe written as 1.0
-  bool padded = false;    ///< some begin with a zero that a number would lose: "007"
-  bool missing = false;   ///< some are empty, or NaN
-  bool beyond = false;    ///< some are whole numbers that 63 bits do not hold; they are texts here
-  bool ascending = true;  ///< whole numbers, none smaller than the one before
+  bool integers = true;    ///< all values are whole numbers, as they are written
+  bool numbers = true;     ///< all are numbers
+  bool whole = true;       ///< all are whole numbers, if maybe written as 1.0
+  bool padded = false;     ///< some begin with a zero that a number would lose: "007"
+  bool missing = false;    ///< some are empty, or NaN
+  bool fractions = false;  ///< some are numbers with a fraction
+  bool beyond = false;     ///< some are whole numbers that 63 bits do not hold; they are texts here
+  std::uint64_t empty = 0;  ///< how many are missing
+  bool ascending = true;    ///< whole numbers, none smaller than the one before
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t largest = std::numeric_limits<std::int64_t>::min();
   double low = std::numeric_limits<double>::infinity();  ///< of numbers, whole ones or not
@@ -28,6 +30,10 @@ struct ColumnGlance {
   std::unordered_set<std::string> texts;       ///< different values, where they are texts
   std::unordered_set<std::int64_t> different;  ///< different whole numbers, as they are written
   std::unordered_set<std::int64_t> classes;    ///< different ones that are written as 1.0
+
+  /// How many different values were seen, of those that are no fractions.
+  std::size_t kinds() const { return different.size() + texts.size(); }
+  bool has_values() const { return kinds() != 0 || low <= high; }
 
   /// All whole numbers are from `first` to `last`, and there is one.
   bool within(std::int64_t first, std::int64_t last) const {
@@ -42,6 +48,9 @@ struct TableGlance {
 };
 
 inline constexpr std::uint64_t kGlanceRows = std::uint64_t{1} << 16;
+
+/// Whether all numbers are times since 1970, in seconds or in thousandths or less, from 1973 on.
+bool looks_like_time(const ColumnGlance& column);
 
 /// Looks at the first rows. Matrices have only their info, but those of pairs of whole numbers.
 /// Throws as the reader does.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace sluice {
 namespace {
@@ -55,6 +56,10 @@ class GraphBolt {
     return name;
   }
 
+  static bool is_array(const std::string& file) {
+    return file.ends_with(".npy") || file.ends_with(".npz");
+  }
+
   /// "user:follow:item" as the ends and the name of a relation.
   static void set_ends(EdgeSpec& edge, const Yaml& entry) {
     const std::string type = entry.text("type");
@@ -74,6 +79,8 @@ class GraphBolt {
     const auto file = file_of(entry, "edges");
     if (!file) entry.fail("these edges cannot be read", made_.warnings.back());
     edge.file = *file;
+    // GraphBolt's arrays of edges are [2, E], those of seeds [N, 2].
+    if (is_array(*file)) edge.pairs = PairsChoice::kColumns;
     made_.spec.edges.push_back(edge);
   }
 
@@ -144,7 +151,8 @@ class GraphBolt {
       for (const Yaml& set : task.list(key)) add_set(set, name, part, links);
     const auto classes = task.integer("num_classes");
     for (NodeSpec& node : made_.spec.nodes)
-      if (classes && !links && !node.labels.file.empty()) node.labels.classes = *classes;
+      if (classes && !links && (!node.labels.file.empty() || of_seeds_.contains(node.type)))
+        node.labels.classes = *classes;
   }
 
   void add_set(const Yaml& set, const std::string& name, int part, bool links) {
@@ -155,21 +163,37 @@ class GraphBolt {
       if (is_one_of(what, {"seeds", "seed_nodes", "node_pairs"})) {
         SplitSpec& split = split_of(set, name, links || what == "node_pairs");
         (part == 0 ? split.train : part == 1 ? split.valid : split.test) = *file;
+        if (split.of == SplitOf::kEdges && is_array(*file)) split.pairs = PairsChoice::kRows;
       } else if (what == "labels") {
-        if (!links && has_labels(set)) continue;
-        made_.warn(
-            fmt::format("{}: labels of a split's seeds; labels are one row a node: put them "
-                        "into feature_data as the feature label",
-                        *file));
+        add_labels(set, name, part, links, *file);
       } else {
         made_.warn(fmt::format("{}: {} of a split have no place in a graph.toml", *file, what));
       }
     }
   }
 
-  bool has_labels(const Yaml& set) {
-    const NodeSpec* node = find_node(set);
-    return node != nullptr && !node->labels.file.empty();
+  /// Labels of a set's seeds, where feature_data has none of all nodes.
+  void add_labels(
+      const Yaml& set, const std::string& name, int part, bool links, const std::string& file) {
+    const NodeSpec* node = links ? nullptr : find_node(set);
+    if (node != nullptr && !node->labels.file.empty()) {
+      made_.comments.head.push_back(
+          fmt::format("{} is not needed: feature_data has the labels of all nodes.", file));
+      return;
+    }
+    const auto [task, is_new] =
+        of_seeds_.emplace(node == nullptr ? "" : node->type, links ? "" : name);
+    if (node == nullptr || task->second != name) {
+      if (node == nullptr) of_seeds_.erase("");
+      return made_.warn(fmt::format(
+          "{}: {}",
+          file,
+          node == nullptr
+              ? "labels of seeds that are no nodes have no place in a graph.toml"
+              : fmt::format("nodes have the labels of one task, {} here", task->second)));
+    }
+    SplitSpec& split = split_of(set, name, false);
+    (part == 0 ? split.train_labels : part == 1 ? split.valid_labels : split.test_labels) = file;
   }
 
   /// The split of a task and a type.
@@ -207,6 +231,8 @@ class GraphBolt {
   std::string folder_;
   const Yaml& meta_;
   Description& made_;
+  std::map<std::string, std::string>
+      of_seeds_;  ///< node types with labels of seeds, and their task
 };
 
 }  // namespace

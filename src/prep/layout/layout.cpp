@@ -1,5 +1,6 @@
 #include "prep/layout/layout.h"
 
+#include "prep/layout/left_out.h"
 #include "storage/format/layout.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,11 @@ Description describe_by(const Layout& layout,
                         const std::string& why,
                         const FileSet& files) {
   Description made = layout.describe(files);
+  std::string said;
+  for (const std::string& warning : made.warnings) said += warning + "\n";
+  for (const std::string& text : made.comments.head) said += text + "\n";
+  for (const auto& [key, text] : made.comments.at) said += text + "\n";
+  for (std::string& line : unread_files(files, said)) made.warn(std::move(line));
   // The root stands in the text, so that it can be saved where the command was given.
   if (files.root() != ".") made.spec.root = files.root().generic_string();
   auto& head = made.comments.head;
@@ -52,11 +58,17 @@ Description describe_files(const Layouts& layouts, const std::string& name, cons
     for (const auto& entry : layouts.list()) known.push_back(entry.name);
     throw unknown_name(layouts.kind(), name, known);
   }
+  constexpr std::size_t kMostNames = 5;
+  std::vector<std::string> seen = files.names();
+  const bool more = seen.size() > kMostNames;
+  if (more) seen.resize(kMostNames);
   throw Error(ErrorCode::kData,
-              tried.size() == 1 ? fmt::format("this is not of the layout '{}'", name)
-                                : std::string("no edges can be told among these files"),
-              "describe the files in a graph.toml (sluice-prep import --keys), and import it with "
-              "--config",
+              fmt::format("this is not of the layout '{}', by its files: {}{}",
+                          name,
+                          fmt::join(seen, ", "),
+                          more ? ", ..." : ""),
+              "leave --layout out, or describe the files in a graph.toml (sluice-prep import "
+              "--keys), and import it with --config",
               place);
 }
 

@@ -29,6 +29,10 @@ struct Description {
   void set_format(const std::string& format, const std::string& toml);
   /// Says why a key stands there, behind what was said before; an empty text says nothing.
   void comment(const std::string& where, std::string text);
+  /// A line of TOML that could be a key of a table.
+  void offer(const std::string& table, std::string line) {
+    comments.offers[table].push_back(std::move(line));
+  }
   void warn(std::string text) { warnings.push_back(std::move(text)); }
 
  private:

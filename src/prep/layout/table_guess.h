@@ -15,10 +15,20 @@ struct TextGuess {
   std::string format = "auto";
   std::string options;  ///< of the format, as TOML lines; empty: its defaults
   std::string why;      ///< empty: nothing had to be guessed
+  bool unsure = false;  ///< whether the first line names columns, as all lines are words
 };
 
 /// For any file; "auto" for those that are no text. An empty format: it is no table.
 TextGuess guess_text(const FileSet& files, const std::string& name);
+
+/// How sure it is that a table holds edges.
+enum class EdgeSigns {
+  kPlaces,  ///< two columns in front may be ids, as in many tables
+  kNames    ///< its columns are called so, or it is an array of pairs, or a format of edges
+};
+
+/// What a column with the words Directed and Undirected says, as Gephi writes it.
+enum class Directions { kUnsaid, kDirected, kUndirected, kBoth };
 
 /// The columns of a table of edges, and what they hold.
 struct EdgeGuess {
@@ -27,8 +37,12 @@ struct EdgeGuess {
   std::string table;  ///< of a file that holds several
   std::string source, target, type, time, weight, label;
   double time_scale = 0;
-  std::string why;    ///< how the columns were told
-  std::string doubt;  ///< what was not told
+  EdgeSigns signs = EdgeSigns::kPlaces;
+  Directions directions = Directions::kUnsaid;
+  LabelSpec label_kind;   ///< of `label`
+  std::string label_why;  ///< of its kind, where that is not plain to see
+  std::string why;        ///< how the columns were told
+  std::string doubt;      ///< what was not told
   TableGlance glance;
   std::vector<std::size_t> source_at, target_at;  ///< where the glance has the ids
 

@@ -28,8 +28,11 @@ struct NpyHeader {
   std::uint64_t width() const { return shape.size() == 2 ? shape[1] : 1; }
   /// Whether it holds truth values.
   bool truth() const { return descr.size() == 3 && descr.substr(1) == "b1"; }
-  /// Whether it is [2, N], N != 2: pairs that lie the other way than rows do.
-  bool has_turned_pairs() const { return shape.size() == 2 && shape[0] == 2 && shape[1] != 2; }
+  /// Whether it is [2, N]: pairs that lie the other way than rows do. @param two_by_two where N is
+  /// 2
+  bool has_turned_pairs(bool two_by_two) const {
+    return shape.size() == 2 && shape[0] == 2 && (shape[1] != 2 || two_by_two);
+  }
   /// Sees [A, B] as [B, A]: the same bytes in the other order. @pre two dimensions
   void turn() {
     std::swap(shape[0], shape[1]);

@@ -23,8 +23,8 @@ NpyReader::NpyReader(Options /*options*/, const TableSource& source)
       {"values", header_.dtype, static_cast<std::uint32_t>(header_.width()), header_.truth()});
 }
 
-bool NpyReader::turn_pairs(const std::string& /*column*/) {
-  if (!header_.has_turned_pairs()) return false;
+bool NpyReader::turn_pairs(const std::string& /*column*/, TwoByTwo two_by_two) {
+  if (!header_.has_turned_pairs(two_by_two == TwoByTwo::kColumns)) return false;
   header_.turn();
   columns_[0].width = static_cast<std::uint32_t>(header_.width());
   return true;

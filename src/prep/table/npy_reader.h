@@ -29,7 +29,7 @@ class NpyReader final : public TableReader {
 
   const std::vector<ColumnInfo>& columns() const override { return columns_; }
   std::optional<std::uint64_t> num_rows() const override { return header_.rows(); }
-  bool turn_pairs(const std::string& column) override;
+  bool turn_pairs(const std::string& column, TwoByTwo two_by_two) override;
   void select(const std::vector<ColumnRequest>& requests) override;
   bool next(TableChunk& chunk) override;
 

@@ -108,11 +108,11 @@ std::unique_ptr<NpzColumn> NpzReader::open(std::size_t column) const {
   return std::make_unique<NpzElements>(archive_, array);
 }
 
-bool NpzReader::turn_pairs(const std::string& column) {
+bool NpzReader::turn_pairs(const std::string& column, TwoByTwo two_by_two) {
   const std::size_t index = index_of(column);
   if (sparse_ || index == columns_.size()) return false;
   NpyHeader& header = of_column_[index]->is.header;
-  if (!header.has_turned_pairs()) return false;
+  if (!header.has_turned_pairs(two_by_two == TwoByTwo::kColumns)) return false;
   header.turn();
   columns_[index].width = static_cast<std::uint32_t>(header.width());
   rows_.reset();  // which they are, select() tells

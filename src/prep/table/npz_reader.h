@@ -30,7 +30,7 @@ class NpzReader final : public TableReader {
 
   const std::vector<ColumnInfo>& columns() const override { return columns_; }
   std::optional<std::uint64_t> num_rows() const override { return rows_; }
-  bool turn_pairs(const std::string& column) override;
+  bool turn_pairs(const std::string& column, TwoByTwo two_by_two) override;
   bool turn_sparse(const std::vector<std::string>& columns, SparseEntries entries) override;
   void select(const std::vector<ColumnRequest>& requests) override;
   bool next(TableChunk& chunk) override;

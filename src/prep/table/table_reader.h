@@ -29,6 +29,11 @@ struct TableSource {
   std::string table = {};  ///< of a file that holds several; empty: its first, or only one
 };
 
+/// How an array of [2, 2] is seen, whose shape does not tell where its pairs lie.
+enum class TwoByTwo {
+  kRows,    ///< a pair a row, [N, 2]
+  kColumns  ///< a pair a column, [2, N]
+};
 /// Whether the entries of a sparse matrix ("row", "col", "data") may be meant by their names.
 enum class SparseEntries { kRefuse, kAllow };
 
@@ -43,9 +48,9 @@ class TableReader {
   virtual const std::vector<ColumnInfo>& columns() const = 0;
   /// Number of rows where the format tells it beforehand: some tell it only after select().
   virtual std::optional<std::uint64_t> num_rows() const = 0;
-  /// Reads an array of [2, N], N != 2, as [N, 2] from now on; false where the column is none such.
-  /// Before select().
-  virtual bool turn_pairs(const std::string& /*column*/) { return false; }
+  /// Reads an array of [2, N] as [N, 2] from now on, one of [2, 2] where it is said to lie so;
+  /// false where the column is none such. Before select().
+  virtual bool turn_pairs(const std::string& /*column*/, TwoByTwo /*two_by_two*/) { return false; }
   /// Reads a sparse matrix by its rows from now on, zeros and all: one column, as wide as it is;
   /// false where the table is none. Before select(). Throws Error(kData) where `columns`, those
   /// that are wanted (none: all), are but parts of a matrix.

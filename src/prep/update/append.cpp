@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
 #include "prep/import/input_check.h"
+#include "prep/import/settle_places.h"
 #include "prep/update/append_nodes.h"
 #include "prep/update/generation.h"
 #include "storage/format/appended_edges.h"
@@ -210,6 +211,7 @@ UpdateReport append_to_dataset(const std::filesystem::path& dataset,
   NextGeneration next(dataset, context);
   take_types(spec, next.old_manifest());
   check_contents(spec, formats, root, context);
+  settle_places(spec, formats, root, context);
   for (const EdgeSpec& edge : spec.edges)
     check_relation(relation_of(next.old_manifest(), edge), next.old_manifest().schema);
   next.keep_splits();

@@ -1,0 +1,112 @@
+// What the guess makes of columns beside edges.
+#include "case_folder.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+struct Columns {
+  std::string what, text;
+  std::string time, weight, type;
+  double scale = 0;
+};
+
+}  // namespace
+
+TEST_CASE("roles: times, weights and types by what columns hold") {
+  for (const Columns& row : std::vector<Columns>{
+           {"large numbers with fractions are times",
+            "11,12,5,1300000000.25\n11,13,-2,1300000001.5\n12,11,1,1300000002.75\n",
+            "c3",
+            "",
+            "",
+            1000},
+           {"integer seconds", "0,1,1300000000\n1,2,1300000005\n", "c2", "", ""},
+           {"thousandths", "0,1,1300000000000\n1,2,1300000000005\n", "c2", "", ""},
+           {"small fractions are weights", "0,1,0.5\n1,2,1.25\n", "", "c2", ""},
+           {"signed fractions are none", "0,1,-0.5\n1,2,1.25\n", "", "", ""},
+           {"signed weights are none, whatever their name",
+            "src,dst,weight\n0,1,-1\n1,2,1\n",
+            "",
+            "",
+            ""},
+           {"numbers are no types, whatever their name",
+            "src,dst,type\n0,1,1\n1,2,2\n",
+            "",
+            "",
+            ""},
+           {"numbers called r", "u,v,r\n0,1,5\n1,2,3\n", "", "", ""},
+           {"texts are types", "src,dst,rel\n0,1,a\n1,2,b\n", "", "", "rel"},
+           {"a column by another name holds seconds",
+            "from,to,since\n0,1,1500000000\n1,2,1500003600\n",
+            "since",
+            "",
+            ""},
+           {"times with gaps are none", "src,dst,time\n0,1,5\n1,2,\n", "", "", ""},
+           {"dates are no times yet", "src,dst,time\n0,1,2020-01-01\n1,2,2020-01-02\n", "", "", ""},
+       }) {
+    CAPTURE(row.what);
+    CaseFolder folder;
+    folder.write("e.csv", row.text);
+    const auto described = folder.describe();
+    const EdgeSpec& edge = described.spec.edges.at(0);
+    CHECK(edge.time_column == row.time);
+    CHECK(edge.weight_column == row.weight);
+    CHECK(edge.type_column == row.type);
+    CHECK(edge.time_scale == row.scale);
+    const auto made = folder.by_guess(described);
+    CHECK(made.dataset.schema().total_edges() > 0);
+    // What is left out is named.
+    const auto toml = on_one_line(described.toml);
+    const std::string header = row.text.substr(0, row.text.find('\n'));
+    if (row.time.empty() && row.weight.empty() && row.type.empty()) {
+      const std::string last = header.find("src") == 0 || header.find("u,v") == 0
+                                   ? header.substr(header.rfind(',') + 1)
+                                   : "c2";
+      CHECK(has(toml, "The column " + last + " is left out"));
+    }
+  }
+}
+
+TEST_CASE("roles: the signed third column beside times is named") {
+  CaseFolder folder;
+  folder.write("soc.csv", "11,12,5,1300000000.25\n11,13,-2,1300000001.5\n");
+  CHECK(has(on_one_line(folder.describe().toml), "The column c2 is left out"));
+}
+
+TEST_CASE("roles: Gephi's Directed and Undirected are no relations") {
+  const std::string header = "Source,Target,Type,Id,Label,timeset,Weight\n";
+  CaseFolder folder;
+  folder.write("edges.csv",
+               header +
+                   "1,2,Undirected,0,,,1.0\n2,3,Undirected,1,,,2.0\n3,1,Undirected,2,,,1.5\n"
+                   "4,1,Directed,3,,,1.0\n");
+  const auto both = folder.describe();
+  CHECK(both.warnings.empty());
+  const auto toml = on_one_line(both.toml);
+  CHECK(has(toml, "all stand one way here"));
+  for (const char* name : {"Id", "Label", "timeset"})
+    CHECK(has(toml, fmt::format("The column {} is left out", name)));
+  const auto mixed = folder.by_guess(both);
+  CHECK(mixed.dataset.schema().relations.size() == 1);
+  CHECK((edges_of(mixed.dataset, "node__edge__node") ==
+         NamedEdges{{"1", "2"}, {"2", "3"}, {"3", "1"}, {"4", "1"}}));
+  CHECK(mixed.dataset.schema().relations[0].has_weights);
+
+  folder.write("edges.csv", header + "1,2,Undirected,0,,,1.0\n2,3,Undirected,1,,,2.0\n");
+  const auto undirected = folder.by_guess();
+  CHECK((edges_of(undirected.dataset, "node__edge__node") ==
+         NamedEdges{{"1", "2"}, {"2", "1"}, {"2", "3"}, {"3", "2"}}));
+  folder.write("edges.csv", header + "1,2,directed,0,,,1.0\n2,3,directed,1,,,2.0\n");
+  const auto directed = folder.by_guess();
+  CHECK((edges_of(directed.dataset, "node__edge__node") == NamedEdges{{"1", "2"}, {"2", "3"}}));
+}
+
+TEST_CASE("roles: labels of edges are imported as what they are") {
+  CaseFolder folder;
+  folder.write("e.csv", "src,dst,label\n0,1,good\n1,2,bad\n2,0,good\n");
+  const auto made = folder.by_guess();
+  CHECK(made.dataset.schema().relations[0].labels->names ==
+        std::vector<std::string>{"bad", "good"});
+}
