@@ -16,7 +16,8 @@ const std::string kTriplesToml =
 std::map<std::string, std::set<std::pair<std::string, std::string>>> by_title(
     const RolesFolder& folder) {
   std::map<std::string, std::set<std::pair<std::string, std::string>>> all;
-  for (const RelationSchema& relation : folder.opened().schema().relations)
+  const Dataset dataset = folder.opened();
+  for (const RelationSchema& relation : dataset.schema().relations)
     all[relation.title.empty() ? relation.name : relation.title] = folder.edges(relation.key());
   return all;
 }
@@ -61,7 +62,8 @@ TEST_CASE("relation names: names that are plain stay, and those that nobody else
   folder.write("k.txt", "a\tlikes\tb\nb\tgr_e\tc\nc\tgröße\td\nd\t/made_up/one\ta\n");
   folder.listen(kTriplesToml);
   std::set<std::string> names;
-  for (const RelationSchema& relation : folder.opened().schema().relations)
+  const Dataset dataset = folder.opened();
+  for (const RelationSchema& relation : dataset.schema().relations)
     names.insert(relation.name);
   CHECK(names.contains("likes"));
   CHECK(names.contains("gr_e"));
@@ -71,7 +73,8 @@ TEST_CASE("relation names: names that are plain stay, and those that nobody else
   folder.write("k.txt", "d\t/made_up/one\ta\nc\tgröße\td\nb\tgr_e\tc\na\tlikes\tb\n");
   folder.listen(kTriplesToml);
   std::set<std::string> again;
-  for (const RelationSchema& relation : folder.opened().schema().relations)
+  const Dataset turned = folder.opened();
+  for (const RelationSchema& relation : turned.schema().relations)
     again.insert(relation.name);
   CHECK(again == names);
 }
@@ -81,7 +84,8 @@ TEST_CASE("relation names: splits of edges find the relations of types that look
   folder.write("k.txt", "a\tx y\tb\nb\tx/y\tc\n");
   folder.write("t.txt", "b\tx/y\ta\nc\tx y\ta\n");
   folder.listen(kTriplesToml + "[[splits]]\nof = 'edges'\ntest = 't.txt'\nformat = 'triples'\n");
-  const auto& relations = folder.opened().schema().relations;
+  const Dataset dataset = folder.opened();
+  const auto& relations = dataset.schema().relations;
   const std::string bytes = read_all(folder.out() / "splits/default/test.bin");
   std::vector<std::uint64_t> rows(10);
   std::memcpy(rows.data(), bytes.data(), 80);
@@ -93,7 +97,8 @@ TEST_CASE("relation names: types as labels keep full names, in one relation") {
   RolesFolder folder;
   folder.write("k.txt", "a\tx y\tb\nb\tx/y\tc\n");
   folder.listen(kTriplesToml + "types = 'labels'\n");
-  const auto& relations = folder.opened().schema().relations;
+  const Dataset dataset = folder.opened();
+  const auto& relations = dataset.schema().relations;
   CHECK(relations.size() == 1);
   CHECK(relations.front().labels->names == std::vector<std::string>{"x y", "x/y"});
 }
