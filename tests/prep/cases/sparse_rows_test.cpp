@@ -207,8 +207,7 @@ TEST_CASE("sparse rows: as edges a matrix is its entries, and beside them data i
       "features.columns = ['data']\n");
   CHECK(in_edges(folder.opened(), "node__edge__node") ==
         std::vector<std::vector<std::uint64_t>>{{2}, {0}, {1}});
-  const RelationSchema& relation = folder.opened().schema().relations.front();
-  CHECK(relation.features.front().dim == 1);
+  CHECK(folder.opened().schema().relations.front().features.front().dim == 1);
   folder.write("e.csv", "src,dst\n0,1\n1,2\n");
   std::filesystem::remove_all(folder.out());
   CHECK(says(folder.refusal("[[nodes]]\nfeatures = { file = 'a.npz', columns = ['data'] }\n"
