@@ -17,7 +17,7 @@ struct SpecComments {
   /// a comment is printed though it has its default.
   std::map<std::string, std::string> at;
   /// By table: lines of TOML that could be keys of it, printed behind a '#' each.
-  std::map<std::string, std::vector<std::string>> offers;
+  std::map<std::string, std::vector<std::string>> offers = {};
 };
 
 /// The spec as TOML that binds back to the same spec. @param known the formats of its tables
