@@ -45,7 +45,8 @@ OwnGraph with_regression(OwnGraph graph) {
 }
 
 bool no_figure(const RunReport& report, const std::string& metric) {
-  const nlohmann::json metrics = to_json(report).at("metrics");
+  // As it is read: what is no number becomes null in writing.
+  const nlohmann::json metrics = nlohmann::json::parse(to_json(report).dump()).at("metrics");
   return metrics.contains(metric) && metrics.at(metric).is_null();
 }
 

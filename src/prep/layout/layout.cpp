@@ -40,7 +40,8 @@ void Description::set_format(const std::string& format, const std::string& toml)
 void Description::comment(const std::string& where, std::string text) {
   if (text.empty()) return;
   std::string& at = comments.at[where];
-  at += (at.empty() ? "" : " ") + std::move(text);
+  if (!at.empty()) at += ' ';
+  at += text;
 }
 
 Description describe_files(const Layouts& layouts, const std::string& name, const FileSet& files) {
