@@ -26,7 +26,8 @@ class EdgeColumnsGuess {
 
   template <class... Args>
   void doubt(fmt::format_string<Args...> text, Args&&... args) {
-    guess_.doubt += " " + fmt::format(text, std::forward<Args>(args)...);
+    guess_.doubt += ' ';
+    guess_.doubt += fmt::format(text, std::forward<Args>(args)...);
   }
   void leave_out(std::size_t at, const std::string& why) {
     doubt("The column {} is left out: {}.", name(at), why);
