@@ -46,7 +46,7 @@ def doctest_cases(output):
     cases = {}
     for part in re.split(r"<TestCase (?=name=)", output)[1:]:
         name = re.match(r'name="([^"]*)"', part)
-        verdict = re.search(r'<OverallResultsAsserts [^>]*?test_case_success="(\w+)"(?: duration="([\d.]+)")?', part)
+        verdict = re.search(r'<OverallResultsAsserts [^>]*?test_case_success="(\w+)"(?: duration="([-+.e\d]+)")?', part)
         passed = verdict and {"true": "passed"}.get(verdict[1], "failed")
         cases[html.unescape(name[1])] = {"result": passed or "unfinished",
                                          "seconds": float(verdict[2]) if verdict and verdict[2] else None}

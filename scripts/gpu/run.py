@@ -76,21 +76,26 @@ class Runner:
 
     @staticmethod
     def wait(process, limit):
-        """The exit code. What the command leaves behind is ended, too: asked first, so that ninja ends its compilers."""
+        """The exit code. What the command leaves behind is ended, too, also when this program is told to end."""
         try:
-            code = process.wait(limit)
+            return process.wait(limit)
         except subprocess.TimeoutExpired:
-            code = LATE
-        for number, patience in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
-            for pid in session(process.pid):
-                try:
-                    os.kill(pid, number)
-                except ProcessLookupError:
-                    pass
-            until = time.monotonic() + patience
-            while time.monotonic() < until and (process.poll() is None or session(process.pid)):
-                time.sleep(0.05)
-        return code
+            return LATE
+        finally:
+            end_session(process)
+
+
+def end_session(process):
+    """Asked first, so that ninja ends its compilers."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in session(process.pid):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        until = time.monotonic() + 5
+        while time.monotonic() < until and (process.poll() is None or session(process.pid)):
+            time.sleep(0.05)
 
 
 def session(leader):

@@ -186,6 +186,24 @@ def out_of_time(tree):
            pathlib.Path(f"/proc/{child}/stat").read_text().split()[2] == "Z", child)
 
 
+def told_to_end(tree):
+    tree.driver()
+    environment = {**os.environ, "PATH": f"{tree.root}/bin:{os.environ['PATH']}", "CUDA_HOME": f"{tree.root}/cuda",
+                   "LD_LIBRARY_PATH": f"{tree.root}/driver", "FAKE_CARD": "1", "FAKE_TEST": "hangs"}
+    environment.pop("CUDACXX", None)
+    check = subprocess.Popen([sys.executable, "scripts/gpu_check", "kernels", "--torch", "torch"], cwd=tree.root, env=environment,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    until = time.monotonic() + 240
+    while not tree.lines("child") and time.monotonic() < until:
+        time.sleep(0.05)
+    check.terminate()
+    said = check.communicate()[0].splitlines()
+    expect("told to end: says so", check.returncode == 1 and "KeyboardInterrupt" in json.loads(said[-1])["failures"][0], said)
+    child = (tree.lines("child") or ["never began"])[0]
+    expect("and leaves nothing behind", not os.path.exists(f"/proc/{child}") or
+           pathlib.Path(f"/proc/{child}/stat").read_text().split()[2] == "Z", child)
+
+
 def links_in_the_pack(root):
     loader = importlib.machinery.SourceFileLoader("gpu_pack", str(SCRIPTS / "gpu_pack"))
     gpu_pack = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_pack", loader))
@@ -214,7 +232,7 @@ def links_in_the_pack(root):
            "libzip-dev" not in (SCRIPTS / "setup").read_text(), listed("link"))
 
 
-for part in (without_a_card, configured_once, with_a_card, out_of_time):
+for part in (without_a_card, configured_once, with_a_card, out_of_time, told_to_end):
     with tempfile.TemporaryDirectory() as folder:
         part(Tree(folder))
 with tempfile.TemporaryDirectory() as folder:
