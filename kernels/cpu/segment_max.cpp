@@ -52,7 +52,8 @@ SLUICE_INLINE void max_tile(const RowLists& lists,
   const std::int64_t first = lists.offsets[list];
   const std::int64_t last = lists.offsets[lists.count] - 1;
   for (std::int64_t p = first; p < lists.offsets[list + 1]; ++p) {
-    prefetch_tile<kVectors>(x + std::int64_t{lists.items[std::min(p + kMaxItemsAhead, last)]} * width);
+    prefetch_tile<kVectors>(x +
+                            std::int64_t{lists.items[std::min(p + kMaxItemsAhead, last)]} * width);
     const T* row = x + std::int64_t{lists.items[p]} * width;
     const auto id = static_cast<std::int32_t>(lists.edge(p));
     for (std::size_t v = 0; v < kVectors; ++v) {

@@ -45,7 +45,8 @@ SLUICE_INLINE void sum_list(const RowLists& lists,
     for (std::int64_t part = 0; part < parts.count; ++part) {
       const T* from = x + part * parts.step + column;
       for (std::int64_t p = begin; p < end; ++p) {
-        tile.prefetch(from + std::int64_t{lists.items[std::min(p + kSumItemsAhead, last)]} * stride);
+        tile.prefetch(from +
+                      std::int64_t{lists.items[std::min(p + kSumItemsAhead, last)]} * stride);
         const std::int64_t item = lists.items[p];
         tile.add(from + item * stride, factor_of(p, item, part));
       }

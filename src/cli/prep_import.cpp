@@ -130,7 +130,9 @@ void check_request(const ImportRequest& request) {
 }
 
 // The graph.toml of a user, or the one that a layout makes.
-DescribedPaths describe(const ImportRequest& request, const TableFormats& formats, PrepContext& context) {
+DescribedPaths describe(const ImportRequest& request,
+                        const TableFormats& formats,
+                        PrepContext& context) {
   if (!request.paths.empty())
     return describe_paths(
         {request.paths, request.layout, request.root, request.sets}, formats, context);

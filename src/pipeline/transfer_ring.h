@@ -92,7 +92,8 @@ class TransferRing : public std::enable_shared_from_this<TransferRing> {
   ConditionVariable changed_;
   std::deque<Slot*> free_ SLUICE_GUARDED_BY(mutex_);  // the one that is free for longest first
   bool closed_ SLUICE_GUARDED_BY(mutex_) = false;
-  std::optional<Error> failure_ SLUICE_GUARDED_BY(mutex_);  // of a give_back: for the next acquire or check
+  std::optional<Error> failure_
+      SLUICE_GUARDED_BY(mutex_);  // of a give_back: for the next acquire or check
   double blocked_ SLUICE_GUARDED_BY(mutex_) = 0;
 };
 

@@ -122,10 +122,10 @@ ReportJson to_json(const RunReport& report) {
   ReportJson metrics = ReportJson::object();
   for (const auto& [name, value] : report.metrics) metrics[name] = value;
   ReportJson json = {{"run", report.run},
-               {"task", report.task},
-               {"model", report.model},
-               {"seed", report.seed},
-               {"epochs", report.epochs}};
+                     {"task", report.task},
+                     {"model", report.model},
+                     {"seed", report.seed},
+                     {"epochs", report.epochs}};
   if (report.best_epoch) json["best_epoch"] = *report.best_epoch;
   json["metrics"] = metrics;
   json["seconds"] = {{"total", report.seconds}, {"epochs", report.epoch_seconds}};
@@ -141,7 +141,8 @@ ReportJson to_json(const RunReport& report) {
   json["stages"] = stages_json(report.counters);
   json["memory"] = memory_json(report);
   json["device"] = device_json(report.device);
-  json["batches_xxh3"] = report.batches_xxh3 ? ReportJson(hex64(*report.batches_xxh3)) : ReportJson();
+  json["batches_xxh3"] =
+      report.batches_xxh3 ? ReportJson(hex64(*report.batches_xxh3)) : ReportJson();
   json["weights_xxh3"] = hex64(report.weights_xxh3);
   return json;
 }

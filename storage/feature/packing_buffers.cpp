@@ -20,7 +20,7 @@ constexpr std::uint64_t kScanDepth = 12;  // requests: with less room they get s
 // Memory beyond good_bytes() is taken from rows that would need no run otherwise: one part in so
 // many of the table at most, which is twice as much to be moved.
 constexpr std::uint64_t kTableShare = 128;
-constexpr std::uint64_t kLeastScanDepth = 4;         // of one part each
+constexpr std::uint64_t kLeastScanDepth = 4;                // of one part each
 constexpr std::uint64_t kLeastPackingPagesAhead = 4 << 20;  // smaller buffers do without a thread
 
 // The most that one part of a table takes.

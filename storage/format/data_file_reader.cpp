@@ -52,7 +52,8 @@ Result<void> fill_from_file(const std::filesystem::path& root,
         fmt::format("the file has {} bytes where {} are needed", entry.value().bytes, out.size()));
   }
   std::optional<PagesAhead> pages;
-  if (ahead && out.size() >= kLeastArrayPagesAhead) pages.emplace(whole_pages(out)).want(out.size());
+  if (ahead && out.size() >= kLeastArrayPagesAhead)
+    pages.emplace(whole_pages(out)).want(out.size());
   return scan_file(root,
                    entry.value(),
                    {options.verify, ahead},

@@ -18,7 +18,8 @@ using kernels::Rows;
 
 namespace {
 
-constexpr std::int64_t kBf16Sources = test::sanitized(3000, 300), kBf16Targets = test::sanitized(900, 90);
+constexpr std::int64_t kBf16Sources = test::sanitized(3000, 300),
+                       kBf16Targets = test::sanitized(900, 90);
 
 /// A matrix that bf16 holds exactly, and the same as bf16.
 struct BothRows {
@@ -69,7 +70,8 @@ TEST_CASE("rows of bf16 are summed, maximised, gathered and paired as their floa
     x.check([&](const Executor& executor, FloatRows rows) {
       Matrix best(kBf16Targets, width);
       std::vector<std::int32_t> winner(best.values.size());
-      kernels::segment_max(executor, lists, rows, best.rows(), {winner.data(), kBf16Targets, width});
+      kernels::segment_max(
+          executor, lists, rows, best.rows(), {winner.data(), kBf16Targets, width});
       for (std::size_t i = 0; i < winner.size(); ++i)
         best.values[i] += static_cast<float>(winner[i]);  // both in one: the kernel's whole output
       return best;

@@ -12,7 +12,8 @@ using namespace sluice::testing;
 using kernels::Executor;
 
 namespace {
-constexpr std::int64_t kEdgeSources = test::sanitized(3000, 500), kEdgeTargets = test::sanitized(900, 150);
+constexpr std::int64_t kEdgeSources = test::sanitized(3000, 500),
+                       kEdgeTargets = test::sanitized(900, 150);
 constexpr std::int64_t kHeads = 3;
 }  // namespace
 
@@ -22,7 +23,8 @@ TEST_CASE("edge_add and edge_dot pair the rows at an edge's ends") {
   const auto lists = forward_lists(block);
   Matrix from_target(kEdgeTargets, kHeads, 2), from_source(kEdgeSources, kHeads, 3);
   Matrix target_rows(kEdgeTargets, kHeads * kHeadWidth, 4);
-  Matrix source_rows(kEdgeSources, kHeads * kHeadWidth, 5), shared_rows(kEdgeSources, kHeadWidth, 6);
+  Matrix source_rows(kEdgeSources, kHeads * kHeadWidth, 5),
+      shared_rows(kEdgeSources, kHeadWidth, 6);
   const Matrix sums = same_bits_on_all_threads([&](const Executor& executor) {
     Matrix out(block.num_edges(), kHeads);
     kernels::edge_add(executor, lists, from_target.rows(), from_source.rows(), out.rows());

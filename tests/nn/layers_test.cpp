@@ -137,7 +137,8 @@ TEST_CASE("GcnConv, mean") {
 TEST_CASE("GatConv, heads side by side and averaged") {
   const auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 39));
   // Repeated edges are entries of their own: the dense softmax counts them so.
-  const Tensor looped = dense(*call.block) + torch::eye(kLayerTargets, kLayerSources, torch::kFloat64);
+  const Tensor looped =
+      dense(*call.block) + torch::eye(kLayerTargets, kLayerSources, torch::kFloat64);
   struct Case {
     nn::Heads join;
     std::int64_t in, width;
@@ -147,9 +148,10 @@ TEST_CASE("GatConv, heads side by side and averaged") {
                            Case{nn::Heads::kAverage, 16, 4, true},
                            Case{nn::Heads::kConcat, 5, 40, false},
                            Case{nn::Heads::kAverage, 5, 40, false}}) {
-    CHECK(nn::transform_first(
-              {kLayerSources, kLayerTargets, call.block->num_edges(), what.in, 3 * what.width, 3}) ==
-          what.multiplies_first);
+    CHECK(
+        nn::transform_first(
+            {kLayerSources, kLayerTargets, call.block->num_edges(), what.in, 3 * what.width, 3}) ==
+        what.multiplies_first);
     nn::GatConv conv({what.in, 3, what.width, what.join, 0.2, 0}, RandomKey(7));
     const auto forward = [&](const Tensor& x) { return conv.forward(call, x); };
     check_layer(conv, forward, what.in, [&](const Tensor& x, Parameters& p) {

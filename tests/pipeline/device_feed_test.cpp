@@ -67,7 +67,9 @@ struct Delivered {
   LoaderStats stats;
 };
 
-Delivered deliver(const std::filesystem::path& path, const FeedSetup& setup, std::size_t most = 1000) {
+Delivered deliver(const std::filesystem::path& path,
+                  const FeedSetup& setup,
+                  std::size_t most = 1000) {
   MemoryLedger ledger(512 << 20), device_ledger(64 << 20, "[memory] gpu");
   Delivered delivered;
   {

@@ -38,7 +38,8 @@ std::vector<Row> rows_of(SpooledEdges&& edges, std::uint64_t most = ~0ull) {
 }
 
 struct SpoolSession {
-  explicit SpoolSession(std::uint64_t budget = MemoryLedger::kUnlimited) : ledger(budget, "--memory") {}
+  explicit SpoolSession(std::uint64_t budget = MemoryLedger::kUnlimited)
+      : ledger(budget, "--memory") {}
   TempDir dir;
   MemoryLedger ledger;
   ThreadArena arena{2};

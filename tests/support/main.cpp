@@ -1,5 +1,5 @@
-// The main() of the test programs. A filter that no test passes is an error: ctest runs each source's tests by the source's
-// name, and a name that is wrong would pass for ever.
+// The main() of the test programs. A filter that no test passes is an error: ctest runs each
+// source's tests by the source's name, and a name that is wrong would pass for ever.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

@@ -19,7 +19,9 @@ std::vector<std::string> keys_of(const std::string& sampler) {
   return {"sampler.fanout=[5, 5]"};
 }
 
-RunReport train_sampled(const TempDir& dir, const std::string& toml, std::vector<std::string> sets) {
+RunReport train_sampled(const TempDir& dir,
+                        const std::string& toml,
+                        std::vector<std::string> sets) {
   Quiet quiet;
   std::filesystem::remove_all(dir / "run");
   return run_training(options_of(toml, sets), RunDirectory::Mode::kNew, quiet.context);
@@ -81,8 +83,8 @@ TEST_CASE("whole lists kept of hot nodes change no bit, samples of them are the 
 TEST_CASE("weights are asked of a dataset that has them") {
   const TempDir dir;
   generate_dataset(dir / "x");
-  const Error error =
-      expect_error([&] { train_sampled(dir, short_config(dir, dir / "x"), {"sampler.weighted=true"}); });
+  const Error error = expect_error(
+      [&] { train_sampled(dir, short_config(dir, dir / "x"), {"sampler.weighted=true"}); });
   CHECK(error.code() == ErrorCode::kUsage);
   CHECK(error.message() == "[sampler] weighted is set, but no relation of the dataset has weights");
 }

@@ -58,8 +58,9 @@ const ColumnRequest& only_request(const TableReader& table,
 }
 
 std::uint64_t array_chunk_rows(std::uint64_t row_bytes, std::uint64_t rows) {
-  return std::clamp<std::uint64_t>(
-      kArrayChunkBytes / std::max<std::uint64_t>(row_bytes, 1), 1, std::max<std::uint64_t>(rows, 1));
+  return std::clamp<std::uint64_t>(kArrayChunkBytes / std::max<std::uint64_t>(row_bytes, 1),
+                                   1,
+                                   std::max<std::uint64_t>(rows, 1));
 }
 
 ArrayColumn::ArrayColumn(const TableReader& table,

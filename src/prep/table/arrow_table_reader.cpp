@@ -14,9 +14,9 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kArrowChunkBytes = 4 * kMiB;  // of what is handed out
-constexpr std::uint64_t kMostRows = 1 << 17;     // a chunk
-constexpr std::uint64_t kTextBytes = 32;         // guessed
-constexpr std::uint64_t kLeadRows = 64;          // looked at to see how long lists are
+constexpr std::uint64_t kMostRows = 1 << 17;          // a chunk
+constexpr std::uint64_t kTextBytes = 32;              // guessed
+constexpr std::uint64_t kLeadRows = 64;               // looked at to see how long lists are
 constexpr const char* kDamaged = "the file was cut short or is damaged: write it again";
 
 using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
@@ -98,8 +98,8 @@ void ArrowTableReader::Impl::select(const std::vector<ColumnRequest>& requests) 
     positions_.push_back(static_cast<std::size_t>(at - fields_.begin()));
     row_bytes += info.dtype ? info.width * sizeof(double) : kTextBytes;
   }
-  chunk_rows_ =
-      std::clamp<std::uint64_t>(kArrowChunkBytes / std::max<std::uint64_t>(row_bytes, 1), 1, kMostRows);
+  chunk_rows_ = std::clamp<std::uint64_t>(
+      kArrowChunkBytes / std::max<std::uint64_t>(row_bytes, 1), 1, kMostRows);
   pending_.resize(fields_.size());
   source_->start(fields_, chunk_rows_);
 }

@@ -52,7 +52,8 @@ TEST_CASE("classes of edges and of graphs may be whole floats too") {
   CHECK(as_vector<std::int32_t>(edges.edge_labels("node__edge__node")) ==
         std::vector<std::int32_t>{2, -1, 0});
   const Dataset graphs = folder.dataset_of(
-      "[[edges]]\nfile = 'within.csv'\n[graphs]\nmembership = { file = 'g.csv' }\nlabels = { file = 'gy.csv', kind = 'class' }\n");
+      "[[edges]]\nfile = 'within.csv'\n[graphs]\nmembership = { file = 'g.csv' }\nlabels = { file "
+      "= 'gy.csv', kind = 'class' }\n");
   CHECK(graphs.schema().graphs->labels->kind == LabelKind::kClass);
   CHECK(graphs.schema().graphs->labels->width == 2);
 }
