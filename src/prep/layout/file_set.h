@@ -66,6 +66,7 @@ class FileSet {
   std::vector<std::string> files_of(const std::string& name) const;
 
  private:
+  std::vector<std::string> lines_of(const std::string& name, std::size_t most) const;
   void note(const std::string& name) const;
   bool begins_with_banner(const std::string& name) const;
 

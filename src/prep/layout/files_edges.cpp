@@ -24,8 +24,9 @@ std::optional<EdgeGuess> FilesGuess::try_table(const std::string& file) {
     TextGuess text;
     if (!use_text(file, text)) return std::nullopt;
     const std::string read_as = text.format == "auto" ? files_.format_of(file) : text.format;
-    if (read_as == "csv" || read_as == "list" || read_as == "triples") {
-      const std::filesystem::path path = files_.root() / file;
+    const std::vector<std::string> parts = files_.files_of(file);  // a matrix is one file
+    if (parts.size() == 1 && (read_as == "csv" || read_as == "list" || read_as == "triples")) {
+      const std::filesystem::path path = files_.root() / parts.front();
       const std::string comment = files_.format_of(file) == "list" ? "#%" : "";
       const auto matrix = find_matrix(path, comment, files_.ledger());
       if (matrix && matrix->certain) throw matrix_error(*matrix, path);

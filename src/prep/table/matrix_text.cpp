@@ -98,7 +98,8 @@ class MatrixScan {
     // Numbers alone may be edges with columns besides: what makes them a matrix?
     const bool ids = has_row_names_ || ids_;
     const bool bare = !has_header_ && !has_row_names_;
-    matrix.certain = bits_ || hollow_ || symmetric() || !ids || (bare && size_ >= 5);
+    // Under a header of words a square table may be one of nodes, however its columns begin.
+    matrix.certain = bits_ || hollow_ || symmetric() || (bare && (!ids || size_ >= 5));
     // Columns of fractions are weights, or features.
     return matrix.certain || (whole_ && !has_row_names_) ? std::optional(matrix) : std::nullopt;
   }
