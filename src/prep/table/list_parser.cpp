@@ -229,7 +229,8 @@ const char* ListParser::parse_text(const char* begin, Slot& slot, std::size_t ro
   // Blanks around a name are none of it.
   if (!text.empty() && (is_blank_in_list(text.front()) || is_blank_in_list(text.back())))
     text = trimmed_cell(text);
-  std::memcpy(slot.bytes + slot.offsets[row], text.data(), text.size());
+  // A block of empty cells alone has no bytes, and memcpy takes no null pointer.
+  if (!text.empty()) std::memcpy(slot.bytes + slot.offsets[row], text.data(), text.size());
   slot.offsets[row + 1] = slot.offsets[row] + static_cast<std::int32_t>(text.size());
   return end;
 }
