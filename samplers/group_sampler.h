@@ -3,7 +3,7 @@
 // Where all edges are in RAM each thread samples whole batches by itself, and so do samplers that
 // do not go hop by hop. Where a relation's edges are on disk the batches go hop by hop together:
 // all choose their positions of the relation, the topology is asked once for all of them, and each
-// takes its answers. So a page that several batches need is read once, and the device always has
+// takes its answers. So a page that several batches need is read once, and the disk always has
 // many requests to sort. The batches are the same either way, as NeighborSampler alone makes them.
 // Used by one thread at a time.
 #pragma once

@@ -2,7 +2,7 @@
 
 #include "bench/conversion/pair_file.h"
 #include "bench/support/child.h"
-#include "bench/support/device_rate.h"
+#include "bench/support/disk_rate.h"
 #include "bench/support/folder.h"
 #include "bench/support/program.h"
 #include "bench/support/write_rate.h"
@@ -57,21 +57,21 @@ Json run_once(const ExternalOptions& options,
   return Json::parse(run_child(command));
 }
 
-struct Device {
+struct Disk {
   double read_rate;
   double write_rate;
 };
 
-Device measure_device(const fs::path& folder) {
+Disk measure_disk(const fs::path& folder) {
   const double write = write_rate(folder, {});
-  DeviceMix mix;
+  DiskMix mix;
   mix.request_bytes = 1 << 20;
   mix.depth = 16;
   mix.round_bytes = 1 << 30;
-  return {device_rate(folder / kPairs, mix), write};
+  return {disk_rate(folder / kPairs, mix), write};
 }
 
-void print_run(const ExternalOptions& options, const Json& run, const Device& device) {
+void print_run(const ExternalOptions& options, const Json& run, const Disk& disk) {
   const double input = static_cast<double>(options.edges) * 8;
   const auto read = run.at("bytes_read").get<double>();
   const auto written = run.at("bytes_written").get<double>();
@@ -79,13 +79,13 @@ void print_run(const ExternalOptions& options, const Json& run, const Device& de
   line.name = "external";
   line.work = read + written;
   line.seconds = run.at("seconds").get<double>();
-  // What the device takes for the same reads and writes, one after the other.
-  line.device_rate = line.work / (read / device.read_rate + written / device.write_rate);
+  // What the disk takes for the same reads and writes, one after the other.
+  line.disk_rate = line.work / (read / disk.read_rate + written / disk.write_rate);
   line.more = run;
   line.more["moved_of_input"] = line.work / input;
   line.more["edges_a_second"] = static_cast<double>(options.edges) / line.seconds;
-  line.more["device_read_rate"] = device.read_rate;
-  line.more["device_write_rate"] = device.write_rate;
+  line.more["disk_read_rate"] = disk.read_rate;
+  line.more["disk_write_rate"] = disk.write_rate;
   print(line);
 }
 
@@ -125,10 +125,10 @@ void convert_once(const ExternalOptions& options, const std::string& name) {
 void measure_external(const ExternalOptions& options) {
   const Folder folder(fs::path(options.dir) / fmt::format("bench-external-{}", ::getpid()));
   write_pairs(folder.path() / kPairs, options.scale, options.edges, options.threads);
-  const Device device = measure_device(folder.path());
-  print_run(options, run_once(options, folder.path(), options.memory, "small"), device);
+  const Disk disk = measure_disk(folder.path());
+  print_run(options, run_once(options, folder.path(), options.memory, "small"), disk);
   if (options.larger.empty()) return;
-  print_run(options, run_once(options, folder.path(), options.larger, "large"), device);
+  print_run(options, run_once(options, folder.path(), options.larger, "large"), disk);
   const auto text = [&](const char* name) {
     return Manifest::load(folder.path() / name).or_throw().to_text();
   };

@@ -1,5 +1,5 @@
 // Conversion of more edges than memory holds: pairs of u32 from one file to a dataset, in a cgroup
-// of the budget, beside what the device takes for the same bytes.
+// of the budget, beside what the disk takes for the same bytes.
 #pragma once
 
 #include <cstdint>

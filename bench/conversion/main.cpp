@@ -1,4 +1,4 @@
-// COO to CSC: in memory beside SciPy, DGL and PyG, and in a small budget beside the device.
+// COO to CSC: in memory beside SciPy, DGL and PyG, and in a small budget beside the disk.
 #include "bench/conversion/external.h"
 #include "bench/conversion/in_memory.h"
 #include "bench/support/program.h"

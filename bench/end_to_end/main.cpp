@@ -2,7 +2,7 @@
 // everything in memory: the mean of a run before and one after, as a machine that others use too is
 // a fifth faster or slower some minutes later.
 #include "bench/end_to_end/epoch.h"
-#include "bench/support/device_rate.h"
+#include "bench/support/disk_rate.h"
 #include "bench/support/program.h"
 
 #include <sluice/units.h>
@@ -124,18 +124,17 @@ class Bench {
     if (result.requests == 0) return;
     const std::uint64_t mean = result.bytes_read / result.requests;
     const std::uint64_t request = std::max(kPage, (mean + kPage / 2) / kPage * kPage);
-    const double device = device_rate(graph.features(), {.request_bytes = request});
+    const double disk = disk_rate(graph.features(), {.request_bytes = request});
     Line line{.name = name,
               .work = static_cast<double>(result.bytes_read),
               .seconds = result.seconds,
-              .device_rate = device};
+              .disk_rate = disk};
     line.more["part"] = "reads";
     line.more["useful"] = result.bytes_useful;
     line.more["requests"] = result.requests;
     line.more["request_bytes"] = request;
     line.more["seconds_reading"] = result.fetching;
-    line.more["of_device_reading"] =
-        static_cast<double>(result.bytes_read) / result.fetching / device;
+    line.more["of_disk_reading"] = static_cast<double>(result.bytes_read) / result.fetching / disk;
     line.more["engine"] = result.storage.at("engine");
     line.more["plan"] = result.storage.at("plan");
     print(line);

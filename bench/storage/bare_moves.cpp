@@ -1,7 +1,7 @@
 #include "bench/storage/bare_moves.h"
 
 #include "bench/storage/scratch_file.h"
-#include "bench/support/raw_device.h"
+#include "bench/support/raw_disk.h"
 #include "bench/support/seconds.h"
 #include "core/threads.h"
 #include "storage/io/aligned_buffer.h"
@@ -20,7 +20,7 @@ namespace sluice::bench {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-using Transfer = RawDevice::Transfer;
+using Transfer = RawDisk::Transfer;
 
 constexpr std::uint64_t kWritePlaces = 16;
 constexpr unsigned kDepth = 64;
@@ -41,7 +41,7 @@ std::vector<Transfer> reads_of(FileSlot file,
     const std::uint64_t place =
         kWritePlaces * moves.write_bytes + reads.size() % kDepth * moves.request_bytes;
     reads.push_back({{file, BufferSlot{0}, static_cast<std::uint32_t>(length), at, place},
-                     RawDevice::Direction::kRead});
+                     RawDisk::Direction::kRead});
     at += length;
     left -= length;
   }
@@ -63,7 +63,7 @@ std::vector<Transfer> with_writes(const std::vector<Transfer>& reads,
                        static_cast<std::uint32_t>(write_bytes),
                        started * write_bytes,
                        place},
-                      RawDevice::Direction::kWrite});
+                      RawDisk::Direction::kWrite});
     }
   }
   return both;
@@ -105,16 +105,16 @@ BareSeconds move_bare(const Moves& moves) {
     if (!table.direct() || !scratch.direct())
       throw Error(
           ErrorCode::kUsage,
-          "this file system has no O_DIRECT: the page cache would be measured, not the device",
+          "this file system has no O_DIRECT: the page cache would be measured, not the disk",
           "choose another place with --dir");
     const std::array files{table.fd(), scratch.fd()};
-    RawDevice device(files, buffer.bytes(), kDepth);
+    RawDisk disk(files, buffer.bytes(), kDepth);
     const auto begin = SteadyClock::now();
     // Small writes that make a file longer wait for each other: its room is reserved, as a gather
     // reserves that of its runs.
     if (writes != 0) scratch.reserve(writes * moves.write_bytes).or_throw();
-    device.move(out);
-    device.move(in);
+    disk.move(out);
+    disk.move(in);
     return seconds_since(begin);
   };
   BareSeconds seconds;

@@ -1,4 +1,4 @@
-// What a gather moved, moved once more by the bare device: as many bytes in requests of the same
+// What a gather moved, moved once more by the bare disk: as many bytes in requests of the same
 // size, reading and writing at once where the gather did, and nothing else done.
 #pragma once
 

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kRowBytes = 512;
 constexpr std::uint64_t kOverheadBytes = 300 * kMiB;
 constexpr double kZipf = 0.9;
-constexpr int kRounds = 3;  // of ours and the bare device in turn: a device's rate changes
+constexpr int kRounds = 3;  // of ours and the bare disk in turn: a disk's rate changes
 
 fs::path dataset_of(const GatherOptions& options) {
   return fs::path(options.dir) / fmt::format("rows-{}", options.rows);
@@ -110,7 +110,7 @@ std::uint64_t mean_request(const nlohmann::json& run, const char* bytes, const c
   return std::clamp<std::uint64_t>((mean + 2048) / 4096 * 4096, 4096, 1 << 20);
 }
 
-// What `ours` moved, by the bare device.
+// What `ours` moved, by the bare disk.
 nlohmann::json run_bare(const GatherOptions& options,
                         const std::string& ids,
                         std::uint64_t budget,
@@ -134,7 +134,7 @@ nlohmann::json run_bare(const GatherOptions& options,
                         bytes("peak_rss_of_run")});
 }
 
-// Ours and the bare device in turn: a device's rate changes while it is measured.
+// Ours and the bare disk in turn: a disk's rate changes while it is measured.
 struct GatherRounds {
   std::vector<nlohmann::json> fresh;    // ours into fresh memory
   std::vector<nlohmann::json> at_hand;  // ours where memory was freed just before
@@ -159,27 +159,27 @@ nlohmann::json seconds_of(const std::vector<nlohmann::json>& runs) {
 
 // The bare loop reads into memory whose pages are there before its clock starts: ours is compared
 // where memory is at hand too, and what fresh memory makes of both is told beside.
-Line device_line(const std::string& name, GatherRounds& rounds) {
+Line disk_line(const std::string& name, GatherRounds& rounds) {
   const nlohmann::json& ours = median_of(rounds.at_hand);
   const double bare = median(rounds.bare);
   Line line{.name = name,
             .work = ours.at("read").get<double>() + ours.at("written").get<double>(),
             .seconds = ours.at("seconds")};
-  line.device_rate = line.work / bare;
+  line.disk_rate = line.work / bare;
   line.more["part"] = "moved";
   line.more["rounds"] = seconds_of(rounds.at_hand);
   // While rows are packed and fetched: without planning, and the end of what is delivered then.
   const double moving = ours.at("moving_seconds");
   line.more["seconds_moving"] = moving;
-  line.more["of_device_moving"] = bare / moving;
+  line.more["of_disk_moving"] = bare / moving;
   line.more["request_bytes"] = mean_request(ours, "read", "requests");
   if (ours.at("writes") != 0) line.more["write_bytes"] = mean_request(ours, "written", "writes");
   line.more["bare_seconds"] = rounds.bare;
-  // Into fresh memory, and the bare device while as much is made by a bare loop beside it.
+  // Into fresh memory, and the bare disk while as much is made by a bare loop beside it.
   const double fresh = median_of(rounds.fresh).at("seconds");
   line.more["seconds_fresh"] = fresh;
   line.more["bare_with_fresh_seconds"] = rounds.bare_with_fresh;
-  line.more["of_device_fresh"] = median(rounds.bare_with_fresh) / fresh;
+  line.more["of_disk_fresh"] = median(rounds.bare_with_fresh) / fresh;
   line.more["fresh_bytes"] = ours.at("peak_rss_of_run");
   line.more["fresh_seconds"] = rounds.making;
   return line;
@@ -230,7 +230,7 @@ void gather_case(const std::string& name,
   line.more["budget"] = budget;
   line.more["rounds"] = seconds_of(rounds.fresh);
   print(line);
-  print(device_line(name, rounds));
+  print(disk_line(name, rounds));
 }
 
 void run_contender(const GatherOptions& options) {

@@ -22,7 +22,7 @@ struct GatherOptions {
   std::string trace;        ///< where our contender's trace goes; empty: none
 };
 
-/// Prints a line a contender; of_peer is against the faster peer, of_device against the bare device
+/// Prints a line a contender; of_peer is against the faster peer, of_disk against the bare disk
 /// moving as much in requests of the same size, in turn with ours. Ours: the middle of the rounds.
 void gather_case(const std::string& name,
                  const std::string& ids,

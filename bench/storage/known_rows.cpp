@@ -8,7 +8,7 @@
 #include "pipeline/read_buffers.h"
 #include "pipeline/row_fetcher.h"
 #include "pipeline/trace.h"
-#include "storage/io/device_cache.h"
+#include "storage/io/disk_cache.h"
 
 #include <algorithm>
 #include <array>
@@ -237,15 +237,15 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   state.features.push_back(dataset.features(dataset.schema().nodes[0].name,
                                             {Placement::kDisk, IoChoice::kAuto, staging}));
   const std::size_t row_bytes = state.features[0]->row_bytes();
-  DeviceProbeOptions probe;
+  DiskProbeOptions probe;
   probe.buffer_bytes = staging;
   const auto found =
-      find_device_profile(path / "nodes" / dataset.schema().nodes[0].name / "features.bin",
-                          probe,
-                          &ledger,
-                          default_device_cache())
+      find_disk_profile(path / "nodes" / dataset.schema().nodes[0].name / "features.bin",
+                        probe,
+                        &ledger,
+                        default_disk_cache())
           .or_throw();
-  state.device = std::make_shared<const DeviceProfile>(found.profile);
+  state.disk = std::make_shared<const DiskProfile>(found.profile);
   ThreadArena arena;
   // As a mini-batch's features are kept.
   Array features =
@@ -282,7 +282,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     windows.begin({}, limits);
   } else {
     state.caches[0]->release_rows();
-    plan = EpochPlan::make(state, windows, {}, limits, *state.device, planning, ledger);
+    plan = EpochPlan::make(state, windows, {}, limits, *state.disk, planning, ledger);
   }
   RowFetcher fetcher(state, ledger);
   windows.number_rows();

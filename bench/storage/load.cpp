@@ -3,7 +3,7 @@
 #include "bench/storage/scratch_file.h"
 #include "bench/support/folder.h"
 #include "bench/support/program.h"
-#include "bench/support/raw_device.h"
+#include "bench/support/raw_disk.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/format/data_file_writer.h"
 
@@ -45,7 +45,7 @@ void load_array_case(const LoadOptions& options) {
   const Manifest manifest = write_table(folder.path(), options.mib);
   const File file = File::open_read(folder.path() / kName, Direct::kAuto).or_throw();
   AlignedBuffer buffer = AlignedBuffer::make(kLoadDepth * kMiB, nullptr, "benchmark").or_throw();
-  RawDevice device(file.fd(), buffer.bytes(), kLoadDepth);
+  RawDisk disk(file.fd(), buffer.bytes(), kLoadDepth);
   std::vector<BlockRead> reads(options.mib);
   for (std::uint64_t i = 0; i < reads.size(); ++i)
     reads[i] = {FileSlot{0}, BufferSlot{0}, kMiB, i * kMiB, i % kLoadDepth * kMiB};
@@ -57,7 +57,7 @@ void load_array_case(const LoadOptions& options) {
 
   std::vector<double> bare, ahead, pieces;
   for (std::uint64_t round = 0; round <= options.rounds; ++round) {
-    const double of_bare = seconds_of([&] { device.read(reads); });
+    const double of_bare = seconds_of([&] { disk.read(reads); });
     const double of_ahead = seconds_of([&] { load(IoChoice::kAuto); });
     const double of_pieces = seconds_of([&] { load(std::nullopt); });
     if (round == 0) continue;  // warms up
@@ -67,7 +67,7 @@ void load_array_case(const LoadOptions& options) {
   }
   const double work = static_cast<double>(options.mib * kMiB);
   Line line{.name = "load_array", .work = work, .seconds = median(ahead)};
-  line.device_rate = work / median(bare);
+  line.disk_rate = work / median(bare);
   line.peer = "a MiB at a time";
   line.peer_rate = work / median(pieces);
   print(line);

@@ -1,4 +1,4 @@
-// A data file loaded into memory: read ahead, piece by piece, and by the bare device.
+// A data file loaded into memory: read ahead, piece by piece, and by the bare disk.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include "bench/storage/load.h"
 #include "bench/storage/read_mix.h"
 #include "bench/support/program.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 
 #include <chrono>
 #include <optional>
@@ -26,30 +26,29 @@ const std::vector<ReadMix>& mixes() {
   return all;
 }
 
-Line device_line(const ReadMix& mix, const MixResults& results) {
-  Line line{.name = "device",
-            .work = static_cast<double>(results.bytes),
-            .seconds = results.device.seconds};
+Line disk_line(const ReadMix& mix, const MixResults& results) {
+  Line line{
+      .name = "disk", .work = static_cast<double>(results.bytes), .seconds = results.disk.seconds};
   line.more["mix"] = mix.name;
   line.more["requests"] = results.requests;
-  line.more["cpu_us_per_request"] = results.device.cpu_us_per_request;
+  line.more["cpu_us_per_request"] = results.disk.cpu_us_per_request;
   return line;
 }
 
 Line write_line(const WriteResult& result) {
-  Line line{.name = "device", .work = static_cast<double>(result.bytes), .seconds = result.seconds};
+  Line line{.name = "disk", .work = static_cast<double>(result.bytes), .seconds = result.seconds};
   line.more["mix"] = "sequential_write_1m";
   line.more["requests"] = result.requests;
   return line;
 }
 
 /// What the engine's own probe says of the same file; its rates are to match the lines before it.
-Line profile_line(const DeviceProfile& profile, double seconds) {
-  Line line{.name = "device", .work = 1, .unit = "probes", .seconds = seconds};
+Line profile_line(const DiskProfile& profile, double seconds) {
+  Line line{.name = "disk", .work = 1, .unit = "probes", .seconds = seconds};
   line.more["mix"] = "profile";
-  for (std::size_t i = 0; i < DeviceRates::kRequestBytes.size(); ++i) {
-    const double bytes = DeviceRates::kRequestBytes[i];
-    line.more["read_" + std::to_string(DeviceRates::kRequestBytes[i]) + "_bytes_per_second"] =
+  for (std::size_t i = 0; i < DiskRates::kRequestBytes.size(); ++i) {
+    const double bytes = DiskRates::kRequestBytes[i];
+    line.more["read_" + std::to_string(DiskRates::kRequestBytes[i]) + "_bytes_per_second"] =
         bytes / profile.rates().read_seconds[i];
   }
   line.more["sequential_read_bytes_per_second"] = profile.rates().sequential_read;
@@ -62,11 +61,11 @@ Line reader_line(const ReadMix& mix, const MixResults& results) {
   Line line{.name = mix.name,
             .work = static_cast<double>(results.bytes),
             .seconds = results.reader.seconds};
-  line.device_rate = static_cast<double>(results.bytes) / results.device.seconds;
+  line.disk_rate = static_cast<double>(results.bytes) / results.disk.seconds;
   line.more["engine"] = results.engine;
   line.more["requests"] = results.requests;
   line.more["cpu_us_per_request"] = results.reader.cpu_us_per_request;
-  line.more["device_cpu_us_per_request"] = results.device.cpu_us_per_request;
+  line.more["disk_cpu_us_per_request"] = results.disk.cpu_us_per_request;
   line.more["latency_p99_us"] = results.reader_p99_us;
   return line;
 }
@@ -74,15 +73,15 @@ Line reader_line(const ReadMix& mix, const MixResults& results) {
 /// Makes the file when the first case needs it.
 class Bench {
  public:
-  void device() {
+  void disk() {
     for (const ReadMix& mix : mixes()) {
       if (mix.verify == Verify::kOff)
-        print(device_line(mix, run_mix(file(), mix, options, Contenders::kDevice)));
+        print(disk_line(mix, run_mix(file(), mix, options, Contenders::kDisk)));
     }
     print(write_line(run_write(dir, options)));
     const auto begin = Clock::now();
-    const DeviceProfile profile =
-        DeviceProfile::measure(path.empty() ? dir : path, {}, nullptr).or_throw();
+    const DiskProfile profile =
+        DiskProfile::measure(path.empty() ? dir : path, {}, nullptr).or_throw();
     print(profile_line(profile, std::chrono::duration<double>(Clock::now() - begin).count()));
   }
   void reader(const ReadMix& mix) {
@@ -108,7 +107,7 @@ class Bench {
 int main(int argc, char** argv) {
   sluice::bench::Bench bench;
   sluice::bench::PolicyOptions policies;
-  sluice::bench::Program program("storage", "Reading, against the device and against peers.");
+  sluice::bench::Program program("storage", "Reading, against the disk and against peers.");
   program.option("--file", bench.path, "read this file instead of a scratch file");
   program.option(
       "--dir", bench.dir, "where the scratch file is made; it vanishes with the program");
@@ -117,9 +116,9 @@ int main(int argc, char** argv) {
       "--round-mib", bench.options.round_mib, "bytes read in a round, and the size of the buffer");
   program.option("--rounds", bench.options.rounds, "rounds of each contender");
   program.option("--depth", bench.options.depth, "requests in flight");
-  program.add_case("device",
+  program.add_case("disk",
                    "the bare loop alone, for each mix and for writes; the engine's probe",
-                   [&] { bench.device(); });
+                   [&] { bench.disk(); });
   for (const auto& mix : sluice::bench::mixes()) {
     program.add_case(mix.name, "BlockReader and the bare loop in turn", [&] { bench.reader(mix); });
   }

@@ -1,7 +1,7 @@
 #include "bench/storage/read_mix.h"
 
 #include "bench/support/program.h"
-#include "bench/support/raw_device.h"
+#include "bench/support/raw_disk.h"
 
 #include <sluice/random.h>
 
@@ -12,7 +12,7 @@
 namespace sluice::bench {
 namespace {
 
-/// Reads that fill the buffer once. Random ones differ from round to round, as a device may
+/// Reads that fill the buffer once. Random ones differ from round to round, as a disk may
 /// remember what it read.
 std::vector<BlockRead> requests_of(const ReadMix& mix,
                                    std::uint64_t file_bytes,
@@ -63,7 +63,7 @@ MixResults run_mix(const TestFile& file,
   const std::uint64_t bytes = options.round_mib * 1024 * 1024 / mix.length * mix.length;
   auto buffer =
       std::make_shared<AlignedBuffer>(AlignedBuffer::make(bytes, nullptr, "benchmark").or_throw());
-  RawDevice device(file.file->fd(), buffer->bytes(), static_cast<unsigned>(options.depth));
+  RawDisk disk(file.file->fd(), buffer->bytes(), static_cast<unsigned>(options.depth));
 
   IoEngineOptions engine_options;
   engine_options.depth = options.depth;
@@ -73,17 +73,17 @@ MixResults run_mix(const TestFile& file,
       .or_throw();
   reader.attach(buffer).or_throw();
 
-  Rounds device_rounds;
+  Rounds disk_rounds;
   Rounds reader_rounds;
   for (std::uint64_t round = 0; round <= options.rounds; ++round) {
     const RandomKey key = RandomKey(7).with(mix.name).with(round);
-    const auto for_device = requests_of(mix, file.bytes, bytes, key.with("device"));
+    const auto for_disk = requests_of(mix, file.bytes, bytes, key.with("disk"));
     const auto for_reader = requests_of(mix, file.bytes, bytes, key.with("reader"));
-    if (round == 0) {  // warms up page tables, clocks and the device; not counted
-      device.read(for_device);
+    if (round == 0) {  // warms up page tables, clocks and the disk; not counted
+      disk.read(for_disk);
       continue;
     }
-    device_rounds.time([&] { device.read(for_device); });
+    disk_rounds.time([&] { disk.read(for_disk); });
     if (contenders == Contenders::kBoth)
       reader_rounds.time([&] { reader.read(for_reader).or_throw(); });
   }
@@ -91,7 +91,7 @@ MixResults run_mix(const TestFile& file,
   MixResults results;
   results.bytes = bytes;
   results.requests = bytes / mix.length;
-  results.device = device_rounds.result(results.requests);
+  results.disk = disk_rounds.result(results.requests);
   results.reader = reader_rounds.result(results.requests);
   results.engine = reader.engine().name();
   results.reader_p99_us = static_cast<std::uint64_t>(reader.stats().latency.quantile(0.99).count());
@@ -110,14 +110,14 @@ WriteResult run_write(const std::string& dir, const MixOptions& options) {
   std::vector<BlockRead> pieces(result.requests);
   for (std::uint64_t i = 0; i < pieces.size(); ++i)
     pieces[i] = {FileSlot{0}, BufferSlot{0}, kPiece, i * kPiece, i % kInFlight * kPiece};
-  RawDevice device(file.fd(), buffer.bytes(), kInFlight);
+  RawDisk disk(file.fd(), buffer.bytes(), kInFlight);
   Rounds rounds;
   for (std::uint64_t round = 0; round <= options.rounds; ++round) {
     if (round == 0) {  // takes the space, so that no counted write grows the file
-      device.write(pieces);
+      disk.write(pieces);
       file.sync().or_throw();
     } else {
-      rounds.time([&] { device.write(pieces); });
+      rounds.time([&] { disk.write(pieces); });
     }
   }
   result.seconds = rounds.result(result.requests).seconds;

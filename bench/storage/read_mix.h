@@ -1,5 +1,5 @@
-// One mix of requests, read by the bare device and by BlockReader in turn, in one run; and the bare
-// device's writes.
+// One mix of requests, read by the bare disk and by BlockReader in turn, in one run; and the bare
+// disk's writes.
 #pragma once
 
 #include "bench/storage/scratch_file.h"
@@ -34,7 +34,7 @@ struct MixResult {
 struct MixResults {
   std::uint64_t bytes = 0;     ///< a round
   std::uint64_t requests = 0;  ///< a round
-  MixResult device;
+  MixResult disk;
   MixResult reader;
   std::string engine;
   std::uint64_t reader_p99_us = 0;
@@ -49,7 +49,7 @@ struct WriteResult {
 /// The bare loop writing 1 MiB pieces in order to a nameless file in `dir`, at most 16 in flight.
 WriteResult run_write(const std::string& dir, const MixOptions& options);
 
-enum class Contenders { kDevice, kBoth };
+enum class Contenders { kDisk, kBoth };
 
 MixResults run_mix(const TestFile& file,
                    const ReadMix& mix,

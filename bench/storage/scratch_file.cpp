@@ -66,11 +66,10 @@ TestFile open_test_file(const std::string& path,
   test.file = std::make_shared<const File>(std::move(opened).or_throw());
   test.bytes = test.file->size().or_throw();
   if (!test.file->direct()) {
-    throw Error(
-        ErrorCode::kUsage,
-        "this file system has no O_DIRECT: the page cache would be measured, not the device",
-        "choose another place with --dir or --file",
-        Place{place.string(), -1, -1, -1});
+    throw Error(ErrorCode::kUsage,
+                "this file system has no O_DIRECT: the page cache would be measured, not the disk",
+                "choose another place with --dir or --file",
+                Place{place.string(), -1, -1, -1});
   }
   if (test.bytes % kPageBytes != 0 || test.bytes < kChunkBytes) {
     throw Error(

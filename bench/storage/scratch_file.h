@@ -21,7 +21,7 @@ struct TestFile {
   std::vector<std::uint32_t> page_sums;
 };
 
-/// Random bytes: some devices answer pages of zeros without reading anything. Whole 8-byte words.
+/// Random bytes: some disks answer pages of zeros without reading anything. Whole 8-byte words.
 void fill(std::span<std::byte> bytes, RandomKey key);
 
 /// @param path an existing file, or empty for a scratch file in `dir`. Its name is removed as soon

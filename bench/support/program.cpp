@@ -37,9 +37,9 @@ void print(const Line& line) {
   out["seconds"] = line.seconds;
   out["rate"] = rate;
   out["peak_rss"] = read_process_memory().peak_rss;
-  if (line.device_rate) {
-    out["device_rate"] = *line.device_rate;
-    out["of_device"] = rate / *line.device_rate;
+  if (line.disk_rate) {
+    out["disk_rate"] = *line.disk_rate;
+    out["of_disk"] = rate / *line.disk_rate;
   }
   if (line.peer_rate) {
     out["peer"] = line.peer;

@@ -21,15 +21,14 @@ struct Line {
   std::string name;  ///< the case
   double work = 0;   ///< how much was done, in `unit`
   std::string unit = "bytes";
-  double seconds = 0;  ///< the time that took; rate = work / seconds
-  std::optional<double> device_rate =
-      {};  ///< the device's own rate for the same work, in the same run
+  double seconds = 0;                    ///< the time that took; rate = work / seconds
+  std::optional<double> disk_rate = {};  ///< the disk's own rate for the same work, in the same run
   std::optional<double> peer_rate = {};
   std::string peer = {};
   nlohmann::ordered_json more = nlohmann::ordered_json::object();  ///< further fields, printed last
 };
 
-/// Prints `line` with rate, peak_rss, of_device and of_peer, and flushes.
+/// Prints `line` with rate, peak_rss, of_disk and of_peer, and flushes.
 void print(const Line& line);
 
 class Program {

@@ -33,7 +33,7 @@ double write_rate(const std::filesystem::path& folder, const WriteMix& mix) {
       });
     }
   }
-  if (failed) throw Error(ErrorCode::kIo, "the device's rate of writing could not be measured");
+  if (failed) throw Error(ErrorCode::kIo, "the disk's rate of writing could not be measured");
   file.sync().or_throw();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

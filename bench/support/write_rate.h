@@ -1,4 +1,4 @@
-// The device's own rate of writing: large direct writes, front to back, from several threads.
+// The disk's own rate of writing: large direct writes, front to back, from several threads.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ enum class ErrorCode : int {
   kUsage = 2,         ///< command line or configuration
   kData = 3,          ///< the user's files or a dataset
   kResource = 4,      ///< memory, disk space, GPU
-  kIo = 5,            ///< the device or the file system failed
+  kIo = 5,            ///< the disk or the file system failed
   kInternal = 70,     ///< a bug in Sluice
   kInterrupted = 130  ///< stopped by the user
 };

@@ -19,8 +19,8 @@ namespace sluice {
 struct FeatureStats {
   std::uint64_t rows = 0;          ///< rows delivered
   std::uint64_t bytes_useful = 0;  ///< bytes delivered
-  std::uint64_t bytes_read = 0;    ///< bytes read from the device
-  std::uint64_t requests = 0;      ///< reads issued to the device
+  std::uint64_t bytes_read = 0;    ///< bytes read from the disk
+  std::uint64_t requests = 0;      ///< reads issued to the disk
   RequestLatency latency;          ///< of each of them
 
   FeatureStats& operator+=(const FeatureStats& more) {
@@ -42,7 +42,7 @@ struct FeatureStats {
   }
 };
 
-/// How rows are read from a device: what is a request. The same rows arrive whatever the shape.
+/// How rows are read from a disk: what is a request. The same rows arrive whatever the shape.
 struct RequestShape {
   std::uint32_t max_request = 64 * 1024;  ///< bytes; neighbouring pages merge up to here
   std::uint32_t max_gap = 0;  ///< bytes that nobody asked for and are read through between two rows

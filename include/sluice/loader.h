@@ -27,7 +27,7 @@
 namespace sluice {
 
 class ComputeDevice;
-class DeviceProfile;
+class DiskProfile;
 class SamplerMethod;
 class TraceWriter;
 
@@ -35,7 +35,7 @@ class TraceWriter;
 /// - direct: the pages that hold them, neighbours merged
 /// - sweep: in large requests that read through gaps
 /// - repack: one pass over the table an epoch, rows written once in the order they are needed
-/// - auto: what costs the device least, window by window and epoch by epoch
+/// - auto: what costs the disk least, window by window and epoch by epoch
 enum class PlanChoice { kAuto, kDirect, kSweep, kRepack };
 
 /// Where features and edges are kept for a run.
@@ -48,8 +48,8 @@ struct GraphDataOptions {
   /// A folder for what an epoch plan keeps on disk. With it, epochs are sampled ahead for their
   /// node ids, so that all next uses are known, and rows may be repacked; without it one window is.
   std::string scratch;
-  /// The device that the dataset is on, as measured; null: a typical NVMe drive is assumed.
-  std::shared_ptr<const DeviceProfile> device;
+  /// The disk that the dataset is on, as measured; null: a typical NVMe drive is assumed.
+  std::shared_ptr<const DiskProfile> disk;
   Placement topology = Placement::kMemory;
   /// Load the weights of edges, for samplers that need them; they stay in memory.
   bool edge_weights = false;
@@ -58,7 +58,7 @@ struct GraphDataOptions {
   /// In-edges of hot nodes kept in RAM; made by the first loader that draws from them. The
   /// approximate modes hold for edges in memory too, so that mini-batches are the same.
   SnapshotOptions snapshot;
-  /// The card that mini-batches are delivered on, and the ledger of its memory, which must outlive
+  /// The GPU that mini-batches are delivered on, and the ledger of its memory, which must outlive
   /// the data; null: they stay on the host.
   std::shared_ptr<ComputeDevice> compute = nullptr;
   MemoryLedger* compute_ledger = nullptr;
@@ -83,8 +83,8 @@ class GraphData {
   Array labels(std::span<const std::uint64_t> nodes) const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
-  /// Sets GraphDataOptions::scratch and ::device for the loaders that start from now on.
-  void plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device);
+  /// Sets GraphDataOptions::scratch and ::disk for the loaders that start from now on.
+  void plan_epochs(std::string scratch, std::shared_ptr<const DiskProfile> disk);
 
   /// Goes on with a later generation of the dataset: Dataset::newer(). Edges are opened anew; rows
   /// and labels of types that have grown, and what is cached of them; of a snapshot cache only the
@@ -124,7 +124,7 @@ struct LoaderMemory {
       256 << 20;  ///< windows in flight: sampled blocks, and the caches of feature rows
   std::uint64_t queue_bytes = 64 << 20;  ///< assembled batches waiting for the consumer (at least
                                          ///< one may wait); 0: none but the one being assembled
-  /// To a card: pinned host bytes of a mini-batch in flight, and as many there, of which
+  /// To a GPU: pinned host bytes of a mini-batch in flight, and as many there, of which
   /// kInFlight are made once, when the first goes; larger mini-batches grow them.
   std::uint64_t transfer_bytes = 0;
   static constexpr std::uint64_t kInFlight = 3;  ///< copied, ready, in step
@@ -132,7 +132,7 @@ struct LoaderMemory {
   /// on disk before its first mini-batch, which is assembled when next() asks for it, as are those
   /// after it: the consumer has let go of the one before by then. Nothing is prepared for the epoch
   /// after. Slower, and works with the least. Needs epochs that are planned: features on disk,
-  /// GraphDataOptions::scratch, and a cache that knows next uses or repacking; not for a card.
+  /// GraphDataOptions::scratch, and a cache that knows next uses or repacking; not for a GPU.
   bool in_turns = false;
 };
 
@@ -144,7 +144,7 @@ struct LoaderProbe {
   std::uint64_t block_bytes = 0;      ///< largest batch's ids and blocks, as they are delivered
   std::uint64_t group = 0;            ///< batches sampled at once
   std::uint64_t feature_bytes = 0;    ///< largest batch's assembled features
-  std::uint64_t transfer_bytes = 0;   ///< largest batch as it is packed for a card
+  std::uint64_t transfer_bytes = 0;   ///< largest batch as it is packed for a GPU
   std::uint64_t window_bytes = 0;     ///< the least LoaderMemory::window_bytes that works
   std::uint64_t workspace_bytes = 0;  ///< samplers' own memory, all threads
   std::uint64_t smallest_bytes = 0;   ///< smallest batch's ids, blocks and features
@@ -191,7 +191,7 @@ class Loader {
   /// reading rows has no room yet. On the host. Throws Error.
   std::shared_ptr<const Batch> blank();
 
-  /// What an epoch would ask of the device, from some of its batches: as many as tell something, or
+  /// What an epoch would ask of the disk, from some of its batches: as many as tell something, or
   /// as can be sampled in so many seconds. Nothing is written, and no features are read. Throws
   /// Error.
   LoaderForecast forecast(double seconds);
@@ -199,7 +199,7 @@ class Loader {
   /// Stops what runs and begins to prepare batches, or goes on with those that were prepared as
   /// LoaderStart::next_follows said. Throws kUsage while another loader of the data is in an epoch.
   void start(const LoaderStart& where);
-  /// The next batch, or null at the end of the epoch. On a card its arrays are the device's, to be
+  /// The next batch, or null at the end of the epoch. On a GPU its arrays are of its memory, to be
   /// used on the compute stream, and Batch::host has what stayed behind; fewer than kInFlight
   /// earlier ones may then be alive. Throws the Error of whichever stage failed.
   std::shared_ptr<const Batch> next();

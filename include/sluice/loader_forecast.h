@@ -1,4 +1,4 @@
-// LoaderForecast: what an epoch is expected to ask of the device, before it is run. An estimate.
+// LoaderForecast: what an epoch is expected to ask of the disk, before it is run. An estimate.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct LoaderForecast {
   std::uint64_t bytes_read = 0;      ///< as LoaderStats counts them
   std::uint64_t bytes_written = 0;
   std::uint64_t requests = 0;      ///< reads, and the writes of repacked rows
-  double seconds = 0;              ///< the device's, kept busy; reading and writing
+  double seconds = 0;              ///< the disk's, kept busy; reading and writing
   std::vector<std::string> plans;  ///< what would be chosen, and why, a line a node type on disk
 };
 

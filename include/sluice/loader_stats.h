@@ -41,8 +41,8 @@ struct LoaderStats {
   std::uint64_t batches = 0;           ///< delivered
   std::uint64_t bytes_read = 0;        ///< from disk: features, edges, repacked rows, epoch plans
   std::uint64_t bytes_useful = 0;      ///< of feature rows delivered in batches
-  std::uint64_t bytes_to_device = 0;   ///< copied to a card, and read by it from pinned memory
-  std::uint64_t batches_gathered = 0;  ///< on their way, features gathered by the card itself
+  std::uint64_t bytes_to_device = 0;   ///< copied to a GPU, and read by it from pinned memory
+  std::uint64_t batches_gathered = 0;  ///< on their way, features gathered by the GPU itself
   std::uint64_t bytes_written = 0;     ///< scratch of epoch plans and repacked rows
   std::uint64_t requests = 0;
   std::uint64_t windows = 0;

@@ -1,4 +1,4 @@
-// RequestLatency: how long reads of a device took, from being handed over to having arrived. A
+// RequestLatency: how long reads of a disk took, from being handed over to having arrived. A
 // value; sums and differences of counters that only grow.
 #pragma once
 

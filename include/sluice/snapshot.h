@@ -55,10 +55,10 @@ struct SnapshotStats {
   std::uint64_t ram_bytes = 0;      ///< it takes, used or not
   std::uint64_t hits = 0;           ///< positions answered from records
   std::uint64_t misses = 0;         ///< positions asked of the topology behind it
-  std::uint64_t miss_bytes = 0;     ///< read from the device for them
+  std::uint64_t miss_bytes = 0;     ///< read from the disk for them
   std::uint64_t filled = 0;         ///< times a record was drawn or read
   std::uint64_t edges_read = 0;     ///< edges read into records
-  std::uint64_t refresh_bytes = 0;  ///< read from the device for them
+  std::uint64_t refresh_bytes = 0;  ///< read from the disk for them
   std::uint64_t invalidated = 0;    ///< records dropped as their node's edges had changed
   double age_sum = 0;               ///< over hits: mini-batches since the edge was drawn
   std::uint64_t oldest = 0;         ///< the most of that

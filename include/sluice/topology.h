@@ -42,8 +42,8 @@ struct CscView {
 struct TopologyStats {
   std::uint64_t positions = 0;  ///< delivered
   std::uint64_t page_hits = 0;  ///< pages that were in the cache, counted once a batch of positions
-  std::uint64_t bytes_read = 0;  ///< from the device
-  std::uint64_t requests = 0;    ///< reads issued to the device
+  std::uint64_t bytes_read = 0;  ///< from the disk
+  std::uint64_t requests = 0;    ///< reads issued to the disk
   RequestLatency latency;        ///< of each of them
 
   TopologyStats& operator+=(const TopologyStats& more) {

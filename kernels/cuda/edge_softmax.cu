@@ -1,4 +1,4 @@
-// A thread a target and head, in list order; the exponential is the card's own, which may differ
+// A thread a target and head, in list order; the exponential is the GPU's own, which may differ
 // from the CPU's in the last bits.
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/table.h"

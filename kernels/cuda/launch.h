@@ -20,7 +20,7 @@ __device__ inline int lane() {
   return static_cast<int>(threadIdx.x % kLanes);
 }
 
-/// Throws kResource where the card did not take the kernel just launched. @param name of it
+/// Throws kResource where the GPU did not take the kernel just launched. @param name of it
 void check_launch(const char* name);
 
 /// A kernel that gives each row a warp; nothing for no rows.

@@ -27,8 +27,8 @@ void check_launch(const char* name) {
   const cudaError_t code = cudaGetLastError();
   if (code == cudaSuccess) return;
   throw Error(ErrorCode::kResource,
-              fmt::format("the card refused kernel '{}': {}", name, cudaGetErrorString(code)),
-              "sluice-train doctor says what the card is; the kernels are built for sm_80, sm_90 "
+              fmt::format("the GPU refused kernel '{}': {}", name, cudaGetErrorString(code)),
+              "sluice-train doctor says what the GPU is; the kernels are built for sm_80, sm_90 "
               "and sm_100");
 }
 

@@ -1,6 +1,6 @@
 // A warp a row; four elements a lane at a time where the row's address allows it, else one, and
 // byte by byte only where not even that is whole. Rows may lie in pinned host memory: then this is
-// also their copy to the card, and a warp's loads should be few and wide.
+// also their copy to the GPU, and a warp's loads should be few and wide.
 #include "core/half.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/table.h"

@@ -1,7 +1,7 @@
 # Whether the device library is built, and with which CUDA compiler.
 #
-#   SLUICE_CUDA=AUTO  where this machine has an NVIDIA card and nvcc: elsewhere nobody waits for it
-#   SLUICE_CUDA=ON    it is asked for: the `cuda` preset, to compile it on a machine without a card
+#   SLUICE_CUDA=AUTO  where this machine has an NVIDIA GPU and nvcc: elsewhere nobody waits for it
+#   SLUICE_CUDA=ON    it is asked for: the `cuda` preset, to compile it on a machine without a GPU
 #   SLUICE_CUDA=OFF   never
 set(SLUICE_CUDA AUTO CACHE STRING "Build libsluice_cuda.so: AUTO, ON or OFF")
 set_property(CACHE SLUICE_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -35,7 +35,7 @@ if(SLUICE_BUILD_CUDA)
   set(CMAKE_CUDA_COMPILER ${nvcc} CACHE FILEPATH "nvcc")
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     # Ampere, Hopper, Blackwell, and code for what comes after them.
-    set(CMAKE_CUDA_ARCHITECTURES 80-real;90-real;100 CACHE STRING "Cards that the kernels are built for")
+    set(CMAKE_CUDA_ARCHITECTURES 80-real;90-real;100 CACHE STRING "GPUs that the kernels are built for")
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit 13.0 REQUIRED)

@@ -1,4 +1,4 @@
-"""What is run on the card once it is built: tests, benchmarks, epochs, compute-sanitizer. Figures go into the report."""
+"""What is run on the GPU once it is built: tests, benchmarks, epochs, compute-sanitizer. Figures go into the report."""
 
 import html
 import json
@@ -26,7 +26,7 @@ batch_size = 1024
 """
 ROWS, TABLE = 25_600_000, 256_000_000  # floats of a mini-batch, and of the table that it is gathered from
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
-SKIPPED = 77  # exit code of a test program that has no card
+SKIPPED = 77  # exit code of a test program that has no GPU
 
 
 def as_json(line):
@@ -77,19 +77,19 @@ class Load:
             self.thread.join()
 
     def mean(self):
-        """Over the time the card had anything to do at all: start-up is left out."""
+        """Over the time the GPU had anything to do at all: start-up is left out."""
         active = [share for share in self.samples if share > 0]
         return round(sum(active) / len(active), 1) if active else None
 
 
 class Checks:
-    def __init__(self, build, runner, has_card):
-        self.build, self.runner, self.report, self.has_card = build, runner, runner.report, has_card
+    def __init__(self, build, runner, has_gpu):
+        self.build, self.runner, self.report, self.has_gpu = build, runner, runner.report, has_gpu
 
     def run(self, name, program, arguments, limit, more=None):
-        """One of our programs. With a card, a test that would skip itself fails."""
+        """One of our programs. With a GPU, a test that would skip itself fails."""
         environment = self.build.environment() | (more or {})
-        if self.has_card:
+        if self.has_gpu:
             environment["SLUICE_REQUIRE_GPU"] = "1"
         return self.runner.run(name, [self.build.program(program), *arguments], limit, environment)
 
@@ -101,10 +101,10 @@ class Checks:
             self.report.fail(f"{name}: exit code {outcome.code}")
         return outcome.code == 0
 
-    def no_card(self, name):
-        if not self.has_card:
-            self.report.skip(f"{name}: no card")
-        return not self.has_card
+    def no_gpu(self, name):
+        if not self.has_gpu:
+            self.report.skip(f"{name}: no GPU")
+        return not self.has_gpu
 
     def tests(self, name, program, cases, limit):
         """A doctest program, case by case as its XML says while it runs."""
@@ -128,7 +128,7 @@ class Checks:
     def training(self, cases, limit=400):
         self.tests("training test", "gpu_training_test", cases, limit)
         with open(f"{self.runner.logs}/training-test.log", encoding="utf-8", errors="replace") as file:
-            cora = dict(re.findall(r"cora (\w+) on the card: test.accuracy ([\d.]+)", file.read()))
+            cora = dict(re.findall(r"cora (\w+) on the GPU: test.accuracy ([\d.]+)", file.read()))
         self.report.fields["cora"] = {model: float(accuracy) for model, accuracy in cora.items()}
         done = self.report.fields["tests"]["gpu_training_test"]
         case = next((row for name, row in done.items() if "Cora" in name), None)
@@ -138,7 +138,7 @@ class Checks:
             self.report.fail("Cora: the pack has it, and no model was trained on it")
 
     def doctor(self):
-        """What sluice-train itself says of io_uring and the card; and which CUDA runtimes the process loads for it."""
+        """What sluice-train itself says of io_uring and the GPU; and which CUDA runtimes the process loads for it."""
         trace = f"{self.runner.logs}/loaded"
         outcome = self.run("doctor", "sluice-train", ["doctor", "--json", "--dir", self.build.folder], 60,
                            {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": trace})
@@ -155,21 +155,21 @@ class Checks:
         if len(runtimes) > 1:
             self.report.fail(f"doctor: two CUDA runtimes in one process: {' '.join(sorted(runtimes))}")
 
-    def card(self, dims, limit=150):
-        """What a card does with mini-batches on their way to it, for rows of each width."""
-        if self.no_card("bench"):
+    def gpu(self, dims, limit=150):
+        """What a GPU does with mini-batches on their way to it, for rows of each width."""
+        if self.no_gpu("bench"):
             return
         for dim in dims:
             sizes = ["--dim", str(dim), "--rows", str(ROWS // dim), "--table", str(TABLE // dim)]
-            outcome = self.run(f"bench {dim}", "bench/card", sizes, limit)
+            outcome = self.run(f"bench {dim}", "bench/gpu", sizes, limit)
             lines = [line for line in map(as_json, outcome.output.splitlines()) if line]
             self.report.fields.setdefault("bench", {})[str(dim)] = lines
             if self.judge(f"bench {dim}", outcome) and not lines:
                 self.report.fail(f"bench {dim}: printed no figures")
 
     def epochs(self):
-        """Epochs over a generated graph whose features are on disk, with the card's load sampled from outside."""
-        if self.no_card("epochs"):
+        """Epochs over a generated graph whose features are on disk, with the GPU's load sampled from outside."""
+        if self.no_gpu("epochs"):
             return
         graph, run_dir = f"{self.build.folder}/graph", f"{self.runner.logs}/run"
         flags = [word for pair in GRAPH.items() for word in pair]
@@ -194,13 +194,13 @@ class Checks:
         shutil.rmtree(graph, ignore_errors=True)
 
     def sanitize(self, limit=100):
-        if self.no_card("sanitizer"):
+        if self.no_gpu("sanitizer"):
             return
         tool = machine.cuda_tool("compute-sanitizer")
         if tool is None:
             self.report.skip("sanitizer: compute-sanitizer is not installed")
             return
-        # Asking for too much memory, as a test does on purpose, is no error; nor is what LibTorch asks of a card to begin with.
+        # Asking for too much memory, as a test does on purpose, is no error; nor is what LibTorch asks of a GPU to begin with.
         test = [self.build.program("tests/gpu_device_test"), "-tce=more memory*"]
         said = self.report.fields["sanitizer"] = {}
         for kind in SANITIZERS:

@@ -1,4 +1,4 @@
-"""What a GPU machine has: its card, as the driver says, and the tools to build with, wherever they are."""
+"""What a GPU machine has: its GPU, as the driver says, and the tools to build with, wherever they are."""
 
 import glob
 import importlib.util
@@ -23,9 +23,9 @@ def said_by(*command, limit=60):
         return ""
 
 
-def find_card():
-    """scripts/gpu/card.py's object. The driver says whether there is a card, not nvidia-smi, which may be missing."""
-    said = said_by(sys.executable, os.path.join(HERE, "card.py"))
+def find_gpu():
+    """scripts/gpu/driver.py's object. The driver says whether there is a GPU, not nvidia-smi, which may be missing."""
+    said = said_by(sys.executable, os.path.join(HERE, "driver.py"))
     try:
         return json.loads(said)
     except ValueError:

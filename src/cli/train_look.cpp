@@ -79,11 +79,11 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command = app.add_subcommand(
       "doctor",
-      "say what this machine offers: processor, memory, card, io_uring, speed of the disk");
+      "say what this machine offers: processor, memory, GPU, io_uring, speed of the disk");
   auto folder = std::make_shared<std::string>(".");
   command
       ->add_option(
-          "--dir", *folder, "the folder whose device to measure; takes 256 MiB for a few seconds")
+          "--dir", *folder, "the folder whose disk to measure; takes 256 MiB for a few seconds")
       ->type_name("DIR")
       ->capture_default_str();
   session.add_options(*command);

@@ -37,7 +37,7 @@ std::string epoch_text(const DryRun& dry) {
   if (!reads(dry)) return text + "; nothing is read from disk\n";
   text += fmt::format(
       ", in {} windows\n# the first epoch, ESTIMATED from {} of them:\n"
-      "#   reads {}, writes {}, {} requests: {:.2f} s of the device\n",
+      "#   reads {}, writes {}, {} requests: {:.2f} s of the disk\n",
       format_count(epoch.windows),
       format_count(epoch.batches_sampled),
       format_bytes(epoch.bytes_read),
@@ -85,7 +85,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
                topology,
                dry.plan.topology_why,
                epoch_text(dry));
-    if (device) fmt::print("# on the card\n{}\n", dry.plan.device_table());
+    if (device) fmt::print("# on the GPU\n{}\n", dry.plan.device_table());
     return;
   }
   nlohmann::ordered_json lines = nlohmann::ordered_json::object();

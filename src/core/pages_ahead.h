@@ -1,6 +1,6 @@
 // PagesAhead: has the system make the pages of fresh memory on threads of its own, so that who
 // fills them in does not wait for each to be found and zeroed: on a virtual machine that can take
-// as long as reading from a fast device does.
+// as long as reading from a fast disk does.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// ComputeDevice: the seam to a card: its memory, its two streams, events between them, and the
+// ComputeDevice: the seam to a GPU: its memory, its two streams, events between them, and the
 // kernels that run there.
 //
 // A stream is a queue: what is given to it runs later, in order, while the host goes on. Between
@@ -27,7 +27,7 @@ namespace sluice {
 
 enum class Stream {
   kCompute,  ///< LibTorch's own: models run here
-  kCopy      ///< mini-batches on their way to the card
+  kCopy      ///< mini-batches on their way to the GPU
 };
 
 enum class Access { kRead, kWrite };
@@ -86,7 +86,7 @@ class ComputeDevice : public HostPinning {
   virtual Result<double> seconds_between(const DeviceEvent& begin, const DeviceEvent& end) = 0;
 
   /// Says that what runs on `stream` from here on, or the host, uses the memory although no call
-  /// above shows it. For devices that check the order; a card does nothing.
+  /// above shows it. For devices that check the order; a GPU does nothing.
   virtual void declare(Stream /*stream*/,
                        std::span<const std::byte> /*memory*/,
                        Access /*access*/) {}

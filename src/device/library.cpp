@@ -42,7 +42,7 @@ std::filesystem::path find_device_library() {
 Result<void> probe_driver() {
   const auto none = [](std::string why) {
     return Error(ErrorCode::kResource,
-                 "this machine has no NVIDIA card that works: " + std::move(why),
+                 "this machine has no NVIDIA GPU that works: " + std::move(why),
                  "install the NVIDIA driver, or set train.device = \"cpu\"");
   };
   void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -53,9 +53,9 @@ Result<void> probe_driver() {
   const auto count = reinterpret_cast<Count>(::dlsym(driver, "cuDeviceGetCount"));
   if (init == nullptr || count == nullptr) return none("libcuda.so.1 is no driver");
   if (const int code = init(0); code != 0) return none(fmt::format("cuInit gives {}", code));
-  int cards = 0;
-  if (const int code = count(&cards); code != 0 || cards == 0)
-    return none(fmt::format("the driver shows {} cards (code {})", cards, code));
+  int gpus = 0;
+  if (const int code = count(&gpus); code != 0 || gpus == 0)
+    return none(fmt::format("the driver shows {} GPUs (code {})", gpus, code));
   return {};
 }
 

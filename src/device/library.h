@@ -19,7 +19,7 @@ struct DeviceLibrary {
 
   std::uint64_t abi = 0;        ///< kAbi of the headers it was compiled with
   const char* build = nullptr;  ///< SLUICE_VERSION and compiler
-  /// The first card. kResource where there is none that works.
+  /// The first GPU. kResource where there is none that works.
   Result<std::shared_ptr<ComputeDevice>> (*open)() = nullptr;
 
   /// Counts changes of this struct and of device.h.
@@ -33,16 +33,16 @@ const char* device_build();
 /// or in its ../lib. Empty where none of these is there.
 std::filesystem::path find_device_library();
 
-/// Why this machine cannot have a card, from the driver alone (libcuda.so.1), or success.
+/// Why this machine cannot have a GPU, from the driver alone (libcuda.so.1), or success.
 /// Loads nothing large.
 Result<void> probe_driver();
 
-/// Loads the library and opens the card. The library stays loaded for the life of the process.
+/// Loads the library and opens the GPU. The library stays loaded for the life of the process.
 /// @pre no call into LibTorch has been made: it caches what devices there are. Fails with
 /// kResource.
 Result<std::shared_ptr<ComputeDevice>> load_device(const std::filesystem::path& library);
 
-/// All of that: the card of this machine, or, where SLUICE_CUDA_LIBRARY names a library, its own.
+/// All of that: the GPU of this machine, or, where SLUICE_CUDA_LIBRARY names a library, its own.
 /// kResource where there is none that works.
 Result<std::shared_ptr<ComputeDevice>> find_device();
 

@@ -51,7 +51,7 @@ DType dtype_of_tensor(const torch::Tensor& tensor) {
 }
 
 torch::Device device_of(MemorySpace space) {
-  // One card a process: which one it is, is the environment's choice (CUDA_VISIBLE_DEVICES).
+  // One GPU a process: which one it is, is the environment's choice (CUDA_VISIBLE_DEVICES).
   if (space == MemorySpace::kCuda) return {torch::kCUDA, 0};
   return torch::kCPU;
 }

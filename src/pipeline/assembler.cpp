@@ -127,7 +127,7 @@ void Assembler::add_features(Batch& batch, const Window& window, std::size_t ind
   }
 }
 
-bool Assembler::card_may_gather() const {
+bool Assembler::gpu_may_gather() const {
   if (options_.normalize_rows) return false;
   for (std::size_t type = 0; type < data_.features.size(); ++type) {
     if (!data_.features[type]) continue;

@@ -31,8 +31,8 @@ class Assembler {
   /// f32 [n, dim] of the batch's nodes of that type; empty for a type without features.
   Array::Shape feature_shape(const Batch& batch, std::size_t type) const;
 
-  /// Whether a card may gather and widen the rows itself: they are pinned, and go to it as stored.
-  bool card_may_gather() const;
+  /// Whether a GPU may gather and widen the rows itself: they are pinned, and go to it as stored.
+  bool gpu_may_gather() const;
   DType stored_dtype(std::size_t type) const { return data_.features[type]->schema().dtype; }
   std::size_t row_bytes(std::size_t type) const { return data_.features[type]->row_bytes(); }
   /// Where each row of the batch is, for that. @param addresses [n]

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kAlignment = 256;  // of a card's widest loads, and of its allocations
+constexpr std::uint64_t kAlignment = 256;  // of a GPU's widest loads, and of its allocations
 
 std::uint64_t bytes_of(const Array::Shape& shape) {
   return static_cast<std::uint64_t>(shape[0] * shape[1]) * sizeof(float);

@@ -1,6 +1,6 @@
-// BatchPacking: where the arrays of a mini-batch lie in one slab, so that all of it goes to a card
-// in one copy. The card's memory has the same layout, and behind it room for the features that the
-// card gathers itself, from row addresses that are packed in their place.
+// BatchPacking: where the arrays of a mini-batch lie in one slab, so that all of it goes to a GPU
+// in one copy. The GPU's memory has the same layout, and behind it room for the features that the
+// GPU gathers itself, from row addresses that are packed in their place.
 #pragma once
 
 #include <sluice/array.h>
@@ -22,7 +22,7 @@ class BatchPacking {
   /// Features of a type that are yet to come. Empty shape: none.
   struct Features {
     Array::Shape shape;
-    std::uint64_t offset = 0;     ///< in the card's memory; with kHost in the slab too
+    std::uint64_t offset = 0;     ///< in the GPU's memory; with kHost in the slab too
     std::uint64_t addresses = 0;  ///< with kCard: in both; u64 [shape[0]]
   };
 
@@ -42,7 +42,7 @@ class BatchPacking {
   /// Copies all but features and addresses into the slab.
   void pack(const Batch& batch, std::span<std::byte> slab) const;
 
-  /// The batch over the card's memory, which `owner` keeps alive.
+  /// The batch over the GPU's memory, which `owner` keeps alive.
   Batch on_device(const Batch& batch,
                   std::byte* memory,
                   MemorySpace space,

@@ -28,7 +28,7 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
                                       std::size_t index,
                                       Busy& busy) {
   const Gather gather =
-      !options_.hash && assembler_.card_may_gather() ? Gather::kCard : Gather::kHost;
+      !options_.hash && assembler_.gpu_may_gather() ? Gather::kCard : Gather::kHost;
   assembler_.add_transposes(batch);
   assembler_.add_labels(batch);
   const BatchPacking packing(batch, shapes_of(batch), gather);

@@ -1,6 +1,6 @@
-// DeviceFeed: the last stage before the consumer where there is a card: a sampled batch is packed
+// DeviceFeed: the last stage before the consumer where there is a GPU: a sampled batch is packed
 // into a pinned slab, copied in one piece, and its features follow: with it, where the host has to
-// compute or hash them, else gathered and widened by the card straight from the pinned row caches.
+// compute or hash them, else gathered and widened by the GPU straight from the pinned row caches.
 // Used by one thread.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-/// A batch on its way to the consumer. On a card: everything is queued, and deliver() of the lease
+/// A batch on its way to the consumer. On a GPU: everything is queued, and deliver() of the lease
 /// makes it the compute stream's.
 struct Ready {
   std::shared_ptr<const Batch> batch;
@@ -40,14 +40,14 @@ class DeviceFeed {
   /// @param busy with it, but while it waits for a slot
   std::optional<Ready> send(Batch batch, const Window& window, std::size_t index, Busy& busy);
 
-  /// Waits until the card has read all rows of the windows so far: their slots may be filled anew.
+  /// Waits until the GPU has read all rows of the windows so far: their slots may be filled anew.
   void finish_window();
 
   /// Bytes that a batch takes of a slab at most.
   std::uint64_t slab_bytes(const Batch& batch) const;
   /// Since the run began: bytes copied and read from pinned rows, seconds of waiting for a slot.
   std::uint64_t bytes() const { return bytes_; }
-  /// Batches whose features a card gathered itself.
+  /// Batches whose features a GPU gathered itself.
   std::uint64_t gathered() const { return gathered_; }
   double blocked() const { return ring_->blocked() - blocked_before_; }
   TransferRing& ring() const { return *ring_; }
@@ -59,7 +59,7 @@ class DeviceFeed {
   Assembler& assembler_;
   LoaderOptions options_;
   std::shared_ptr<TransferRing> ring_;
-  const TransferRing::Slot* reading_ = nullptr;  // last whose rows the card gathers itself
+  const TransferRing::Slot* reading_ = nullptr;  // last whose rows the GPU gathers itself
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> gathered_{0};
   double blocked_before_ = 0;

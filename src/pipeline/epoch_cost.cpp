@@ -22,11 +22,11 @@ std::uint64_t scaled_by(double factor, std::uint64_t count) {
 }  // namespace
 
 EpochCost::EpochCost(const FeatureLayout& layout,
-                     const DeviceProfile& device,
+                     const DiskProfile& disk,
                      PlanChoice plan,
                      MemoryLedger* ledger,
                      double scale)
-    : layout_(layout), device_(device), plan_(plan), scale_(scale), needed_(layout, ledger) {}
+    : layout_(layout), disk_(disk), plan_(plan), scale_(scale), needed_(layout, ledger) {}
 
 EpochCost::Choice EpochCost::add(const WantedRows& missed, std::uint64_t packed) {
   ++num_windows_;
@@ -34,8 +34,8 @@ EpochCost::Choice EpochCost::add(const WantedRows& missed, std::uint64_t packed)
   packed_rows_ += packed;
   for (std::size_t i = 0; i < missed.size(); ++i) needed_.add(missed.row(i));
   const ReadShape shape = read_shape_of_many(missed, layout_);
-  const PlanEstimate direct = estimate_direct(device_, shape);
-  const PlanEstimate sweep = estimate_sweep(device_, shape);
+  const PlanEstimate direct = estimate_direct(disk_, shape);
+  const PlanEstimate sweep = estimate_sweep(disk_, shape);
   const bool swept = plan_ == PlanChoice::kSweep ||
                      (plan_ != PlanChoice::kDirect && sweep.seconds < direct.seconds);
   const PlanEstimate& chosen = swept ? sweep : direct;
@@ -73,7 +73,7 @@ EpochCost::Decision EpochCost::decide(std::uint64_t buffer_bytes) const {
   work.table_bytes = std::min(scaled(needed_.needed() * needed_.rows_a_part() * layout_.row_bytes),
                               layout_.file_bytes());
   Decision decision;
-  decision.packing = estimate_repack(device_, work);
+  decision.packing = estimate_repack(disk_, work);
   const PlanEstimate windows = this->windows();
   const bool room = PackingBuffers::least_bytes(num_windows_, layout_) <= buffer_bytes;
   decision.pack = plan_ == PlanChoice::kRepack || (plan_ == PlanChoice::kAuto && room &&

@@ -1,4 +1,4 @@
-// EpochCost: what bringing an epoch's missed rows of one node type costs the device, window by
+// EpochCost: what bringing an epoch's missed rows of one node type costs the disk, window by
 // window or repacked, and which of the two is chosen: for epoch plans, and for forecasts of them.
 // Used by one thread.
 #pragma once
@@ -6,7 +6,7 @@
 #include "storage/feature/packed_rows.h"
 #include "storage/feature/read_plan_cost.h"
 #include "storage/feature/row_cache.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 
 #include <sluice/loader.h>
 
@@ -21,9 +21,9 @@ enum class WindowPlan : std::uint8_t { kDirect, kSweep, kPacked };
 
 class EpochCost {
  public:
-  /// @param device borrowed. @param scale of a sample of the rows: how many each stands for
+  /// @param disk borrowed. @param scale of a sample of the rows: how many each stands for
   EpochCost(const FeatureLayout& layout,
-            const DeviceProfile& device,
+            const DiskProfile& disk,
             PlanChoice plan,
             MemoryLedger* ledger,
             double scale = 1);
@@ -57,7 +57,7 @@ class EpochCost {
   std::uint64_t scaled(std::uint64_t count) const;
 
   FeatureLayout layout_;
-  const DeviceProfile& device_;
+  const DiskProfile& disk_;
   PlanChoice plan_;
   double scale_;
   NeededParts needed_;

@@ -168,7 +168,7 @@ void EpochForecast::simulate(std::size_t type,
                  make_cache_policy(data_.options.cache, hotness),
                  &ledger_);
   std::vector<ForecastPart> parts = parts_of(setup, ends, [&] {
-    return EpochCost(store.layout(), *data_.device, data_.options.plan, &ledger_, sample.scale());
+    return EpochCost(store.layout(), *data_.disk, data_.options.plan, &ledger_, sample.scale());
   });
   const std::uint32_t prefilled = slots_to_prefill(data_.options.plan,
                                                    parts.front().windows,
@@ -242,7 +242,7 @@ struct TopologyTrial {
 void add_paged_edges(const TopologyTrial& trial,
                      const TopologyStats& now,
                      const ForecastSetup& setup,
-                     const DeviceProfile& device,
+                     const DiskProfile& disk,
                      LoaderForecast& forecast) {
   const TopologyStats read = now - trial.before;
   if (read.requests == 0) return;
@@ -251,21 +251,21 @@ void add_paged_edges(const TopologyTrial& trial,
   const double bytes = epochs * static_cast<double>(read.bytes_read);
   forecast.bytes_read += static_cast<std::uint64_t>(bytes);
   forecast.requests += static_cast<std::uint64_t>(requests);
-  forecast.seconds += requests * device.seconds_for(bytes / requests);
+  forecast.seconds += requests * disk.seconds_for(bytes / requests);
 }
 
 // What a planned epoch keeps of its sampled batches, so that edges are read once.
 void add_kept_batches(std::uint64_t edge_bytes,
                       std::uint64_t batch_bytes,
                       const ForecastSetup& setup,
-                      const DeviceProfile& device,
+                      const DiskProfile& disk,
                       LoaderForecast& forecast) {
   const std::uint64_t kept = setup.batches * round_up_to_page(batch_bytes);
   forecast.bytes_read += edge_bytes + kept;
   forecast.bytes_written += kept;
-  forecast.seconds += static_cast<double>(edge_bytes + kept) / device.rates().sequential_read;
-  if (device.rates().sequential_write > 0)
-    forecast.seconds += static_cast<double>(kept) / device.rates().sequential_write;
+  forecast.seconds += static_cast<double>(edge_bytes + kept) / disk.rates().sequential_read;
+  if (disk.rates().sequential_write > 0)
+    forecast.seconds += static_cast<double>(kept) / disk.rates().sequential_write;
 }
 
 }  // namespace
@@ -306,9 +306,9 @@ LoaderForecast forecast_epoch(GraphData::State& data,
   later.batches = forecast.trials() - earlier_batches;
   const TopologyStats read = topology_stats(data);
   LoaderForecast estimate = forecast.estimate(setup);
-  if (keeping.edge_bytes == 0) add_paged_edges(later, read, setup, *data.device, estimate);
+  if (keeping.edge_bytes == 0) add_paged_edges(later, read, setup, *data.disk, estimate);
   if (setup.planned && sampler.worth_keeping())
-    add_kept_batches(keeping.edge_bytes, forecast.batch_bytes(), setup, *data.device, estimate);
+    add_kept_batches(keeping.edge_bytes, forecast.batch_bytes(), setup, *data.disk, estimate);
   return estimate;
 }
 

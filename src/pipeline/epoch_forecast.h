@@ -1,4 +1,4 @@
-// EpochForecast: what an epoch would ask of the device, from a few mini-batches of it.
+// EpochForecast: what an epoch would ask of the disk, from a few mini-batches of it.
 // RowPopularity says how likely each row is asked for; windows are then drawn by these chances and
 // go through a RowCache without rows, of the size and policy that a run's would have, and EpochCost
 // prices what it misses. Where tables are large a sample of their rows stands for all (after

@@ -23,11 +23,11 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
                                            WindowSource& windows,
                                            const LoaderStart& where,
                                            const WindowLimits& limits,
-                                           const DeviceProfile& device,
+                                           const DiskProfile& disk,
                                            const EpochPlanOptions& options,
                                            MemoryLedger& ledger) {
   const auto begin = SteadyClock::now();
-  auto state = std::make_unique<State>(data, device, options, ledger);
+  auto state = std::make_unique<State>(data, disk, options, ledger);
   windows.begin(where, limits);
   state->sample_and_plan(windows);
   windows.begin(where, limits);
@@ -37,10 +37,10 @@ std::unique_ptr<EpochPlan> EpochPlan::make(GraphData::State& data,
 }
 
 std::unique_ptr<EpochPlan> EpochPlan::ahead(GraphData::State& data,
-                                            const DeviceProfile& device,
+                                            const DiskProfile& disk,
                                             const EpochPlanOptions& options,
                                             MemoryLedger& ledger) {
-  auto state = std::make_unique<State>(data, device, options, ledger);
+  auto state = std::make_unique<State>(data, disk, options, ledger);
   state->ahead = true;
   return std::unique_ptr<EpochPlan>(new EpochPlan(std::move(state)));
 }

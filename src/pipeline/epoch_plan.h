@@ -1,6 +1,6 @@
 // EpochPlan: an epoch's mini-batches sampled once ahead of time, for their node ids alone, so that
 // the future is known: which rows each window will miss under the cache's policy when every next
-// use is known (Belady), and by which plan it costs the device least to bring them.
+// use is known (Belady), and by which plan it costs the disk least to bring them.
 //
 // What is kept until a window is fetched, in scratch files without a name, is a few bytes a row:
 // its place in the cache, and the ids of those that are missing. The batches themselves are kept by
@@ -56,13 +56,13 @@ class EpochPlan {
                                          WindowSource& windows,
                                          const LoaderStart& where,
                                          const WindowLimits& limits,
-                                         const DeviceProfile& device,
+                                         const DiskProfile& disk,
                                          const EpochPlanOptions& options,
                                          MemoryLedger& ledger);
   /// Of an epoch that is prepared while the one before trains. follow(), sample() and plan_beside()
   /// make it, once each.
   static std::unique_ptr<EpochPlan> ahead(GraphData::State& data,
-                                          const DeviceProfile& device,
+                                          const DiskProfile& disk,
                                           const EpochPlanOptions& options,
                                           MemoryLedger& ledger);
   enum class Caches {

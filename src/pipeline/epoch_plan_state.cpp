@@ -14,12 +14,12 @@
 namespace sluice {
 
 EpochPlan::State::State(GraphData::State& data,
-                        const DeviceProfile& device,
+                        const DiskProfile& disk,
                         const EpochPlanOptions& options,
                         MemoryLedger& ledger)
     : setting{
           data,
-          device,
+          disk,
           options,
           ledger,
           StageClock("plan", options.trace),

@@ -26,7 +26,7 @@ struct EpochPlan::State {
   };
 
   State(GraphData::State& data,
-        const DeviceProfile& device,
+        const DiskProfile& disk,
         const EpochPlanOptions& options,
         MemoryLedger& ledger);
   ~State() { end(); }

@@ -9,12 +9,12 @@ namespace sluice {
 namespace {
 
 // A drive of the middle class, for those who have not measured theirs.
-std::shared_ptr<const DeviceProfile> typical_device() {
-  DeviceRates rates;
+std::shared_ptr<const DiskProfile> typical_disk() {
+  DiskRates rates;
   rates.read_seconds = {6.7e-6, 11e-6, 27e-6, 105e-6, 420e-6};
   rates.sequential_read = 2.5e9;
   rates.sequential_write = 1.5e9;
-  return std::make_shared<const DeviceProfile>(rates);
+  return std::make_shared<const DiskProfile>(rates);
 }
 
 // Edges are read by pages, of which this holds more than a ring has under way, and as much scratch
@@ -33,10 +33,10 @@ TopologyOptions topology_options(const GraphSchema& schema,
           static_cast<std::uint64_t>(cache_bytes)};
 }
 
-void tell_device(const SamplerGraph& graph, const DeviceProfile& device) {
+void tell_disk(const SamplerGraph& graph, const DiskProfile& disk) {
   for (const auto& relation : graph.relations) {
     if (auto* const paged = dynamic_cast<PagedTopology*>(relation.get()))
-      paged->set_gap(device.request_overhead_bytes());
+      paged->set_gap(disk.request_overhead_bytes());
   }
 }
 
@@ -48,7 +48,7 @@ GraphData::GraphData(const Dataset& dataset,
     : state_(std::make_unique<State>()) {
   state_->dataset = &dataset;
   state_->options = options;
-  state_->device = options.device ? options.device : typical_device();
+  state_->disk = options.disk ? options.disk : typical_disk();
   state_->target_type = target_type;
   const GraphSchema& schema = dataset.schema();
   state_->graph = state_->open_graph(dataset);
@@ -85,7 +85,7 @@ SamplerGraph GraphData::State::open_graph(const Dataset& from) const {
       opened.weights.push_back(relation.has_weights ? from.edge_weights(relation.key()) : Array());
     }
   }
-  tell_device(opened, *device);
+  tell_disk(opened, *disk);
   return opened;
 }
 
@@ -173,11 +173,11 @@ const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader
   return snapshots->graph();
 }
 
-void GraphData::plan_epochs(std::string scratch, std::shared_ptr<const DeviceProfile> device) {
+void GraphData::plan_epochs(std::string scratch, std::shared_ptr<const DiskProfile> disk) {
   state_->options.scratch = std::move(scratch);
-  if (!device) return;
-  state_->device = std::move(device);
-  tell_device(state_->graph, *state_->device);
+  if (!disk) return;
+  state_->disk = std::move(disk);
+  tell_disk(state_->graph, *state_->disk);
 }
 
 std::string GraphData::engine() const {

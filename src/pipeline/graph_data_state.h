@@ -5,7 +5,7 @@
 #include "pipeline/transfer_ring.h"
 #include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/row_cache.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 #include "storage/io/scratch_files.h"
 
 #include <sluice/loader.h>
@@ -21,7 +21,7 @@ namespace sluice {
 struct GraphData::State {
   const Dataset* dataset = nullptr;
   GraphDataOptions options;
-  std::shared_ptr<const DeviceProfile> device;  // never null
+  std::shared_ptr<const DiskProfile> disk;  // never null
   std::size_t target_type = 0;
   SamplerGraph graph;
   std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
@@ -39,7 +39,7 @@ struct GraphData::State {
   std::vector<StageTimes> busy_making_way;
   /// That an epoch's plan and mini-batches are kept in.
   std::shared_ptr<ScratchFiles> scratch_files = std::make_shared<ScratchFiles>();
-  /// Mini-batches on their way to the card, where there is one; made by the first loader.
+  /// Mini-batches on their way to the GPU, where there is one; made by the first loader.
   std::shared_ptr<TransferRing> ring;
 
   bool on_disk(std::size_t type) const {

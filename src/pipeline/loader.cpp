@@ -139,7 +139,7 @@ std::vector<std::uint64_t> Loader::State::slots() const {
   return slots;
 }
 
-FeatureStats Loader::State::device_stats() const {
+FeatureStats Loader::State::disk_stats() const {
   FeatureStats sum;
   for (const auto& store : data.features) {
     if (store) sum += store->stats();
@@ -287,7 +287,7 @@ void Loader::start(const LoaderStart& where) {
   state.be_the_active_one();
   state.delivered = 0;
   state.chain = where.batches_xxh3;
-  state.device_before = state.device_stats();
+  state.disk_before = state.disk_stats();
   state.topology_before = state.topology_stats();
   state.snapshot_before = state.snapshot_stats();
   state.counts_before = state.fetcher.counts();
@@ -341,9 +341,9 @@ LoaderStats Loader::stats() const {
   const State::Run& run = *state.run;
   const FetchProgress fetched = run.fetch_progress.get();
   const TopologyStats topology = run.topology.get();
-  stats.bytes_read = fetched.device.bytes_read + topology.bytes_read + run.spool_read;
-  stats.requests = fetched.device.requests + topology.requests;
-  stats.latency = fetched.device.latency;
+  stats.bytes_read = fetched.disk.bytes_read + topology.bytes_read + run.spool_read;
+  stats.requests = fetched.disk.requests + topology.requests;
+  stats.latency = fetched.disk.latency;
   stats.latency += topology.latency;
   stats.bytes_written = fetched.bytes_written + run.spool_written;
   stats.bytes_useful = run.bytes_useful;

@@ -236,7 +236,7 @@ void Loader::State::plan_epoch(Run& now) {
   room -= split.beside_sampling;
   if (sampler.worth_keeping() || memory.in_turns)
     sampler.keep_windows(how.scratch, room, batch_bytes);
-  auto plan = EpochPlan::make(data, sampler, where, limits, *data.device, planning, ledger);
+  auto plan = EpochPlan::make(data, sampler, where, limits, *data.disk, planning, ledger);
   if (memory.in_turns) give_up_sampling();
   const MutexLock lock(now.plan_mutex);
   now.plan = std::move(plan);

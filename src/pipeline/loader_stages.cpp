@@ -70,12 +70,12 @@ void Loader::State::fetch_loop(Run& now) {
       fetch(now, **window, ahead ? ahead->get() : nullptr);
       ++progress.windows;
       progress.counts = fetcher.counts() - counts_before;
-      progress.device = device_stats() - device_before;
+      progress.disk = disk_stats() - disk_before;
       if (now.plan) {
         const EpochPlan::Traffic planned = now.plan->traffic();
-        progress.device.bytes_read += planned.bytes_read;
-        progress.device.requests += planned.latency.requests();
-        progress.device.latency += planned.latency;
+        progress.disk.bytes_read += planned.bytes_read;
+        progress.disk.requests += planned.latency.requests();
+        progress.disk.latency += planned.latency;
         progress.bytes_written = planned.bytes_written;
       }
       now.fetch_progress.set(progress);

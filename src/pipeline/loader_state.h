@@ -33,7 +33,7 @@ using WindowPtr = std::shared_ptr<Window>;
 struct FetchProgress {
   std::uint64_t windows = 0;
   FetchCounts counts;
-  FeatureStats device;  // all reads of feature rows
+  FeatureStats disk;  // all reads of feature rows
   std::uint64_t bytes_written = 0;
 };
 
@@ -137,7 +137,7 @@ struct Loader::State {
   bool at_the_end() const { return where.first_batch + delivered >= order->num_batches(); }
   void halt();
   // The stores are the fetching thread's own while it runs.
-  FeatureStats device_stats() const;
+  FeatureStats disk_stats() const;
   // The topologies are the sampling thread's own, or the assembling one's where that brings
   // mini-batches (WindowSampler::bring).
   TopologyStats topology_stats() const;
@@ -153,7 +153,7 @@ struct Loader::State {
   WindowSampler sampler;
   RowFetcher fetcher;
   Assembler assembler;
-  std::optional<DeviceFeed> feed;  // where batches go to a card
+  std::optional<DeviceFeed> feed;  // where batches go to a GPU
   std::unique_ptr<Run> run;
   std::unique_ptr<NextEpoch> aside;  // the epoch after the run's, complete, while others go on
   LoaderStart where;                 // of the run
@@ -166,8 +166,8 @@ struct Loader::State {
   std::vector<StageTimes> busy_besides;  // with that one, for the next start
   std::string not_prepared;              // why, beside the epoch before
   std::uint64_t delivered = 0;
-  std::uint64_t chain = 0;     // batches_xxh3 so far
-  FeatureStats device_before;  // counters of the stores when this run began
+  std::uint64_t chain = 0;   // batches_xxh3 so far
+  FeatureStats disk_before;  // counters of the stores when this run began
   TopologyStats topology_before;
   SnapshotStats snapshot_before;
   FetchCounts counts_before;

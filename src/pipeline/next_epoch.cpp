@@ -36,7 +36,7 @@ NextEpoch::NextEpoch(GraphData::State& data,
       sampler_(data, with_threads(options, threads), order, ledger),
       trace_(options.trace) {
   sampler_.share_tables(options.data_threads > 0 ? options.data_threads : available_cores());
-  plan_ = EpochPlan::ahead(data, *data.device, planning(), ledger);
+  plan_ = EpochPlan::ahead(data, *data.disk, planning(), ledger);
 }
 
 EpochPlanOptions NextEpoch::planning() {

@@ -162,7 +162,7 @@ std::unique_ptr<EpochCost> PlanPart::admit(std::uint64_t bytes, Place place) {
       setting_.ledger.charge("epoch plan", lists.most_rows() * kAdmitBytes).or_throw();
   const TraceSpan span(setting_.options.trace, "admit");
   auto cost = std::make_unique<EpochCost>(
-      store().layout(), setting_.device, setting_.options.plan, &setting_.ledger);
+      store().layout(), setting_.disk, setting_.options.plan, &setting_.ledger);
   if (place == Place::kLast) {
     take_rest_of_cache(bytes);
   } else if (place != Place::kAhead) {

@@ -17,7 +17,7 @@ namespace sluice {
 /// What the parts of a plan share. Used by several threads.
 struct PlanSetting {
   GraphData::State& data;
-  const DeviceProfile& device;
+  const DiskProfile& disk;
   EpochPlanOptions options;
   MemoryLedger& ledger;
   StageClock planning;

@@ -24,7 +24,7 @@ double pass_seconds(const GraphData::State& data) {
   for (std::size_t type = 0; type < data.features.size(); ++type) {
     if (data.on_disk(type)) bytes += layout_of(data, type).file_bytes();
   }
-  return static_cast<double>(bytes) / data.device->rates().sequential_read;
+  return static_cast<double>(bytes) / data.disk->rates().sequential_read;
 }
 
 // Of sampling what the first part leaves.

@@ -12,7 +12,7 @@ namespace sluice {
 /// Bytes for each of `tables` feature tables on disk, of which one is read at a time.
 ///
 /// They take a small share of a small budget, and beyond 16 MiB bring little there. A large budget
-/// has large windows and caches, which are read in long sweeps: a device may complete 40 MiB of
+/// has large windows and caches, which are read in long sweeps: a disk may complete 40 MiB of
 /// requests at once, and then has nothing to do until the first of them were copied out. With 96
 /// MiB under way a sweep of 8 GiB took nearly a tenth less than with 40 (bench/storage).
 inline std::uint64_t read_buffer_bytes(std::uint64_t budget, std::size_t tables) {

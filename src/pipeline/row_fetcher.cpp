@@ -85,7 +85,7 @@ RowCache::Admission RowFetcher::assign(std::size_t type,
 }
 
 // The cache enters its new rows while they are read: of a large window that takes a while, in which
-// a device would have nothing to do. Returns the misses that were here before.
+// a disk would have nothing to do. Returns the misses that were here before.
 std::uint64_t RowFetcher::read_and_enter(std::size_t type,
                                          const Window& window,
                                          std::span<const std::uint32_t> places) {
@@ -126,8 +126,8 @@ void RowFetcher::read_missing(std::size_t type, const WantedRows& wanted) {
     const auto& store = dynamic_cast<const DiskFeatureStore&>(*data_.features[type]);
     const ReadShape shape = read_shape_of_many(wanted, store.layout());
     const PlanEstimate estimate = data_.options.plan == PlanChoice::kSweep
-                                      ? estimate_sweep(*data_.device, shape)
-                                      : choose_window_plan(*data_.device, shape);
+                                      ? estimate_sweep(*data_.disk, shape)
+                                      : choose_window_plan(*data_.disk, shape);
     if (estimate.plan == "sweep")
       request = sweep(estimate.gap_pages * static_cast<std::uint32_t>(kPageBytes));
   }

@@ -1,5 +1,5 @@
 // RowFetcher: the second stage. Brings a window's rows into the caches of GraphData, reading those
-// that are not there by the plan that costs the device least. Used by one thread.
+// that are not there by the plan that costs the disk least. Used by one thread.
 #pragma once
 
 #include "pipeline/epoch_plan.h"

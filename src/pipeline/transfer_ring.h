@@ -1,5 +1,5 @@
-// TransferRing: the mini-batches in flight to a card. Each slot is a pinned slab on the host and
-// the memory on the card that it is copied to, made once and used in turn.
+// TransferRing: the mini-batches in flight to a GPU. Each slot is a pinned slab on the host and
+// the memory on the GPU that it is copied to, made once and used in turn.
 //
 //   Lease slot = ring->acquire(sizes);      // the slab may be written to
 //   ... fill slot->slab; queue copies and kernels on Stream::kCopy ...
@@ -8,7 +8,7 @@
 //   slot.reset();                           // all of its use is queued: the slot goes round
 //
 // Order is kept by two events a slot and never by waiting for a whole stream: a slab is written
-// again once its copy is through (the host waits), the card's memory once the model's steps on it
+// again once its copy is through (the host waits), the GPU's memory once the model's steps on it
 // are (the copy stream waits). One thread acquires and sends; leases die on any.
 #pragma once
 
@@ -45,7 +45,7 @@ class TransferRing : public std::enable_shared_from_this<TransferRing> {
     std::uint64_t device_bytes = 0;
   };
 
-  /// @param ledger of the host, charged with "transfer slabs"  @param device_ledger of the card,
+  /// @param ledger of the host, charged with "transfer slabs"  @param device_ledger of the GPU,
   /// with "mini-batches in flight". Both must outlive the ring and all leases. Throws Error.
   TransferRing(std::shared_ptr<ComputeDevice> device,
                MemoryLedger* ledger,

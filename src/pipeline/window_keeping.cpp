@@ -52,7 +52,7 @@ void WindowSampler::forget_kept() {
 
 bool WindowSampler::worth_keeping() const {
   if (paged()) return true;
-  const DeviceRates& rates = data_.device->rates();
+  const DiskRates& rates = data_.disk->rates();
   if (rates.sequential_write == 0) return false;
   return 1 / rates.sequential_read + 1 / rates.sequential_write < 1 / kSampledBytesASecond;
 }
@@ -73,7 +73,7 @@ void WindowSampler::begin_keeping(const LoaderStart& where) {
   lend_staging(keeping.staging);
 }
 
-// Reads of edges that are one after the other leave the device waiting.
+// Reads of edges that are one after the other leave the disk waiting.
 void WindowSampler::lend_staging(std::uint64_t each) {
   if (each == 0) return;
   try {

@@ -122,7 +122,7 @@ class MultilabelMetrics final : public MetricAccumulator {
 }  // namespace
 
 Tensor class_loss(const Tensor& outputs, const Batch& batch) {
-  // Asked on the host: a card would have to be waited for.
+  // Asked on the host: a GPU would have to be waited for.
   const auto known = batch.on_host().labels.as<std::int32_t>();
   if (std::none_of(known.begin(), known.end(), [](std::int32_t label) { return label >= 0; }))
     return outputs.sum() * 0;

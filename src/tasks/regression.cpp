@@ -86,7 +86,7 @@ Regression::Regression(const Options& options, const TaskContext& context)
 torch::Tensor Regression::loss(const torch::Tensor& outputs, const Batch& batch) {
   const torch::Tensor truth = nn::as_tensor(batch.labels);
   const torch::Tensor known = torch::isnan(truth).logical_not();
-  // Counted on the host: a card would have to be waited for.
+  // Counted on the host: a GPU would have to be waited for.
   const std::int64_t count = num_labelled(batch.on_host().labels);
   if (count == 0) return outputs.sum() * 0;
   // where, not multiplication: NaN * 0 is NaN.

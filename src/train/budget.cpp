@@ -225,7 +225,7 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   needs.transfer_bytes = margin.on(measured.most(&LoaderProbe::transfer_bytes));
   if (parts.device.device) add_device_lines(needs, measured);
   needs.block_bytes = margin.on(measured.most(&LoaderProbe::block_bytes));
-  // On their way to a card features are in the slabs.
+  // On their way to a GPU features are in the slabs.
   if (needs.transfer_bytes == 0)
     needs.feature_bytes = margin.on(measured.most(&LoaderProbe::feature_bytes));
   needs.window_bytes = margin.on(measured.most(&LoaderProbe::window_bytes));
@@ -237,7 +237,7 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
   add_line(needs,
            "transfer slabs",
            LoaderMemory::kInFlight * needs.transfer_bytes,
-           "pinned, mini-batches on their way to the card");
+           "pinned, mini-batches on their way to the GPU");
   add_line(needs, "trace", work.trace_bytes, "its buffer");
   add_line(needs, "other", kOtherBytes, "file buffers, predictions");
   // While a step of training is tried, its weights and state are there twice.

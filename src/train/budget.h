@@ -40,7 +40,7 @@ struct BudgetNeeds {
   std::uint64_t block_bytes = 0;     ///< of a mini-batch, margin included
   std::uint64_t feature_bytes = 0;   ///< of a mini-batch, margin included
   std::uint64_t window_bytes = 0;    ///< the least that windows work with, margin included
-  std::uint64_t transfer_bytes = 0;  ///< of a mini-batch packed for a card, margin included
+  std::uint64_t transfer_bytes = 0;  ///< of a mini-batch packed for a GPU, margin included
   bool in_turns = false;             ///< sampling and steps take turns
   std::uint64_t sampling_bytes = 0;  ///< then: what sampling takes of what follows
   std::uint64_t steps_bytes = 0;     ///< of the lines, what steps take
@@ -49,7 +49,7 @@ struct BudgetNeeds {
   std::uint64_t rounding_bytes = 0;
   /// What measuring took beside what is loaded, copies of weights and optimiser state among it.
   std::uint64_t measuring_bytes = 0;
-  std::vector<BudgetLine> device_lines;  ///< what a card holds; empty on the CPU
+  std::vector<BudgetLine> device_lines;  ///< what a GPU holds; empty on the CPU
 };
 
 struct BudgetPlan {
@@ -62,7 +62,7 @@ struct BudgetPlan {
   std::string why;  ///< of the features' placement
   std::string topology_why;
   LoaderMemory loader;
-  std::uint64_t device_budget = 0;  ///< of the card's memory; 0: there is none
+  std::uint64_t device_budget = 0;  ///< of the GPU's memory; 0: there is none
   std::vector<BudgetLine> device_lines;
 
   std::uint64_t device_least() const;

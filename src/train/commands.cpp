@@ -66,7 +66,7 @@ void say_plan(const PlannedRun& run, Logger& log) {
            format_count(parts.count(Part::kTest)),
            parts.data.engine());
   log.debug("memory\n{}", run.plan.table());
-  if (run.plan.device_budget != 0) log.debug("on the card\n{}", run.plan.device_table());
+  if (run.plan.device_budget != 0) log.debug("on the GPU\n{}", run.plan.device_table());
 }
 
 std::uint64_t trace_bytes(const TrainContext& context) {

@@ -3,7 +3,7 @@
 #include "core/cpu_isa.h"
 #include "core/threads.h"
 #include "device/library.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 
 #include <sluice/units.h>
 
@@ -16,22 +16,20 @@
 namespace sluice {
 namespace {
 
-void measure_device(DoctorReport& report,
-                    const std::filesystem::path& folder,
-                    std::uint64_t bytes) {
+void measure_disk(DoctorReport& report, const std::filesystem::path& folder, std::uint64_t bytes) {
   const IoEngineChoice choice = make_io_engine({}).or_throw();
   report.engine = choice.engine->name();
   report.why_engine = choice.reason;
   report.folder = folder.string();
   if (bytes == 0) return;
-  DeviceProbeOptions options;
+  DiskProbeOptions options;
   options.scratch_bytes = bytes;
-  const DeviceProfile device = DeviceProfile::measure(folder, options, nullptr).or_throw();
-  const DeviceRates& rates = device.rates();
-  report.direct = device.origin().direct;
-  report.request_overhead_bytes = device.request_overhead_bytes();
-  for (std::size_t i = 0; i < DeviceRates::kRequestBytes.size(); ++i) {
-    const std::uint64_t length = DeviceRates::kRequestBytes[i];
+  const DiskProfile disk = DiskProfile::measure(folder, options, nullptr).or_throw();
+  const DiskRates& rates = disk.rates();
+  report.direct = disk.origin().direct;
+  report.request_overhead_bytes = disk.request_overhead_bytes();
+  for (std::size_t i = 0; i < DiskRates::kRequestBytes.size(); ++i) {
+    const std::uint64_t length = DiskRates::kRequestBytes[i];
     report.figures.push_back(
         {fmt::format("random read {}", format_bytes(length)), length, rates.read_seconds[i]});
   }
@@ -69,7 +67,7 @@ DoctorReport examine(const std::filesystem::path& folder, std::uint64_t scratch_
   report.torch_threads = at::get_num_threads();
   const char* mkl = std::getenv("MKL_CBWR");
   report.mkl = mkl == nullptr ? "not set" : mkl;
-  measure_device(report, folder, scratch_bytes);
+  measure_disk(report, folder, scratch_bytes);
   return report;
 }
 

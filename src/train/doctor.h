@@ -1,4 +1,4 @@
-// What this machine offers a run: cores, memory, LibTorch, and how fast a folder's device is.
+// What this machine offers a run: cores, memory, LibTorch, and how fast a folder's disk is.
 #pragma once
 
 #include "core/cgroup.h"
@@ -30,7 +30,7 @@ struct DoctorReport {
   std::string isa;         ///< that LibTorch's kernels use
   int torch_threads = 0;
   std::string mkl;         ///< MKL_CBWR
-  std::string device;      ///< the card's name; empty where there is none that works
+  std::string device;      ///< the GPU's name; empty where there is none that works
   std::string why_device;  ///< what it is, or why there is none
   std::string engine;      ///< "io_uring" or "pread"
   std::string why_engine;
@@ -43,8 +43,8 @@ struct DoctorReport {
 /// The least that a processor must have.
 inline constexpr const char* kLeastIsa = "sse4.2";
 
-/// Looks around, and measures `folder`'s device anew on a scratch file that vanishes with the
-/// process (DeviceProfile::measure). Throws Error where the folder cannot be written to.
+/// Looks around, and measures `folder`'s disk anew on a scratch file that vanishes with the
+/// process (DiskProfile::measure). Throws Error where the folder cannot be written to.
 /// @param scratch_bytes size of the file; 0: nothing is measured
 DoctorReport examine(const std::filesystem::path& folder, std::uint64_t scratch_bytes);
 

@@ -63,7 +63,7 @@ struct Forwarded {
 };
 
 /// Runs the model over a part and hands over each mini-batch with its outputs, in order, on the
-/// host; of a batch that went to a card, seeds and labels. Throws kInterrupted.
+/// host; of a batch that went to a GPU, seeds and labels. Throws kInterrupted.
 /// @param take `finite`: u8 [batch.num_seeds()], 0 where an output is not finite
 Forwarded for_each_output(
     Parts& parts,

@@ -1,4 +1,4 @@
-// LossReader: losses of steps on their way to the host, so that a card has the next step to do
+// LossReader: losses of steps on their way to the host, so that a GPU has the next step to do
 // while the host waits for the one before. On the CPU they are there at once. Used by one thread.
 #pragma once
 

@@ -107,7 +107,7 @@ void StorageSection::describe(Schema& schema) {
       .choice(
           "plan",
           plan,
-          {{"auto", PlanChoice::kAuto, "what costs the device least, by its measured speed"},
+          {{"auto", PlanChoice::kAuto, "what costs the disk least, by its measured speed"},
            {"direct", PlanChoice::kDirect, "the pages that hold the rows"},
            {"sweep", PlanChoice::kSweep, "large requests that read through gaps"},
            {"repack",
@@ -147,7 +147,7 @@ void MemorySection::describe(Schema& schema) {
       .at_least(1 << 20);
   schema.field("gpu", gpu)
       .help(
-          "budget of the card's memory: mini-batches in flight and tensors; 0: nine tenths of what "
+          "budget of the GPU's memory: mini-batches in flight and tensors; 0: nine tenths of what "
           "is free. CUDA itself takes up to 600 MiB more")
       .unit("bytes");
 }
@@ -185,9 +185,9 @@ void TrainSection::describe(Schema& schema) {
   schema
       .choice("device",
               device,
-              {{"auto", DeviceChoice::kAuto, "a card where there is one that works, else the CPU"},
+              {{"auto", DeviceChoice::kAuto, "a GPU where there is one that works, else the CPU"},
                {"cpu", DeviceChoice::kCpu, ""},
-               {"cuda", DeviceChoice::kCuda, "an NVIDIA card; refused where there is none"}})
+               {"cuda", DeviceChoice::kCuda, "an NVIDIA GPU; refused where there is none"}})
       .help("where the model runs. Fixed for a run: results depend on it");
   schema
       .choice("products",
@@ -200,7 +200,7 @@ void TrainSection::describe(Schema& schema) {
       .help("what the layers' matrix products are computed in");
   schema.field("hash_batches", hash_batches)
       .help(
-          "keep batches_xxh3, the hash of all mini-batches, in the report; off lets a card gather "
+          "keep batches_xxh3, the hash of all mini-batches, in the report; off lets a GPU gather "
           "features itself, without the host touching them");
   schema.field("data_threads", data_threads)
       .help("sample and read; 0: all cores. Never changes results")

@@ -39,7 +39,7 @@ struct StorageSection {
 
 struct MemorySection {
   ByteSize host{2 * kGiB};
-  ByteSize gpu{0};  ///< 0: nine tenths of what the card has free
+  ByteSize gpu{0};  ///< 0: nine tenths of what the GPU has free
   void describe(Schema& schema);
 };
 

@@ -1,7 +1,7 @@
 #include "train/plan_run.h"
 
 #include "core/cgroup.h"
-#include "storage/io/device_cache.h"
+#include "storage/io/disk_cache.h"
 #include "train/model_size.h"
 
 #include <fmt/format.h>
@@ -160,7 +160,7 @@ std::filesystem::path largest_file(const std::filesystem::path& dataset) {
   return largest;
 }
 
-// Tensors get what mini-batches in flight leave of the card's budget.
+// Tensors get what mini-batches in flight leave of the GPU's budget.
 void fit_device(const RunDevice& device, const BudgetPlan& plan) {
   if (!device.device) return;
   if (plan.device_least() > plan.device_budget) {
@@ -274,21 +274,21 @@ void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& 
   Parts& parts = *run.parts;
   if (run.plan.features == Placement::kMemory) return;
   // Nothing runs yet: all that the run will take is free.
-  DeviceProbeOptions probe;
+  DiskProbeOptions probe;
   probe.buffer_bytes =
       std::clamp(parts.ledger->available() / kMiB * kMiB, kMiB, probe.buffer_bytes);
-  auto found = find_device_profile(
-      largest_file(parts.options.dataset.path), probe, parts.ledger.get(), default_device_cache());
-  std::shared_ptr<const DeviceProfile> device;
+  auto found = find_disk_profile(
+      largest_file(parts.options.dataset.path), probe, parts.ledger.get(), default_disk_cache());
+  std::shared_ptr<const DiskProfile> disk;
   if (found) {
     if (!found.value().warning.empty()) log.warn("{}", found.value().warning);
-    device = std::make_shared<const DeviceProfile>(std::move(found).value().profile);
-    log.info("device: {}", device->describe());
+    disk = std::make_shared<const DiskProfile>(std::move(found).value().profile);
+    log.info("disk: {}", disk->describe());
   } else {
-    log.warn("the device could not be measured, a typical one is assumed: {}",
+    log.warn("the disk could not be measured, a typical one is assumed: {}",
              std::move(found).error().message());
   }
-  parts.data.plan_epochs(scratch.string(), std::move(device));
+  parts.data.plan_epochs(scratch.string(), std::move(disk));
 }
 
 bool follow_dataset(PlannedRun& run) {

@@ -26,7 +26,7 @@ struct PlannedRun {
 /// overhead.
 void check_granted(std::uint64_t budget, const std::filesystem::path& root = "/");
 
-/// Lets the run's loaders plan whole epochs: measures the device where its figures are not
+/// Lets the run's loaders plan whole epochs: measures the disk where its figures are not
 /// remembered (a second), and keeps scratch files without a name in `scratch`. Does nothing for
 /// features in memory.
 void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log);

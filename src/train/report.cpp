@@ -98,7 +98,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
 
 void add_device_times(RunReport& report, const DeviceTimes& times) {
   report.device.transferred = times.transferred;
-  if (times.transferred > 0) report.device.gather = times.batches_gathered > 0 ? "card" : "host";
+  if (times.transferred > 0) report.device.gather = times.batches_gathered > 0 ? "gpu" : "host";
   if (times.seconds > 0) report.device.busy = times.on_device / times.seconds;
 }
 

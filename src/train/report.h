@@ -20,12 +20,12 @@ struct DeviceReport {
   std::string kind = "cpu";
   std::string name;
   std::uint64_t budget = 0;
-  std::uint64_t in_flight = 0;    ///< most bytes of mini-batches on the card
+  std::uint64_t in_flight = 0;    ///< most bytes of mini-batches on the GPU
   std::uint64_t tensors = 0;      ///< most bytes that LibTorch's pool held there
-  std::uint64_t transferred = 0;  ///< bytes to the card, in this session's training
-  double busy = 0;      ///< share of this session's training time that a step was on the card
-  bool pinned = false;  ///< the card reads this machine's memory itself, all that it was to
-  std::string gather;   ///< who gathered features in this session's training: "card" or "host"
+  std::uint64_t transferred = 0;  ///< bytes to the GPU, in this session's training
+  double busy = 0;      ///< share of this session's training time that a step was on the GPU
+  bool pinned = false;  ///< the GPU reads this machine's memory itself, all that it was to
+  std::string gather;   ///< who gathered features in this session's training: "gpu" or "host"
 };
 
 struct RunReport {
@@ -65,9 +65,9 @@ std::string plan_name(const LoaderStats& stats);
 /// Fills in what the parts, the plan and the process know: names, storage, memory, the weights'
 /// hash.
 RunReport begin_report(const PlannedRun& run, PeakMemory& peak);
-/// What a card did in this session's training.
+/// What a GPU did in this session's training.
 struct DeviceTimes {
-  double on_device = 0;  ///< seconds with a step on the card
+  double on_device = 0;  ///< seconds with a step on the GPU
   double seconds = 0;
   std::uint64_t transferred = 0;
   std::uint64_t batches_gathered = 0;  ///< whose features it gathered itself

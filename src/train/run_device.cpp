@@ -56,7 +56,7 @@ Error RunDevice::out_of_memory(const c10::Error& error) const {
   const TensorPool pool = device ? device->tensor_pool() : TensorPool{};
   const std::string text = error.what_without_backtrace();
   return Error(ErrorCode::kResource,
-               fmt::format("the card has no memory left for tensors, which hold {}: {}\n{}",
+               fmt::format("the GPU has no memory left for tensors, which hold {}: {}\n{}",
                            format_bytes(pool.held),
                            text.substr(0, text.find('\n')),
                            ledger ? ledger->table() : ""),
@@ -74,7 +74,7 @@ RunDevice open_run_device(const RunOptions& options, Logger& log) {
   auto found = find_device();
   if (!found) {
     if (options.train.device == DeviceChoice::kCuda) throw std::move(found).error();
-    // Where the library is, a card was meant to be used.
+    // Where the library is, a GPU was meant to be used.
     const auto level = find_device_library().empty() ? spdlog::level::debug : spdlog::level::info;
     log.log(level, "device: cpu ({})", found.error().message());
     return {};

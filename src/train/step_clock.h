@@ -1,4 +1,4 @@
-// StepClock: how long a card had steps to do, by events before and behind each. Does nothing on the
+// StepClock: how long a GPU had steps to do, by events before and behind each. Does nothing on the
 // CPU. Used by one thread.
 #pragma once
 

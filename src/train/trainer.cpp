@@ -199,7 +199,7 @@ void Trainer::tell_refusal() {
   if (!why) return;
   told_refusal_ = true;
   log_.warn(
-      "the card may not read some of this machine's memory itself ({}): copies wait, and features "
+      "the GPU may not read some of this machine's memory itself ({}): copies wait, and features "
       "may be gathered by the host; look at `ulimit -l` and at the memory that is free",
       why->message());
 }
@@ -221,7 +221,7 @@ torch::Tensor Trainer::step(const Batch& batch) {
 void Trainer::take_loss(const torch::Tensor& loss, const Batch& batch) {
   const std::int64_t labels = parts_.task->num_labelled(batch.on_host().labels);
   losses_.push(loss, static_cast<double>(labels));
-  // A card does this step while the loss of the last arrives.
+  // A GPU does this step while the loss of the last arrives.
   losses_.settle(parts_.device.device ? 1 : 0, state_.loss_sum);
   state_.loss_labels += static_cast<std::uint64_t>(labels);
   if (std::isfinite(state_.loss_sum)) return;

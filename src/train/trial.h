@@ -13,7 +13,7 @@ struct TrialPeaks {
   std::uint64_t resident = 0;     ///< tensors that stay: parameters, buffers, optimiser state
   std::uint64_t training = 0;     ///< most that a training step held beside them
   std::uint64_t evaluation = 0;   ///< most that an evaluation step held beside them
-  std::uint64_t device_pool = 0;  ///< most that LibTorch's pool on a card held
+  std::uint64_t device_pool = 0;  ///< most that LibTorch's pool on a GPU held
 };
 
 /// Measures steps on the given batches (either may be null) by what the ledger charged as

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// Of the table under way: enough where a device serves one alone, and the most that helps where
+// Of the table under way: enough where a disk serves one alone, and the most that helps where
 // others use it too. Requests are smaller than those of a scan alone, for writes wait behind them.
 constexpr std::uint64_t kScanBytes = 12 * kMiB;
 constexpr std::uint64_t kMostScanBytes = 24 * kMiB;

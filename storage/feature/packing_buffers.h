@@ -23,7 +23,7 @@ class PackingBuffers {
   static std::uint64_t least_bytes(std::size_t runs, const FeatureLayout& layout);
   static std::uint64_t good_bytes(std::size_t runs, const FeatureLayout& layout);
   /// Of `bytes` that rows may have too, what buffers should take: good_bytes(), and for a large
-  /// table as much as a device can use.
+  /// table as much as a disk can use.
   static std::uint64_t share_of(std::uint64_t bytes, std::size_t runs, const FeatureLayout& layout);
 
   /// At most `bytes` in all. Throws kResource where those are too few or the ledger has no room

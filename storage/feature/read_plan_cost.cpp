@@ -25,13 +25,13 @@ std::string share_text(std::uint64_t useful, std::uint64_t read) {
 }
 
 PlanEstimate read_estimate(std::string plan,
-                           const DeviceProfile& device,
+                           const DiskProfile& disk,
                            const ReadShape& window,
                            const RequestMix& mix,
                            std::uint32_t gap_pages) {
   PlanEstimate estimate;
   estimate.plan = std::move(plan);
-  estimate.seconds = mix.seconds(device);
+  estimate.seconds = mix.seconds(disk);
   estimate.bytes_read = mix.bytes();
   estimate.requests = mix.requests();
   estimate.gap_pages = gap_pages;
@@ -59,13 +59,13 @@ struct Scan {
   double seconds = 0;
 };
 
-Scan whole_table(const DeviceProfile& device, std::uint64_t table_bytes) {
+Scan whole_table(const DiskProfile& disk, std::uint64_t table_bytes) {
   return {table_bytes,
           mebi_requests(table_bytes),
-          static_cast<double>(table_bytes) / device.rates().sequential_read};
+          static_cast<double>(table_bytes) / disk.rates().sequential_read};
 }
 
-PlanEstimate repack_after(const DeviceProfile& device, const RepackWork& work, const Scan& scan) {
+PlanEstimate repack_after(const DiskProfile& disk, const RepackWork& work, const Scan& scan) {
   PlanEstimate estimate;
   estimate.plan = "repack";
   estimate.requests = scan.requests;
@@ -81,7 +81,7 @@ PlanEstimate repack_after(const DeviceProfile& device, const RepackWork& work, c
     estimate.bytes_written = moved;
     estimate.requests +=
         2 * (std::max(mebi_requests(run_bytes), work.runs) + mebi_requests(id_bytes));
-    const DeviceRates& rates = device.rates();
+    const DiskRates& rates = disk.rates();
     estimate.seconds += static_cast<double>(moved) / rates.sequential_read;
     estimate.seconds += rates.sequential_write > 0
                             ? static_cast<double>(moved) / rates.sequential_write
@@ -94,41 +94,41 @@ PlanEstimate repack_after(const DeviceProfile& device, const RepackWork& work, c
       format_bytes(moved),
       seconds_text(estimate.seconds));
   if (!std::isfinite(estimate.seconds))
-    estimate.why += " (the device's speed of writing could not be measured)";
+    estimate.why += " (the disk's speed of writing could not be measured)";
   return estimate;
 }
 
 }  // namespace
 
-PlanEstimate estimate_direct(const DeviceProfile& device, const ReadShape& window) {
-  return read_estimate("direct", device, window, window.direct, 0);
+PlanEstimate estimate_direct(const DiskProfile& disk, const ReadShape& window) {
+  return read_estimate("direct", disk, window, window.direct, 0);
 }
 
-PlanEstimate estimate_sweep(const DeviceProfile& device, const ReadShape& window) {
+PlanEstimate estimate_sweep(const DiskProfile& disk, const ReadShape& window) {
   std::size_t best = 0;
   double best_seconds = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < window.sweeps.size(); ++i) {
-    const double seconds = window.sweeps[i].seconds(device);
+    const double seconds = window.sweeps[i].seconds(disk);
     if (seconds >= best_seconds) continue;
     best_seconds = seconds;
     best = i;
   }
   return read_estimate(
-      "sweep", device, window, window.sweeps[best], ReadShape::kSweeps[best].gap_pages);
+      "sweep", disk, window, window.sweeps[best], ReadShape::kSweeps[best].gap_pages);
 }
 
-PlanEstimate estimate_repack(const DeviceProfile& device, const RepackWork& work) {
+PlanEstimate estimate_repack(const DiskProfile& disk, const RepackWork& work) {
   const std::uint64_t scanned = work.missed_rows + work.prefilled_rows == 0 ? 0 : work.table_bytes;
-  return repack_after(device, work, whole_table(device, scanned));
+  return repack_after(disk, work, whole_table(disk, scanned));
 }
 
-PlanEstimate estimate_repack(const DeviceProfile& device,
+PlanEstimate estimate_repack(const DiskProfile& disk,
                              const RepackWork& work,
                              const ReadShape& needed) {
-  const PlanEstimate sweep = estimate_sweep(device, needed);
-  const Scan whole = whole_table(device, work.table_bytes);
-  if (sweep.seconds >= whole.seconds) return repack_after(device, work, whole);
-  return repack_after(device, work, {sweep.bytes_read, sweep.requests, sweep.seconds});
+  const PlanEstimate sweep = estimate_sweep(disk, needed);
+  const Scan whole = whole_table(disk, work.table_bytes);
+  if (sweep.seconds >= whole.seconds) return repack_after(disk, work, whole);
+  return repack_after(disk, work, {sweep.bytes_read, sweep.requests, sweep.seconds});
 }
 
 PlanEstimate quickest(std::span<const PlanEstimate> estimates) {
@@ -145,9 +145,9 @@ PlanEstimate quickest(std::span<const PlanEstimate> estimates) {
   return chosen;
 }
 
-PlanEstimate choose_window_plan(const DeviceProfile& device, const ReadShape& window) {
-  const std::array<PlanEstimate, 2> plans{estimate_direct(device, window),
-                                          estimate_sweep(device, window)};
+PlanEstimate choose_window_plan(const DiskProfile& disk, const ReadShape& window) {
+  const std::array<PlanEstimate, 2> plans{estimate_direct(disk, window),
+                                          estimate_sweep(disk, window)};
   return quickest(plans);
 }
 

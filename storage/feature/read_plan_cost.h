@@ -1,4 +1,4 @@
-// What the plans of reading would take on a measured device: pure functions, for the choice of a
+// What the plans of reading would take on a measured disk: pure functions, for the choice of a
 // plan, the log and --dry-run.
 //
 //   direct  each page once a window, neighbours merged up to 64 KiB
@@ -6,11 +6,11 @@
 //   repack  an epoch at once: the needed part of the table read once, its missed rows scattered
 //           into runs on disk, the runs read back
 //
-// Seconds are those of the device alone, kept busy; a window of a few requests waits longer.
+// Seconds are those of the disk alone, kept busy; a window of a few requests waits longer.
 #pragma once
 
 #include "storage/feature/read_shape.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@ namespace sluice {
 
 struct PlanEstimate {
   std::string plan;    ///< "direct", "sweep", "repack"
-  double seconds = 0;  ///< infinite where the device's speed of writing is not known but needed
+  double seconds = 0;  ///< infinite where the disk's speed of writing is not known but needed
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t requests = 0;   ///< reads and writes
@@ -29,9 +29,9 @@ struct PlanEstimate {
 };
 
 /// One window's missing rows.
-PlanEstimate estimate_direct(const DeviceProfile& device, const ReadShape& window);
+PlanEstimate estimate_direct(const DiskProfile& disk, const ReadShape& window);
 /// The same by the quickest of ReadShape::kSweeps; the narrower gap where two take as long.
-PlanEstimate estimate_sweep(const DeviceProfile& device, const ReadShape& window);
+PlanEstimate estimate_sweep(const DiskProfile& disk, const ReadShape& window);
 
 /// What an epoch asks of repacking.
 struct RepackWork {
@@ -45,13 +45,13 @@ struct RepackWork {
 inline constexpr std::uint64_t kRepackIdBytes = 8;  ///< a missed row's id, kept on disk in between
 
 /// Reads the whole table in sequence. With M bytes missed and T of table: T + M read back + M
-/// written, and a list of ids written and read. So on a device that is bound by its bandwidth alone
+/// written, and a list of ids written and read. So on a disk that is bound by its bandwidth alone
 /// it beats direct, which reads amp M for amp = 4096 / row bytes, when M > T / (amp - 2), the ids
 /// (2 * 8 bytes a row) aside.
-PlanEstimate estimate_repack(const DeviceProfile& device, const RepackWork& work);
+PlanEstimate estimate_repack(const DiskProfile& disk, const RepackWork& work);
 /// The same, reading only what the epoch needs. @param needed of the epoch's distinct missed rows;
 /// its best sweep is taken where it is quicker than the whole table
-PlanEstimate estimate_repack(const DeviceProfile& device,
+PlanEstimate estimate_repack(const DiskProfile& disk,
                              const RepackWork& work,
                              const ReadShape& needed);
 
@@ -60,6 +60,6 @@ PlanEstimate estimate_repack(const DeviceProfile& device,
 PlanEstimate quickest(std::span<const PlanEstimate> estimates);
 
 /// quickest of direct and sweep.
-PlanEstimate choose_window_plan(const DeviceProfile& device, const ReadShape& window);
+PlanEstimate choose_window_plan(const DiskProfile& disk, const ReadShape& window);
 
 }  // namespace sluice

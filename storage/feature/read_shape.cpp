@@ -7,8 +7,8 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t class_of(std::uint64_t pages) {
-  const auto above = std::ranges::lower_bound(DeviceRates::kRequestBytes, pages * kPageBytes);
-  return static_cast<std::size_t>(above - DeviceRates::kRequestBytes.begin());
+  const auto above = std::ranges::lower_bound(DiskRates::kRequestBytes, pages * kPageBytes);
+  return static_cast<std::size_t>(above - DiskRates::kRequestBytes.begin());
 }
 
 // By pages: millions of requests are told apart for a window.
@@ -43,12 +43,12 @@ std::uint64_t RequestMix::bytes() const {
   return sum;
 }
 
-double RequestMix::seconds(const DeviceProfile& device) const {
+double RequestMix::seconds(const DiskProfile& disk) const {
   double sum = 0;
   for (const Class& each : classes_) {
     if (each.requests == 0) continue;
     const auto requests = static_cast<double>(each.requests);
-    sum += requests * device.seconds_for(static_cast<double>(each.pages * kPageBytes) / requests);
+    sum += requests * disk.seconds_for(static_cast<double>(each.pages * kPageBytes) / requests);
   }
   return sum;
 }

@@ -7,7 +7,7 @@
 
 #include "storage/feature/wanted_rows.h"
 #include "storage/format/layout.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct MergeRule {
   friend bool operator==(const MergeRule&, const MergeRule&) = default;
 };
 
-/// Requests by length, in classes between the sizes of a DeviceProfile's table. Seconds are linear
+/// Requests by length, in classes between the sizes of a DiskProfile's table. Seconds are linear
 /// within a class, so that a class's number and bytes give its seconds exactly.
 class RequestMix {
  public:
@@ -33,14 +33,14 @@ class RequestMix {
   std::uint64_t requests() const;
   std::uint64_t bytes() const;
   /// Steady-state seconds of all.
-  double seconds(const DeviceProfile& device) const;
+  double seconds(const DiskProfile& disk) const;
 
  private:
   struct Class {
     std::uint64_t requests = 0;
     std::uint64_t pages = 0;
   };
-  std::array<Class, DeviceRates::kRequestBytes.size() + 1> classes_{};
+  std::array<Class, DiskRates::kRequestBytes.size() + 1> classes_{};
 };
 
 struct ReadShape {
@@ -88,7 +88,7 @@ class ReadShapeBuilder {
 };
 
 /// Of rows in ascending order. Where they are so many that looking at all of them would keep a
-/// device waiting, beyond kLookedAt, of stretches of them only: their shape says as well which way
+/// disk waiting, beyond kLookedAt, of stretches of them only: their shape says as well which way
 /// of reading is the best, and what that costs a row.
 inline constexpr std::size_t kLookedAt = 1 << 14;
 ReadShape read_shape_of_many(const WantedRows& sorted_rows, const FeatureLayout& layout);

@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-// A table is read meanwhile, with as much under way as the device can use, and each write waits
-// behind that: with 256 KiB under way who appends waited 2.7 s of 3.7 for a free buffer. A device
+// A table is read meanwhile, with as much under way as the disk can use, and each write waits
+// behind that: with 256 KiB under way who appends waited 2.7 s of 3.7 for a free buffer. A disk
 // serves both alike: for so many bytes that may be under way of the table, one of the runs is.
 constexpr std::uint64_t kReadForWritten = 5;
 constexpr std::size_t kLeastThreads = 8;

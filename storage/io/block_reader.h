@@ -32,7 +32,7 @@ struct BlockRead {
 struct BlockReaderOptions {
   int max_retries = 4;  ///< per request: EIO, EAGAIN, EINTR, ENOMEM, zero progress, bad checksum
   std::chrono::milliseconds timeout{
-      30'000};  ///< longest time without any completion before the device counts as stalled
+      30'000};  ///< longest time without any completion before the disk counts as stalled
 };
 
 struct IoStats {

@@ -30,7 +30,7 @@ Result<std::unique_ptr<IoEngine>> make_pread_engine(const IoEngineOptions& optio
 Result<std::unique_ptr<IoEngine>> make_memory_engine(const IoEngineOptions& options);
 
 /// Keeps what the kernel may still write to or read from alive until the process ends. Called with
-/// requests in flight on a device that does not answer: freeing would let a late answer overwrite
+/// requests in flight on a disk that does not answer: freeing would let a late answer overwrite
 /// somebody else's memory, waiting would hang, and freeing later would give the ledger a charge
 /// back after the ledger's own end. So it is leaked, on purpose.
 void abandon(std::shared_ptr<void> state);

@@ -82,9 +82,8 @@ Advice advice_for(int error_number) {
     case EIO:
     case ENXIO:
     case ENODEV:
-      return {
-          ErrorCode::kIo,
-          "the device failed: look at `dmesg`, check the disk, and restore the file from a copy"};
+      return {ErrorCode::kIo,
+              "the disk failed: look at `dmesg`, check the disk, and restore the file from a copy"};
     case ESTALE:
       return {ErrorCode::kIo, "the file vanished from the network file system: mount it again"};
     default:

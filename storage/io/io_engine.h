@@ -5,7 +5,7 @@
 // fault-injecting wrapper for tests. An engine is used by one thread at a time and changes threads
 // only with nothing in flight (the kernel ties requests to the thread that submitted them). Files
 // and buffers are attached before the requests that use them; the engine keeps them alive for as
-// long as a request on them may be in flight, even past its own destruction (a stalled device).
+// long as a request on them may be in flight, even past its own destruction (a stalled disk).
 #pragma once
 
 #include "storage/io/aligned_buffer.h"

@@ -1,5 +1,5 @@
 // ReadAhead: a file read from its front to its end on a thread of its own, a buffer's worth ahead
-// of whoever takes the bytes in order. So that the device goes on while they are used.
+// of whoever takes the bytes in order. So that the disk goes on while they are used.
 #pragma once
 
 #include "core/condition_variable.h"

@@ -49,7 +49,7 @@ Error read_stalled(const ReadableFile& file,
                    std::size_t waiting,
                    std::chrono::milliseconds timeout) {
   return Error(ErrorCode::kIo,
-               fmt::format("the device has stalled: no read has completed for {} ms; {} are "
+               fmt::format("the disk has stalled: no read has completed for {} ms; {} are "
                            "waiting, the oldest here",
                            timeout.count(),
                            waiting),

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::microseconds kBackOff{100};
 constexpr std::uint32_t kPage = kPageBytes;
-// Verifying and taking what has arrived is work: after so many bytes the device gets more to do.
+// Verifying and taking what has arrived is work: after so many bytes the disk gets more to do.
 constexpr std::uint64_t kTakenAtOnce = 1 << 20;
 
 std::uint64_t to_ns(Clock::duration duration) {

@@ -45,7 +45,7 @@ Result<double> ReadProbe::measure(std::uint32_t length, Order order) {
   order_ = order;
   next_ = 0;
   queued_.clear();
-  // Other places each time: a device may remember what it read before.
+  // Other places each time: a disk may remember what it read before.
   key_ = RandomKey(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()));
   const std::uint64_t in_flight =
       std::clamp<std::uint64_t>(buffer_bytes_ / length, 1, engine_->depth());
@@ -57,7 +57,7 @@ Result<double> ReadProbe::measure(std::uint32_t length, Order order) {
   auto now = begin;
   std::optional<Clock::time_point> counted_from;
   std::uint64_t counted = 0;
-  // At least one round beyond the warm-up, however slow the device.
+  // At least one round beyond the warm-up, however slow the disk.
   while (seconds_between(begin, now) < whole || counted < in_flight) {
     auto arrived = finish_some();
     if (!arrived) return std::move(arrived).error();
@@ -113,7 +113,7 @@ Result<ReadProbe::Arrived> ReadProbe::finish_some() {
   for (const IoCompletion& completion : std::span(arrived_).first(arrived.all)) {
     const auto problem = static_cast<int>(-completion.result);
     if (problem > 0 && !passes_by_itself(problem))
-      return system_error(problem, "cannot read while measuring the device", path_);
+      return system_error(problem, "cannot read while measuring the disk", path_);
     if (completion.result == length_) ++arrived.whole;
   }
   return arrived;

@@ -1,4 +1,4 @@
-// ReadProbe: the reading half of DeviceProfile::measure. Keeps an engine full of equal requests for
+// ReadProbe: the reading half of DiskProfile::measure. Keeps an engine full of equal requests for
 // a moment and gives the time between two completions. One thread.
 #pragma once
 

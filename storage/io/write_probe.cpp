@@ -33,22 +33,22 @@ Result<std::uint64_t> scratch_room(const std::filesystem::path& folder, std::uin
   const std::uint64_t bytes = std::min(wanted, spared) / kMiB * kMiB;
   if (bytes >= std::min(kLeastBytes, wanted)) return bytes;
   return Error(ErrorCode::kResource,
-               fmt::format("{} are free here: too little for a scratch file to measure the device",
+               fmt::format("{} are free here: too little for a scratch file to measure the disk",
                            format_bytes(room)),
                "free space on this file system, or choose another folder",
                Place{folder.string(), -1, -1, -1});
 }
 
-/// Random bytes: some devices answer pages of zeros without writing or reading anything.
+/// Random bytes: some disks answer pages of zeros without writing or reading anything.
 void fill(std::span<std::byte> bytes) {
-  const RandomKey key = RandomKey(1).with("device probe");
+  const RandomKey key = RandomKey(1).with("disk probe");
   for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
     const std::uint64_t word = key.draw(at / 8);
     std::memcpy(bytes.data() + at, &word, sizeof word);
   }
 }
 
-/// Makes each page differ from all others: some devices store equal ones once.
+/// Makes each page differ from all others: some disks store equal ones once.
 void stamp(std::span<std::byte> piece, std::uint64_t offset) {
   for (std::size_t at = 0; at < piece.size(); at += kPageBytes) {
     const std::uint64_t place = offset + at;

@@ -1,4 +1,4 @@
-// The writing half of DeviceProfile::measure: a scratch file, written in order by a few threads at
+// The writing half of DiskProfile::measure: a scratch file, written in order by a few threads at
 // once, and how fast that went.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace sluice {
 
 struct WrittenScratch {
   std::shared_ptr<const File> file;  ///< nameless, gone with its last owner; may be read directly
-  std::uint64_t bytes = 0;           ///< written, whole MiB, on the device
+  std::uint64_t bytes = 0;           ///< written, whole MiB, on the disk
   double bytes_per_second = 0;
 };
 

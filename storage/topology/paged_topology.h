@@ -47,7 +47,7 @@ class PagedTopology final : public Topology {
   TopologyStats stats() const override;
 
   /// The widest gap between wanted pages that is read through: what costs as much as another
-  /// request, as of the device (DeviceProfile::request_overhead_bytes()).
+  /// request, as of the disk (DiskProfile::request_overhead_bytes()).
   void set_gap(std::uint64_t bytes);
 
   /// Reads go through a buffer of so many bytes, and as many sort what is wanted, in place of its

@@ -82,7 +82,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("device: without hashing the card gathers features itself, and weights are the same") {
+TEST_CASE("device: without hashing the GPU gathers features itself, and weights are the same") {
   const Sandbox box;
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
   const json expected = report_of(box, {"train.device=cpu"});
@@ -91,7 +91,7 @@ TEST_CASE("device: without hashing the card gathers features itself, and weights
     CHECK(got.at("weights_xxh3") == expected.at("weights_xxh3"));
     CHECK(got.at("metrics") == expected.at("metrics"));
     CHECK(got.at("batches_xxh3").is_null());
-    CHECK(got.at("device").at("gather") == "card");
+    CHECK(got.at("device").at("gather") == "gpu");
   }
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("device: a run goes on on the device that it was begun on, and on no o
   CHECK(train({"evaluate", run_dir, "--set", "train.device=cpu"}).code == 0);
 }
 
-TEST_CASE("device: a card that is asked for and not there ends the run with code 4; auto goes on") {
+TEST_CASE("device: a GPU that is asked for and not there ends the run with code 4; auto goes on") {
   const Sandbox box;
   const Environment library("SLUICE_CUDA_LIBRARY", "/nowhere/libsluice_cuda.so");
   const Outcome asked = box.run({"--set", "train.device=cuda"});
@@ -187,7 +187,7 @@ TEST_CASE("device: a card that is asked for and not there ends the run with code
   }
 }
 
-TEST_CASE("device: a budget too small for the card is refused with what it needs") {
+TEST_CASE("device: a budget too small for the GPU is refused with what it needs") {
   const Sandbox box;
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
   const Outcome outcome =
@@ -200,7 +200,7 @@ TEST_CASE("device: a budget too small for the card is refused with what it needs
   CHECK(much.err.find("is more than a fake device has free") != std::string::npos);
   const Outcome dry = box.run({"--set", "train.device=cuda", "--dry-run"});
   CHECK(dry.code == 0);
-  CHECK(dry.out.find("# on the card\n  mini-batches in flight") != std::string::npos);
+  CHECK(dry.out.find("# on the GPU\n  mini-batches in flight") != std::string::npos);
 }
 
 TEST_CASE("device: an order that is broken ends the run as a bug") {

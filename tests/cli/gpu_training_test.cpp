@@ -1,5 +1,5 @@
-// Training on the card itself: what it learns, and that the same run gives the same bits again,
-// wherever its data is kept and whoever gathers its features. Skipped where there is no card.
+// Training on the GPU itself: what it learns, and that the same run gives the same bits again,
+// wherever its data is kept and whoever gathers its features. Skipped where there is no GPU.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "cli/cora_dataset.h"
 #include "cli/train_support.h"
@@ -20,30 +20,30 @@ json trained(const std::vector<std::string>& command) {
   return json::parse(outcome.out);
 }
 
-json on_card(const Sandbox& box, const std::vector<std::string>& more) {
+json on_gpu(const Sandbox& box, const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"--json", "--overwrite", "--set", "train.device=cuda"};
   for (const std::string& assignment : more)
     arguments.insert(arguments.end(), {"--set", assignment});
   return trained(box.command(arguments));
 }
 
-// The same bits twice, from memory and from disk, gathered by the host and by the card.
+// The same bits twice, from memory and from disk, gathered by the host and by the GPU.
 void check_bits(const std::string& type) {
   const Sandbox box;
   const std::string model = "model.type=" + type;
-  const json once = on_card(box, {model, "storage.features=memory"});
+  const json once = on_gpu(box, {model, "storage.features=memory"});
   CHECK(once.at("device").at("kind") == "cuda");
   CHECK(once.at("device").at("tensors") > 0);
   CHECK(once.at("device").at("tensors") <= once.at("device").at("budget"));
-  const json again = on_card(box, {model, "storage.features=memory"});
-  const json disk = on_card(box, {model, "storage.features=disk"});
+  const json again = on_gpu(box, {model, "storage.features=memory"});
+  const json disk = on_gpu(box, {model, "storage.features=disk"});
   CHECK(results(once) == results(again));
   CHECK(results(once) == results(disk));
   for (const char* features : {"storage.features=memory", "storage.features=disk"}) {
-    const json gathered = on_card(box, {model, features, "train.hash_batches=false"});
+    const json gathered = on_gpu(box, {model, features, "train.hash_batches=false"});
     CHECK(gathered.at("weights_xxh3") == once.at("weights_xxh3"));
     CHECK(gathered.at("device").at("pinned") == true);
-    CHECK(gathered.at("device").at("gather") == "card");
+    CHECK(gathered.at("device").at("gather") == "gpu");
   }
   // Not the CPU's bits, but its batches, and nearly its loss.
   const json cpu =
@@ -75,14 +75,14 @@ TEST_CASE("gpu: the same bits from everywhere: mlp") {
 
 TEST_CASE("gpu: a run that was stopped goes on to the same bits") {
   const Sandbox box;
-  const json whole = on_card(box, {});
-  (void)on_card(box, {"train.epochs=1"});
+  const json whole = on_gpu(box, {});
+  (void)on_gpu(box, {"train.epochs=1"});
   const json more = trained(
       {tool("sluice-train"), "resume", box.dir().string(), "--json", "--set", "train.epochs=3"});
   CHECK(more.at("weights_xxh3") == whole.at("weights_xxh3"));
 }
 
-TEST_CASE("gpu: too small a budget for the card is refused") {
+TEST_CASE("gpu: too small a budget for the GPU is refused") {
   const Sandbox box;
   const Outcome outcome =
       box.run({"--set", "train.device=cuda", "--set", "memory.gpu=\"1MiB\"", "--json"});
@@ -110,7 +110,7 @@ TEST_CASE("gpu: Cora's public split is learned to what the literature says") {
                  "--set",
                  "run.dir=" + (dir / name).string()});
     const double accuracy = report.at("metrics").at("test.accuracy");
-    std::printf("cora %s on the card: test.accuracy %.4f\n", name, accuracy);
+    std::printf("cora %s on the GPU: test.accuracy %.4f\n", name, accuracy);
     CHECK(accuracy >= floor);
   }
 }

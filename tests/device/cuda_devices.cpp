@@ -1,4 +1,4 @@
-// The conformance and parity tests over the card. Skipped (exit code 77) where there is none; with
+// The conformance and parity tests over the GPU. Skipped (exit code 77) where there is none; with
 // SLUICE_REQUIRE_GPU set that is a failure.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "device/devices.h"
@@ -11,7 +11,7 @@
 
 namespace {
 
-std::shared_ptr<sluice::ComputeDevice>& card() {
+std::shared_ptr<sluice::ComputeDevice>& gpu() {
   static std::shared_ptr<sluice::ComputeDevice> opened;
   return opened;
 }
@@ -19,7 +19,7 @@ std::shared_ptr<sluice::ComputeDevice>& card() {
 }  // namespace
 
 std::vector<sluice::test::TestedDevice> sluice::test::tested_devices() {
-  return {{"the card", card()}};
+  return {{"the GPU", gpu()}};
 }
 
 int main(int argc, char** argv) {
@@ -28,9 +28,9 @@ int main(int argc, char** argv) {
     std::printf("skipped: %s\n", found.error().what());
     return std::getenv("SLUICE_REQUIRE_GPU") == nullptr ? 77 : 1;
   }
-  card() = std::move(found).value();
-  std::printf("%s: %s\n", card()->info().name.c_str(), card()->info().version.c_str());
+  gpu() = std::move(found).value();
+  std::printf("%s: %s\n", gpu()->info().name.c_str(), gpu()->info().version.c_str());
   const int code = doctest::Context(argc, argv).run();
-  card().reset();
+  gpu().reset();
   return code;
 }

@@ -1,4 +1,4 @@
-// The devices that the conformance tests of this program run over: fakes, or the card.
+// The devices that the conformance tests of this program run over: fakes, or the GPU.
 #pragma once
 
 #include "device/device.h"

@@ -310,7 +310,7 @@ void FakeDevice::queue_widen(Stream stream,
   poison(target);
   operation.target = target;
   operation.run = [=, this, before = hash_rows(addresses)]() SLUICE_REQUIRES(mutex_) {
-    if (hash_rows(addresses) != before) violation("rows changed before the card had read them");
+    if (hash_rows(addresses) != before) violation("rows changed before the GPU had read them");
     kernels::widen_rows({}, dtype, rows, out);
   };
   push(stream, std::move(operation));  // the next call tells

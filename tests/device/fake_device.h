@@ -1,4 +1,4 @@
-// FakeDevice: a ComputeDevice in host memory, to test on a CPU what surrounds a card.
+// FakeDevice: a ComputeDevice in host memory, to test on a CPU what surrounds a GPU.
 //
 // What is queued runs late: at some later call, in a random order among those that streams and
 // events allow, or only when somebody waits for it. Until a copy has run, its target holds rubbish.
@@ -37,7 +37,7 @@ class FakeDevice final : public ComputeDevice {
     std::uint64_t bytes = std::uint64_t{1} << 30;
     Forget forget = Forget::kNothing;
     bool refuse_pinning = false;
-    bool refuse_kernels = false;  ///< of the copy stream: as a launch that a card does not take
+    bool refuse_kernels = false;  ///< of the copy stream: as a launch that a GPU does not take
   };
   explicit FakeDevice(const Options& options);
   ~FakeDevice() override;

@@ -118,7 +118,7 @@ TEST_CASE("fake device: memory given back while a stream may use it is found") {
   CHECK(other.device->violations().at(0).find("host memory is unpinned") == 0);
 }
 
-TEST_CASE("fake device: rows that change before the card has read them are found") {
+TEST_CASE("fake device: rows that change before the GPU has read them are found") {
   int found = 0;
   for (const std::uint64_t seed : kSeeds) {
     CAPTURE(seed);
@@ -135,7 +135,7 @@ TEST_CASE("fake device: rows that change before the card has read them are found
                                      {reinterpret_cast<float*>(scene.memory + 1024), 1, 4});
     scene.mark_sent();
     std::memset(rows.data(), 3, kBytes);
-    found += scene.found() == "rows changed before the card had read them" ? 1 : 0;
+    found += scene.found() == "rows changed before the GPU had read them" ? 1 : 0;
     (void)scene.device->synchronize(*scene.sent);
   }
   CHECK(found >= 2);

@@ -1,4 +1,4 @@
-// Mini-batches on their way to a card: the same bits as on the host, in the right order, through a
+// Mini-batches on their way to a GPU: the same bits as on the host, in the right order, through a
 // fake device that runs everything late; and bugs planted in that order are found.
 #include "device/fake_device.h"
 #include "pipeline/transfer_ring.h"
@@ -128,7 +128,7 @@ void write(const TempDir& dir, DType dtype = DType::kF32) {
 
 }  // namespace
 
-TEST_CASE("device feed: batches on a card are those of the host, whoever gathers their features") {
+TEST_CASE("device feed: batches on a GPU are those of the host, whoever gathers their features") {
   const TempDir dir;
   write(dir);
   FeedSetup setup;
@@ -181,7 +181,7 @@ TEST_CASE("device feed: features of every dtype are gathered and widened to the 
         REQUIRE(delivered.batches == reference.batches);
         stats[hash ? 1 : 0] = delivered.stats;
       }
-      // Where the card gathers, rows go as they are stored, not four bytes an element.
+      // Where the GPU gathers, rows go as they are stored, not four bytes an element.
       CHECK(stats[0].bytes_to_device < stats[1].bytes_to_device);
     }
   }
@@ -338,7 +338,7 @@ TEST_CASE("device feed: where a kernel is refused, what was queued before it is 
   }
 }
 
-TEST_CASE("device feed: a card with too little memory is refused with the ledger's table") {
+TEST_CASE("device feed: a GPU with too little memory is refused with the ledger's table") {
   const TempDir dir;
   write(dir);
   FakeDevice::Options small;

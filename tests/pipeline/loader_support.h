@@ -25,7 +25,7 @@ struct Setup {
   std::string cache = "belady";
   PlanChoice plan = PlanChoice::kAuto;
   std::string scratch;
-  std::shared_ptr<const DeviceProfile> device;  ///< null: a typical one
+  std::shared_ptr<const DiskProfile> disk;  ///< null: a typical one
   LoaderOptions loader;
   Placement topology = Placement::kMemory;
   std::uint64_t topology_cache_bytes = 1 << 20;
@@ -64,7 +64,7 @@ inline GraphDataOptions data_options(const Setup& setup) {
   kept.cache = setup.cache;
   kept.plan = setup.plan;
   kept.scratch = setup.scratch;
-  kept.device = setup.device;
+  kept.disk = setup.disk;
   kept.topology = setup.topology;
   kept.topology_cache_bytes = setup.topology_cache_bytes;
   kept.snapshot = setup.snapshot;

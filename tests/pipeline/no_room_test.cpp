@@ -1,6 +1,6 @@
 // Epochs that are planned, and what comes of it where the disk has no room.
 #include "loader_support.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
 
@@ -11,13 +11,13 @@ using namespace sluice::test;
 
 namespace {
 
-// A device on which a request costs much and a byte little: repacking is always cheapest.
-std::shared_ptr<const DeviceProfile> slow_to_seek() {
-  DeviceRates rates;
+// A disk on which a request costs much and a byte little: repacking is always cheapest.
+std::shared_ptr<const DiskProfile> slow_to_seek() {
+  DiskRates rates;
   rates.read_seconds = {10e-3, 10e-3, 10e-3, 10e-3, 10e-3};
   rates.sequential_read = 10e9;
   rates.sequential_write = 10e9;
-  return std::make_shared<const DeviceProfile>(rates);
+  return std::make_shared<const DiskProfile>(rates);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ TEST_CASE(
   setup.features = Placement::kDisk;
   setup.window_bytes = sanitized(800'000, 280'000);  // less than the table: some rows go to disk
   setup.scratch = (dir / "scratch").string();
-  setup.device = slow_to_seek();
+  setup.disk = slow_to_seek();
   for (const IoChoice io : {IoChoice::kAuto, IoChoice::kPread}) {
     setup.io = io;
     setup.plan = PlanChoice::kAuto;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The CUDA kernels, and the host's code around them, compile without a warning wherever there is an nvcc, card or not; skipped
+"""The CUDA kernels, and the host's code around them, compile without a warning wherever there is an nvcc, GPU or not; skipped
 (77) elsewhere. Run by ctest."""
 
 import concurrent.futures

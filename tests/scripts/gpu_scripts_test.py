@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/gpu_check and scripts/gpu_pack over made-up tools and a made-up driver, where there is no card; run by ctest."""
+"""scripts/gpu_check and scripts/gpu_pack over made-up tools and a made-up driver, where there is no GPU; run by ctest."""
 
 import importlib.machinery
 import importlib.util
@@ -18,17 +18,17 @@ DRIVER = """
 #include <string.h>
 int cuInit(unsigned flags) { (void)flags; return 0; }
 int cuDeviceGetCount(int *count) { *count = 1; return 0; }
-int cuDeviceGet(int *card, int number) { *card = number; return 0; }
-int cuDeviceGetName(char *name, int size, int card) { (void)card; strncpy(name, "Fake card", size); return 0; }
-int cuDeviceTotalMem_v2(unsigned long *bytes, int card) { (void)card; *bytes = 1ul << 30; return 0; }
-int cuDeviceGetAttribute(int *value, int which, int card) { (void)card; *value = which == 75 ? 9 : 0; return 0; }
+int cuDeviceGet(int *gpu, int number) { *gpu = number; return 0; }
+int cuDeviceGetName(char *name, int size, int gpu) { (void)gpu; strncpy(name, "Fake GPU", size); return 0; }
+int cuDeviceTotalMem_v2(unsigned long *bytes, int gpu) { (void)gpu; *bytes = 1ul << 30; return 0; }
+int cuDeviceGetAttribute(int *value, int which, int gpu) { (void)gpu; *value = which == 75 ? 9 : 0; return 0; }
 int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 """
 CMAKE = """#!/bin/bash
 if [ "$1" = --version ]; then echo "cmake version ${FAKE_CMAKE:-3.28.3}"; exit; fi
 if [ "$1" = --build ]; then
   mkdir -p "$2/tests" "$2/bench"
-  cp fakes/test "$2/tests/gpu_device_test"; cp fakes/bench "$2/bench/card"
+  cp fakes/test "$2/tests/gpu_device_test"; cp fakes/bench "$2/bench/gpu"
   echo "x.cpp:1:2: warning: it dangles [-Wdangling-reference]"
   exit "${FAKE_BUILD:-0}"
 fi
@@ -36,7 +36,7 @@ echo "$*" >>configured
 """
 # A test program: doctest's XML, with what FAKE_TEST says: passes, fails, hangs (with a child) in its second case.
 TEST = """#!/bin/bash
-[ -n "$FAKE_CARD" ] || { echo "skipped: no card"; exit 77; }
+[ -n "$FAKE_GPU" ] || { echo "skipped: no GPU"; exit 77; }
 echo "$SLUICE_REQUIRE_GPU $*" >>ran
 echo '<doctest binary="x"><TestCase name="kernel &quot;parity&quot;: one"><OverallResultsAsserts successes="1" failures="0" test_case_success="true" duration="0.5"/></TestCase>'
 echo '<TestCase name="two">'
@@ -46,7 +46,7 @@ echo "<OverallResultsAsserts successes=\\"1\\" failures=\\"0\\" test_case_succes
 [ $good = true ]
 """
 BENCH = """#!/bin/bash
-echo '{"name": "card/copy_pinned", "rate": 1}'
+echo '{"name": "gpu/copy_pinned", "rate": 1}'
 """
 SANITIZER = """#!/bin/bash
 echo "$*" >>sanitized
@@ -90,9 +90,9 @@ class Tree:
 
     def check(self, *arguments, **environment):
         """(exit code, the report)"""
-        card = (self.root / "driver/libcuda.so.1").exists()
+        gpu = (self.root / "driver/libcuda.so.1").exists()
         environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "CUDA_HOME": f"{self.root}/cuda",
-                       "LD_LIBRARY_PATH": f"{self.root}/driver", "FAKE_CARD": "1" if card else "", **environment}
+                       "LD_LIBRARY_PATH": f"{self.root}/driver", "FAKE_GPU": "1" if gpu else "", **environment}
         for name in ("CUDACXX", "OUT", "SLUICE_REQUIRE_GPU"):
             environment.pop(name, None)
         run = subprocess.run([sys.executable, "scripts/gpu_check", *arguments, "--torch", "torch"], cwd=self.root,
@@ -115,17 +115,17 @@ def expect(what, holds, seen):
         failures.append(f"{what}: {seen}")
 
 
-def without_a_card(tree):
+def without_a_gpu(tree):
     seen = tree.check("kernels")
     code, report = seen
-    expect("no card: built, the rest skipped and said to be", code == 0 and report["ok"] and len(report["skipped"]) == 2 and
+    expect("no GPU: built, the rest skipped and said to be", code == 0 and report["ok"] and len(report["skipped"]) == 2 and
            report["build"]["warnings"] == {"-Wdangling-reference": 1}, seen)
     configured = " ".join(tree.lines("configured"))
     expect("what was carried is named to CMake", f"-Dfmt_DIR={tree.root}/build/gpu/prefix/usr/lib/x86_64-linux-gnu/cmake/fmt"
            in configured and "-DSLUICE_WERROR=OFF" in configured and "-DCMAKE_CUDA_ARCHITECTURES=90" in configured, configured)
     shutil.rmtree(tree.root / "build")
     seen = tree.check("kernels", "--require-gpu")
-    expect("no card, one required", seen[0] == 1 and not seen[1]["commands"] and "no driver" in seen[1]["failures"][0], seen)
+    expect("no GPU, one required", seen[0] == 1 and not seen[1]["commands"] and "no driver" in seen[1]["failures"][0], seen)
     seen = tree.check("kernels", FAKE_CMAKE="3.25.1")
     expect("an old CMake", seen[0] == 1 and any("CMake of 3.28" in text for text in seen[1]["failures"]), seen)
     expect("no step", tree.check()[0] == 2, "")
@@ -150,12 +150,12 @@ def configured_once(tree):
     expect("another pack: unpacked and configured", len(tree.lines("configured")) == before + 1, tree.lines("configured"))
 
 
-def with_a_card(tree):
+def with_a_gpu(tree):
     tree.driver()
     seen = tree.check("kernels", "--require-gpu", "--cases", "kernel*")
     code, report = seen
     cases = report.get("tests", {}).get("gpu_device_test", {})
-    expect("a card", code == 0 and report["card"]["name"] == "Fake card" and report["card"]["compute"] == "90", seen)
+    expect("a GPU", code == 0 and report["gpu"]["name"] == "Fake GPU" and report["gpu"]["compute"] == "90", seen)
     expect("its cases", cases.get('kernel "parity": one') == {"result": "passed", "seconds": 0.5} and
            cases["two"]["result"] == "passed" and report["bench"]["128"][0]["rate"] == 1, seen)
     expect("they may not skip themselves", tree.lines("ran") == ["1 --reporters=xml --duration=true -tc=kernel*"], tree.lines("ran"))
@@ -189,7 +189,7 @@ def out_of_time(tree):
 def told_to_end(tree):
     tree.driver()
     environment = {**os.environ, "PATH": f"{tree.root}/bin:{os.environ['PATH']}", "CUDA_HOME": f"{tree.root}/cuda",
-                   "LD_LIBRARY_PATH": f"{tree.root}/driver", "FAKE_CARD": "1", "FAKE_TEST": "hangs"}
+                   "LD_LIBRARY_PATH": f"{tree.root}/driver", "FAKE_GPU": "1", "FAKE_TEST": "hangs"}
     environment.pop("CUDACXX", None)
     check = subprocess.Popen([sys.executable, "scripts/gpu_check", "kernels", "--torch", "torch"], cwd=tree.root, env=environment,
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -232,7 +232,7 @@ def links_in_the_pack(root):
            "libzip-dev" not in (SCRIPTS / "setup").read_text(), listed("link"))
 
 
-for part in (without_a_card, configured_once, with_a_card, out_of_time, told_to_end):
+for part in (without_a_gpu, configured_once, with_a_gpu, out_of_time, told_to_end):
     with tempfile.TemporaryDirectory() as folder:
         part(Tree(folder))
 with tempfile.TemporaryDirectory() as folder:

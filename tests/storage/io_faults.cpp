@@ -108,7 +108,7 @@ struct Tally {
   }
 };
 
-/// One reader's life: up to kSetsPerReader random sets, fewer when the device "stalls". Returns the
+/// One reader's life: up to kSetsPerReader random sets, fewer when the disk "stalls". Returns the
 /// number of sets.
 std::uint64_t run_reader(const EngineFactory& factory,
                          const KnownFile& file,

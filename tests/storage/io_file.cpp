@@ -31,7 +31,7 @@ TEST_CASE("files: errors carry the path, the reason and the code") {
   CHECK(system_error(EACCES, "cannot open", "/x").code() == ErrorCode::kIo);
 }
 
-TEST_CASE("files: a full device is a resource error, a short file a data error") {
+TEST_CASE("files: a full disk is a resource error, a short file a data error") {
   const TempDir dir;
   if (std::filesystem::exists("/dev/full")) {
     auto full = File::create("/dev/full");

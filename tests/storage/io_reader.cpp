@@ -67,7 +67,7 @@ TEST_CASE_FIXTURE(Fixture, "a reader fills the queue, verifies and counts") {
 
 TEST_CASE_FIXTURE(
     Fixture,
-    "a stalled device ends in an error soon after the timeout, and the reader stays broken") {
+    "a stalled disk ends in an error soon after the timeout, and the reader stays broken") {
   FaultPlan plan;
   plan.stall = 0.2;
   BlockReaderOptions options;
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(
       REQUIRE_FALSE(result.ok());
       CHECK(result.error().code() == ErrorCode::kIo);
       CHECK(contains(result.error().message(),
-                     "the device has stalled: no read has completed for 200 ms"));
+                     "the disk has stalled: no read has completed for 200 ms"));
       CHECK(result.error().place().file == file.path.string());
       CHECK(contains(reader.read({}).error().message(), "broken"));
     }

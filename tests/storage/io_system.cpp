@@ -28,7 +28,7 @@
 namespace sluice::test {
 namespace {
 
-/// What is abandoned under a device that never answers is leaked on purpose: LeakSanitizer is told
+/// What is abandoned under a disk that never answers is leaked on purpose: LeakSanitizer is told
 /// so.
 class ExpectedLeak {
  public:
@@ -158,8 +158,7 @@ TEST_CASE("a buffer of more than 1 GiB is registered in parts and read into acro
   }
 }
 
-TEST_CASE(
-    "io_uring destroyed under a device that never answers neither hangs nor frees the buffer") {
+TEST_CASE("io_uring destroyed under a disk that never answers neither hangs nor frees the buffer") {
   if (!have_io_uring()) {
     MESSAGE("skipped: no io_uring here");
     return;

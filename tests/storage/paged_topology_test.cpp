@@ -172,7 +172,7 @@ TEST_CASE("each wanted page is read once, with its neighbours and through short 
   check_positions(*gaps, csc, {20 * 1024, 25 * 1024, 31 * 1024});
   CHECK(gaps->stats().bytes_read == 7 * kPageBytes);
   CHECK(gaps->stats().requests == 2);
-  // Or as many as the device is told to be worth: of the last two pages five, then none.
+  // Or as many as the disk is told to be worth: of the last two pages five, then none.
   for (const std::uint64_t worth : {5u, 0u}) {
     const auto told = dataset.topology(kRelation, on_disk());
     dynamic_cast<PagedTopology&>(*told).set_gap(worth * kPageBytes);

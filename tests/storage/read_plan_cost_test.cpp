@@ -18,24 +18,24 @@ using sluice::test::TempDir;
 
 namespace {
 
-constexpr auto& kSizes = DeviceRates::kRequestBytes;
+constexpr auto& kSizes = DiskRates::kRequestBytes;
 
-DeviceProfile linear(double overhead_seconds, double bandwidth, double write_bandwidth) {
-  DeviceRates rates;
+DiskProfile linear(double overhead_seconds, double bandwidth, double write_bandwidth) {
+  DiskRates rates;
   for (std::size_t i = 0; i < kSizes.size(); ++i)
     rates.read_seconds[i] = overhead_seconds + kSizes[i] / bandwidth;
   rates.sequential_read = bandwidth;
   rates.sequential_write = write_bandwidth;
-  return DeviceProfile(rates);
+  return DiskProfile(rates);
 }
 
 /// The disk of this project's measurements, roughly.
-DeviceProfile typical() {
-  DeviceRates rates;
+DiskProfile typical() {
+  DiskRates rates;
   rates.read_seconds = {7e-6, 11e-6, 26e-6, 107e-6, 430e-6};
   rates.sequential_read = 2.4e9;
   rates.sequential_write = 1.6e9;
-  return DeviceProfile(rates);
+  return DiskProfile(rates);
 }
 
 FeatureLayout table(std::uint32_t dim, std::uint64_t rows) {
@@ -82,24 +82,22 @@ std::vector<Pages> enumerate(const std::vector<std::uint64_t>& rows,
   return requests;
 }
 
-void check_mix(const RequestMix& mix,
-               const std::vector<Pages>& requests,
-               const DeviceProfile& device) {
+void check_mix(const RequestMix& mix, const std::vector<Pages>& requests, const DiskProfile& disk) {
   std::uint64_t bytes = 0;
   double seconds = 0;
   for (const Pages& request : requests) {
     bytes += (request.end - request.first) * kPageBytes;
-    seconds += device.seconds_for(static_cast<double>((request.end - request.first) * kPageBytes));
+    seconds += disk.seconds_for(static_cast<double>((request.end - request.first) * kPageBytes));
   }
   CHECK(mix.requests() == requests.size());
   CHECK(mix.bytes() == bytes);
-  CHECK(mix.seconds(device) == doctest::Approx(seconds).epsilon(1e-9));
+  CHECK(mix.seconds(disk) == doctest::Approx(seconds).epsilon(1e-9));
 }
 
 }  // namespace
 
 TEST_CASE("a shape holds exactly the requests of an enumeration, for every layout and rule") {
-  const DeviceProfile device = typical();
+  const DiskProfile disk = typical();
   // 8 rows a page, 3 a page with waste, packed below, across and above a page, a row above 64 KiB,
   // a row above 1 MiB.
   for (const std::uint32_t dim : {128u, 330u, 400u, 1433u, 3000u, 40'000u, 300'000u}) {
@@ -120,10 +118,10 @@ TEST_CASE("a shape holds exactly the requests of an enumeration, for every layou
           pages.insert(p);
       }
       CHECK(shape.pages == pages.size());
-      check_mix(shape.direct, enumerate(rows, layout, ReadShape::kDirect), device);
+      check_mix(shape.direct, enumerate(rows, layout, ReadShape::kDirect), disk);
       for (std::size_t i = 0; i < ReadShape::kSweeps.size(); ++i) {
         CAPTURE(i);
-        check_mix(shape.sweeps[i], enumerate(rows, layout, ReadShape::kSweeps[i]), device);
+        check_mix(shape.sweeps[i], enumerate(rows, layout, ReadShape::kSweeps[i]), disk);
       }
     }
   }
@@ -215,14 +213,14 @@ TEST_CASE("wider gaps never make more requests, and the best sweep is none of th
       CHECK(shape.sweeps[i].requests() <= shape.sweeps[i - 1].requests());
     std::uint64_t fewest = ~std::uint64_t{0};
     for (const double overhead : {0.0, 1e-6, 4e-6, 2e-5, 1e-4, 8e-3}) {
-      const DeviceProfile device = linear(overhead, 2e9, 2e9);
-      const PlanEstimate sweep = estimate_sweep(device, shape);
-      for (const RequestMix& mix : shape.sweeps) CHECK(sweep.seconds <= mix.seconds(device));
+      const DiskProfile disk = linear(overhead, 2e9, 2e9);
+      const PlanEstimate sweep = estimate_sweep(disk, shape);
+      for (const RequestMix& mix : shape.sweeps) CHECK(sweep.seconds <= mix.seconds(disk));
       CHECK(sweep.bytes_read >= shape.pages * kPageBytes);
       // The dearer a request, the fewer are made.
       CHECK(sweep.requests <= fewest);
       fewest = sweep.requests;
-      // A device of half the speed takes twice as long, by the same choice.
+      // A disk of half the speed takes twice as long, by the same choice.
       const PlanEstimate slow = estimate_sweep(linear(2 * overhead, 1e9, 1e9), shape);
       CHECK(slow.requests == sweep.requests);
       CHECK(slow.seconds == doctest::Approx(2 * sweep.seconds).epsilon(1e-6));
@@ -236,20 +234,20 @@ TEST_CASE("rows far apart are read directly, dense ones in a sweep") {
   for (std::uint64_t i = 0; i < 5000; ++i) far.push_back(i * 1600);
   for (std::uint64_t i = 0; i < 100'000; ++i) dense.push_back(i * 16);  // every other page
   for (std::uint64_t i = 0; i < 100'000; ++i) every_page.push_back(i * 8);
-  const DeviceProfile device = typical();
-  CHECK(choose_window_plan(device, shape_of_all(far, layout)).plan == "direct");
-  const PlanEstimate sweep = choose_window_plan(device, shape_of_all(dense, layout));
+  const DiskProfile disk = typical();
+  CHECK(choose_window_plan(disk, shape_of_all(far, layout)).plan == "direct");
+  const PlanEstimate sweep = choose_window_plan(disk, shape_of_all(dense, layout));
   CHECK(sweep.plan == "sweep");
   CHECK(sweep.gap_pages == 1);
   CHECK(sweep.bytes_read > 199'000 * kPageBytes);
-  const PlanEstimate all = estimate_sweep(device, shape_of_all(every_page, layout));
+  const PlanEstimate all = estimate_sweep(disk, shape_of_all(every_page, layout));
   CHECK(all.gap_pages == 0);
   CHECK(all.requests == (100'000 + 255) / 256);
   CHECK(all.seconds == doctest::Approx(100'000 * 4096.0 / (1 << 20) * 430e-6).epsilon(0.01));
 }
 
-TEST_CASE("repack beats direct where M > T / (amp - 2), on a device bound by its bandwidth") {
-  const DeviceProfile device = linear(0, 2e9, 2e9);
+TEST_CASE("repack beats direct where M > T / (amp - 2), on a disk bound by its bandwidth") {
+  const DiskProfile disk = linear(0, 2e9, 2e9);
   for (const std::uint32_t dim : {16u, 64u, 128u, 256u}) {
     CAPTURE(dim);
     const FeatureLayout layout = table(dim, 1 << 20);
@@ -263,7 +261,7 @@ TEST_CASE("repack beats direct where M > T / (amp - 2), on a device bound by its
     std::vector<std::uint64_t> window;
     for (std::uint64_t row = 0; row < layout.rows; row += 4 * layout.rows_per_page)
       window.push_back(row);
-    const PlanEstimate direct = estimate_direct(device, shape_of_all(window, layout));
+    const PlanEstimate direct = estimate_direct(disk, shape_of_all(window, layout));
     for (const double share : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0}) {
       CAPTURE(share);
       const double windows = share * crossover / (static_cast<double>(window.size()) * row_bytes);
@@ -271,7 +269,7 @@ TEST_CASE("repack beats direct where M > T / (amp - 2), on a device bound by its
       work.row_bytes = layout.row_bytes;
       work.table_bytes = layout.file_bytes();
       work.missed_rows = static_cast<std::uint64_t>(windows * static_cast<double>(window.size()));
-      const PlanEstimate repack = estimate_repack(device, work);
+      const PlanEstimate repack = estimate_repack(disk, work);
       CHECK((repack.seconds < windows * direct.seconds) == (share > 1));
     }
   }
@@ -284,8 +282,8 @@ TEST_CASE("repack moves T + 2 M and the ids, and reads no more of the table than
   work.table_bytes = layout.file_bytes();
   work.missed_rows = 1 << 18;  // 128 MiB
   work.runs = 40;
-  const DeviceProfile device = linear(4e-6, 2e9, 1e9);
-  const PlanEstimate whole = estimate_repack(device, work);
+  const DiskProfile disk = linear(4e-6, 2e9, 1e9);
+  const PlanEstimate whole = estimate_repack(disk, work);
   const std::uint64_t moved = (128 << 20) + 20 * 4096 + (2 << 20);
   CHECK(whole.bytes_read == (512 << 20) + moved);
   CHECK(whole.bytes_written == moved);
@@ -295,28 +293,28 @@ TEST_CASE("repack moves T + 2 M and the ids, and reads no more of the table than
 
   std::vector<std::uint64_t> first_eighth(1 << 17);
   for (std::uint64_t i = 0; i < first_eighth.size(); ++i) first_eighth[i] = i;
-  const PlanEstimate part = estimate_repack(device, work, shape_of_all(first_eighth, layout));
+  const PlanEstimate part = estimate_repack(disk, work, shape_of_all(first_eighth, layout));
   CHECK(part.bytes_read == (64 << 20) + moved);
   CHECK(part.seconds < whole.seconds);
   std::vector<std::uint64_t> spread;
   for (std::uint64_t i = 0; i < layout.rows; i += 8) spread.push_back(i);
-  CHECK(estimate_repack(device, work, shape_of_all(spread, layout)).seconds <= whole.seconds);
+  CHECK(estimate_repack(disk, work, shape_of_all(spread, layout)).seconds <= whole.seconds);
 
   double last = 0;
   for (const std::uint64_t rows : {0u, 1u, 1000u, 100'000u, 1u << 18, 1u << 20}) {
     RepackWork more = work;
     more.missed_rows = rows;
-    const PlanEstimate estimate = estimate_repack(device, more);
+    const PlanEstimate estimate = estimate_repack(disk, more);
     CHECK((rows == 0 ? estimate.seconds == 0 : estimate.seconds > last));
     last = estimate.seconds;
   }
 }
 
 TEST_CASE("without a speed of writing repack is never the quickest, and says why") {
-  DeviceRates rates = typical().rates();
+  DiskRates rates = typical().rates();
   rates.sequential_write = 0;
   RepackWork work{1 << 18, 40, 512, 512 << 20};
-  const PlanEstimate repack = estimate_repack(DeviceProfile(rates), work);
+  const PlanEstimate repack = estimate_repack(DiskProfile(rates), work);
   CHECK(std::isinf(repack.seconds));
   CHECK(repack.why.find("could not be measured") != std::string::npos);
   PlanEstimate other;

@@ -25,13 +25,13 @@ std::vector<WantedRow> draw_rows(RandomKey key, std::uint64_t table_rows, double
   return rows;
 }
 
-DeviceProfile typical_device() {
-  DeviceRates rates;
+DiskProfile typical_disk() {
+  DiskRates rates;
   for (std::size_t i = 0; i < rates.read_seconds.size(); ++i)
-    rates.read_seconds[i] = 5e-6 + static_cast<double>(DeviceRates::kRequestBytes[i]) / 2.5e9;
+    rates.read_seconds[i] = 5e-6 + static_cast<double>(DiskRates::kRequestBytes[i]) / 2.5e9;
   rates.sequential_read = 2.5e9;
   rates.sequential_write = 2e9;
-  return DeviceProfile(rates);
+  return DiskProfile(rates);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ TEST_CASE("rows picked by number are those that a list of them names") {
 }
 
 TEST_CASE("of many rows stretches choose the plan that all of them would") {
-  const DeviceProfile device = typical_device();
+  const DiskProfile disk = typical_disk();
   const FeatureLayout layout = FeatureLayout::make(DType::kF32, 32, 4'000'000);
   for (const double share : {0.1, 0.2, 0.5, 1.0}) {
     CAPTURE(share);
@@ -73,15 +73,15 @@ TEST_CASE("of many rows stretches choose the plan that all of them would") {
     const ReadShape whole = all.finish();
     const ReadShape part = read_shape_of_many(rows, layout);
     CHECK(part.rows == kLookedAt);
-    const PlanEstimate wanted = choose_window_plan(device, whole);
-    const PlanEstimate chosen = choose_window_plan(device, part);
+    const PlanEstimate wanted = choose_window_plan(disk, whole);
+    const PlanEstimate chosen = choose_window_plan(disk, part);
     CHECK(chosen.plan == wanted.plan);
     // Reading all of them that way takes about as long as it takes at best.
     const auto sweep = std::ranges::find(
         ReadShape::kSweeps, chosen.gap_pages, [](const MergeRule& rule) { return rule.gap_pages; });
     REQUIRE(sweep != ReadShape::kSweeps.end());
     const auto index = static_cast<std::size_t>(sweep - ReadShape::kSweeps.begin());
-    CHECK(whole.sweeps[index].seconds(device) <= 1.02 * wanted.seconds);
+    CHECK(whole.sweeps[index].seconds(disk) <= 1.02 * wanted.seconds);
     // And what it costs a row is what that costs a row of them.
     const double rows_each = static_cast<double>(whole.rows) / static_cast<double>(part.rows);
     CHECK(rows_each * chosen.seconds == doctest::Approx(wanted.seconds).epsilon(0.03));

@@ -1,4 +1,4 @@
-// What a run says of its card: that its memory is used up, whoever found it so.
+// What a run says of its GPU: that its memory is used up, whoever found it so.
 #include "train/run_device.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ c10::Error said_by_torch(const std::string& text) {
   return {c10::SourceLocation{"work", "file.cpp", 1}, text};
 }
 
-// The error that work on a card ends with, ours, or none where it stays what it was.
+// The error that work on a GPU ends with, ours, or none where it stays what it was.
 std::optional<Error> guarded_error(const std::string& text) {
   const RunDevice device;
   try {

@@ -21,7 +21,7 @@ Result<void> outcome(cudaError_t code, std::string_view what) {
   return Error(
       ErrorCode::kResource,
       fmt::format(
-          "the card failed to {}: {} ({})", what, cudaGetErrorString(code), cudaGetErrorName(code)),
+          "the GPU failed to {}: {} ({})", what, cudaGetErrorString(code), cudaGetErrorName(code)),
       code == cudaErrorMemoryAllocation
           ? "lower [memory] gpu, train.batch_size or sampler.fanout"
           : "look into the kernel's log (dmesg, nvidia-smi), or set train.device = \"cpu\"");
@@ -46,10 +46,10 @@ cudaEvent_t event_of(const DeviceEvent& event) {
 
 Result<std::shared_ptr<ComputeDevice>> CudaDevice::open() {
   std::shared_ptr<CudaDevice> device(new CudaDevice);
-  int cards = 0;
-  if (auto found = outcome(cudaGetDeviceCount(&cards), "be found"); !found)
+  int gpus = 0;
+  if (auto found = outcome(cudaGetDeviceCount(&gpus), "be found"); !found)
     return std::move(found).error();
-  if (cards == 0) return Error(ErrorCode::kResource, "CUDA shows no card");
+  if (gpus == 0) return Error(ErrorCode::kResource, "CUDA shows no GPU");
   if (auto read = outcome(cudaGetDeviceProperties(&device->properties_, kCard), "be looked at");
       !read)
     return std::move(read).error();
@@ -120,7 +120,7 @@ void CudaDevice::free(std::byte* memory) noexcept {
 }
 
 Result<void> CudaDevice::pin(std::span<std::byte> memory) {
-  if (!pins_) return Error(ErrorCode::kResource, "the card cannot use the host's addresses");
+  if (!pins_) return Error(ErrorCode::kResource, "the GPU cannot use the host's addresses");
   return outcome(
       cudaHostRegister(
           memory.data(), memory.size(), cudaHostRegisterPortable | cudaHostRegisterMapped),

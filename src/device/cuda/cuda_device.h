@@ -1,4 +1,4 @@
-// CudaDevice: the first NVIDIA card as a ComputeDevice. The compute stream is CUDA's default one,
+// CudaDevice: the first NVIDIA GPU as a ComputeDevice. The compute stream is CUDA's default one,
 // which is LibTorch's; the copy stream is a non-blocking one of its own.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace sluice {
 
 class CudaDevice final : public ComputeDevice {
  public:
-  /// Starts CUDA and LibTorch's pool on the card. kResource where it cannot.
+  /// Starts CUDA and LibTorch's pool on the GPU. kResource where it cannot.
   static Result<std::shared_ptr<ComputeDevice>> open();
   ~CudaDevice() override;
 

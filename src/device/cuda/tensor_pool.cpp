@@ -21,7 +21,7 @@ Result<void> guarded(const Call& call) {
   } catch (const std::exception& error) {
     const std::string text = error.what();
     return Error(ErrorCode::kResource,
-                 "LibTorch cannot use the card: " + text.substr(0, text.find('\n')));
+                 "LibTorch cannot use the GPU: " + text.substr(0, text.find('\n')));
   }
 }
 

@@ -64,8 +64,8 @@ std::optional<Error> ArrowFile::problem() const {
 void ArrowFaults::check(const arrow::Status& status) const {
   if (const auto refusal = pool_.refusal()) throw Error(*refusal);
   if (status.ok()) return;
-  if (device_ != nullptr) {
-    if (const auto problem = device_->problem()) throw Error(*problem);
+  if (disk_ != nullptr) {
+    if (const auto problem = disk_->problem()) throw Error(*problem);
   }
   if (status.IsOutOfMemory()) {
     throw Error(ErrorCode::kResource,

@@ -52,7 +52,7 @@ class ArrowFile final : public arrow::io::RandomAccessFile {
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position,
                                                        std::int64_t bytes) override;
 
-  /// The first error of the device: what Arrow's status came from, if from here.
+  /// The first error of the disk: what Arrow's status came from, if from here.
   std::optional<Error> problem() const;
 
  private:
@@ -64,14 +64,14 @@ class ArrowFile final : public arrow::io::RandomAccessFile {
   std::optional<Error> problem_ SLUICE_GUARDED_BY(mutex_);
 };
 
-/// Tells what stands behind a fault of Arrow's: the budget, the device, or the file itself.
+/// Tells what stands behind a fault of Arrow's: the budget, the disk, or the file itself.
 class ArrowFaults {
  public:
   /// @param format as users call it: "Parquet". What is referred to outlives this.
   ArrowFaults(std::string file, std::string format, const LedgerMemoryPool& pool)
       : file_(std::move(file)), format_(std::move(format)), pool_(pool) {}
 
-  void watch(std::shared_ptr<const ArrowFile> device) { device_ = std::move(device); }
+  void watch(std::shared_ptr<const ArrowFile> disk) { disk_ = std::move(disk); }
   /// Throws Error where the status is none of success.
   void check(const arrow::Status& status) const;
   /// Runs what may also throw: Parquet does.
@@ -82,7 +82,7 @@ class ArrowFaults {
   std::string file_;
   std::string format_;
   const LedgerMemoryPool& pool_;
-  std::shared_ptr<const ArrowFile> device_;
+  std::shared_ptr<const ArrowFile> disk_;
 };
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "bench/support/raw_device.h"
+#include "bench/support/raw_disk.h"
 
 #include <sluice/error.h>
 
@@ -19,7 +19,7 @@ void check(int status, const char* what) {
 
 }  // namespace
 
-RawDevice::RawDevice(std::span<const int> files, std::span<std::byte> buffer, unsigned depth)
+RawDisk::RawDisk(std::span<const int> files, std::span<std::byte> buffer, unsigned depth)
     : buffer_(buffer), depth_(depth) {
   int status =
       io_uring_queue_init(depth, &ring_, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
@@ -31,11 +31,11 @@ RawDevice::RawDevice(std::span<const int> files, std::span<std::byte> buffer, un
   fixed_buffer_ = io_uring_register_buffers(&ring_, &whole, 1) == 0;
 }
 
-RawDevice::~RawDevice() {
+RawDisk::~RawDisk() {
   io_uring_queue_exit(&ring_);
 }
 
-void RawDevice::queue(const Transfer& transfer) {
+void RawDisk::queue(const Transfer& transfer) {
   const BlockRead& piece = transfer.piece;
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
   std::byte* at = buffer_.data() + piece.buffer_offset;
@@ -52,7 +52,7 @@ void RawDevice::queue(const Transfer& transfer) {
   sqe->user_data = piece.length;
 }
 
-void RawDevice::run(std::size_t count, const std::function<Transfer(std::size_t)>& transfer) {
+void RawDisk::run(std::size_t count, const std::function<Transfer(std::size_t)>& transfer) {
   std::size_t started = 0;
   std::size_t done = 0;
   while (done < count) {

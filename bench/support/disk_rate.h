@@ -1,4 +1,4 @@
-// The device's own rate: random reads of one size from a file, by a bare io_uring loop.
+// The disk's own rate: random reads of one size from a file, by a bare io_uring loop.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace sluice::bench {
 
-struct DeviceMix {
+struct DiskMix {
   std::uint64_t request_bytes = 4096;  ///< whole pages
   std::uint64_t depth = 128;
   std::uint64_t round_bytes = 256 << 20;
@@ -15,6 +15,6 @@ struct DeviceMix {
 
 /// Bytes a second. Throws Error where the file cannot be opened with O_DIRECT, or io_uring is not
 /// to be had.
-double device_rate(const std::filesystem::path& file, const DeviceMix& mix);
+double disk_rate(const std::filesystem::path& file, const DiskMix& mix);
 
 }  // namespace sluice::bench

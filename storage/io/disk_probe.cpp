@@ -1,6 +1,6 @@
-// DeviceProfile::measure: finds what to read and where to write, and measures point by point.
+// DiskProfile::measure: finds what to read and where to write, and measures point by point.
 #include "core/interrupt.h"
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 #include "storage/io/read_probe.h"
 #include "storage/io/write_probe.h"
 
@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kLeastFileBytes = 256 * kMiB;  // a smaller one fits a device's cache
+constexpr std::uint64_t kLeastFileBytes = 256 * kMiB;  // a smaller one fits a disk's cache
 
 Result<void> go_on() {
   if (!interrupted()) return {};
@@ -51,11 +51,11 @@ Result<ProbePlace> look_at(const std::filesystem::path& place) {
   return found;
 }
 
-Result<DeviceRates> read_points(ReadProbe& probe) {
-  DeviceRates rates;
+Result<DiskRates> read_points(ReadProbe& probe) {
+  DiskRates rates;
   for (std::size_t i = 0; i < rates.read_seconds.size(); ++i) {
     if (auto on = go_on(); !on) return std::move(on).error();
-    auto seconds = probe.measure(DeviceRates::kRequestBytes[i], ReadProbe::Order::kRandom);
+    auto seconds = probe.measure(DiskRates::kRequestBytes[i], ReadProbe::Order::kRandom);
     if (!seconds) return std::move(seconds).error();
     rates.read_seconds[i] = seconds.value();
   }
@@ -67,20 +67,20 @@ Result<DeviceRates> read_points(ReadProbe& probe) {
 
 }  // namespace
 
-Result<DeviceProfile> DeviceProfile::measure(const std::filesystem::path& place,
-                                             const DeviceProbeOptions& options,
-                                             MemoryLedger* ledger) {
+Result<DiskProfile> DiskProfile::measure(const std::filesystem::path& place,
+                                         const DiskProbeOptions& options,
+                                         MemoryLedger* ledger) {
   auto found = look_at(place);
   if (!found) return std::move(found).error();
   auto engine = make_io_engine(options.engine);
   if (!engine) return std::move(engine).error();
-  auto made = AlignedBuffer::make(
-      std::max(options.buffer_bytes / kMiB * kMiB, kMiB), ledger, "device probe");
+  auto made =
+      AlignedBuffer::make(std::max(options.buffer_bytes / kMiB * kMiB, kMiB), ledger, "disk probe");
   if (!made) return std::move(made).error();
   auto buffer = std::make_shared<AlignedBuffer>(std::move(made).value());
-  std::ranges::fill(buffer->bytes(), std::byte{1});  // page faults are not the device's
+  std::ranges::fill(buffer->bytes(), std::byte{1});  // page faults are not the disk's
 
-  DeviceOrigin origin;
+  DiskOrigin origin;
   origin.engine = engine.value().engine->name();
   origin.depth = engine.value().engine->depth();
   origin.buffer_bytes = buffer->size();
@@ -108,7 +108,7 @@ Result<DeviceProfile> DeviceProfile::measure(const std::filesystem::path& place,
   if (!rates) return std::move(rates).error();
   if (written) rates.value().sequential_write = written.value().bytes_per_second;
   origin.doubt = rates.value().doubt();
-  return DeviceProfile(rates.value(), std::move(origin));
+  return DiskProfile(rates.value(), std::move(origin));
 }
 
 }  // namespace sluice

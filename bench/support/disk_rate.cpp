@@ -1,7 +1,7 @@
-#include "bench/support/device_rate.h"
+#include "bench/support/disk_rate.h"
 
 #include "bench/support/program.h"
-#include "bench/support/raw_device.h"
+#include "bench/support/raw_disk.h"
 #include "storage/io/aligned_buffer.h"
 #include "storage/io/file.h"
 
@@ -15,7 +15,7 @@
 namespace sluice::bench {
 namespace {
 
-std::vector<BlockRead> random_reads(const DeviceMix& mix,
+std::vector<BlockRead> random_reads(const DiskMix& mix,
                                     std::uint64_t file_bytes,
                                     std::uint64_t count,
                                     RandomKey key) {
@@ -33,30 +33,29 @@ std::vector<BlockRead> random_reads(const DeviceMix& mix,
 
 }  // namespace
 
-double device_rate(const std::filesystem::path& path, const DeviceMix& mix) {
+double disk_rate(const std::filesystem::path& path, const DiskMix& mix) {
   const File file = File::open_read(path, Direct::kAuto).or_throw();
   if (!file.direct()) {
-    throw Error(
-        ErrorCode::kUsage,
-        "this file system has no O_DIRECT: the page cache would be measured, not the device",
-        "choose another place with --dir",
-        Place{path.string(), -1, -1, -1});
+    throw Error(ErrorCode::kUsage,
+                "this file system has no O_DIRECT: the page cache would be measured, not the disk",
+                "choose another place with --dir",
+                Place{path.string(), -1, -1, -1});
   }
   const std::uint64_t file_bytes = file.size().or_throw();
-  DeviceMix fitting = mix;
+  DiskMix fitting = mix;
   fitting.request_bytes = std::min(mix.request_bytes, file_bytes / kPageBytes * kPageBytes);
   const std::uint64_t count = std::max<std::uint64_t>(1, mix.round_bytes / fitting.request_bytes);
   AlignedBuffer buffer =
       AlignedBuffer::make(count * fitting.request_bytes, nullptr, "benchmark").or_throw();
-  RawDevice device(file.fd(), buffer.bytes(), static_cast<unsigned>(mix.depth));
+  RawDisk disk(file.fd(), buffer.bytes(), static_cast<unsigned>(mix.depth));
 
   std::vector<double> seconds;
   for (std::uint64_t round = 0; round <= mix.rounds; ++round) {
     const auto reads =
-        random_reads(fitting, file_bytes, count, RandomKey(11).with("device rate").with(round));
+        random_reads(fitting, file_bytes, count, RandomKey(11).with("disk rate").with(round));
     const auto begin = std::chrono::steady_clock::now();
-    device.read(reads);
-    if (round == 0) continue;  // warms up page tables, clocks and the device
+    disk.read(reads);
+    if (round == 0) continue;  // warms up page tables, clocks and the disk
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }

@@ -1,4 +1,4 @@
-#include "bench/card/segments.h"
+#include "bench/gpu/segments.h"
 
 #include "device/buffer.h"
 #include "kernels/table.h"
@@ -19,8 +19,8 @@ constexpr std::int64_t kHeads = 4;
 // A block with lists of one length, and the rows that the kernels read and write.
 class Segments {
  public:
-  Segments(Card& card, const SegmentSizes& sizes, std::uint64_t dim, std::uint64_t rounds)
-      : card_(card),
+  Segments(Gpu& gpu, const SegmentSizes& sizes, std::uint64_t dim, std::uint64_t rounds)
+      : gpu_(gpu),
         rounds_(rounds),
         targets_(static_cast<std::int64_t>(sizes.targets)),
         edges_(static_cast<std::int64_t>(sizes.targets * sizes.degree)),
@@ -69,11 +69,11 @@ class Segments {
   template <class T>
   T* put(const std::vector<T>& values) {
     const auto bytes = std::as_bytes(std::span(values));
-    auto memory = DeviceBuffer::make(card_.device(), bytes.size(), nullptr, "bench").or_throw();
-    card_.device()->copy_in(Stream::kCompute, bytes, memory.data()).or_throw();
-    const auto sent = card_.device()->make_event().or_throw();
-    card_.device()->record(*sent, Stream::kCompute).or_throw();
-    card_.device()->synchronize(*sent).or_throw();
+    auto memory = DeviceBuffer::make(gpu_.device(), bytes.size(), nullptr, "bench").or_throw();
+    gpu_.device()->copy_in(Stream::kCompute, bytes, memory.data()).or_throw();
+    const auto sent = gpu_.device()->make_event().or_throw();
+    gpu_.device()->record(*sent, Stream::kCompute).or_throw();
+    gpu_.device()->synchronize(*sent).or_throw();
     memory_.push_back(std::move(memory));
     return reinterpret_cast<T*>(memory_.back().data());
   }
@@ -86,17 +86,17 @@ class Segments {
 
   template <class Run>
   void print(const char* name, std::int64_t floats, const Run& run) {
-    const auto& device = card_.device();
+    const auto& device = gpu_.device();
     const kernels::Executor executor{nullptr, &device->kernels(), device->handle(Stream::kCompute)};
-    Line line{.name = std::string("card/") + name, .work = 4.0 * static_cast<double>(floats)};
+    Line line{.name = std::string("gpu/") + name, .work = 4.0 * static_cast<double>(floats)};
     line.seconds =
-        card_.seconds(Stream::kCompute, rounds_, [&] { run(executor, kernels::on(executor)); });
+        gpu_.seconds(Stream::kCompute, rounds_, [&] { run(executor, kernels::on(executor)); });
     line.more["columns"] = dim_;
     line.more["edges_per_second"] = static_cast<double>(edges_) / line.seconds;
     bench::print(line);
   }
 
-  Card& card_;
+  Gpu& gpu_;
   std::uint64_t rounds_;
   std::int64_t targets_, edges_, dim_;
   std::vector<DeviceBuffer> memory_;
@@ -107,13 +107,13 @@ class Segments {
 }  // namespace
 
 void add_segment_cases(Program& program,
-                       Card& card,
+                       Gpu& gpu,
                        const SegmentSizes& sizes,
                        const std::uint64_t& dim,
                        const std::uint64_t& rounds) {
   const auto add = [&](const char* name, const char* help, void (Segments::*run)()) {
-    program.add_case(std::string("card/") + name, help, [&, run] {
-      Segments segments(card, sizes, dim, rounds);
+    program.add_case(std::string("gpu/") + name, help, [&, run] {
+      Segments segments(gpu, sizes, dim, rounds);
       (segments.*run)();
     });
   };

@@ -1,5 +1,5 @@
-// The model of a device over given figures, and the probe over engines of known speed.
-#include "storage/io/device_profile.h"
+// The model of a disk over given figures, and the probe over engines of known speed.
+#include "storage/io/disk_profile.h"
 #include "storage/io/fault_engine.h"
 #include "storage/io/read_probe.h"
 #include "storage/io/write_probe.h"
@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto& kSizes = DeviceRates::kRequestBytes;
+constexpr auto& kSizes = DiskRates::kRequestBytes;
 
-DeviceRates linear(double overhead_seconds, double bandwidth) {
-  DeviceRates rates;
+DiskRates linear(double overhead_seconds, double bandwidth) {
+  DiskRates rates;
   for (std::size_t i = 0; i < kSizes.size(); ++i)
     rates.read_seconds[i] = overhead_seconds + kSizes[i] / bandwidth;
   rates.sequential_read = rates.sequential_write = bandwidth;
@@ -83,8 +83,8 @@ std::size_t entries_in(const fs::path& folder) {
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-DeviceProbeOptions brief() {
-  DeviceProbeOptions options;
+DiskProbeOptions brief() {
+  DiskProbeOptions options;
   options.per_point = std::chrono::milliseconds(10);
   options.scratch_bytes = 16 << 20;
   options.buffer_bytes = 4 << 20;
@@ -98,45 +98,45 @@ std::shared_ptr<AlignedBuffer> make_buffer(std::size_t bytes) {
 }  // namespace
 
 TEST_CASE("a profile interpolates its table, and goes on at both ends") {
-  DeviceRates rates;
+  DiskRates rates;
   rates.read_seconds = {6e-6, 10e-6, 26e-6, 110e-6, 430e-6};
   rates.sequential_read = 2.4e9;
-  const DeviceProfile device(rates);
+  const DiskProfile disk(rates);
   for (std::size_t i = 0; i < kSizes.size(); ++i)
-    CHECK(device.seconds_for(kSizes[i]) == doctest::Approx(rates.read_seconds[i]));
-  CHECK(device.seconds_for(512) == 6e-6);  // a smaller read is no faster
-  CHECK(device.seconds_for(8 << 10) == doctest::Approx(6e-6 + 4e-6 / 3));
-  CHECK(device.seconds_for(40 << 10) == doctest::Approx(18e-6));
-  CHECK(device.seconds_for(4 << 20) == doctest::Approx(4 * 430e-6));
-  CHECK(device.describe().find("write not measured") != std::string::npos);
+    CHECK(disk.seconds_for(kSizes[i]) == doctest::Approx(rates.read_seconds[i]));
+  CHECK(disk.seconds_for(512) == 6e-6);  // a smaller read is no faster
+  CHECK(disk.seconds_for(8 << 10) == doctest::Approx(6e-6 + 4e-6 / 3));
+  CHECK(disk.seconds_for(40 << 10) == doctest::Approx(18e-6));
+  CHECK(disk.seconds_for(4 << 20) == doctest::Approx(4 * 430e-6));
+  CHECK(disk.describe().find("write not measured") != std::string::npos);
 }
 
 TEST_CASE("no request is faster than a smaller one, whatever the noise") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     const RandomKey key(seed);
-    DeviceRates rates = linear(0, 1e9);
+    DiskRates rates = linear(0, 1e9);
     for (std::size_t i = 0; i < kSizes.size(); ++i)
       rates.read_seconds[i] *= 0.1 + 10 * key.uniform(i);
-    const DeviceProfile device(rates);
+    const DiskProfile disk(rates);
     double last = 0;
     for (double bytes = 100; bytes < 3e6; bytes *= 1.05) {
-      const double seconds = device.seconds_for(bytes);
+      const double seconds = disk.seconds_for(bytes);
       REQUIRE(seconds >= last);
       last = seconds;
     }
-    CHECK(device.request_overhead_seconds() >= 0);
-    CHECK(device.fitted_bandwidth() > 0);
+    CHECK(disk.request_overhead_seconds() >= 0);
+    CHECK(disk.fitted_bandwidth() > 0);
   }
 }
 
 TEST_CASE("the fit finds the fixed cost of a request and the gap that is worth it") {
   for (const double overhead : {0.0, 1e-6, 5e-6, 8e-3}) {
     CAPTURE(overhead);
-    const DeviceProfile device(linear(overhead, 2.5e9));
-    CHECK(device.request_overhead_seconds() == doctest::Approx(overhead).epsilon(1e-6));
-    CHECK(device.fitted_bandwidth() == doctest::Approx(2.5e9).epsilon(1e-6));
-    const auto gap = static_cast<double>(device.request_overhead_bytes());
+    const DiskProfile disk(linear(overhead, 2.5e9));
+    CHECK(disk.request_overhead_seconds() == doctest::Approx(overhead).epsilon(1e-6));
+    CHECK(disk.fitted_bandwidth() == doctest::Approx(2.5e9).epsilon(1e-6));
+    const auto gap = static_cast<double>(disk.request_overhead_bytes());
     CHECK(std::abs(gap - overhead * 2.5e9) <= 1 + 1e-6 * gap);
     // What it means: reading the gap through costs as much as one more request.
     CHECK(gap / 2.5e9 == doctest::Approx(overhead).epsilon(1e-3));
@@ -144,18 +144,18 @@ TEST_CASE("the fit finds the fixed cost of a request and the gap that is worth i
 }
 
 TEST_CASE("where size does not matter, a gap of any length is worth reading") {
-  DeviceRates rates = linear(0, 1e9);
+  DiskRates rates = linear(0, 1e9);
   rates.read_seconds.fill(1e-4);
-  const DeviceProfile device(rates);
-  CHECK(device.request_overhead_bytes() >= 1 << 20);
-  CHECK(device.request_overhead_seconds() == doctest::Approx(1e-4));
+  const DiskProfile disk(rates);
+  CHECK(disk.request_overhead_bytes() >= 1 << 20);
+  CHECK(disk.request_overhead_seconds() == doctest::Approx(1e-4));
 }
 
 TEST_CASE("figures that cannot be are refused") {
   for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
-    DeviceRates rates = linear(1e-6, 1e9);
+    DiskRates rates = linear(1e-6, 1e9);
     rates.read_seconds[2] = bad;
-    CHECK(expect_error([&] { DeviceProfile{rates}; }).code() == ErrorCode::kInternal);
+    CHECK(expect_error([&] { DiskProfile{rates}; }).code() == ErrorCode::kInternal);
     rates = linear(1e-6, 1e9);
     rates.sequential_read = bad;
     CHECK_FALSE(rates.plausible());
@@ -165,7 +165,7 @@ TEST_CASE("figures that cannot be are refused") {
   }
 }
 
-TEST_CASE("the read probe measures a device of known speed with its queue full") {
+TEST_CASE("the read probe measures a disk of known speed with its queue full") {
   const TempDir dir;
   const fs::path path = dir.write("f.bin", "x");
   using Order = ReadProbe::Order;
@@ -197,7 +197,7 @@ TEST_CASE("the read probe measures a device of known speed with its queue full")
   }
 }
 
-TEST_CASE("the read probe takes refusals and short reads in its stride, and a bad device's word") {
+TEST_CASE("the read probe takes refusals and short reads in its stride, and a bad disk's word") {
   const TempDir dir;
   const fs::path path = dir / "f.bin";
   {
@@ -235,15 +235,15 @@ TEST_CASE("measuring gives figures, charges its buffer and leaves nothing") {
     dir.write("small.bin", "not large enough to be read");
     for (const fs::path& place : {dir.path(), dir / "small.bin"}) {
       MemoryLedger ledger;
-      DeviceProbeOptions options = brief();
+      DiskProbeOptions options = brief();
       options.engine.kind = kind;
-      const auto measured = DeviceProfile::measure(place, options, &ledger);
+      const auto measured = DiskProfile::measure(place, options, &ledger);
       REQUIRE(measured.ok());
-      const DeviceProfile& device = measured.value();
-      CHECK(device.rates().plausible());
-      CHECK(device.rates().sequential_write > 0);
-      CHECK(device.origin().depth == options.engine.depth);
-      if (kind == IoEngineKind::kPread) CHECK(device.origin().engine == "pread");
+      const DiskProfile& disk = measured.value();
+      CHECK(disk.rates().plausible());
+      CHECK(disk.rates().sequential_write > 0);
+      CHECK(disk.origin().depth == options.engine.depth);
+      if (kind == IoEngineKind::kPread) CHECK(disk.origin().engine == "pread");
       CHECK(ledger.peak() == options.buffer_bytes);
       CHECK(ledger.used() == 0);
       CHECK(entries_in(dir.path()) == 1);
@@ -259,33 +259,33 @@ TEST_CASE("a large file is read itself and left as it is, even where nothing can
   const auto changed = fs::last_write_time(path);
   {
     const test::FileSizeLimit limit(1 << 20);
-    auto measured = DeviceProfile::measure(path, brief(), nullptr);
+    auto measured = DiskProfile::measure(path, brief(), nullptr);
     REQUIRE(measured.ok());
     CHECK(measured.value().rates().sequential_write == 0);
     CHECK(measured.value().origin().why_no_write.find("cannot write") != std::string::npos);
 
     // Without a file to read there is nothing to be measured.
-    const auto nothing = DeviceProfile::measure(dir.path(), brief(), nullptr);
+    const auto nothing = DiskProfile::measure(dir.path(), brief(), nullptr);
     REQUIRE_FALSE(nothing.ok());
     CHECK(nothing.error().code() == ErrorCode::kResource);
   }
-  CHECK(DeviceProfile::measure(path, brief(), nullptr).or_throw().rates().sequential_write > 0);
+  CHECK(DiskProfile::measure(path, brief(), nullptr).or_throw().rates().sequential_write > 0);
   CHECK(fs::last_write_time(path) == changed);
   CHECK(entries_in(dir.path()) == 1);
 }
 
 TEST_CASE("measuring says what is wrong with its place and its budget") {
   const TempDir dir;
-  const auto missing = DeviceProfile::measure(dir / "nowhere", brief(), nullptr);
+  const auto missing = DiskProfile::measure(dir / "nowhere", brief(), nullptr);
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().code() == ErrorCode::kData);
   CHECK(missing.error().place().file == (dir / "nowhere").string());
 
   MemoryLedger small(1 << 20);
-  const auto refused = DeviceProfile::measure(dir.path(), brief(), &small);
+  const auto refused = DiskProfile::measure(dir.path(), brief(), &small);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code() == ErrorCode::kResource);
-  CHECK(refused.error().message().find("device probe") != std::string::npos);
+  CHECK(refused.error().message().find("disk probe") != std::string::npos);
   CHECK(entries_in(dir.path()) == 0);
 }
 

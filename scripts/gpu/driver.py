@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks the driver for a card, and prints one JSON object: {"name", "compute", "memory", "driver"}, or {"why"} where none works.
+"""Asks the driver for a GPU, and prints one JSON object: {"name", "compute", "memory", "driver"}, or {"why"} where none works.
 
 A program of its own, so that a driver that hangs or crashes takes nothing else along.
 """
@@ -17,17 +17,17 @@ def ask():
         return {"why": f"no driver: {error}"}
     if code := driver.cuInit(0):
         return {"why": f"cuInit gives {code}"}
-    count, card, number = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    count, gpu, number = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     if (code := driver.cuDeviceGetCount(ctypes.byref(count))) or count.value == 0:
-        return {"why": f"the driver shows {count.value} cards (code {code})"}
-    if code := driver.cuDeviceGet(ctypes.byref(card), 0):
+        return {"why": f"the driver shows {count.value} GPUs (code {code})"}
+    if code := driver.cuDeviceGet(ctypes.byref(gpu), 0):
         return {"why": f"cuDeviceGet gives {code}"}
     name, memory = ctypes.create_string_buffer(256), ctypes.c_size_t()
-    driver.cuDeviceGetName(name, len(name), card)
-    driver.cuDeviceTotalMem_v2(ctypes.byref(memory), card)
+    driver.cuDeviceGetName(name, len(name), gpu)
+    driver.cuDeviceTotalMem_v2(ctypes.byref(memory), gpu)
     compute = []
     for attribute in (MAJOR, MINOR):
-        driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, card)
+        driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, gpu)
         compute.append(number.value)
     driver.cuDriverGetVersion(ctypes.byref(number))
     return {"name": name.value.decode(errors="replace"), "compute": f"{compute[0]}{compute[1]}", "memory": memory.value,

@@ -1,4 +1,4 @@
-#include "bench/card/card.h"
+#include "bench/gpu/gpu.h"
 
 #include "bench/support/program.h"
 #include "device/library.h"
@@ -7,12 +7,12 @@
 
 namespace sluice::bench {
 
-const std::shared_ptr<ComputeDevice>& Card::device() {
+const std::shared_ptr<ComputeDevice>& Gpu::device() {
   if (!device_) device_ = find_device().or_throw();
   return device_;
 }
 
-double Card::seconds(Stream stream, std::uint64_t rounds, const std::function<void()>& queue) {
+double Gpu::seconds(Stream stream, std::uint64_t rounds, const std::function<void()>& queue) {
   constexpr std::uint64_t kWarm = 2;
   const auto begin = device()->make_event().or_throw();
   const auto end = device()->make_event().or_throw();

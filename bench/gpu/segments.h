@@ -1,8 +1,8 @@
-// The kernels over lists of a mini-batch, on the card alone: bytes of rows that they have to read
-// and write, a second. To be set beside what the card's memory gives.
+// The kernels over lists of a mini-batch, on the GPU alone: bytes of rows that they have to read
+// and write, a second. To be set beside what the GPU's memory gives.
 #pragma once
 
-#include "bench/card/card.h"
+#include "bench/gpu/gpu.h"
 #include "bench/support/program.h"
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct SegmentSizes {
   std::uint64_t degree = 10;
 };
 
-/// Adds card/segment_sum, segment_weighted_sum, segment_max and edge_softmax, for `dim` columns.
+/// Adds GPU/segment_sum, segment_weighted_sum, segment_max and edge_softmax, for `dim` columns.
 /// All are borrowed.
 void add_segment_cases(Program& program,
-                       Card& card,
+                       Gpu& gpu,
                        const SegmentSizes& sizes,
                        const std::uint64_t& dim,
                        const std::uint64_t& rounds);

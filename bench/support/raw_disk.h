@@ -1,4 +1,4 @@
-// What the device can do by itself: a plain io_uring loop that shares no code with the engine it is
+// What the disk can do by itself: a plain io_uring loop that shares no code with the engine it is
 // compared to. It does nothing but keep `depth` reads in flight: no checks, no retries, no
 // statistics; any trouble ends it.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace sluice::bench {
 
-class RawDevice {
+class RawDisk {
  public:
   enum class Direction { kRead, kWrite };
   /// `piece.file` numbers the files given; its buffer is the one there is.
@@ -24,12 +24,12 @@ class RawDevice {
 
   /// Registers the files and the buffer, as a good plain loop does. Throws Error where io_uring is
   /// not to be had.
-  RawDevice(std::span<const int> files, std::span<std::byte> buffer, unsigned depth);
-  RawDevice(int file, std::span<std::byte> buffer, unsigned depth)
-      : RawDevice(std::span(&file, 1), buffer, depth) {}
-  RawDevice(const RawDevice&) = delete;
-  RawDevice& operator=(const RawDevice&) = delete;
-  ~RawDevice();
+  RawDisk(std::span<const int> files, std::span<std::byte> buffer, unsigned depth);
+  RawDisk(int file, std::span<std::byte> buffer, unsigned depth)
+      : RawDisk(std::span(&file, 1), buffer, depth) {}
+  RawDisk(const RawDisk&) = delete;
+  RawDisk& operator=(const RawDisk&) = delete;
+  ~RawDisk();
 
   /// Reads all; the same requests as a BlockReader gets.
   void read(std::span<const BlockRead> reads) {

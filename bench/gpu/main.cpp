@@ -1,8 +1,8 @@
-// bench/card: what a card does with mini-batches on their way to it: copies from pinned and from
+// bench/gpu: what a GPU does with mini-batches on their way to it: copies from pinned and from
 // other memory, and stored rows gathered and widened straight from pinned host memory; and the
 // kernels over their lists.
-#include "bench/card/card.h"
-#include "bench/card/segments.h"
+#include "bench/gpu/gpu.h"
+#include "bench/gpu/segments.h"
 #include "bench/support/program.h"
 #include "device/buffer.h"
 #include "kernels/table.h"
@@ -22,7 +22,7 @@ namespace {
 
 class Bench {
  public:
-  Card card;
+  Gpu gpu;
   std::uint64_t rows = 200'000;  // a mini-batch of a deep fanout
   std::uint64_t table = 4'000'000;
   std::uint64_t dim = 128;
@@ -32,7 +32,7 @@ class Bench {
     open();
     const std::uint64_t bytes = rows * dim * sizeof(float);
     const AlignedBuffer plain = filled(bytes, nullptr);
-    Line line{.name = "card/copy_pinned",
+    Line line{.name = "gpu/copy_pinned",
               .work = static_cast<double>(bytes),
               .seconds = static_cast<double>(bytes) / pinned_rate(bytes)};
     const auto memory = DeviceBuffer::make(device_, bytes, nullptr, "bench").or_throw();
@@ -60,7 +60,7 @@ class Bench {
         DeviceBuffer::make(device_, rows * dim * sizeof(float), nullptr, "bench").or_throw();
     device_->copy_in(Stream::kCopy, std::as_bytes(std::span(addresses)), list.data()).or_throw();
     const kernels::Executor executor{nullptr, &device_->kernels(), device_->handle(Stream::kCopy)};
-    Line line{.name = "card/gather_" + std::string(feature_dtype_name(dtype)),
+    Line line{.name = "gpu/gather_" + std::string(feature_dtype_name(dtype)),
               .work = static_cast<double>(rows * row_bytes)};
     line.seconds = seconds([&] {
       kernels::on(executor).widen_rows(executor,
@@ -70,14 +70,14 @@ class Bench {
                                         static_cast<std::int64_t>(rows),
                                         static_cast<std::int64_t>(dim)});
     });
-    line.device_rate = pinned_rate(rows * row_bytes);
+    line.disk_rate = pinned_rate(rows * row_bytes);
     line.more["rows_per_second"] = static_cast<double>(rows) / line.seconds;
     line.more["row_bytes"] = row_bytes;
     print(line);
   }
 
  private:
-  void open() { device_ = card.device(); }
+  void open() { device_ = gpu.device(); }
 
   static AlignedBuffer filled(std::uint64_t bytes, std::shared_ptr<HostPinning> device) {
     auto buffer = AlignedBuffer::make(bytes, nullptr, "bench", std::move(device)).or_throw();
@@ -98,7 +98,7 @@ class Bench {
   }
 
   double seconds(const std::function<void()>& queue) {
-    return card.seconds(Stream::kCopy, rounds, queue);
+    return gpu.seconds(Stream::kCopy, rounds, queue);
   }
 
   std::shared_ptr<ComputeDevice> device_;
@@ -109,23 +109,22 @@ class Bench {
 
 int main(int argc, char** argv) {
   using namespace sluice;
-  bench::Program program("card",
-                         "Mini-batches on their way to a card, and kernels over them there.");
+  bench::Program program("gpu", "Mini-batches on their way to a GPU, and kernels over them there.");
   bench::Bench bench;
   program.option("--rows", bench.rows, "rows of a mini-batch");
   program.option("--table", bench.table, "rows they are gathered from, in pinned host memory");
   program.option("--dim", bench.dim, "elements a row");
   program.option("--rounds", bench.rounds, "times each is measured; the median counts");
-  program.add_case("card/copy_pinned", "one copy of a packed mini-batch", [&] { bench.copy(); });
+  program.add_case("gpu/copy_pinned", "one copy of a packed mini-batch", [&] { bench.copy(); });
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
-    program.add_case("card/gather_" + std::string(feature_dtype_name(dtype)),
-                     "rows of this dtype, gathered and widened by the card",
+    program.add_case("gpu/gather_" + std::string(feature_dtype_name(dtype)),
+                     "rows of this dtype, gathered and widened by the GPU",
                      [&bench, dtype] { bench.gather(dtype); });
   }
   bench::SegmentSizes sizes;
   program.option("--targets", sizes.targets, "lists of a block");
   program.option("--sources", sizes.sources, "rows that they name");
   program.option("--degree", sizes.degree, "rows a list names");
-  bench::add_segment_cases(program, bench.card, sizes, bench.dim, bench.rounds);
+  bench::add_segment_cases(program, bench.gpu, sizes, bench.dim, bench.rounds);
   return program.run(argc, argv);
 }

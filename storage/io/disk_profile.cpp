@@ -1,4 +1,4 @@
-#include "storage/io/device_profile.h"
+#include "storage/io/disk_profile.h"
 
 #include <sluice/units.h>
 
@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr auto& kSizes = DeviceRates::kRequestBytes;
+constexpr auto& kSizes = DiskRates::kRequestBytes;
 
 bool positive(double value) {
   return std::isfinite(value) && value > 0;
@@ -19,12 +19,12 @@ bool positive(double value) {
 
 }  // namespace
 
-bool DeviceRates::plausible() const {
+bool DiskRates::plausible() const {
   return std::ranges::all_of(read_seconds, positive) && positive(sequential_read) &&
          (sequential_write == 0 || positive(sequential_write));
 }
 
-std::string DeviceRates::doubt() const {
+std::string DiskRates::doubt() const {
   constexpr double kMostSeconds = 1;    // a read
   constexpr double kMostRate = 200e9;   // bytes/s: more than memory gives
   constexpr double kSlowerByNoise = 2;  // a small read than a larger one
@@ -49,11 +49,11 @@ std::string DeviceRates::doubt() const {
   return {};
 }
 
-DeviceProfile::DeviceProfile(const DeviceRates& rates, DeviceOrigin origin)
+DiskProfile::DiskProfile(const DiskRates& rates, DiskOrigin origin)
     : rates_(rates), origin_(std::move(origin)) {
   if (!rates.plausible()) {
     throw Error(ErrorCode::kInternal,
-                "a device profile needs times and rates above 0",
+                "a disk profile needs times and rates above 0",
                 "please report this as a bug");
   }
   for (std::size_t i = 1; i < kSizes.size(); ++i)
@@ -62,7 +62,7 @@ DeviceProfile::DeviceProfile(const DeviceRates& rates, DeviceOrigin origin)
 }
 
 // Weighted by 1 / t^2, so that a 4 KiB read counts as much as one of 1 MiB.
-void DeviceProfile::fit() {
+void DiskProfile::fit() {
   double w = 0, ws = 0, wss = 0, wt = 0, wst = 0;
   for (std::size_t i = 0; i < kSizes.size(); ++i) {
     const double s = kSizes[i];
@@ -84,7 +84,7 @@ void DeviceProfile::fit() {
   bandwidth_ = slope > 0 ? 1 / slope : kSizes.back() / rates_.read_seconds.back();
 }
 
-double DeviceProfile::seconds_for(double request_bytes) const {
+double DiskProfile::seconds_for(double request_bytes) const {
   const auto& t = rates_.read_seconds;
   if (request_bytes <= kSizes.front()) return t.front();
   if (request_bytes >= kSizes.back()) return t.back() * request_bytes / kSizes.back();
@@ -95,13 +95,13 @@ double DeviceProfile::seconds_for(double request_bytes) const {
   return t[i - 1] + share * (t[i] - t[i - 1]);
 }
 
-std::uint64_t DeviceProfile::request_overhead_bytes() const {
+std::uint64_t DiskProfile::request_overhead_bytes() const {
   // Where size hardly matters the fitted bandwidth has no bound.
   constexpr double kMost = 64.0 * kMiB;
   return static_cast<std::uint64_t>(std::min(overhead_seconds_ * bandwidth_, kMost));
 }
 
-std::string DeviceProfile::describe() const {
+std::string DiskProfile::describe() const {
   std::string text = "random reads";
   for (std::size_t i = 0; i < kSizes.size(); ++i) {
     const auto rate = static_cast<std::uint64_t>(1 / rates_.read_seconds[i]);

@@ -1,4 +1,4 @@
-#include "storage/io/device_cache.h"
+#include "storage/io/disk_cache.h"
 
 #include "core/json_text.h"
 #include "storage/io/atomic_file.h"
@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMaxFileBytes = kMiB;
 
 struct Entry {
-  DeviceKey key;
-  DeviceProfile profile;
+  DiskKey key;
+  DiskProfile profile;
 };
 
 std::string file_system_name(std::uint64_t magic) {
@@ -54,9 +54,9 @@ std::string file_system_name(std::uint64_t magic) {
 }
 
 Json to_json(const Entry& entry) {
-  const DeviceRates& rates = entry.profile.rates();
-  const DeviceOrigin& origin = entry.profile.origin();
-  return {{"device", entry.key.device},
+  const DiskRates& rates = entry.profile.rates();
+  const DiskOrigin& origin = entry.profile.origin();
+  return {{"disk", entry.key.disk},
           {"file_system", entry.key.file_system},
           {"engine", entry.key.engine},
           {"depth", entry.key.depth},
@@ -64,7 +64,7 @@ Json to_json(const Entry& entry) {
           {"measured_unix", origin.measured.time_since_epoch().count()},
           {"direct", origin.direct},
           {"buffer_bytes", origin.buffer_bytes},
-          {"request_bytes", DeviceRates::kRequestBytes},
+          {"request_bytes", DiskRates::kRequestBytes},
           {"read_seconds", rates.read_seconds},
           {"sequential_read", rates.sequential_read},
           {"sequential_write", rates.sequential_write},
@@ -73,19 +73,19 @@ Json to_json(const Entry& entry) {
 
 /// Throws nlohmann's errors where something is missing or of another type.
 std::optional<Entry> from_json(const Json& json) {
-  DeviceRates rates;
-  if (json.at("request_bytes") != Json(DeviceRates::kRequestBytes)) return std::nullopt;
+  DiskRates rates;
+  if (json.at("request_bytes") != Json(DiskRates::kRequestBytes)) return std::nullopt;
   json.at("read_seconds").get_to(rates.read_seconds);
   json.at("sequential_read").get_to(rates.sequential_read);
   json.at("sequential_write").get_to(rates.sequential_write);
   if (!rates.plausible()) return std::nullopt;
-  DeviceKey key;
-  json.at("device").get_to(key.device);
+  DiskKey key;
+  json.at("disk").get_to(key.disk);
   json.at("file_system").get_to(key.file_system);
   json.at("engine").get_to(key.engine);
   json.at("depth").get_to(key.depth);
   json.at("kernel").get_to(key.kernel);
-  DeviceOrigin origin;
+  DiskOrigin origin;
   origin.engine = key.engine;
   origin.depth = key.depth;
   json.at("direct").get_to(origin.direct);
@@ -93,7 +93,7 @@ std::optional<Entry> from_json(const Json& json) {
   json.at("why_no_write").get_to(origin.why_no_write);
   origin.measured =
       std::chrono::sys_seconds(std::chrono::seconds(json.at("measured_unix").get<std::int64_t>()));
-  return Entry{std::move(key), DeviceProfile(rates, std::move(origin))};
+  return Entry{std::move(key), DiskProfile(rates, std::move(origin))};
 }
 
 /// What of the file is whole. A cache that cannot be read is an empty one: it is made again.
@@ -102,12 +102,12 @@ std::vector<Entry> read_entries(const fs::path& file) {
   const auto text = read_text_file(file, kMaxFileBytes);
   if (!text) return entries;
   const Json json = Json::parse(text.value(), nullptr, false);
-  if (!json.is_object() || !json.contains("version") || !json.contains("devices") ||
-      json.at("version") != DeviceCache::kVersion)
+  if (!json.is_object() || !json.contains("version") || !json.contains("disks") ||
+      json.at("version") != DiskCache::kVersion)
     return entries;
-  for (const Json& device : json.at("devices")) {
+  for (const Json& disk : json.at("disks")) {
     try {
-      if (auto entry = from_json(device)) entries.push_back(*std::move(entry));
+      if (auto entry = from_json(disk)) entries.push_back(*std::move(entry));
     } catch (const Json::exception&) {
       continue;  // damaged: as if it were not there
     }
@@ -121,21 +121,21 @@ std::chrono::sys_seconds age_base(const Entry& entry) {
 
 }  // namespace
 
-Result<DeviceKey> device_key(const fs::path& place, std::string_view engine, std::size_t depth) {
+Result<DiskKey> disk_key(const fs::path& place, std::string_view engine, std::size_t depth) {
   struct stat status {};
   struct statfs system {};
   if (::stat(place.c_str(), &status) != 0 || ::statfs(place.c_str(), &system) != 0)
     return system_error(errno, "cannot look at", place);
   struct utsname kernel {};
   ::uname(&kernel);  // fails on an invalid pointer only
-  return DeviceKey{fmt::format("{}:{}", major(status.st_dev), minor(status.st_dev)),
-                   file_system_name(static_cast<std::uint64_t>(system.f_type)),
-                   std::string(engine),
-                   depth,
-                   kernel.release};
+  return DiskKey{fmt::format("{}:{}", major(status.st_dev), minor(status.st_dev)),
+                 file_system_name(static_cast<std::uint64_t>(system.f_type)),
+                 std::string(engine),
+                 depth,
+                 kernel.release};
 }
 
-fs::path default_device_cache() {
+fs::path default_disk_cache() {
   const auto folder_in = [](const char* variable) {
     const char* value = std::getenv(variable);
     return value == nullptr ? fs::path() : fs::path(value);
@@ -147,12 +147,12 @@ fs::path default_device_cache() {
     if (!base.is_absolute()) return {};
     base /= ".cache";
   }
-  return base / "sluice" / "devices.json";
+  return base / "sluice" / "disks.json";
 }
 
-std::optional<DeviceProfile> DeviceCache::find(const DeviceKey& key,
-                                               std::chrono::sys_seconds now,
-                                               std::uint64_t buffer_bytes) const {
+std::optional<DiskProfile> DiskCache::find(const DiskKey& key,
+                                           std::chrono::sys_seconds now,
+                                           std::uint64_t buffer_bytes) const {
   for (Entry& entry : read_entries(file_)) {
     if (entry.profile.origin().buffer_bytes < buffer_bytes) continue;
     const auto age = now - age_base(entry);
@@ -163,15 +163,15 @@ std::optional<DeviceProfile> DeviceCache::find(const DeviceKey& key,
   return std::nullopt;
 }
 
-Result<void> DeviceCache::store(const DeviceKey& key, const DeviceProfile& profile) {
+Result<void> DiskCache::store(const DiskKey& key, const DiskProfile& profile) {
   try {
     fs::create_directories(file_.parent_path());
     // AtomicFile wants one writer at a time, and two that read and write would lose an entry.
     const auto lock = DirectoryLock::try_lock(file_.parent_path());
     if (!lock) {
       return Error(ErrorCode::kIo,
-                   "another process is writing the device cache",
-                   "nothing to do: the device is measured again next time",
+                   "another process is writing the disk cache",
+                   "nothing to do: the disk is measured again next time",
                    Place{file_.string(), -1, -1, -1});
     }
     std::vector<Entry> entries = read_entries(file_);
@@ -181,9 +181,9 @@ Result<void> DeviceCache::store(const DeviceKey& key, const DeviceProfile& profi
     entries.push_back({key, profile});
     std::ranges::stable_sort(entries, std::greater{}, age_base);
     if (entries.size() > kMaxEntries) entries.erase(entries.begin() + kMaxEntries, entries.end());
-    Json devices = Json::array();
-    for (const Entry& entry : entries) devices.push_back(to_json(entry));
-    write_text_file(file_, json_text(Json{{"version", kVersion}, {"devices", devices}}, 2) + "\n");
+    Json disks = Json::array();
+    for (const Entry& entry : entries) disks.push_back(to_json(entry));
+    write_text_file(file_, json_text(Json{{"version", kVersion}, {"disks", disks}}, 2) + "\n");
     return {};
   } catch (const Error& error) {
     return error;
@@ -192,41 +192,41 @@ Result<void> DeviceCache::store(const DeviceKey& key, const DeviceProfile& profi
   }
 }
 
-Result<FoundDevice> find_device_profile(const fs::path& place,
-                                        const DeviceProbeOptions& options,
-                                        MemoryLedger* ledger,
-                                        const fs::path& cache) {
+Result<FoundDisk> find_disk_profile(const fs::path& place,
+                                    const DiskProbeOptions& options,
+                                    MemoryLedger* ledger,
+                                    const fs::path& cache) {
   // The engine that reads will have: "auto" depends on what the system lets us.
-  std::optional<DeviceKey> key;
+  std::optional<DiskKey> key;
   {
     auto engine = make_io_engine(options.engine);
     if (!engine) return std::move(engine).error();
     const IoEngine& made = *engine.value().engine;
-    auto found = device_key(place, made.name(), made.depth());
+    auto found = disk_key(place, made.name(), made.depth());
     if (!found) return std::move(found).error();
     key = std::move(found).value();
   }
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  DeviceCache remembered(cache);
+  DiskCache remembered(cache);
   if (!cache.empty()) {
     if (auto profile = remembered.find(*key, now, options.buffer_bytes))
-      return FoundDevice{*std::move(profile), true, {}};
+      return FoundDisk{*std::move(profile), true, {}};
   }
-  auto measured = DeviceProfile::measure(place, options, ledger);
+  auto measured = DiskProfile::measure(place, options, ledger);
   if (measured && !measured.value().origin().doubt.empty())
-    measured = DeviceProfile::measure(place, options, ledger);
+    measured = DiskProfile::measure(place, options, ledger);
   if (!measured) return std::move(measured).error();
-  FoundDevice found{std::move(measured).value(), false, {}};
+  FoundDisk found{std::move(measured).value(), false, {}};
   if (cache.empty()) return found;
-  const DeviceOrigin& origin = found.profile.origin();
+  const DiskOrigin& origin = found.profile.origin();
   if (!origin.doubt.empty()) {
-    found.warning = "the device's figures are in doubt and not remembered: " + origin.doubt;
+    found.warning = "the disk's figures are in doubt and not remembered: " + origin.doubt;
   } else if (!origin.why_no_write.empty()) {
-    found.warning = "the device's figures are not remembered, as writing could not be measured: " +
+    found.warning = "the disk's figures are not remembered, as writing could not be measured: " +
                     origin.why_no_write;
   } else if (auto stored = remembered.store(*key, found.profile); !stored) {
     found.warning =
-        fmt::format("the device's figures cannot be remembered: {}", stored.error().what());
+        fmt::format("the disk's figures cannot be remembered: {}", stored.error().what());
   }
   return found;
 }

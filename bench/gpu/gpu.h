@@ -1,4 +1,4 @@
-// The card that a benchmark runs on, opened when it is first asked for, and its own clock.
+// The GPU that a benchmark runs on, opened when it is first asked for, and its own clock.
 #pragma once
 
 #include "device/device.h"
@@ -10,7 +10,7 @@
 namespace sluice::bench {
 
 /// Not thread-safe.
-class Card {
+class Gpu {
  public:
   /// Throws kResource where there is none.
   const std::shared_ptr<ComputeDevice>& device();
