@@ -83,25 +83,37 @@ Result<void> BatchBuilder::begin(const SampleRequest& request,
   if (auto listed = list_seeds(request); !listed) return listed;
   batch_.epoch = request.epoch;
   batch_.index = request.index;
-  batch_.seed_type = request.seed_type;
   batch_.nodes.resize(tables_.size());
   batch_.layers.resize(num_layers);
   for (BatchNodes& nodes : batch_.nodes) nodes.size_at.resize(num_layers + 1);
-  auto seeds = copy_ids(request.seeds, ledger);
-  if (!seeds) return std::move(seeds).error();
-  batch_.seeds = std::move(seeds).value();
+  batch_.seeds.resize(tables_.size());
+  for (std::size_t type = 0; type < tables_.size(); ++type) {
+    if (request.seeds.of(type).empty()) continue;
+    auto seeds = copy_ids(request.seeds.of(type), ledger);
+    if (!seeds) return std::move(seeds).error();
+    batch_.seeds[type] = std::move(seeds).value();
+  }
   note_sizes(num_layers);
   return {};
 }
 
 Result<void> BatchBuilder::list_seeds(const SampleRequest& request) {
   for (NodeTable& table : tables_) table.clear();
-  if (request.seed_type >= tables_.size())
-    return Error(ErrorCode::kInternal, fmt::format("there is no node type {}", request.seed_type));
-  const NodeTypeSchema& type = graph_.schema->nodes[request.seed_type];
-  NodeTable& table = tables_[request.seed_type];
-  if (auto room = table.reserve(request.seeds.size(), ledger_); !room) return room;
-  for (const std::uint64_t seed : request.seeds) {
+  if (request.seeds.num_types() > tables_.size())
+    return Error(ErrorCode::kInternal,
+                 fmt::format("there is no node type {}", request.seeds.num_types() - 1));
+  for (std::size_t type = 0; type < request.seeds.num_types(); ++type) {
+    if (auto listed = list_seeds(request, type); !listed) return listed;
+  }
+  return {};
+}
+
+Result<void> BatchBuilder::list_seeds(const SampleRequest& request, std::size_t of_type) {
+  const NodeTypeSchema& type = graph_.schema->nodes[of_type];
+  NodeTable& table = tables_[of_type];
+  const auto seeds = request.seeds.of(of_type);
+  if (auto room = table.reserve(seeds.size(), ledger_); !room) return room;
+  for (const std::uint64_t seed : seeds) {
     if (seed >= type.count) {
       return Error(
           ErrorCode::kData,

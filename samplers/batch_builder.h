@@ -62,6 +62,7 @@ class BatchBuilder {
 
  private:
   Result<void> list_seeds(const SampleRequest& request);
+  Result<void> list_seeds(const SampleRequest& request, std::size_t type);
   Result<Array> count_degrees(std::size_t type);
 
   SamplerGraph graph_;

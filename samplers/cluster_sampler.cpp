@@ -77,9 +77,11 @@ Result<void> ClusterSampler::list_clusters(const SampleRequest& request) {
   const Clusters& clusters = *options_.given;
   NodeTable& chosen = workspace_.clusters;
   chosen.clear();
-  if (auto room = chosen.reserve(request.seeds.size(), ledger_); !room) return room;
-  for (const std::uint64_t seed : request.seeds)
-    chosen.insert(clusters.cluster_of(request.seed_type, seed));
+  if (auto room = chosen.reserve(request.seeds.total(), ledger_); !room) return room;
+  for (std::size_t type = 0; type < request.seeds.num_types(); ++type) {
+    for (const std::uint64_t seed : request.seeds.of(type))
+      chosen.insert(clusters.cluster_of(type, seed));
+  }
   for (std::size_t type = 0; type < builder_.tables().size(); ++type) {
     NodeTable& table = builder_.tables()[type];
     for (const std::uint64_t cluster : chosen.ids()) {

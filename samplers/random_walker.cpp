@@ -84,14 +84,14 @@ Result<RandomWalker::Walks> RandomWalker::walk(const SampleRequest& request, Mem
 
 Result<RandomWalker::Walks> RandomWalker::walk_all(const SampleRequest& request) {
   const auto walks_a_seed = static_cast<std::size_t>(options_.walks);
-  if (request.seeds.size() > kMaxWalks / walks_a_seed) {
+  if (request.seeds.total() > kMaxWalks / walks_a_seed) {
     return Error(ErrorCode::kResource,
                  fmt::format("{} walks from each of {} seeds are too many for a mini-batch",
                              format_count(walks_a_seed),
-                             format_count(request.seeds.size())),
+                             format_count(request.seeds.total())),
                  "lower the batch size or [sampler] walks");
   }
-  const std::size_t count = request.seeds.size() * walks_a_seed;
+  const std::size_t count = request.seeds.total() * walks_a_seed;
   const Array::Shape shape{static_cast<std::int64_t>(count), options_.length + 1};
   auto nodes = Array::make(DType::kU64, shape, ledger_, "batches");
   if (!nodes) return std::move(nodes).error();
@@ -108,22 +108,26 @@ Result<RandomWalker::Walks> RandomWalker::walk_all(const SampleRequest& request)
 }
 
 Result<void> RandomWalker::list_seeds(const SampleRequest& request, Walks& walks) const {
-  if (request.seed_type >= graph_.schema->nodes.size())
-    return Error(ErrorCode::kInternal, fmt::format("there is no node type {}", request.seed_type));
-  const NodeTypeSchema& type = graph_.schema->nodes[request.seed_type];
+  const auto& all = graph_.schema->nodes;
+  if (request.seeds.num_types() > all.size())
+    return Error(ErrorCode::kInternal,
+                 fmt::format("there is no node type {}", request.seeds.num_types() - 1));
   const auto nodes = walks.nodes.as<std::uint64_t>();
   const auto types = walks.types.as<std::int32_t>();
   std::fill(nodes.begin(), nodes.end(), kNoNode);
   std::fill(types.begin(), types.end(), -1);
   std::size_t row = 0;
-  for (const std::uint64_t seed : request.seeds) {
-    if (seed >= type.count) {
-      return Error(
-          ErrorCode::kData,
-          fmt::format(
-              "seed {} is no node: type '{}' has {}", seed, type.name, format_count(type.count)));
+  for (std::size_t type = 0; type < request.seeds.num_types(); ++type) {
+    for (const std::uint64_t seed : request.seeds.of(type)) {
+      if (seed >= all[type].count) {
+        return Error(ErrorCode::kData,
+                     fmt::format("seed {} is no node: type '{}' has {}",
+                                 seed,
+                                 all[type].name,
+                                 format_count(all[type].count)));
+      }
+      for (std::int64_t i = 0; i < options_.walks; ++i) put(walks, row++, 0, seed, type);
     }
-    for (std::int64_t i = 0; i < options_.walks; ++i) put(walks, row++, 0, seed, request.seed_type);
   }
   return {};
 }
@@ -198,8 +202,7 @@ const EdgeRange& RandomWalker::edges_at(const SampledRelation& relation, std::si
 std::size_t RandomWalker::begin_steps(std::size_t at,
                                       const SampleRequest& request,
                                       const Walks& walks) {
-  const RandomKey key =
-      key_.with(request.epoch).with(request.round).with(request.seed_type).with("walk");
+  const RandomKey round_key = key_.with(request.epoch).with(request.round);
   std::size_t count = 0;
   for (std::size_t type = 0; type + 1 < first_place_.size(); ++type) {
     for (std::size_t place = first_place_[type]; place < first_place_[type + 1]; ++place) {
@@ -212,7 +215,12 @@ std::size_t RandomWalker::begin_steps(std::size_t at,
       step.place = static_cast<std::uint32_t>(place);
       step.type = static_cast<std::uint32_t>(type);
       const std::uint64_t number = step.walk % static_cast<std::uint64_t>(options_.walks);
-      step.key = key.with(node_at(walks, step.walk, 0)).with(number).with(at);
+      const auto seed_type = static_cast<std::uint64_t>(type_at(walks, step.walk, 0));
+      step.key = round_key.with(seed_type)
+                     .with("walk")
+                     .with(node_at(walks, step.walk, 0))
+                     .with(number)
+                     .with(at);
       workspace_.steps.data()[count++] = step;
     }
   }

@@ -9,6 +9,7 @@
 
 #include <sluice/array.h>
 #include <sluice/graph_schema.h>
+#include <sluice/query.h>
 
 #include <cstdint>
 #include <memory>
@@ -37,7 +38,7 @@ struct Block {
 
 /// The nodes of one type in a batch.
 struct BatchNodes {
-  Array ids;       ///< u64 [n]: dense node ids; local row i is ids[i]
+  Array ids;       ///< u64 [n]: dense node ids; local row i is ids[i]; the seeds first
   Array features;  ///< f32 [n, dim], or empty for a type without features
   /// i64 [n]: in-edges in the whole graph, not only the sampled ones, over the relations into this
   /// type; empty unless the model asks (Model::needs).
@@ -49,18 +50,22 @@ struct BatchNodes {
 
 struct Batch {
   std::uint64_t epoch = 0;
-  std::uint64_t index = 0;    ///< the mini-batch's number in its epoch
-  std::size_t seed_type = 0;  ///< index into GraphSchema::nodes
-  Array seeds;                ///< u64 [batch]: dense ids; the first rows of nodes[seed_type]
-  Array labels;  ///< of the seeds: i32 [batch], u8 [batch, ceil(classes / 8)] or f32 [batch, width]
+  std::uint64_t index = 0;   ///< the mini-batch's number in its epoch
+  std::vector<Array> seeds;  ///< by node type: u64 [n]: dense ids; the first rows of nodes[type]
+  Queries queries;           ///< what is asked
+  /// Of the queries: i32 [q], u8 [q, ceil(classes / 8)] or f32 [q, width]; empty without.
+  Array labels;
   std::vector<BatchNodes> nodes;           ///< by node type
   std::vector<std::vector<Block>> layers;  ///< [layer][relation]; layer 0 reads the features
-  /// Of a batch whose arrays are on a device: epoch, index, seeds and labels on the host. Else
-  /// null.
+  /// Of a batch whose arrays are on a device: epoch, index, seeds, queries and labels on the host.
+  /// Else null.
   std::shared_ptr<const Batch> host = nullptr;
 
-  std::int64_t num_seeds() const { return seeds.numel(); }
-  /// Where the host may read seeds and labels.
+  std::int64_t num_queries() const { return queries.size(); }
+  std::int64_t num_seeds(std::size_t type) const {
+    return type < seeds.size() ? seeds[type].numel() : 0;
+  }
+  /// Where the host may read seeds, queries and labels.
   const Batch& on_host() const { return host ? *host : *this; }
 };
 

@@ -1,11 +1,11 @@
 // Loader: the mini-batches of an epoch, sampled, read and assembled ahead of their consumer.
 //
-//   GraphData data(dataset, placement, &ledger);
+//   GraphData data(dataset, placement, target_type);
 //   Loader loader(data, options, seeds, memory, ledger);
 //   loader.start(epoch, first_batch);
 //   while (std::shared_ptr<const Batch> batch = loader.next()) train(*batch);
 //
-// What is delivered depends on (dataset, seed, epoch, sampler, batch size) alone: not on where data
+// What is delivered depends on (dataset, queries, seed, epoch, sampler) alone: not on where data
 // is kept, the I/O engine, the window, the budget or the number of threads. Stages run on threads
 // of their own: a window of mini-batches is sampled and fetched while the one before is assembled
 // and consumed. Used by one consumer thread.
@@ -16,10 +16,12 @@
 #include <sluice/loader_forecast.h>
 #include <sluice/loader_stats.h>
 #include <sluice/memory.h>
+#include <sluice/query.h>
 #include <sluice/snapshot.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +30,11 @@ namespace sluice {
 
 class ComputeDevice;
 class DiskProfile;
+class EdgeRule;
 class SamplerMethod;
 class TraceWriter;
+struct HeldOutEdges;
+struct SamplerGraph;
 
 /// How rows on disk are read; the same rows arrive by every plan.
 /// - direct: the pages that hold them, neighbours merged
@@ -53,6 +58,9 @@ struct GraphDataOptions {
   Placement topology = Placement::kMemory;
   /// Load the weights of edges, for samplers that need them; they stay in memory.
   bool edge_weights = false;
+  /// By relation: which of its edges mini-batches may see, those of the training part; null, or
+  /// none at all: all of them. What is taken out is GraphData::held_out().
+  std::vector<std::shared_ptr<const EdgeRule>> edge_rules{};
   /// Pages kept of edges on disk: shared out to the relations by their number of edges.
   std::uint64_t topology_cache_bytes = 64 << 20;
   /// In-edges of hot nodes kept in RAM; made by the first loader that draws from them. The
@@ -64,23 +72,39 @@ struct GraphDataOptions {
   MemoryLedger* compute_ledger = nullptr;
 };
 
+/// Whose labels mini-batches carry, looked up by Queries::ids; neither: none.
+struct LabelsOf {
+  std::optional<std::size_t> node_type;  ///< index into GraphSchema::nodes
+  std::optional<std::size_t> relation;   ///< index into GraphSchema::relations: by edge id
+};
+
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
 /// opened once and shared by the loaders of a run: one goes through an epoch at a time. Charged to
 /// the dataset's ledger.
 class GraphData {
  public:
-  /// @param target_type the node type whose labels the batches carry
-  GraphData(const Dataset& dataset, const GraphDataOptions& options, std::size_t target_type);
+  GraphData(const Dataset& dataset, const GraphDataOptions& options, const LabelsOf& labels);
+  /// With the labels of a node type.
+  GraphData(const Dataset& dataset, const GraphDataOptions& options, std::size_t target_type)
+      : GraphData(dataset, options, LabelsOf{target_type, {}}) {}
   ~GraphData();
   GraphData(const GraphData&) = delete;
   GraphData& operator=(const GraphData&) = delete;
 
   const GraphSchema& schema() const;
-  std::size_t target_type() const;
+  /// The node type whose labels mini-batches carry; 0 where they carry others.
+  std::size_t target_type() const { return labels_of().node_type.value_or(0); }
+  const LabelsOf& labels_of() const;
   const GraphDataOptions& options() const;
-  /// Labels of some nodes of the target type, as batches carry them; without a shape where it has
-  /// none. Throws kResource. @pre the dataset has a ledger
-  Array labels(std::span<const std::uint64_t> nodes) const;
+  /// The dataset's; null: nothing is charged.
+  MemoryLedger* ledger() const;
+  /// The relations as mini-batches see them, each with what GraphDataOptions::edge_rules left.
+  const SamplerGraph& graph() const;
+  /// The edges of a relation that GraphDataOptions::edge_rules took out of it; null: none.
+  const HeldOutEdges* held_out(std::size_t relation) const;
+  /// Labels by id, as batches carry them; without a shape where there are none. Throws kResource.
+  /// @pre the dataset has a ledger
+  Array labels(std::span<const std::uint64_t> ids) const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
   /// Sets GraphDataOptions::scratch and ::disk for the loaders that start from now on.
@@ -105,8 +129,8 @@ struct LoaderOptions {
       15, 10};  ///< first number next to the seeds; -1: all; empty: no neighbours
   /// How batches are sampled, of sluice/sampler.h; null: neighbours by `fanout`, uniformly.
   std::shared_ptr<const SamplerMethod> sampler = nullptr;
-  std::int64_t batch_size = 1024;
-  bool shuffle = true;          ///< a new order every epoch
+  std::int64_t batch_size = 1024;  ///< of a loader of nodes
+  bool shuffle = true;             ///< of the same: a new order every epoch
   bool transpose = true;        ///< blocks carry their transpose (for training)
   bool degrees = false;         ///< BatchNodes::degrees, for models that need them (Model::needs)
   bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
@@ -170,8 +194,14 @@ struct LoaderStart {
 
 class Loader {
  public:
-  /// @param seeds u64 node ids of data.target_type(); shared, not copied
   /// @param memory may be changed with set_memory before the first start()
+  Loader(GraphData& data,
+         const LoaderOptions& options,
+         std::shared_ptr<const QuerySource> queries,
+         const LoaderMemory& memory,
+         MemoryLedger& ledger);
+  /// Of nodes of data.target_type(), each asked about once an epoch: LoaderOptions says in which
+  /// order. @param seeds u64 [n]: distinct ids; shared, not copied
   Loader(GraphData& data,
          const LoaderOptions& options,
          Array seeds,

@@ -1,10 +1,10 @@
-// Model: what maps a batch to one output row a seed. Derive, add to the registry, and `[model] type
+// Model: what maps a batch to a row of numbers a seed. Derive, add to the registry, and `[model] type
 // = "..."` works.
 //
 //   struct MyModel : sluice::Model {
 //     struct Options { std::int64_t hidden = 64; void describe(sluice::Schema& s) {
 //     s.field("hidden", hidden); } }; MyModel(const Options& options, const sluice::ModelContext&
-//     context); torch::Tensor forward(const sluice::Batch& batch) override;
+//     context); sluice::Encoding encode(const sluice::Batch& batch) override;
 //   };
 //
 // Parameters must be initialised from `context.key` alone and dropout drawn from `step_key()`, so
@@ -19,6 +19,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace sluice {
 
@@ -30,8 +31,8 @@ struct KernelTable;
 /// What a model is built for.
 struct ModelContext {
   const GraphSchema& schema;
-  std::size_t target_type;    ///< index of the node type whose rows are asked for
-  std::int64_t output_width;  ///< columns of the output: classes or targets
+  std::vector<std::size_t> target_types;  ///< node types whose rows are asked for, ascending
+  std::int64_t output_width;              ///< columns of those rows
   RandomKey key;              ///< for initial parameters
   ThreadArena* threads =
       nullptr;  ///< runs the kernels, must outlive the model; null: the calling thread
@@ -44,13 +45,16 @@ struct BatchNeeds {
   bool degrees = false;  ///< BatchNodes::degrees of every node in the batch
 };
 
+/// A row a seed, by node type: f32 [batch.num_seeds(type), context.output_width]; undefined for a
+/// type that was not asked for.
+using Encoding = std::vector<torch::Tensor>;
+
 class Model : public torch::nn::Module {
  public:
   ~Model() override = default;
 
-  /// Output rows of the seeds, f32 [batch.num_seeds(), context.output_width]; raw scores, no
-  /// softmax.
-  virtual torch::Tensor forward(const Batch& batch) = 0;
+  /// Rows of the seeds: raw numbers, without softmax. What becomes of them is the task's business.
+  virtual Encoding encode(const Batch& batch) = 0;
 
   /// Layers of blocks a batch must have; 0: the model looks at the seeds' own features only.
   virtual std::int64_t num_layers() const = 0;

@@ -9,6 +9,7 @@
 #include <sluice/batch.h>
 #include <sluice/catalog.h>
 #include <sluice/error.h>
+#include <sluice/query.h>
 #include <sluice/random.h>
 #include <sluice/snapshot.h>
 #include <sluice/topology.h>
@@ -45,8 +46,7 @@ struct SampleRequest {
   std::uint64_t epoch = 0;
   std::uint64_t round = 0;  ///< key of the draws; the batch's number unless rounds are shared
   std::uint64_t index = 0;  ///< the batch's number in its epoch
-  std::size_t seed_type = 0;
-  std::span<const std::uint64_t> seeds;  ///< distinct nodes
+  SeedLists seeds;          ///< distinct nodes of each type
 };
 
 class NeighborSampler;

@@ -1,9 +1,17 @@
-// Task: what the outputs are for. Owns labels, loss and metrics; the model knows nothing of them.
+// Task: what a model is trained for. Owns the queries, the loss and the metrics, and what stands
+// behind the encoder (a decoder, a head); the trainer and the pipeline know nothing of them.
+//
+// A task about nodes derives from tasks::NodeTask, which has all but the loss and the metrics.
 #pragma once
 
 #include <sluice/batch.h>
 #include <sluice/dataset.h>
+#include <sluice/edge_rule.h>
+#include <sluice/loader.h>
+#include <sluice/model.h>
 #include <sluice/options.h>
+#include <sluice/query.h>
+#include <sluice/random.h>
 
 #include <torch/torch.h>
 
@@ -11,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -19,6 +28,8 @@ namespace sluice {
 class MetricAccumulator {
  public:
   virtual ~MetricAccumulator() = default;
+  /// @param outputs as Task::outputs gives them @param batch its queries and labels; both on the
+  /// host
   virtual void add(const torch::Tensor& outputs, const Batch& batch) = 0;
   /// Name -> value: "accuracy", "f1_macro", "loss", ... NaN where there is no figure: nothing was
   /// labelled, or outputs of something that was are not finite.
@@ -27,40 +38,93 @@ class MetricAccumulator {
 
 enum class Better { kHigher, kLower };
 
+/// The dataset that a task opens.
+struct TaskData {
+  const Dataset& dataset;
+  std::string split;  ///< the name of [dataset] split
+  RandomKey key;      ///< of the run's seed
+};
+
+/// Whose queries a loader shall go through, and how.
+struct QueryRequest {
+  Part part = Part::kTrain;
+  std::int64_t batch_size = 1024;
+  bool shuffle = false;  ///< another order every epoch
+  RandomKey key{1};      ///< of the run's seed
+  /// That mini-batches are sampled by; null: another one.
+  std::shared_ptr<const SamplerMethod> sampler = nullptr;
+  MemoryLedger* ledger = nullptr;
+};
+
+/// Of a prediction's row: the nodes that it is about, under the user's ids.
+struct IdColumn {
+  std::string name;      ///< "id", "source", ...
+  std::size_t type = 0;  ///< index into GraphSchema::nodes
+};
+
 class Task {
  public:
   virtual ~Task() = default;
 
-  /// Index of the node type whose nodes are the seeds.
-  virtual std::size_t target_type() const = 0;
-  /// Columns the model must give.
+  // What it asks.
+
+  /// Node types whose rows Model::encode must give, ascending.
+  virtual std::vector<std::size_t> target_types() const = 0;
+  /// Columns of those rows.
   virtual std::int64_t output_width() const = 0;
+  /// Queries of a part, as far as the schema tells.
+  virtual std::uint64_t expected(Part part,
+                                 const GraphSchema& schema,
+                                 const std::string& split) const = 0;
+  /// Reads what it needs, its split for one; again where the dataset has grown. Throws Error: kUsage
+  /// where the dataset lacks it. What follows needs it.
+  virtual void open(const TaskData& data) = 0;
+  /// By relation, as GraphDataOptions::edge_rules.
+  virtual std::vector<std::shared_ptr<const EdgeRule>> edge_rules() const { return {}; }
+  /// Whose labels its mini-batches carry.
+  virtual LabelsOf labels_of() const { return {}; }
+  /// Queries of a part.
+  virtual std::uint64_t count(Part part, const GraphData& data) const = 0;
+  /// @pre data was made with edge_rules() and labels_of()
+  virtual std::unique_ptr<QuerySource> queries(const QueryRequest& request,
+                                               const GraphData& data) const = 0;
+  /// Whether any query of a part has a label that counts.
+  virtual bool has_labels(Part /*part*/, const GraphData& /*data*/) const { return true; }
 
-  /// Scalar to minimise, the mean over the batch's labelled seeds.
-  virtual torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) = 0;
+  // What it learns.
+
+  /// What it learns itself, beside the model; null: nothing.
+  virtual std::shared_ptr<torch::nn::Module> head() const { return nullptr; }
+  /// A row a query: class scores, targets, scores of a link and of its negatives; f32 [q, columns].
+  virtual torch::Tensor outputs(Model& model, const Batch& batch) = 0;
+  /// Scalar to minimise: the mean over what num_labelled() counts. May run the model as often as it
+  /// likes. @param key of the step
+  virtual torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) = 0;
+  /// How much of a batch counts, on the host.
+  virtual std::int64_t num_labelled(const Batch& batch) const { return batch.num_queries(); }
+
   virtual std::unique_ptr<MetricAccumulator> make_metrics() const = 0;
-
-  /// How many labels are known of some rows of them, in host memory: what the loss is the mean
-  /// over. All rows, unless a task knows of missing ones.
-  virtual std::int64_t num_labelled(const Array& labels) const {
-    return labels.shape().empty() ? 0 : labels.shape().front();
-  }
-
   /// The metric that picks the best epoch when the config names none, and whether more is better.
   virtual std::string main_metric() const = 0;
   virtual Better direction(const std::string& metric) const = 0;
 
-  /// What `predict` writes for each seed: f32 or i64 [batch, columns], and the columns' names.
+  // What it predicts: rows of ids and values, a row a query.
+
+  virtual std::vector<IdColumn> prediction_ids() const = 0;
+  /// The nodes of each row, a column each of prediction_ids(): u64 [q]. @param batch on the host
+  virtual std::vector<Array> predicted_nodes(const Batch& batch) const = 0;
+  /// f32 or i64 [q, columns], and the columns' names.
   virtual torch::Tensor predict(const torch::Tensor& outputs) const = 0;
   virtual std::vector<std::string> prediction_columns() const = 0;
   /// What the user calls the values of the only column, by value; empty where they are numbers.
   virtual std::vector<std::string> prediction_names() const { return {}; }
 };
 
-/// What a task is built for: `Task(Options, TaskContext)`; throws kUsage when the dataset lacks
-/// what it needs.
+/// What a task is built for: `Task(Options, TaskContext)`; throws kUsage when the schema lacks what
+/// it needs.
 struct TaskContext {
   const GraphSchema& schema;
+  RandomKey key{1};  ///< for initial parameters of its own
 };
 
 }  // namespace sluice

@@ -104,6 +104,9 @@ class Topology {
 
   /// All zero in RAM.
   virtual TopologyStats stats() const { return {}; }
+
+  /// What it stands on, down to what reads files: itself, unless it shows another one's edges.
+  virtual Topology& stored() { return *this; }
 };
 
 }  // namespace sluice

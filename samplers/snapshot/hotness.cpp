@@ -138,13 +138,15 @@ Result<std::vector<NodeUses>> uses_by_look_ahead(const SamplerGraph& graph,
   const SamplerKind<NeighborSampler> plain({.fanout = trials.fanout});
   const SamplerMethod& method = trials.method ? *trials.method : plain;
   const std::unique_ptr<Sampler> sampler = method.make(graph, parts, trials.key);
-  const std::uint64_t batches = trials.order->num_batches();
+  const std::uint64_t batches = trials.queries->num_batches();
   const std::uint64_t some = std::min(batches, kTrials);
   std::uint64_t met = 0;
   for (std::uint64_t i = 0; i < some && met < most; ++i) {
     const std::uint64_t index = i * batches / some;
-    const auto seeds = trials.order->batch(0, index);
-    const SampleRequest request{0, index, index, trials.seed_type, seeds};
+    auto queries = trials.queries->batch(0, index, ledger);
+    if (!queries) return std::move(queries).error();
+    const QueryBatch& of_batch = queries.value();
+    const SampleRequest request{0, of_batch.round, index, SeedLists(of_batch.seeds)};
     auto batch = sampler->sample(request, ledger);
     if (!batch) return std::move(batch).error();
     for (std::size_t type = 0; type < uses.size(); ++type) {

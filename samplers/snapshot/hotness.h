@@ -38,8 +38,7 @@ struct TrialBatches {
   std::vector<std::int64_t> fanout;                       ///< without a method
   std::shared_ptr<const SamplerMethod> method = nullptr;  ///< null: uniform neighbours by `fanout`
   RandomKey key{0};                                       ///< of the run's seed
-  const BatchOrder* order = nullptr;
-  std::size_t seed_type = 0;
+  const QuerySource* queries = nullptr;
 
   /// SamplerMethod::most_edges().
   std::int64_t most_edges() const;

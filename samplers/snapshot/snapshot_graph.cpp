@@ -55,7 +55,7 @@ Result<std::vector<NodeUses>> find_uses(const SamplerGraph& graph,
                                         std::uint64_t capacity,
                                         MemoryLedger* ledger) {
   const std::uint64_t most = std::max(kLeastUses, capacity / kBytesAUse);
-  if (options.hotness == SnapshotHotness::kLookAhead && trials.order != nullptr)
+  if (options.hotness == SnapshotHotness::kLookAhead && trials.queries != nullptr)
     return uses_by_look_ahead(graph, trials, most, ledger);
   return uses_by_degree(graph, most, ledger);
 }

@@ -23,6 +23,15 @@ void check_homogeneous(const GraphSchema& schema, std::string_view name) {
               "choose a model for heterogeneous graphs, or import the relation by itself");
 }
 
+std::size_t only_type(const ModelContext& context, std::string_view name) {
+  if (context.target_types.size() == 1) return context.target_types[0];
+  throw Error(ErrorCode::kUsage,
+              fmt::format("model '{}' gives rows of one node type, the task asks for those of {}",
+                          name,
+                          context.target_types.size()),
+              "choose a model for heterogeneous graphs, or a relation between nodes of one type");
+}
+
 std::int64_t feature_width(const GraphSchema& schema, std::size_t type, std::string_view name) {
   const NodeTypeSchema& nodes = schema.nodes.at(type);
   if (!nodes.features.empty() && nodes.features[0].dim > 0) return nodes.features[0].dim;
@@ -73,11 +82,11 @@ Stack::Stack(const StackOptions& options,
              Reads reads)
     : options_(options),
       reads_(reads),
-      target_type_(context.target_type),
+      target_type_(only_type(context, name)),
       output_width_(context.output_width),
       executor_{context.threads, context.kernels} {
   if (reads == Reads::kBlocks) check_homogeneous(context.schema, name);
-  input_width_ = feature_width(context.schema, context.target_type, name);
+  input_width_ = feature_width(context.schema, target_type_, name);
   for (std::int64_t layer = 0; !is_last(layer); ++layer) {
     const std::string number = std::to_string(layer);
     if (options.residual) {
@@ -117,7 +126,7 @@ torch::Tensor Stack::input_rows(const Batch& batch) const {
     throw Error(ErrorCode::kInternal,
                 fmt::format("a batch without the {} feature columns of its model", input_width_));
   }
-  return reads_ == Reads::kRows ? features.narrow(0, 0, batch.num_seeds()) : features;
+  return reads_ == Reads::kRows ? features.narrow(0, 0, batch.num_seeds(target_type_)) : features;
 }
 
 nn::BlockRef Stack::block_of(const Batch& batch, std::int64_t layer) const {
@@ -161,7 +170,7 @@ torch::Tensor Stack::finish(std::int64_t layer, torch::Tensor out, const torch::
   return options_.activation == Activation::kElu ? torch::elu_(out) : torch::relu_(out);
 }
 
-torch::Tensor Stack::forward(const Batch& batch) {
+Encoding Stack::encode(const Batch& batch) {
   torch::Tensor x = input_rows(batch);
   for (std::int64_t layer = 0; layer < options_.layers; ++layer) {
     const nn::LayerCall call{executor_,
@@ -174,7 +183,9 @@ torch::Tensor Stack::forward(const Batch& batch) {
     torch::Tensor out = convolve(layer, call, x, batch.nodes[target_type_]);
     x = is_last(layer) ? out : finish(layer, std::move(out), x);
   }
-  return x;
+  Encoding rows(batch.nodes.size());
+  rows[target_type_] = std::move(x);
+  return rows;
 }
 
 }  // namespace sluice::models

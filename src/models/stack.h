@@ -39,7 +39,7 @@ torch::Tensor degrees_of(const BatchNodes& nodes);
 
 class Stack : public Model {
  public:
-  torch::Tensor forward(const Batch& batch) final;
+  Encoding encode(const Batch& batch) final;
   std::int64_t num_layers() const final;
 
  protected:

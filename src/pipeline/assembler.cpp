@@ -63,8 +63,8 @@ void Assembler::add_transposes(Batch& batch) {
 }
 
 void Assembler::add_labels(Batch& batch) {
-  if (!data_.labels.empty())
-    batch.labels = data_.labels.gather(batch.seeds.as<std::uint64_t>(), ledger_);
+  if (!data_.labels.empty() && !batch.queries.ids.shape().empty())
+    batch.labels = data_.labels.gather(batch.queries.ids.as<std::uint64_t>(), ledger_);
 }
 
 std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {

@@ -1,5 +1,7 @@
 #include "pipeline/batch_packing.h"
 
+#include "core/batch_fields.h"
+
 #include <cstring>
 
 namespace sluice {
@@ -13,23 +15,10 @@ std::uint64_t bytes_of(const Array::Shape& shape) {
 
 // All arrays of a batch but its features, in a fixed order.
 template <class AnyBatch, class See>
-void for_each_array(AnyBatch& batch, const See& see) {
-  see(batch.seeds);
-  see(batch.labels);
-  for (auto& nodes : batch.nodes) {
-    see(nodes.ids);
-    see(nodes.degrees);
-  }
-  for (auto& relations : batch.layers) {
-    for (auto& block : relations) {
-      see(block.offsets);
-      see(block.neighbours);
-      see(block.edge_ids);
-      see(block.transposed_offsets);
-      see(block.transposed_targets);
-      see(block.transposed_edges);
-    }
-  }
+void for_each_packed(AnyBatch& batch, const See& see) {
+  for_each_array(batch, [&](auto& array, BatchPart part) {
+    if (part != BatchPart::kFeatures) see(array);
+  });
 }
 
 Array view(DType dtype,
@@ -52,7 +41,7 @@ std::uint64_t BatchPacking::take(std::uint64_t bytes) {
 BatchPacking::BatchPacking(const Batch& batch,
                            const std::vector<Array::Shape>& shapes,
                            Gather gather) {
-  for_each_array(batch, [&](const Array& array) { offsets_.push_back(take(array.bytes())); });
+  for_each_packed(batch, [&](const Array& array) { offsets_.push_back(take(array.bytes())); });
   for (const Array::Shape& shape : shapes) {
     Features features{shape, 0, 0};
     if (!shape.empty() && gather == Gather::kHost) {
@@ -64,7 +53,7 @@ BatchPacking::BatchPacking(const Batch& batch,
   }
   slab_bytes_ = device_bytes_;
   for (Features& features : features_) {
-    if (!features.shape.empty() && gather == Gather::kCard)
+    if (!features.shape.empty() && gather == Gather::kGpu)
       features.offset = take(bytes_of(features.shape));
   }
 }
@@ -86,7 +75,7 @@ std::span<std::uint64_t> BatchPacking::addresses(std::size_t type,
 
 void BatchPacking::pack(const Batch& batch, std::span<std::byte> slab) const {
   auto offset = offsets_.begin();
-  for_each_array(batch, [&](const Array& array) {
+  for_each_packed(batch, [&](const Array& array) {
     if (!array.empty()) std::memcpy(slab.data() + *offset, array.raw().data(), array.bytes());
     ++offset;
   });
@@ -98,7 +87,7 @@ Batch BatchPacking::on_device(const Batch& batch,
                               const std::shared_ptr<void>& owner) const {
   Batch there = batch;  // its arrays are handles
   auto offset = offsets_.begin();
-  for_each_array(there, [&](Array& array) {
+  for_each_packed(there, [&](Array& array) {
     if (!array.shape().empty())
       array = view(array.dtype(), array.shape(), memory + *offset, space, owner);
     ++offset;

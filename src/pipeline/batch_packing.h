@@ -15,7 +15,7 @@
 namespace sluice {
 
 /// Who brings a batch's features together.
-enum class Gather { kHost, kCard };
+enum class Gather { kHost, kGpu };
 
 class BatchPacking {
  public:
@@ -23,7 +23,7 @@ class BatchPacking {
   struct Features {
     Array::Shape shape;
     std::uint64_t offset = 0;     ///< in the GPU's memory; with kHost in the slab too
-    std::uint64_t addresses = 0;  ///< with kCard: in both; u64 [shape[0]]
+    std::uint64_t addresses = 0;  ///< with kGpu: in both; u64 [shape[0]]
   };
 
   /// @param batch complete but for its features  @param shapes of those, by node type

@@ -1,5 +1,6 @@
 #include "pipeline/batch_spool.h"
 
+#include "core/batch_fields.h"
 #include "core/hash.h"
 
 #include <fmt/format.h>
@@ -15,37 +16,13 @@ std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kWord - 1) / kWord * kWord;
 }
 
-// Goes over everything that is kept, in a fixed order: `number` takes counts and other
-// single numbers, `array` arrays. For a Batch that is read back, counts come before what they
-// count.
-template <class Visitor, class BatchRef, class Numbers>
-void visit(BatchRef& batch, Numbers& numbers, Visitor& visitor) {
-  visitor.number(batch.epoch);
-  visitor.number(batch.index);
-  visitor.number(batch.seed_type);
-  visitor.array(batch.seeds);
-  visitor.count(batch.nodes);
-  for (auto& nodes : batch.nodes) {
-    visitor.array(nodes.ids);
-    visitor.array(nodes.degrees);
-    visitor.count(nodes.size_at);
-    for (auto& size : nodes.size_at) visitor.number(size);
-  }
+// Goes over everything that is kept, in a fixed order: of the batch what was sampled, and the
+// numbers of its rows. For a Batch that is read back, counts come before what they count.
+template <class Visitor, class AnyBatch, class Numbers>
+void visit(AnyBatch& batch, Numbers& numbers, Visitor& visitor) {
+  visit_batch(batch, visitor);
   visitor.count(numbers);
-  for (auto& each : numbers) visitor.array(each);
-  visitor.count(batch.layers);
-  for (auto& layer : batch.layers) {
-    visitor.count(layer);
-    for (auto& block : layer) {
-      visitor.number(block.relation);
-      visitor.number(block.source_type);
-      visitor.number(block.target_type);
-      visitor.number(block.num_sources);
-      visitor.number(block.num_targets);
-      for (auto* array : {&block.offsets, &block.neighbours, &block.edge_ids})
-        visitor.array(*array);
-    }
-  }
+  for (auto& each : numbers) visitor.array(each, BatchPart::kSampled);
 }
 
 // An eighth more, so that a buffer seldom grows again.
@@ -67,7 +44,10 @@ class Measure {
   void count(const List&) {
     bytes += kWord;
   }
-  void array(const Array& array) { bytes += 2 * kWord + padded(array.bytes()); }
+  void array(const Array& array, BatchPart part) {
+    if (part == BatchPart::kSampled)
+      bytes += (1 + array.shape().size()) * kWord + padded(array.bytes());
+  }
   std::uint64_t bytes = 0;
 };
 
@@ -82,9 +62,10 @@ class Write {
   void count(const List& list) {
     put(list.size());
   }
-  void array(const Array& array) {
-    put(static_cast<std::uint64_t>(array.dtype()) << 1 | (array.shape().empty() ? 0 : 1));
-    put(static_cast<std::uint64_t>(array.numel()));
+  void array(const Array& array, BatchPart part) {
+    if (part != BatchPart::kSampled) return;
+    put(static_cast<std::uint64_t>(array.dtype()) << 8 | array.shape().size());
+    for (const std::int64_t extent : array.shape()) put(static_cast<std::uint64_t>(extent));
     if (array.empty()) return;
     std::memcpy(to_, array.data(), array.bytes());
     std::memset(to_ + array.bytes(), 0, padded(array.bytes()) - array.bytes());
@@ -110,13 +91,14 @@ class Read {
   void count(List& list) {
     list.resize(take());
   }
-  // What a sampler makes has one dimension; what it was not asked for has none.
-  void array(Array& array) {
+  void array(Array& array, BatchPart part) {
+    if (part != BatchPart::kSampled) return;
     const std::uint64_t kind = take();
-    const auto numel = static_cast<std::int64_t>(take());
-    if ((kind & 1) == 0) return;
-    array = Array::make(static_cast<DType>(kind >> 1), {numel}, &ledger_, "batches").or_throw();
-    if (numel == 0) return;
+    Array::Shape shape(kind & 0xff);
+    for (std::int64_t& extent : shape) extent = static_cast<std::int64_t>(take());
+    if (shape.empty()) return;
+    array = Array::make(static_cast<DType>(kind >> 8), shape, &ledger_, "batches").or_throw();
+    if (array.empty()) return;
     std::memcpy(array.data(), from_, array.bytes());
     from_ += padded(array.bytes());
   }

@@ -28,7 +28,7 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
                                       std::size_t index,
                                       Busy& busy) {
   const Gather gather =
-      !options_.hash && assembler_.gpu_may_gather() ? Gather::kCard : Gather::kHost;
+      !options_.hash && assembler_.gpu_may_gather() ? Gather::kGpu : Gather::kHost;
   assembler_.add_transposes(batch);
   assembler_.add_labels(batch);
   const BatchPacking packing(batch, shapes_of(batch), gather);
@@ -42,7 +42,7 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
   const std::span<std::byte> slab = slot.slab.bytes();
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     if (packing.features()[type].shape.empty()) continue;
-    if (gather == Gather::kCard) {
+    if (gather == Gather::kGpu) {
       assembler_.add_addresses(batch, type, window, index, packing.addresses(type, slab));
     } else {
       batch.nodes[type].features = packing.host_features(type, slab, ready.lease);
@@ -61,8 +61,8 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
   auto host = std::make_shared<Batch>();
   host->epoch = batch.epoch;
   host->index = batch.index;
-  host->seed_type = batch.seed_type;
   host->seeds = batch.seeds;
+  host->queries = batch.queries;
   host->labels = batch.labels;
   Batch there = packing.on_device(batch, slot.memory.data(), ring_->device().space(), ready.lease);
   there.host = std::move(host);
@@ -75,7 +75,7 @@ void DeviceFeed::queue(const BatchPacking& packing, Gather gather, TransferRing:
   std::byte* const memory = slot.memory.data();
   device.copy_in(Stream::kCopy, slot.slab.bytes().first(packing.slab_bytes()), memory).or_throw();
   bytes_ += packing.slab_bytes();
-  if (gather == Gather::kCard) {
+  if (gather == Gather::kGpu) {
     const kernels::Executor executor{nullptr, &device.kernels(), device.handle(Stream::kCopy)};
     for (std::size_t type = 0; type < packing.features().size(); ++type) {
       const BatchPacking::Features& features = packing.features()[type];

@@ -1,6 +1,8 @@
 #include "device/device.h"
 #include "pipeline/graph_data_state.h"
+#include "samplers/held_out_edges.h"
 #include "storage/feature/disk_store.h"
+#include "storage/topology/filtered_topology.h"
 #include "storage/topology/paged_topology.h"
 
 #include <algorithm>
@@ -33,9 +35,30 @@ TopologyOptions topology_options(const GraphSchema& schema,
           static_cast<std::uint64_t>(cache_bytes)};
 }
 
+// What stands beside the edges, without those at `removed`.
+Array without_positions(const Array& weights, const Array& removed, MemoryLedger* ledger) {
+  const auto gone = removed.as<std::uint64_t>();
+  const auto all = weights.as<float>();
+  Array rest = Array::make(DType::kF32,
+                           {static_cast<std::int64_t>(all.size() - gone.size())},
+                           ledger,
+                           "edge weights")
+                   .or_throw();
+  auto to = rest.as<float>().begin();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (next < gone.size() && gone[next] == i) {
+      ++next;
+    } else {
+      *to++ = all[i];
+    }
+  }
+  return rest;
+}
+
 void tell_disk(const SamplerGraph& graph, const DiskProfile& disk) {
   for (const auto& relation : graph.relations) {
-    if (auto* const paged = dynamic_cast<PagedTopology*>(relation.get()))
+    if (auto* const paged = dynamic_cast<PagedTopology*>(&relation->stored()))
       paged->set_gap(disk.request_overhead_bytes());
   }
 }
@@ -44,18 +67,19 @@ void tell_disk(const SamplerGraph& graph, const DiskProfile& disk) {
 
 GraphData::GraphData(const Dataset& dataset,
                      const GraphDataOptions& options,
-                     std::size_t target_type)
+                     const LabelsOf& labels)
     : state_(std::make_unique<State>()) {
   state_->dataset = &dataset;
   state_->options = options;
   state_->disk = options.disk ? options.disk : typical_disk();
-  state_->target_type = target_type;
+  state_->labels_of = labels;
   const GraphSchema& schema = dataset.schema();
-  state_->graph = state_->open_graph(dataset);
+  State::Opened opened = state_->open_graph(dataset);
+  state_->graph = std::move(opened.graph);
+  state_->held_out = std::move(opened.held_out);
   for (std::size_t type = 0; type < schema.nodes.size(); ++type)
     state_->features.push_back(state_->open_features(dataset, type));
-  const NodeTypeSchema& target = schema.nodes.at(target_type);
-  if (target.labels) state_->labels = {dataset.labels(target.name), dataset.ledger()};
+  state_->labels = state_->open_labels(dataset);
 }
 
 GraphData::~GraphData() = default;
@@ -63,30 +87,72 @@ GraphData::~GraphData() = default;
 const GraphSchema& GraphData::schema() const {
   return *state_->graph.schema;
 }
-std::size_t GraphData::target_type() const {
-  return state_->target_type;
+const LabelsOf& GraphData::labels_of() const {
+  return state_->labels_of;
+}
+const SamplerGraph& GraphData::graph() const {
+  return state_->graph;
+}
+const HeldOutEdges* GraphData::held_out(std::size_t relation) const {
+  return relation < state_->held_out.size() ? state_->held_out[relation].get() : nullptr;
+}
+MemoryLedger* GraphData::ledger() const {
+  return state_->dataset->ledger();
 }
 const GraphDataOptions& GraphData::options() const {
   return state_->options;
 }
-Array GraphData::labels(std::span<const std::uint64_t> nodes) const {
+Array GraphData::labels(std::span<const std::uint64_t> ids) const {
   if (state_->labels.empty()) return {};
-  return state_->labels.gather(nodes, *state_->dataset->ledger());
+  return state_->labels.gather(ids, *state_->dataset->ledger());
 }
 
-SamplerGraph GraphData::State::open_graph(const Dataset& from) const {
+LabelTable GraphData::State::open_labels(const Dataset& from) const {
   const GraphSchema& schema = from.schema();
-  SamplerGraph opened;
-  opened.schema = &schema;
-  for (const RelationSchema& relation : schema.relations) {
-    opened.relations.push_back(
-        from.topology(relation.key(), topology_options(schema, relation, options)));
-    if (options.edge_weights) {
-      opened.weights.push_back(relation.has_weights ? from.edge_weights(relation.key()) : Array());
-    }
+  if (labels_of.node_type) {
+    const NodeTypeSchema& type = schema.nodes.at(*labels_of.node_type);
+    if (type.labels) return {from.labels(type.name), from.ledger()};
   }
-  tell_disk(opened, *disk);
+  if (labels_of.relation) {
+    const RelationSchema& relation = schema.relations.at(*labels_of.relation);
+    if (relation.labels) return {from.edge_labels(relation.key()), from.ledger()};
+  }
+  return {};
+}
+
+GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const {
+  const GraphSchema& schema = from.schema();
+  Opened opened;
+  opened.graph.schema = &schema;
+  opened.held_out.resize(schema.relations.size());
+  for (std::size_t r = 0; r < schema.relations.size(); ++r) {
+    const RelationSchema& relation = schema.relations[r];
+    std::shared_ptr<Topology> topology =
+        from.topology(relation.key(), topology_options(schema, relation, options));
+    Array weights;
+    if (options.edge_weights && relation.has_weights)
+      weights = from.edge_weights(relation.key());
+    if (r < options.edge_rules.size() && options.edge_rules[r]) {
+      HeldOutEdges held =
+          find_held_out(*topology, *options.edge_rules[r], from.ledger()).or_throw();
+      topology = without_edges(std::move(topology), held.positions, from.ledger());
+      if (!weights.empty())
+        weights = without_positions(weights, held.positions, from.ledger());
+      opened.held_out[r] = std::make_shared<const HeldOutEdges>(std::move(held));
+    }
+    opened.graph.relations.push_back(std::move(topology));
+    if (options.edge_weights) opened.graph.weights.push_back(std::move(weights));
+  }
+  tell_disk(opened.graph, *disk);
   return opened;
+}
+
+std::shared_ptr<Topology> GraphData::State::load_relation(std::size_t relation) const {
+  const GraphSchema& schema = *graph.schema;
+  std::shared_ptr<Topology> loaded = dataset->topology(
+      schema.relations[relation].key(), {.placement = Placement::kMemory, .io = options.io});
+  if (!held_out[relation]) return loaded;
+  return without_edges(std::move(loaded), held_out[relation]->positions, dataset->ledger());
 }
 
 std::unique_ptr<FeatureStore> GraphData::State::open_features(const Dataset& from,
@@ -101,11 +167,15 @@ std::unique_ptr<FeatureStore> GraphData::State::open_features(const Dataset& fro
 // A snapshot cache compares old edges with new ones, so both are there for a while; where they do
 // not fit beside each other it is given up, and made anew by the next loader.
 void GraphData::State::reopen_graph(const Dataset& newer) {
+  const auto take = [this](Opened opened) {
+    graph = std::move(opened.graph);
+    held_out = std::move(opened.held_out);
+  };
   if (snapshots) {
     try {
-      SamplerGraph opened = open_graph(newer);
-      if (!snapshots->update(opened)) snapshots.reset();
-      graph = std::move(opened);
+      Opened opened = open_graph(newer);
+      if (!snapshots->update(opened.graph)) snapshots.reset();
+      take(std::move(opened));
       return;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource) throw;
@@ -114,12 +184,12 @@ void GraphData::State::reopen_graph(const Dataset& newer) {
   }
   graph.relations.clear();
   graph.weights.clear();
-  graph = open_graph(newer);
+  held_out.clear();
+  take(open_graph(newer));
 }
 
 void GraphData::reopen(const Dataset& newer) {
   State& state = *state_;
-  const NodeTypeSchema& target = newer.schema().nodes.at(state.target_type);
   state.reopen_graph(newer);
   state.dataset = &newer;
   for (std::size_t type = 0; type < state.features.size(); ++type) {
@@ -131,10 +201,16 @@ void GraphData::reopen(const Dataset& newer) {
     store.reset();
     store = state.open_features(newer, type);
   }
-  if (!target.labels || state.labels.shape().front() == static_cast<std::int64_t>(target.count))
-    return;
+  if (state.labels.empty() || state.labels.shape().front() == state.labels_in(newer)) return;
   state.labels = {};
-  state.labels = {newer.labels(target.name), newer.ledger()};
+  state.labels = state.open_labels(newer);
+}
+
+std::int64_t GraphData::State::labels_in(const Dataset& from) const {
+  const GraphSchema& schema = from.schema();
+  if (labels_of.node_type)
+    return static_cast<std::int64_t>(schema.nodes.at(*labels_of.node_type).count);
+  return static_cast<std::int64_t>(schema.relations.at(*labels_of.relation).edge_id_bound);
 }
 
 bool GraphData::State::reads() const {
@@ -146,7 +222,7 @@ bool GraphData::State::reads() const {
 }
 
 const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader,
-                                                     const BatchOrder& order,
+                                                     const QuerySource& queries,
                                                      MemoryLedger& book) {
   const SnapshotMode mode = options.snapshot.mode;
   const bool resident = std::ranges::all_of(
@@ -164,8 +240,7 @@ const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader
   const TrialBatches trials{.fanout = loader.fanout,
                             .method = loader.sampler,
                             .key = RandomKey(loader.seed),
-                            .order = &order,
-                            .seed_type = target_type};
+                            .queries = &queries};
   snapshots = SnapshotGraph::make(graph, options.snapshot, trials, &book).or_throw();
   snapshot_method = loader.sampler;
   snapshot_fanout = loader.fanout;

@@ -1,13 +1,14 @@
 // What GraphData holds; for the pipeline's own files.
 #pragma once
 
-#include "pipeline/node_labels.h"
+#include "pipeline/label_table.h"
 #include "pipeline/transfer_ring.h"
 #include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/disk_profile.h"
 #include "storage/io/scratch_files.h"
 
+#include <sluice/edge_rule.h>
 #include <sluice/loader.h>
 #include <sluice/sampler.h>
 
@@ -22,10 +23,11 @@ struct GraphData::State {
   const Dataset* dataset = nullptr;
   GraphDataOptions options;
   std::shared_ptr<const DiskProfile> disk;  // never null
-  std::size_t target_type = 0;
+  LabelsOf labels_of;
   SamplerGraph graph;
+  std::vector<std::shared_ptr<const HeldOutEdges>> held_out;  // by relation; null: none
   std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
-  NodeLabels labels;  // of the target type; empty when it has none
+  LabelTable labels;  // as labels_of says; empty where there are none
   /// By node type; null where rows are in memory. Made by the first loader that starts, kept for
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;
@@ -59,14 +61,23 @@ struct GraphData::State {
   /// What a loader draws from: the graph, or, made when it is first asked for, its snapshot cache.
   /// Throws kUsage, kResource. @param book must outlive this
   const SamplerGraph& sampling_graph(const LoaderOptions& loader,
-                                     const BatchOrder& order,
+                                     const QuerySource& queries,
                                      MemoryLedger& book);
 
   /// Whether features or edges are on disk.
   bool reads() const;
 
   /// The relations and feature stores of a dataset, as the options say.
-  SamplerGraph open_graph(const Dataset& from) const;
+  struct Opened {
+    SamplerGraph graph;
+    std::vector<std::shared_ptr<const HeldOutEdges>> held_out;
+  };
+  Opened open_graph(const Dataset& from) const;
+  /// A relation loaded into memory, as mini-batches see it. Throws Error.
+  std::shared_ptr<Topology> load_relation(std::size_t relation) const;
+  LabelTable open_labels(const Dataset& from) const;
+  /// Rows of labels that a dataset has.
+  std::int64_t labels_in(const Dataset& from) const;
   std::unique_ptr<FeatureStore> open_features(const Dataset& from, std::size_t type) const;
   void reopen_graph(const Dataset& newer);
 

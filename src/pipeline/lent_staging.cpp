@@ -11,7 +11,7 @@ namespace {
 std::vector<PagedTopology*> on_disk(std::span<const std::shared_ptr<Topology>> relations) {
   std::vector<PagedTopology*> paged;
   for (const auto& relation : relations) {
-    if (auto* const topology = dynamic_cast<PagedTopology*>(relation.get()))
+    if (auto* const topology = dynamic_cast<PagedTopology*>(&relation->stored()))
       paged.push_back(topology);
   }
   return paged;

@@ -4,7 +4,7 @@
 #include "core/hash.h"
 #include "pipeline/epoch_forecast.h"
 #include "pipeline/loader_state.h"
-#include "samplers/seed_order.h"
+#include "samplers/node_queries.h"
 
 #include <algorithm>
 #include <array>
@@ -23,21 +23,19 @@ WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots
   return limits;
 }
 
-std::unique_ptr<BatchOrder> make_order(const GraphData::State& data,
-                                       const LoaderOptions& options,
-                                       const Array& seeds,
-                                       MemoryLedger& ledger) {
-  const auto ids = seeds.as<std::uint64_t>();
-  const RandomKey key(options.seed);
-  if (options.sampler) {
-    auto own = options.sampler->make_order(
-        {*data.graph.schema, data.target_type, ids, options.shuffle, key, &ledger});
-    if (own) return own;
-  }
-  return std::make_unique<SeedOrder>(ids,
-                                     static_cast<std::uint64_t>(options.batch_size),
-                                     options.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
-                                     key);
+// Of nodes of the data's target type.
+std::shared_ptr<const QuerySource> node_queries(const GraphData& data,
+                                                const LoaderOptions& options,
+                                                Array seeds,
+                                                MemoryLedger& ledger) {
+  NodeQueryOptions asked;
+  asked.nodes = std::move(seeds);
+  asked.type = data.target_type();
+  asked.batch_size = options.batch_size;
+  asked.shuffle = options.shuffle;
+  asked.key = RandomKey(options.seed);
+  asked.sampler = options.sampler;
+  return std::make_shared<NodeQueries>(data.schema(), std::move(asked), &ledger);
 }
 
 void add_times(std::span<StageTimes> to, const std::vector<StageTimes>& more, double sign) {
@@ -52,16 +50,15 @@ void add_times(std::span<StageTimes> to, const std::vector<StageTimes>& more, do
 
 Loader::State::State(GraphData& graph,
                      const LoaderOptions& given,
-                     Array seed_ids,
+                     std::shared_ptr<const QuerySource> asked,
                      const LoaderMemory& share,
                      MemoryLedger& book)
     : data(graph.state()),
       options(given),
       memory(share),
       ledger(book),
-      seeds(std::move(seed_ids)),
-      order(make_order(data, options, seeds, book)),
-      sampler(data, options, *order, book),
+      queries(std::move(asked)),
+      sampler(data, options, *queries, book),
       fetcher(data, book),
       assembler(data, options, book) {
   const GraphDataOptions& how = data.options;
@@ -115,7 +112,7 @@ const BatchSizes& Loader::State::first_sizes() {
 
 // Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
 WindowLimits Loader::State::make_room() {
-  if (order->num_batches() == 0) return {};
+  if (queries->num_batches() == 0) return {};
   const TraceSpan span(options.trace, "make room");
   const BatchSizes& first = first_sizes();
   batch_bytes = first.blocks;
@@ -127,7 +124,7 @@ WindowLimits Loader::State::make_room() {
 
 // A single mini-batch is a window either way: it does not ask for caches of another size.
 WindowKind Loader::State::kind_of_windows(std::uint64_t first_batch) const {
-  const bool single = first_batch + 1 >= order->num_batches();
+  const bool single = first_batch + 1 >= queries->num_batches();
   const bool known = planned(first_batch) || (single && may_plan());
   return {options.window, memory.in_turns, known && (memory.in_turns || sampler.worth_keeping())};
 }
@@ -186,17 +183,25 @@ std::vector<StageTimes> Loader::State::stage_times() const {
 
 Loader::Loader(GraphData& data,
                const LoaderOptions& options,
+               std::shared_ptr<const QuerySource> queries,
+               const LoaderMemory& memory,
+               MemoryLedger& ledger)
+    : state_(std::make_unique<State>(data, options, std::move(queries), memory, ledger)) {}
+
+Loader::Loader(GraphData& data,
+               const LoaderOptions& options,
                Array seeds,
                const LoaderMemory& memory,
                MemoryLedger& ledger)
-    : state_(std::make_unique<State>(data, options, std::move(seeds), memory, ledger)) {}
+    : Loader(data, options, node_queries(data, options, std::move(seeds), ledger), memory, ledger) {
+}
 
 Loader::~Loader() {
   stop();
 }
 
 std::uint64_t Loader::num_batches() const {
-  return state_->order->num_batches();
+  return state_->queries->num_batches();
 }
 
 void Loader::set_memory(const LoaderMemory& memory) {

@@ -30,7 +30,7 @@ bool Loader::State::may_plan() const {
 bool Loader::State::planned(std::uint64_t first_batch) const {
   // One that is the last has no next uses; in turns it is sampled ahead all the same.
   const std::uint64_t least = memory.in_turns ? 1 : 2;
-  return may_plan() && first_batch + least <= order->num_batches();
+  return may_plan() && first_batch + least <= queries->num_batches();
 }
 
 // Where memory is used in turns all that is trained on must be planned.
@@ -105,7 +105,7 @@ bool Loader::State::may_follow() const {
   if (where.others_between && sampler.paged()) return false;
   return where.next_follows && !memory.in_turns && !no_room_to_prepare &&
          planned(where.first_batch) && !data.approximates(options) && sampler.worth_keeping() &&
-         order->num_batches() >= kLeastBatches;
+         queries->num_batches() >= kLeastBatches;
 }
 
 std::unique_ptr<NextEpoch> Loader::State::next_epoch(const Run& now, int threads) {
@@ -114,7 +114,7 @@ std::unique_ptr<NextEpoch> Loader::State::next_epoch(const Run& now, int threads
   setup.limits = limits;
   setup.batch_bytes = batch_bytes;
   setup.caches = now.caches_go_on ? EpochPlan::Caches::kGoingOn : EpochPlan::Caches::kEmpty;
-  return std::make_unique<NextEpoch>(data, options, threads, *order, ledger, std::move(setup));
+  return std::make_unique<NextEpoch>(data, options, threads, *queries, ledger, std::move(setup));
 }
 
 // Where edges are on disk, before this epoch's windows take their memory.
@@ -226,7 +226,7 @@ void Loader::State::plan_epoch(Run& now) {
   const std::uint64_t bytes = planning_bytes(room + kept);
   planning.buffer_bytes = bytes - std::min(bytes, kept);
   const PlanSplitSetup setup{
-      order->num_batches() - where.first_batch, batch_bytes, limits, slots(), room, kept};
+      queries->num_batches() - where.first_batch, batch_bytes, limits, slots(), room, kept};
   const PlanSplit split = memory.in_turns ? PlanSplit{} : split_plan(data, sampler, setup);
   planning.first_part = split.first_part;
   planning.beside_sampling = split.beside_sampling;

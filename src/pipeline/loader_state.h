@@ -47,7 +47,7 @@ struct IdleMemory {
 struct Loader::State {
   State(GraphData& graph,
         const LoaderOptions& given,
-        Array seed_ids,
+        std::shared_ptr<const QuerySource> asked,
         const LoaderMemory& share,
         MemoryLedger& book);
 
@@ -134,7 +134,7 @@ struct Loader::State {
   }
   void be_the_active_one();
   // Whether all of the epoch was taken.
-  bool at_the_end() const { return where.first_batch + delivered >= order->num_batches(); }
+  bool at_the_end() const { return where.first_batch + delivered >= queries->num_batches(); }
   void halt();
   // The stores are the fetching thread's own while it runs.
   FeatureStats disk_stats() const;
@@ -148,8 +148,7 @@ struct Loader::State {
   LoaderOptions options;
   LoaderMemory memory;
   MemoryLedger& ledger;
-  Array seeds;
-  std::unique_ptr<BatchOrder> order;
+  std::shared_ptr<const QuerySource> queries;
   WindowSampler sampler;
   RowFetcher fetcher;
   Assembler assembler;

@@ -27,13 +27,13 @@ std::uint64_t NextEpoch::sampling_bytes(const WindowLimits& limits, std::uint64_
 NextEpoch::NextEpoch(GraphData::State& data,
                      const LoaderOptions& options,
                      int threads,
-                     const BatchOrder& order,
+                     const QuerySource& queries,
                      MemoryLedger& ledger,
                      Setup setup)
     : data_(data),
       setup_(std::move(setup)),
       caches_made_(data.caches_made),
-      sampler_(data, with_threads(options, threads), order, ledger),
+      sampler_(data, with_threads(options, threads), queries, ledger),
       trace_(options.trace) {
   sampler_.share_tables(options.data_threads > 0 ? options.data_threads : available_cores());
   plan_ = EpochPlan::ahead(data, *data.disk, planning(), ledger);

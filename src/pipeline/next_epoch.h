@@ -38,7 +38,7 @@ class NextEpoch {
   NextEpoch(GraphData::State& data,
             const LoaderOptions& options,
             int threads,
-            const BatchOrder& order,
+            const QuerySource& queries,
             MemoryLedger& ledger,
             Setup setup);
   NextEpoch(const NextEpoch&) = delete;

@@ -152,9 +152,7 @@ bool WindowSampler::load_edges(std::uint64_t bytes) {
   try {
     for (std::size_t r = 0; r < graph.relations.size(); ++r) {
       if (graph.relations[r]->resident() == nullptr)
-        graph.relations[r] =
-            data_.dataset->topology(graph.schema->relations[r].key(),
-                                    {.placement = Placement::kMemory, .io = data_.options.io});
+        graph.relations[r] = data_.load_relation(r);
     }
   } catch (const Error& error) {
     // Files that were open before the dataset was replaced serve on.

@@ -1,5 +1,7 @@
 #include "pipeline/window_sampler.h"
 
+#include "samplers/exclude_edges.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sluice/units.h>
@@ -18,14 +20,14 @@ std::shared_ptr<const SamplerMethod> method_of(const LoaderOptions& options) {
 
 WindowSampler::WindowSampler(GraphData::State& data,
                              const LoaderOptions& options,
-                             const BatchOrder& order,
+                             const QuerySource& queries,
                              MemoryLedger& ledger)
     : data_(data),
       options_(options),
-      order_(order),
+      queries_(queries),
       ledger_(ledger),
       arena_(options.data_threads),
-      sampler_(data.sampling_graph(options, order, ledger),
+      sampler_(data.sampling_graph(options, queries, ledger),
                method_of(options),
                parts(),
                RandomKey(options.seed),
@@ -67,7 +69,7 @@ void WindowSampler::begin(const LoaderStart& where, WindowLimits limits) {
 
 // Samples the batches from the next one on that make a group.
 std::vector<Batch> WindowSampler::next_group() {
-  const std::uint64_t left = order_.num_batches() - std::min(order_.num_batches(), next_batch_);
+  const std::uint64_t left = queries_.num_batches() - std::min(queries_.num_batches(), next_batch_);
   std::size_t most = (resident_sampler_ ? *resident_sampler_ : sampler_).group_size();
   // Threads that wait for each other at the end of a group do so seldom in a large one.
   if (ahead_of_numbering()) most = std::max(most, keep_ahead_);
@@ -112,15 +114,19 @@ void WindowSampler::forget_ahead() {
 std::vector<Batch> WindowSampler::sample_batches(std::uint64_t epoch,
                                                  std::uint64_t first,
                                                  std::size_t count) {
-  std::vector<std::vector<std::uint64_t>> seeds(count);
+  std::vector<QueryBatch> asked(count);
   std::vector<SampleRequest> requests(count);
   arena_.for_each(count, [&](std::size_t i) {
-    const std::uint64_t index = first + i;
-    seeds[i] = order_.batch(epoch, index);
-    requests[i] = {epoch, index, index, data_.target_type, seeds[i]};
+    asked[i] = queries_.batch(epoch, first + i, &ledger_).or_throw();
+    requests[i] = {epoch, asked[i].round, first + i, SeedLists(asked[i].seeds)};
   });
   GroupSampler& sampler = resident_sampler_ ? *resident_sampler_ : sampler_;
-  return sampler.sample(requests, &ledger_).or_throw();
+  std::vector<Batch> batches = sampler.sample(requests, &ledger_).or_throw();
+  arena_.for_each(count, [&](std::size_t i) {
+    exclude_edges(batches[i], asked[i].excluded, &ledger_).or_throw();
+    batches[i].queries = std::move(asked[i].queries);
+  });
+  return batches;
 }
 
 // Room for a window's distinct rows: as many as are wanted, or all of a first mini-batch that has
@@ -159,7 +165,7 @@ std::shared_ptr<Window> WindowSampler::sample() {
     return window;
   }
   forget_ahead();
-  if (next_batch_ < order_.num_batches())
+  if (next_batch_ < queries_.num_batches())
     throw Error(ErrorCode::kInternal, "an epoch would have ended before its last mini-batch");
   if (keep_ == Keep::kNow) finish_keeping();
   end_keeping();

@@ -30,7 +30,7 @@ class WindowSampler final : public WindowSource {
  public:
   WindowSampler(GraphData::State& data,
                 const LoaderOptions& options,
-                const BatchOrder& order,
+                const QuerySource& queries,
                 MemoryLedger& ledger);
   WindowSampler(const WindowSampler&) = delete;
   WindowSampler& operator=(const WindowSampler&) = delete;
@@ -130,7 +130,7 @@ class WindowSampler final : public WindowSource {
 
   GraphData::State& data_;
   LoaderOptions options_;
-  const BatchOrder& order_;
+  const QuerySource& queries_;
   MemoryLedger& ledger_;
   ThreadArena arena_;
   GroupSampler sampler_;

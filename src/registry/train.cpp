@@ -7,6 +7,8 @@
 #include "models/mlp.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
+#include "tasks/edge_classification.h"
+#include "tasks/link_prediction.h"
 #include "tasks/node_classification.h"
 #include "tasks/regression.h"
 
@@ -27,6 +29,8 @@ TaskCatalog builtin_tasks() {
   all.add<tasks::NodeClassification>("node_classification",
                                      "one class a node, or many (multi-label)");
   all.add<tasks::Regression>("regression", "one or more numbers a node");
+  all.add<tasks::LinkPrediction>("link_prediction", "whether two nodes are linked");
+  all.add<tasks::EdgeClassification>("edge_classification", "one class an edge");
   return all;
 }
 

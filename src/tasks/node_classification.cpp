@@ -15,11 +15,11 @@ void NodeClassification::Options::describe(Schema& schema) {
 }
 
 NodeClassification::NodeClassification(const Options& options, const TaskContext& context)
-    : target_type_(labelled_type(context.schema,
-                                 options.node_type,
-                                 {LabelKind::kClass, LabelKind::kMultiLabel},
-                                 "node_classification")) {
-  labels_ = *context.schema.nodes[target_type_].labels;
+    : NodeTask(labelled_type(context.schema,
+                             options.node_type,
+                             {LabelKind::kClass, LabelKind::kMultiLabel},
+                             "node_classification")) {
+  labels_ = *context.schema.nodes[target_type()].labels;
 }
 
 torch::Tensor NodeClassification::loss(const torch::Tensor& outputs, const Batch& batch) {
@@ -32,8 +32,8 @@ std::unique_ptr<MetricAccumulator> NodeClassification::make_metrics() const {
                                            : make_multilabel_metrics(labels_.width);
 }
 
-std::int64_t NodeClassification::num_labelled(const Array& labels) const {
-  if (labels_.kind != LabelKind::kClass) return Task::num_labelled(labels);
+std::int64_t NodeClassification::labels_that_count(const Array& labels) const {
+  if (labels_.kind != LabelKind::kClass) return NodeTask::labels_that_count(labels);
   return std::ranges::count_if(labels.as<std::int32_t>(),
                                [](std::int32_t label) { return label >= 0; });
 }

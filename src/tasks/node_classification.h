@@ -2,11 +2,11 @@
 // of classes a node (binary cross-entropy by class).
 #pragma once
 
-#include <sluice/task.h>
+#include "tasks/node_task.h"
 
 namespace sluice::tasks {
 
-class NodeClassification final : public Task {
+class NodeClassification final : public NodeTask {
  public:
   struct Options {
     std::string node_type;
@@ -14,13 +14,12 @@ class NodeClassification final : public Task {
   };
   NodeClassification(const Options& options, const TaskContext& context);
 
-  std::size_t target_type() const override { return target_type_; }
   std::int64_t output_width() const override { return labels_.width; }
 
   torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) override;
   /// "accuracy" (multi-label: every class of a node right), "f1_micro", "f1_macro", "loss".
   std::unique_ptr<MetricAccumulator> make_metrics() const override;
-  std::int64_t num_labelled(const Array& labels) const override;
+  std::int64_t labels_that_count(const Array& labels) const override;
 
   std::string main_metric() const override;
   Better direction(const std::string& metric) const override;
@@ -32,7 +31,6 @@ class NodeClassification final : public Task {
 
  private:
   LabelSchema labels_;
-  std::size_t target_type_ = 0;
 };
 
 }  // namespace sluice::tasks

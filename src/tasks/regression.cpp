@@ -78,23 +78,23 @@ void Regression::Options::describe(Schema& schema) {
 }
 
 Regression::Regression(const Options& options, const TaskContext& context)
-    : target_type_(labelled_type(
+    : NodeTask(labelled_type(
           context.schema, options.node_type, {LabelKind::kRegression}, "regression")) {
-  width_ = context.schema.nodes[target_type_].labels->width;
+  width_ = context.schema.nodes[target_type()].labels->width;
 }
 
 torch::Tensor Regression::loss(const torch::Tensor& outputs, const Batch& batch) {
   const torch::Tensor truth = nn::as_tensor(batch.labels);
   const torch::Tensor known = torch::isnan(truth).logical_not();
   // Counted on the host: a GPU would have to be waited for.
-  const std::int64_t count = num_labelled(batch.on_host().labels);
+  const std::int64_t count = num_labelled(batch.on_host());
   if (count == 0) return outputs.sum() * 0;
   // where, not multiplication: NaN * 0 is NaN.
   const torch::Tensor error = torch::where(known, outputs - truth, torch::zeros_like(truth));
   return error.square().sum() / count;
 }
 
-std::int64_t Regression::num_labelled(const Array& labels) const {
+std::int64_t Regression::labels_that_count(const Array& labels) const {
   return std::ranges::count_if(labels.as<float>(),
                                [](float target) { return !std::isnan(target); });
 }

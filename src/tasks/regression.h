@@ -1,11 +1,11 @@
 // Regression of one or more f32 targets a node by squared error; NaN targets are missing.
 #pragma once
 
-#include <sluice/task.h>
+#include "tasks/node_task.h"
 
 namespace sluice::tasks {
 
-class Regression final : public Task {
+class Regression final : public NodeTask {
  public:
   struct Options {
     std::string node_type;
@@ -13,7 +13,6 @@ class Regression final : public Task {
   };
   Regression(const Options& options, const TaskContext& context);
 
-  std::size_t target_type() const override { return target_type_; }
   std::int64_t output_width() const override { return width_; }
 
   torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) override;
@@ -21,7 +20,7 @@ class Regression final : public Task {
   /// targets whose values vary.
   std::unique_ptr<MetricAccumulator> make_metrics() const override;
   /// Known targets, of all columns.
-  std::int64_t num_labelled(const Array& labels) const override;
+  std::int64_t labels_that_count(const Array& labels) const override;
 
   std::string main_metric() const override { return "mse"; }
   Better direction(const std::string& metric) const override;
@@ -32,7 +31,6 @@ class Regression final : public Task {
 
  private:
   std::int64_t width_ = 1;
-  std::size_t target_type_ = 0;
 };
 
 }  // namespace sluice::tasks

@@ -232,7 +232,7 @@ BudgetNeeds measure_needs(Parts& parts, const Work& work) {
 
   add_sampling_lines(needs, measured);
   add_line(needs, "model and optimizer", measured.peaks.resident, "weights and optimiser state");
-  add_line(needs, "best weights", bytes_of(weights_of(*parts.model)), "a copy of the weights");
+  add_line(needs, "best weights", bytes_of(parts.weights()), "a copy of the weights");
   add_step_lines(needs, measured);
   add_line(needs,
            "transfer slabs",

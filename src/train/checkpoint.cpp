@@ -272,7 +272,7 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
   json["kind"] = kind == CheckpointKind::kLast ? "last" : "best";
   content.state = json_text(json);
   if (kind == CheckpointKind::kLast) {
-    add_tensors(content, kModel, weights_of(*parts.model));
+    add_tensors(content, kModel, parts.weights());
     add_tensors(content, kOptimizer, parts.optimizer->named_state());
     if (state.best) add_tensors(content, kBest, state.best->weights);
   } else {
@@ -289,7 +289,7 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   if (whole) check_continuation(path, identity, parts);
   RunState state = parse_state(path, content.state, state_at_weights);
 
-  const NamedTensors own = weights_of(*parts.model);
+  const NamedTensors own = parts.weights();
   const NamedTensors weights = tensors_of(content, kModel);
   check_weights(path, own, weights);
   if (whole && state.best) {

@@ -10,8 +10,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 1024;
-
 Place dataset_place(const Parts& parts) {
   return Place{parts.options.dataset.path, -1, -1, -1};
 }
@@ -59,14 +57,7 @@ void warn_of_single_rows(const Parts& parts, Logger& log) {
 }  // namespace
 
 bool has_labels(Parts& parts, Part part) {
-  const Array seeds = parts.seeds(part);
-  const std::span<const std::uint64_t> nodes = std::as_const(seeds).as<std::uint64_t>();
-  for (std::size_t at = 0; at < nodes.size(); at += kRowsAtOnce) {
-    const Array labels =
-        parts.data.labels(nodes.subspan(at, std::min(kRowsAtOnce, nodes.size() - at)));
-    if (labels.shape().empty() || parts.task->num_labelled(labels) > 0) return true;
-  }
-  return false;
+  return parts.task->has_labels(part, parts.data);
 }
 
 std::string best_metric(const Parts& parts) {

@@ -7,8 +7,7 @@
 
 namespace sluice {
 
-/// Whether any node of a part has a label that counts (Task::num_labelled); true where the type has
-/// no labels at all, which is then the task's own business. Looks until it finds one.
+/// Task::has_labels().
 bool has_labels(Parts& parts, Part part);
 
 /// Throws kUsage where there is nothing to train on: no seeds or no labels of them; or nothing to

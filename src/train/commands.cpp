@@ -75,8 +75,8 @@ std::uint64_t trace_bytes(const TrainContext& context) {
 
 Work training_work(const RunOptions& options, const TrainContext& context) {
   const Dataset dataset = Dataset::open(options.dataset.path);
-  const SplitSchema* split = dataset.schema().split(options.dataset.split);
-  const bool valid = split != nullptr && split->valid > 0;
+  const auto task = options.registry->tasks.create(options.task, {dataset.schema()});
+  const bool valid = task->expected(Part::kValid, dataset.schema(), options.dataset.split) > 0;
   return {Work::Kind::kTrain, valid ? Part::kValid : Part::kTest, trace_bytes(context)};
 }
 
@@ -145,7 +145,7 @@ RunReport finish(PlannedRun& run,
                  RunDirectory& directory,
                  const TrainContext& context) {
   trainer.train();
-  const std::uint64_t weights = weights_xxh3(weights_of(*run.parts->model));
+  const std::uint64_t weights = weights_xxh3(run.parts->weights());
   const Metrics tested = trainer.test();
   RunReport report = begin_report(run, context.peak);
   report.weights_xxh3 = weights;  // those that training ended with
@@ -200,20 +200,46 @@ std::unique_ptr<Opened> open_run(const std::string& directory,
   return opened;
 }
 
-PredictionSchema prediction_schema(const Parts& parts, const ExternalIds& ids, Part part) {
+// The longest id of the nodes that predictions of a part are about, by column: 0 where ids are
+// numbers.
+std::vector<std::uint64_t> longest_ids(const Parts& parts,
+                                       const std::vector<ExternalIds>& ids,
+                                       Part part) {
+  std::vector<std::uint64_t> longest;
+  for (const ExternalIds& of_column : ids)
+    longest.push_back(of_column.kind() == IdKind::kString ? 1 : 0);
+  if (std::ranges::count(longest, 0) == std::ssize(longest)) return longest;
+  const QueryRequest request{part, parts.options.eval.batch_size, false, parts.key(), {}, nullptr};
+  const auto queries = parts.task->queries(request, parts.data);
+  for (std::uint64_t index = 0; index < queries->num_batches(); ++index) {
+    Batch batch;
+    QueryBatch asked = queries->batch(0, index, parts.ledger.get()).or_throw();
+    batch.seeds = std::move(asked.seeds);
+    batch.queries = std::move(asked.queries);
+    const std::vector<Array> nodes = parts.task->predicted_nodes(batch);
+    for (std::size_t column = 0; column < ids.size(); ++column) {
+      if (longest[column] == 0) continue;
+      for (const std::uint64_t node : nodes[column].as<std::uint64_t>())
+        longest[column] = std::max<std::uint64_t>(longest[column], ids[column].text(node).size());
+    }
+  }
+  return longest;
+}
+
+/// @param outputs of the task, any
+PredictionSchema prediction_schema(const Parts& parts,
+                                   const std::vector<ExternalIds>& ids,
+                                   Part part) {
   PredictionSchema schema;
   schema.columns = parts.task->prediction_columns();
   schema.names = parts.task->prediction_names();
   schema.rows = parts.count(part);
   const torch::Tensor sample = parts.task->predict(torch::zeros({1, parts.task->output_width()}));
   schema.dtype = nn::dtype_of_tensor(sample);
-  if (ids.kind() == IdKind::kString) {
-    schema.id_bytes = 1;
-    const Array seeds = parts.seeds(part);
-    for (const std::uint64_t node : seeds.as<std::uint64_t>()) {
-      schema.id_bytes = std::max<std::uint64_t>(schema.id_bytes, ids.text(node).size());
-    }
-  }
+  const std::vector<std::uint64_t> longest = longest_ids(parts, ids, part);
+  const std::vector<IdColumn> columns = parts.task->prediction_ids();
+  for (std::size_t column = 0; column < columns.size(); ++column)
+    schema.ids.push_back({columns[column].name, longest[column]});
   return schema;
 }
 
@@ -295,11 +321,13 @@ PredictReport predict_run(const std::string& directory,
   PredictionFile::check_name(out);
   const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
   Parts& parts = *opened->run.parts;
-  const ExternalIds ids = parts.dataset.ids(parts.target().name);
+  std::vector<ExternalIds> ids;
+  for (const IdColumn& column : parts.task->prediction_ids())
+    ids.push_back(parts.dataset.ids(parts.dataset.schema().nodes.at(column.type).name));
   const PredictionSchema schema = prediction_schema(parts, ids, wanted.part);
   const auto file = PredictionFile::create(out, ids, schema);
   const auto append = [&](const torch::Tensor& outputs, const Array& finite, const Batch& batch) {
-    file->append(batch.seeds.as<std::uint64_t>(),
+    file->append(parts.task->predicted_nodes(batch),
                  nn::as_array(parts.task->predict(outputs)),
                  finite.as<std::uint8_t>());
   };

@@ -14,9 +14,9 @@ namespace sluice {
 namespace {
 
 // A node as the user calls it, or its number where there is no room for the ids.
-std::string name_of_node(const Parts& parts, std::uint64_t node) {
+std::string name_of_node(const Parts& parts, std::size_t type, std::uint64_t node) {
   try {
-    return parts.dataset.ids(parts.target().name).text(node);
+    return parts.dataset.ids(parts.dataset.schema().nodes.at(type).name).text(node);
   } catch (const Error&) {
     return fmt::format("{} (as stored)", node);
   }
@@ -27,13 +27,13 @@ Array finite_rows(const torch::Tensor& rows) {
   return nn::as_array(rows.isfinite().all(1).to(torch::kUInt8));
 }
 
-void count_not_finite(const Array& finite, const Batch& batch, NotFinite& counted) {
+void count_not_finite(const Array& finite, const Array& nodes, NotFinite& counted) {
   const auto rows = finite.as<std::uint8_t>();
   const auto bad = std::ranges::find(rows, 0);
   if (bad == rows.end()) return;
   counted.rows += static_cast<std::uint64_t>(std::ranges::count(rows, 0));
   if (!counted.first)
-    counted.first = batch.seeds.as<std::uint64_t>()[static_cast<std::size_t>(bad - rows.begin())];
+    counted.first = nodes.as<std::uint64_t>()[static_cast<std::size_t>(bad - rows.begin())];
 }
 
 }  // namespace
@@ -43,23 +43,30 @@ const char* const kMendNotFinite =
     "not_finite = \"keep\"), or lower train.optimizer.lr";
 
 std::string NotFinite::text(const Parts& parts, Part part) const {
-  return fmt::format("outputs of {} of {} {} nodes are not finite, first of node {}",
+  const IdColumn of = parts.task->prediction_ids().front();
+  return fmt::format("outputs of {} of {} {} {} are not finite, first of {} {}",
                      format_count(rows),
                      format_count(parts.count(part)),
                      to_string(part),
-                     first ? name_of_node(parts, *first) : "unknown");
+                     of.name == "id" ? "nodes" : "links",
+                     of.name == "id" ? "node" : of.name,
+                     first ? name_of_node(parts, of.type, *first) : "unknown");
 }
 
 std::string node_of_bad_features(const Parts& parts, const Batch& batch) {
-  const BatchNodes& nodes = batch.nodes.at(parts.task->target_type());
-  const torch::Tensor features = nn::as_tensor(nodes.features).cpu();
-  if (features.dim() != 2) return {};
-  const Array finite = finite_rows(features);
-  const Array ids = nn::as_array(nn::as_tensor(nodes.ids));
-  const auto rows = finite.as<std::uint8_t>();
-  const auto bad = std::ranges::find(rows, 0);
-  if (bad == rows.end()) return {};
-  return name_of_node(parts, ids.as<std::uint64_t>()[static_cast<std::size_t>(bad - rows.begin())]);
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    const BatchNodes& nodes = batch.nodes[type];
+    const torch::Tensor features = nn::as_tensor(nodes.features).cpu();
+    if (features.dim() != 2) continue;
+    const Array finite = finite_rows(features);
+    const Array ids = nn::as_array(nn::as_tensor(nodes.ids));
+    const auto rows = finite.as<std::uint8_t>();
+    const auto bad = std::ranges::find(rows, 0);
+    if (bad == rows.end()) continue;
+    const auto row = static_cast<std::size_t>(bad - rows.begin());
+    return name_of_node(parts, type, ids.as<std::uint64_t>()[row]);
+  }
+  return {};
 }
 
 std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps) {
@@ -79,6 +86,7 @@ Forwarded for_each_output(
         void(const torch::Tensor& outputs, const Array& finite, const Batch& batch)>& take) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
+  if (const auto head = parts.task->head()) head->eval();
   parts.model->set_step_key(parts.key());
   Progress bar(progress, to_string(part), parts.count(part), "seeds");
   const auto loader = parts.evaluation_loader(part, memory);
@@ -91,13 +99,14 @@ Forwarded for_each_output(
       Busy busy(steps);
       busy.note("batch", static_cast<double>(batch->index));
       parts.device.guarded([&] {
-        const torch::Tensor outputs = parts.model->forward(*batch).cpu();
+        const torch::Tensor outputs = parts.task->outputs(*parts.model, *batch).cpu();
         const Array finite = finite_rows(outputs);
-        count_not_finite(finite, batch->on_host(), forwarded.not_finite);
-        take(outputs, finite, batch->on_host());
+        const Batch& host = batch->on_host();
+        count_not_finite(finite, parts.task->predicted_nodes(host).front(), forwarded.not_finite);
+        take(outputs, finite, host);
       });
     }
-    bar.add(static_cast<std::uint64_t>(batch->num_seeds()));
+    bar.add(static_cast<std::uint64_t>(batch->num_queries()));
   }
   forwarded.stats = loader->stats();
   forwarded.stats.stages.push_back(steps.times());

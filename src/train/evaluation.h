@@ -63,8 +63,8 @@ struct Forwarded {
 };
 
 /// Runs the model over a part and hands over each mini-batch with its outputs, in order, on the
-/// host; of a batch that went to a GPU, seeds and labels. Throws kInterrupted.
-/// @param take `finite`: u8 [batch.num_seeds()], 0 where an output is not finite
+/// host; of a batch that went to a GPU, seeds, queries and labels. Throws kInterrupted.
+/// @param take `finite`: u8 [batch.num_queries()], 0 where an output is not finite
 Forwarded for_each_output(
     Parts& parts,
     Part part,

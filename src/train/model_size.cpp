@@ -21,13 +21,6 @@ std::uint64_t rows_at_once(std::int64_t batch_size, std::uint64_t seeds) {
   return std::min(static_cast<std::uint64_t>(batch_size), seeds);
 }
 
-std::uint64_t seeds_of(const SplitSchema* split, Part part, const NodeTypeSchema& target) {
-  if (part == Part::kAll) return target.count;
-  if (split == nullptr) return 0;
-  if (part == Part::kTrain) return split->train;
-  return part == Part::kValid ? split->valid : split->test;
-}
-
 // The integer option of the model's called "hidden"; null where it has none.
 std::int64_t* hidden_of(const RunOptions& options, Schema& schema) {
   if (!options.model.options) return nullptr;
@@ -59,32 +52,36 @@ ModelSize count_model(const RunOptions& options,
                       const GraphSchema& narrow) {
   const auto task = options.registry->tasks.create(options.task, {narrow});
   const nn::ShapesAlone shapes;
-  const ModelContext context{
-      schema, task->target_type(), task->output_width(), RandomKey(options.seed), nullptr, nullptr};
+  const ModelContext context{schema,
+                             task->target_types(),
+                             task->output_width(),
+                             RandomKey(options.seed),
+                             nullptr,
+                             nullptr};
   const auto model = options.registry->models.create(options.model, context);
   OptimizerContext parameters;
-  for (const auto& item : model->named_parameters())
-    parameters.parameters.emplace_back(item.key(), item.value());
+  parameters.parameters = parameters_of(*model, *task);
   const auto optimizer = options.registry->optimizers.create(options.train.optimizer, parameters);
 
   ModelSize size;
   size.outputs = task->output_width();
   Schema keys;
   if (const std::int64_t* hidden = hidden_of(options, keys)) size.hidden = *hidden;
-  for (const auto& [name, tensor] : weights_of(*model)) {
+  for (const auto& [name, tensor] : weights_of(*model, *task)) {
     size.weights += tensor.nbytes();
     size.largest = std::max<std::uint64_t>(size.largest, tensor.nbytes());
   }
   for (const auto& [name, tensor] : optimizer->named_state()) size.optimizer += tensor.nbytes();
-  const NodeTypeSchema& target = schema.nodes.at(task->target_type());
-  const SplitSchema* split = schema.split(options.dataset.split);
-  size.output_rows = rows_at_once(options.eval.batch_size, seeds_of(split, work.evaluated, target));
+  const auto queries = [&](Part part) {
+    return task->expected(part, schema, options.dataset.split);
+  };
+  size.output_rows = rows_at_once(options.eval.batch_size, queries(work.evaluated));
   if (work.kind != Work::Kind::kTrain) return size;
   size.gradients = size.weights;
   // Outputs and their gradients.
   size.output_rows =
       std::max(size.output_rows,
-               2 * rows_at_once(options.train.batch_size, seeds_of(split, Part::kTrain, target)));
+               2 * rows_at_once(options.train.batch_size, queries(Part::kTrain)));
   return size;
 }
 
@@ -172,8 +169,8 @@ LargePart large_part(const RunOptions& options,
                              weights,
                              format_count(static_cast<std::uint64_t>(size->outputs)));
     const auto task = options.registry->tasks.create(options.task, {schema});
-    const LabelSchema& labels = *schema.nodes.at(task->target_type()).labels;
-    if (labels.kind == LabelKind::kClass && labels.names.empty()) {
+    const auto& labels = schema.nodes.at(task->target_types().front()).labels;
+    if (labels && labels->kind == LabelKind::kClass && labels->names.empty()) {
       large.what +=
           ", one for each number from 0 to the largest label; labels.kind = \"name\" makes one for "
           "each label that occurs";

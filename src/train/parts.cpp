@@ -2,6 +2,7 @@
 
 #include "nn/precision.h"
 #include "pipeline/read_buffers.h"
+#include "train/weights.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -18,20 +19,15 @@ std::unique_ptr<const GraphSchema> narrow_schema(const Dataset& dataset, std::in
   return std::make_unique<const GraphSchema>(narrow_labels(dataset.schema(), outputs));
 }
 
-std::unique_ptr<Task> make_task(const RunOptions& options, const GraphSchema& schema) {
-  return options.registry->tasks.create(options.task, {schema});
-}
-
-Split open_split(const RunOptions& options, const Dataset& dataset, const Task& task) {
-  Split split = dataset.split(options.dataset.split);
-  const std::string& target = dataset.schema().nodes[task.target_type()].name;
-  if (split.node_type == target) return split;
-  throw Error(ErrorCode::kUsage,
-              fmt::format("split '{}' is of node type '{}', the task is about '{}'",
-                          options.dataset.split,
-                          split.node_type,
-                          target),
-              "choose another [dataset] split or [task] node_type");
+std::unique_ptr<Task> make_task(const RunOptions& options,
+                                const Dataset& dataset,
+                                const GraphSchema& schema,
+                                const RunDevice& device) {
+  auto task = options.registry->tasks.create(
+      options.task, {schema, RandomKey(options.seed).with("task")});
+  task->open({dataset, options.dataset.split, RandomKey(options.seed)});
+  if (const auto head = task->head()) head->to(device.place());
+  return task;
 }
 
 std::shared_ptr<Model> make_model(const RunOptions& options,
@@ -41,7 +37,7 @@ std::shared_ptr<Model> make_model(const RunOptions& options,
                                   ThreadArena& threads) {
   at::set_num_threads(options.train.compute_threads);  // before anything is computed
   const ModelContext context{dataset.schema(),
-                             task.target_type(),
+                             task.target_types(),
                              task.output_width(),
                              RandomKey(options.seed).with("model"),
                              &threads,
@@ -53,10 +49,11 @@ std::shared_ptr<Model> make_model(const RunOptions& options,
   return model;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options, Model& model) {
+std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options,
+                                          const Model& model,
+                                          const Task& task) {
   OptimizerContext context;
-  for (const auto& item : model.named_parameters())
-    context.parameters.emplace_back(item.key(), item.value());
+  context.parameters = parameters_of(model, task);
   return options.registry->optimizers.create(options.train.optimizer, context);
 }
 
@@ -69,6 +66,7 @@ GraphDataOptions placement_of(const RunOptions& options,
                               const RunDevice& device,
                               const PartsPlacement& where,
                               const SamplerMethod& sampler,
+                              const Task& task,
                               const GraphSchema& schema) {
   // Where all is tight, large reads are little help, and kept pages of edges less.
   const std::uint64_t budget = options.memory.host.bytes;
@@ -83,6 +81,7 @@ GraphDataOptions placement_of(const RunOptions& options,
   placement.topology = where.topology;
   placement.topology_cache_bytes = topology_cache_bytes(where.in_turns ? budget / 16 : budget);
   placement.edge_weights = sampler.needs_weights();
+  placement.edge_rules = task.edge_rules();
   placement.snapshot = sampler.snapshot();
   placement.cache = options.storage.cache;
   placement.plan = options.storage.plan;
@@ -144,20 +143,6 @@ GraphSchema narrow_labels(const GraphSchema& schema, std::int64_t classes) {
   return narrow;
 }
 
-std::string to_string(Part part) {
-  switch (part) {
-    case Part::kTrain:
-      return "train";
-    case Part::kValid:
-      return "valid";
-    case Part::kTest:
-      return "test";
-    case Part::kAll:
-      return "all";
-  }
-  return {};
-}
-
 Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const PartsPlacement& kept)
     : options(chosen),
       placement(kept),
@@ -166,15 +151,18 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       tensors(ledger),
       dataset(Dataset::open(options.dataset.path, {ledger.get(), options.storage.verify})),
       narrow(narrow_schema(dataset, placement.outputs)),
-      task(make_task(options, narrow ? *narrow : dataset.schema())),
-      split(open_split(options, dataset, *task)),
+      task(make_task(options, dataset, narrow ? *narrow : dataset.schema(), device)),
       sampler(options.registry->samplers.create(options.sampler)),
       data(dataset,
-           placement_of(options, device, placement, *sampler, dataset.schema()),
-           task->target_type()),
+           placement_of(options, device, placement, *sampler, *task, dataset.schema()),
+           task->labels_of()),
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, device, compute)),
-      optimizer(make_optimizer(options, *model)) {}
+      optimizer(make_optimizer(options, *model, *task)) {}
+
+NamedTensors Parts::weights() const {
+  return weights_of(*model, *task);
+}
 
 std::optional<Dataset> Parts::newer() const {
   std::optional<Dataset> now = dataset.newer();
@@ -191,29 +179,13 @@ bool Parts::follow() {
     outgrown.push_back(std::move(dataset));
     dataset = *std::move(now);
     try {
+      task->open({dataset, options.dataset.split, key()});
       data.reopen(dataset);
-      split = open_split(options, dataset, *task);
       return true;
     } catch (const Error&) {
       if (!dataset.newer()) throw;  // else it was replaced while it was opened
     }
   }
-}
-
-std::uint64_t Parts::count(Part part) const {
-  return part == Part::kAll ? target().count : static_cast<std::uint64_t>(seeds(part).numel());
-}
-
-Array Parts::seeds(Part part) const {
-  if (part == Part::kTrain) return split.train;
-  if (part == Part::kValid) return split.valid;
-  if (part == Part::kTest) return split.test;
-  Array all =
-      Array::make(DType::kU64, {static_cast<std::int64_t>(target().count)}, ledger.get(), "seeds")
-          .or_throw();
-  const std::span<std::uint64_t> ids = all.as<std::uint64_t>();
-  std::iota(ids.begin(), ids.end(), std::uint64_t{0});
-  return all;
 }
 
 std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
@@ -223,18 +195,18 @@ std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
     check_layers(options, *sampler, *model);
     loader.sampler = sampler;
   }
-  loader.batch_size = options.train.batch_size;
-  return std::make_unique<Loader>(data, loader, split.train, memory, *ledger);
+  QueryRequest asked{Part::kTrain, options.train.batch_size, true, key(), {}, ledger.get()};
+  asked.sampler = loader.sampler;
+  return std::make_unique<Loader>(data, loader, task->queries(asked, data), memory, *ledger);
 }
 
 std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& memory) {
   LoaderOptions loader = common_options(options, *model, trace);
   loader.fanout = evaluation_fanout(options, *model);
-  loader.batch_size = options.eval.batch_size;
-  loader.shuffle = false;
   loader.exact = true;
   loader.transpose = false;
-  return std::make_unique<Loader>(data, loader, seeds(part), memory, *ledger);
+  const QueryRequest asked{part, options.eval.batch_size, false, key(), {}, ledger.get()};
+  return std::make_unique<Loader>(data, loader, task->queries(asked, data), memory, *ledger);
 }
 
 }  // namespace sluice

@@ -22,11 +22,6 @@ namespace sluice {
 
 using LedgerPtr = std::shared_ptr<MemoryLedger>;
 
-/// Which seeds a loader goes through.
-enum class Part { kTrain, kValid, kTest, kAll };
-
-std::string to_string(Part part);
-
 /// Where data is kept, and whether LoaderMemory::in_turns.
 struct PartsPlacement {
   Placement features = Placement::kDisk;
@@ -48,14 +43,12 @@ struct Parts {
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  /// Number of node ids in a part of the split.
-  std::uint64_t count(Part part) const;
+  /// Queries of a part.
+  std::uint64_t count(Part part) const { return task->count(part, data); }
   /// A loader over a part: with gradients in mind (kTrain, shuffled, training fanout), or for
   /// evaluation.
   std::unique_ptr<Loader> training_loader(const LoaderMemory& memory);
   std::unique_ptr<Loader> evaluation_loader(Part part, const LoaderMemory& memory);
-  /// The ids of a part in the order of the evaluation loader.
-  Array seeds(Part part) const;
   /// Dataset::newer(), but nothing while edges are read from disk and some of it are in a log.
   std::optional<Dataset> newer() const;
   /// Goes on with newer(), where there is one; model and optimiser stay. No loader may be alive.
@@ -63,7 +56,8 @@ struct Parts {
   bool follow();
 
   RandomKey key() const { return RandomKey(options.seed); }
-  const NodeTypeSchema& target() const { return dataset.schema().nodes[task->target_type()]; }
+  /// All that is learned: of the model, and of the task beside it by names below "head.".
+  NamedTensors weights() const;
 
   const RunOptions& options;
   PartsPlacement placement;
@@ -75,7 +69,6 @@ struct Parts {
   std::unique_ptr<const GraphSchema> narrow;  ///< what the task was made for, for placement.outputs
   std::vector<Dataset> outgrown;  ///< earlier generations: tasks and models may know their schemas
   std::unique_ptr<Task> task;
-  Split split;
   std::shared_ptr<const SamplerMethod> sampler;  ///< of training
   GraphData data;
   ThreadArena compute;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace sluice {
@@ -29,21 +30,26 @@ const std::string& name_of(const std::vector<std::string>& names,
 class CsvPredictions final : public PredictionFile {
  public:
   CsvPredictions(const std::filesystem::path& path,
-                 const ExternalIds& ids,
+                 const std::vector<ExternalIds>& ids,
                  const PredictionSchema& schema)
       : file_(path), ids_(ids), columns_(schema.columns.size()), names_(schema.names) {
-    std::string header = "id";
+    std::string header;
+    for (const PredictionSchema::Ids& column : schema.ids)
+      header.append(header.empty() ? "" : ",").append(column.name);
     for (const std::string& column : schema.columns) header.append(",").append(column);
     if (!names_.empty()) header.append(",").append(kNameColumn);
     file_.append(header.append("\n"));
   }
 
-  void append(std::span<const std::uint64_t> nodes,
+  void append(const std::vector<Array>& nodes,
               const Array& values,
               std::span<const std::uint8_t> known) override {
     std::string text;
-    for (std::size_t row = 0; row < nodes.size(); ++row) {
-      text += csv_text(ids_.text(nodes[row]));
+    for (std::size_t row = 0; row < known.size(); ++row) {
+      for (std::size_t column = 0; column < nodes.size(); ++column) {
+        if (column != 0) text += ',';
+        text += csv_text(ids_[column].text(nodes[column].as<std::uint64_t>()[row]));
+      }
       for (std::size_t c = 0; c < columns_; ++c) {
         text += ',';
         if (known[row] != 0) text += value_text(values, row * columns_ + c);
@@ -66,7 +72,7 @@ class CsvPredictions final : public PredictionFile {
   }
 
   AtomicFile file_;
-  const ExternalIds& ids_;
+  const std::vector<ExternalIds>& ids_;
   std::size_t columns_;
   std::vector<std::string> names_;
 };
@@ -74,35 +80,38 @@ class CsvPredictions final : public PredictionFile {
 class NpyPredictions final : public PredictionFile {
  public:
   NpyPredictions(const std::filesystem::path& path,
-                 const ExternalIds& ids,
+                 const std::vector<ExternalIds>& ids,
                  const PredictionSchema& schema)
       : file_(path),
         ids_(ids),
-        id_bytes_(ids.kind() == IdKind::kString ? std::max<std::uint64_t>(1, schema.id_bytes)
-                                                : sizeof(std::int64_t)),
         row_bytes_(schema.columns.size() * size_of(schema.dtype)),
         names_(schema.names) {
+    for (std::size_t column = 0; column < ids.size(); ++column)
+      id_bytes_.push_back(is_text(column) ? std::max<std::uint64_t>(1, schema.ids[column].bytes)
+                                          : sizeof(std::int64_t));
     if (!names_.empty()) name_bytes_ = 1;
     for (const std::string& name : names_) name_bytes_ = std::max(name_bytes_, name.size());
     file_.append(header(schema));
   }
 
-  void append(std::span<const std::uint64_t> nodes,
+  void append(const std::vector<Array>& nodes,
               const Array& values,
               std::span<const std::uint8_t> known) override {
-    const std::size_t record_bytes = id_bytes_ + row_bytes_ + name_bytes_;
-    std::vector<std::byte> records(record_bytes * nodes.size());
+    const std::size_t ids_bytes = std::accumulate(id_bytes_.begin(), id_bytes_.end(), 0ul);
+    const std::size_t record_bytes = ids_bytes + row_bytes_ + name_bytes_;
+    std::vector<std::byte> records(record_bytes * known.size());
     std::byte* to = records.data();
-    for (std::size_t row = 0; row < nodes.size(); ++row, to += record_bytes) {
-      put_id(to, nodes[row]);
+    for (std::size_t row = 0; row < known.size(); ++row, to += record_bytes - ids_bytes) {
+      for (std::size_t column = 0; column < nodes.size(); to += id_bytes_[column++])
+        put_id(to, column, nodes[column].as<std::uint64_t>()[row]);
       if (known[row] == 0) {
-        put_unknown(to + id_bytes_, values.dtype());
+        put_unknown(to, values.dtype());
         continue;
       }
-      std::memcpy(to + id_bytes_, values.raw().data() + row * row_bytes_, row_bytes_);
+      std::memcpy(to, values.raw().data() + row * row_bytes_, row_bytes_);
       if (names_.empty()) continue;
       const std::string& name = name_of(names_, values, row);
-      std::memcpy(to + id_bytes_ + row_bytes_, name.data(), name.size());
+      std::memcpy(to + row_bytes_, name.data(), name.size());
     }
     file_.append(records);
   }
@@ -111,8 +120,13 @@ class NpyPredictions final : public PredictionFile {
 
  private:
   std::string header(const PredictionSchema& schema) const {
-    const bool text = ids_.kind() == IdKind::kString;
-    std::string fields = fmt::format("('id', '{}')", text ? fmt::format("|S{}", id_bytes_) : "<i8");
+    std::string fields;
+    for (std::size_t column = 0; column < id_bytes_.size(); ++column) {
+      fields += fmt::format("{}('{}', '{}')",
+                            column == 0 ? "" : ", ",
+                            schema.ids[column].name,
+                            is_text(column) ? fmt::format("|S{}", id_bytes_[column]) : "<i8");
+    }
     for (const std::string& column : schema.columns) {
       fields += fmt::format(", ('{}', '{}')", column, schema.dtype == DType::kI64 ? "<i8" : "<f4");
     }
@@ -138,19 +152,21 @@ class NpyPredictions final : public PredictionFile {
       std::memcpy(to + at, from, size_of(dtype));
   }
 
-  void put_id(std::byte* to, std::uint64_t node) const {
-    if (ids_.kind() == IdKind::kString) {
-      const std::string id = ids_.text(node);
-      std::memcpy(to, id.data(), std::min<std::size_t>(id.size(), id_bytes_));
+  bool is_text(std::size_t column) const { return ids_[column].kind() == IdKind::kString; }
+
+  void put_id(std::byte* to, std::size_t column, std::uint64_t node) const {
+    if (is_text(column)) {
+      const std::string id = ids_[column].text(node);
+      std::memcpy(to, id.data(), std::min<std::size_t>(id.size(), id_bytes_[column]));
     } else {
-      const std::int64_t id = ids_.integer(node);
+      const std::int64_t id = ids_[column].integer(node);
       std::memcpy(to, &id, sizeof id);
     }
   }
 
   AtomicFile file_;
-  const ExternalIds& ids_;
-  std::uint64_t id_bytes_;
+  const std::vector<ExternalIds>& ids_;
+  std::vector<std::uint64_t> id_bytes_;  // by column
   std::size_t row_bytes_;
   std::vector<std::string> names_;
   std::size_t name_bytes_ = 0;  // of each, the longest
@@ -167,7 +183,7 @@ void PredictionFile::check_name(const std::filesystem::path& path) {
 }
 
 std::unique_ptr<PredictionFile> PredictionFile::create(const std::filesystem::path& path,
-                                                       const ExternalIds& ids,
+                                                       const std::vector<ExternalIds>& ids,
                                                        const PredictionSchema& schema) {
   check_name(path);
   if (path.extension() == ".csv") return std::make_unique<CsvPredictions>(path, ids, schema);

@@ -142,7 +142,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
   StageClock steps("step", parts_.trace);
   std::uint64_t written = 0;  // by the loader, of state_.bytes_written
   while (const std::shared_ptr<const Batch> batch = next_of_epoch(steps)) {
-    const auto seeds = static_cast<std::uint64_t>(batch->num_seeds());
+    const auto seeds = static_cast<std::uint64_t>(batch->num_queries());
     {
       Busy busy(steps);
       busy.note("epoch", static_cast<double>(batch->epoch));
@@ -208,8 +208,10 @@ torch::Tensor Trainer::step(const Batch& batch) {
   Model& model = *parts_.model;
   step_clock_.begin();
   model.train();
-  model.set_step_key(parts_.key().with(batch.epoch).with(batch.index));
-  const torch::Tensor loss = parts_.task->loss(model.forward(batch), batch);
+  const RandomKey key = parts_.key().with(batch.epoch).with(batch.index);
+  model.set_step_key(key);
+  if (const auto head = parts_.task->head()) head->train();
+  const torch::Tensor loss = parts_.task->training_loss(model, batch, key);
   loss.backward();
   parts_.optimizer->step();
   parts_.optimizer->zero_grad();
@@ -219,7 +221,7 @@ torch::Tensor Trainer::step(const Batch& batch) {
 
 // Weights that a loss which is not finite made stay so: going on would be for nothing.
 void Trainer::take_loss(const torch::Tensor& loss, const Batch& batch) {
-  const std::int64_t labels = parts_.task->num_labelled(batch.on_host().labels);
+  const std::int64_t labels = parts_.task->num_labelled(batch.on_host());
   losses_.push(loss, static_cast<double>(labels));
   // A GPU does this step while the loss of the last arrives.
   losses_.settle(parts_.device.device ? 1 : 0, state_.loss_sum);
@@ -236,7 +238,7 @@ void Trainer::take_loss(const torch::Tensor& loss, const Batch& batch) {
 
 void Trainer::check_epoch() {
   std::string what = std::isfinite(state_.loss_sum) ? "" : "the loss is";
-  for (const auto& [name, tensor] : weights_of(*parts_.model)) {
+  for (const auto& [name, tensor] : parts_.weights()) {
     if (tensor.is_floating_point() && !tensor.isfinite().all().item<bool>())
       what = fmt::format("weights '{}' are", name);
   }
@@ -294,7 +296,7 @@ bool Trainer::note_validation(const Metrics& metrics) {
     return false;
   }
   state_.without_better = 0;
-  state_.best = BestEpoch{state_.epoch + 1, value, metrics, clone_of(weights_of(*parts_.model))};
+  state_.best = BestEpoch{state_.epoch + 1, value, metrics, clone_of(parts_.weights())};
   return true;
 }
 
@@ -370,7 +372,7 @@ std::string Trainer::resume_hint() const {
 }
 
 Metrics Trainer::test() {
-  if (state_.best) copy_into(weights_of(*parts_.model), state_.best->weights);
+  if (state_.best) copy_into(parts_.weights(), state_.best->weights);
   if (parts_.count(Part::kTest) == 0) return {};
   try {
     return evaluate_part(Part::kTest);

@@ -16,8 +16,7 @@ MemoryLedger::Entry tensors_entry(const Parts& parts) {
 void train_step(Parts& parts, const Batch& batch) {
   parts.model->train();
   parts.model->set_step_key(parts.key());
-  const torch::Tensor outputs = parts.model->forward(batch);
-  parts.task->loss(outputs, batch).backward();
+  parts.task->training_loss(*parts.model, batch, parts.key()).backward();
   parts.optimizer->step();
   parts.optimizer->zero_grad();
 }
@@ -26,7 +25,7 @@ void evaluation_step(Parts& parts, const Batch& batch) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
-  parts.task->make_metrics()->add(parts.model->forward(batch).cpu(), batch.on_host());
+  parts.task->make_metrics()->add(parts.task->outputs(*parts.model, batch).cpu(), batch.on_host());
 }
 
 std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) {
@@ -54,12 +53,12 @@ TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation
     peaks.evaluation = beyond(tensors_entry(parts).peak, peaks.resident);
   }
   if (training == nullptr) return peaks;
-  const NamedTensors weights = clone_of(weights_of(*parts.model));
+  const NamedTensors weights = clone_of(parts.weights());
   const NamedTensors state = clone_of(parts.optimizer->named_state());
   const std::uint64_t base = tensors_entry(parts).bytes;
   train_step(parts, *training);
   peaks.training = beyond(tensors_entry(parts).peak, base);
-  copy_into(weights_of(*parts.model), weights);
+  copy_into(parts.weights(), weights);
   parts.optimizer->load_state(state);
   return peaks;
 }

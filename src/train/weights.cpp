@@ -5,10 +5,33 @@
 
 namespace sluice {
 
-NamedTensors weights_of(const Model& model) {
+namespace {
+
+constexpr const char* kHead = "head.";
+
+void add_weights(NamedTensors& all, const std::string& prefix, const torch::nn::Module& module) {
+  for (const auto& item : module.named_parameters())
+    all.emplace(prefix + item.key(), item.value().detach());
+  for (const auto& item : module.named_buffers()) all.emplace(prefix + item.key(), item.value());
+}
+
+}  // namespace
+
+NamedTensors weights_of(const Model& model, const Task& task) {
   NamedTensors all;
-  for (const auto& item : model.named_parameters()) all.emplace(item.key(), item.value().detach());
-  for (const auto& item : model.named_buffers()) all.emplace(item.key(), item.value());
+  add_weights(all, "", model);
+  if (const auto head = task.head()) add_weights(all, kHead, *head);
+  return all;
+}
+
+std::vector<std::pair<std::string, torch::Tensor>> parameters_of(const Model& model,
+                                                                 const Task& task) {
+  std::vector<std::pair<std::string, torch::Tensor>> all;
+  for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
+  if (const auto head = task.head()) {
+    for (const auto& item : head->named_parameters())
+      all.emplace_back(kHead + item.key(), item.value());
+  }
   return all;
 }
 

@@ -1,15 +1,24 @@
-// A model's weights by name: all parameters and buffers, in name order.
+// What a run learns, by name: all parameters and buffers of its model, and of its task's head by
+// names below "head.", in name order.
 #pragma once
 
 #include <sluice/model.h>
 #include <sluice/optimizer.h>
+#include <sluice/task.h>
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace sluice {
 
-/// The tensors themselves, shared with the model.
-NamedTensors weights_of(const Model& model);
+/// The tensors themselves, shared with model and task.
+NamedTensors weights_of(const Model& model, const Task& task);
+
+/// What gets gradients, in the order of the modules.
+std::vector<std::pair<std::string, torch::Tensor>> parameters_of(const Model& model,
+                                                                 const Task& task);
 
 /// Copies, on the host.
 NamedTensors clone_of(const NamedTensors& tensors);

@@ -153,6 +153,45 @@ void ResidentTopology::merge(const Array& log,
   view_.offsets = std::as_const(offsets_).as<std::uint64_t>();
 }
 
+namespace {
+
+// Moves the elements that stay to the front; returns how many they are.
+template <class T>
+std::size_t close_gaps(std::span<T> elements, std::span<const std::uint64_t> removed) {
+  std::size_t to = removed.empty() ? elements.size() : removed.front();
+  for (std::size_t i = 0; i < removed.size(); ++i) {
+    const std::size_t from = removed[i] + 1;
+    const std::size_t end = i + 1 < removed.size() ? removed[i + 1] : elements.size();
+    std::copy(elements.begin() + static_cast<std::ptrdiff_t>(from),
+              elements.begin() + static_cast<std::ptrdiff_t>(end),
+              elements.begin() + static_cast<std::ptrdiff_t>(to));
+    to += end - from;
+  }
+  return to;
+}
+
+}  // namespace
+
+void ResidentTopology::remove(RemovedPositions removed) {
+  const auto gone = removed.all();
+  const auto close = [&](Array& array, auto& narrow, auto& wide) {
+    if (array.empty()) return;
+    if (array.dtype() == DType::kU32) {
+      narrow = narrow.first(close_gaps(array.as<std::uint32_t>(), gone));
+    } else {
+      wide = wide.first(close_gaps(array.as<std::uint64_t>(), gone));
+    }
+  };
+  close(neighbours_, view_.neighbours32, view_.neighbours64);
+  close(edge_ids_, view_.edge_ids32, view_.edge_ids64);
+  std::size_t before = 0;
+  for (std::uint64_t& offset : offsets_.as<std::uint64_t>()) {
+    while (before < gone.size() && gone[before] < offset) ++before;
+    offset -= before;
+  }
+  if (edge_ids_.empty()) removed_ = std::move(removed);
+}
+
 Result<void> ResidentTopology::ranges(std::span<const std::uint64_t> targets,
                                       std::span<EdgeRange> out) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -170,7 +209,9 @@ Result<void> ResidentTopology::neighbours(std::span<const std::uint64_t> positio
 Result<void> ResidentTopology::edge_ids(std::span<const std::uint64_t> positions,
                                         std::span<std::uint64_t> out) {
   if (edge_ids_.empty()) {
-    std::copy(positions.begin(), positions.end(), out.begin());
+    std::ranges::transform(positions, out.begin(), [&](std::uint64_t kept) {
+      return removed_.empty() ? kept : removed_.original(kept);
+    });
   } else if (edge_ids_.dtype() == DType::kU32) {
     const auto ids = std::as_const(edge_ids_).as<std::uint32_t>();
     for (std::size_t i = 0; i < positions.size(); ++i) out[i] = ids[positions[i]];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/format/manifest.h"
+#include "storage/topology/removed_positions.h"
 
 #include <sluice/array.h>
 #include <sluice/dataset.h>
@@ -32,6 +33,10 @@ class ResidentTopology final : public Topology {
                         std::span<std::uint64_t> out) override;
   const CscView* resident() const override { return &view_; }
 
+  /// Takes edges out, in place. Those that stay keep their edge ids. @pre nothing was removed
+  /// before, and nobody reads meanwhile
+  void remove(RemovedPositions removed);
+
  private:
   /// Puts the edges of the log behind those of the files, target by target.
   void merge(const Array& log, const RelationSchema& relation, const DatasetOptions& options);
@@ -39,6 +44,7 @@ class ResidentTopology final : public Topology {
   std::uint64_t num_sources_ = 0;
   Array offsets_, neighbours_, edge_ids_;
   CscView view_;
+  RemovedPositions removed_;  // where edge ids are positions, those that they were
 };
 
 }  // namespace sluice

@@ -56,7 +56,7 @@ double train_on_cora(const Cora& cora, const Case& what, std::uint64_t seed) {
   ThreadArena arena;
   const RunOptions options(what.toml);
   const auto model = builtin_models().create(
-      options.model, {cora.schema, 0, 7, RandomKey(seed).with("init"), &arena});
+      options.model, {cora.schema, {0}, 7, RandomKey(seed).with("init"), &arena});
   const auto optimizer = builtin_optimizers().create(options.optimizer, parameters_of(*model));
   const auto task = builtin_tasks().create({"node_classification", nullptr}, {cora.schema});
   double best_valid = -1, test = 0;
@@ -64,11 +64,11 @@ double train_on_cora(const Cora& cora, const Case& what, std::uint64_t seed) {
     model->train();
     model->set_step_key(RandomKey(seed).with("step").with(epoch));
     optimizer->zero_grad();
-    task->loss(model->forward(cora.batch), cora.batch).backward();
+    node_task(task).loss(model->encode(cora.batch)[0], cora.batch).backward();
     optimizer->step();
     model->eval();
     const torch::NoGradGuard no_grad;
-    const torch::Tensor outputs = model->forward(cora.batch);
+    const torch::Tensor outputs = model->encode(cora.batch)[0];
     const double valid = accuracy(*task, outputs, cora.valid_labels);
     if (valid <= best_valid) continue;
     best_valid = valid;

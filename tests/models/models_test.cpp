@@ -67,19 +67,19 @@ Outcome train(const std::string& toml, std::uint64_t seed, int threads) {
   ThreadArena arena(threads);
   const RunOptions options(toml);
   const auto model = builtin_models().create(
-      options.model, {groups.schema, 0, kClasses, RandomKey(seed).with("init"), &arena});
+      options.model, {groups.schema, {0}, kClasses, RandomKey(seed).with("init"), &arena});
   const auto optimizer = builtin_optimizers().create(options.optimizer, parameters_of(*model));
   const auto task = builtin_tasks().create({"node_classification", nullptr}, {groups.schema});
   for (std::uint64_t step = 0; step < 40; ++step) {
     model->set_step_key(RandomKey(seed).with(step));
     optimizer->zero_grad();
-    task->loss(model->forward(groups.batch), groups.batch).backward();
+    node_task(task).loss(model->encode(groups.batch)[0], groups.batch).backward();
     optimizer->step();
   }
   model->eval();
   const torch::NoGradGuard no_grad;
   Outcome outcome;
-  outcome.outputs = model->forward(groups.batch);
+  outcome.outputs = model->encode(groups.batch)[0];
   const auto metrics = task->make_metrics();
   metrics->add(outcome.outputs, groups.batch);
   outcome.accuracy = metrics->result().at("accuracy");
@@ -110,7 +110,7 @@ TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter
     const GraphSchema schema = homogeneous_schema(100, kDim, {LabelKind::kClass, 5});
     const RunOptions options(name + kRest);
     const auto model =
-        builtin_models().create(options.model, {schema, 0, 5, RandomKey(1), nullptr});
+        builtin_models().create(options.model, {schema, {0}, 5, RandomKey(1), nullptr});
     Batch batch;
     std::vector<std::uint64_t> ids(60);
     std::vector<std::int64_t> degrees(60, 9);
@@ -119,11 +119,11 @@ TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter
     batch.nodes[0].features = array_of(random_floats(60 * kDim, 2), {60, kDim});
     batch.nodes[0].degrees = array_of(degrees);
     batch.nodes[0].size_at = {60, 25, 10};
-    batch.seeds = array_of(std::vector<std::uint64_t>(10));
+    batch.seeds = {array_of(std::vector<std::uint64_t>(10))};
     if (model->num_layers() > 0) {
       batch.layers = {{random_block(60, 25, 6, 3)}, {random_block(25, 10, 6, 4)}};
     }
-    const Tensor out = model->forward(batch);
+    const Tensor out = model->encode(batch)[0];
     CHECK(out.sizes() == torch::IntArrayRef({10, 5}));
     out.square().sum().backward();
     for (const auto& item : model->named_parameters()) {
@@ -143,11 +143,11 @@ TEST_CASE("batch norm takes a single row by its running statistics, and leaves t
                              "'\nmodel.norm = 'batch'\nmodel.dropout = 0\nmodel.hidden = 8\n"
                              "model.layers = 3\noptimizer.type = 'sgd'\n");
     const auto model =
-        builtin_models().create(options.model, {schema, 0, 2, RandomKey(1), nullptr});
+        builtin_models().create(options.model, {schema, {0}, 2, RandomKey(1), nullptr});
     const Batch batch = whole_graph({{0}}, array_of(random_floats(kDim, 2), {1, kDim}), 3);
     std::map<std::string, Tensor> before;
     for (const auto& item : model->named_buffers()) before[item.key()] = item.value().clone();
-    const Tensor trained = model->forward(batch);
+    const Tensor trained = model->encode(batch)[0];
     CHECK(trained.isfinite().all().item<bool>());
     trained.square().sum().backward();
     for (const auto& item : model->named_parameters()) {
@@ -159,7 +159,7 @@ TEST_CASE("batch norm takes a single row by its running statistics, and leaves t
     for (const auto& item : model->named_buffers())
       CHECK(item.value().equal(before.at(item.key())));
     model->eval();
-    CHECK(model->forward(batch).equal(trained));
+    CHECK(model->encode(batch)[0].equal(trained));
   }
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("models refuse what they are not for, in words") {
   const auto create = [&](const std::string& toml) {
     return test::expect_error([&] {
       const RunOptions options(toml + "\noptimizer.type = 'sgd'\n");
-      (void)builtin_models().create(options.model, {schema, 0, 5, RandomKey(1), nullptr});
+      (void)builtin_models().create(options.model, {schema, {0}, 5, RandomKey(1), nullptr});
     });
   };
   CHECK(create("model.type = 'gatt'").message().find("gatt") != std::string::npos);
@@ -192,7 +192,7 @@ TEST_CASE("a model says when its batch lacks the degrees that it needs") {
   groups.batch.nodes[0].degrees = Array();
   const RunOptions options("model.type = 'gin'\noptimizer.type = 'sgd'\n");
   const auto model =
-      builtin_models().create(options.model, {groups.schema, 0, kClasses, RandomKey(1), nullptr});
-  CHECK(test::expect_error([&] { (void)model->forward(groups.batch); }).message() ==
+      builtin_models().create(options.model, {groups.schema, {0}, kClasses, RandomKey(1), nullptr});
+  CHECK(test::expect_error([&] { (void)model->encode(groups.batch)[0]; }).message() ==
         "a batch without the degrees that its model needs");
 }

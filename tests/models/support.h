@@ -4,9 +4,11 @@
 #include "nn/tensor_view.h"
 #include "registry/train.h"
 #include "support/blocks.h"
+#include "tasks/node_task.h"
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,10 @@ inline OptimizerContext parameters_of(const Model& model) {
     context.parameters.push_back({item.key(), item.value()});
   }
   return context;
+}
+
+inline tasks::NodeTask& node_task(const std::unique_ptr<Task>& task) {
+  return dynamic_cast<tasks::NodeTask&>(*task);
 }
 
 /// One node type "node" with features and labels, one relation "edge".
@@ -60,9 +66,9 @@ inline Batch whole_graph(const std::vector<std::vector<std::int32_t>>& neighbour
     degrees.push_back(static_cast<std::int64_t>(neighbours.size()));
   }
   Batch batch;
-  batch.seeds = array_of(ids);
+  batch.seeds = {array_of(ids)};
   batch.nodes.resize(1);
-  batch.nodes[0].ids = batch.seeds;
+  batch.nodes[0].ids = batch.seeds[0];
   batch.nodes[0].features = std::move(features);
   batch.nodes[0].degrees = array_of(degrees);
   batch.nodes[0].size_at.assign(num_layers + 1, count);

@@ -43,7 +43,7 @@ std::vector<std::byte> content_of(const Batch& batch) {
   const auto add = [&](const Array& array) {
     all.insert(all.end(), array.raw().begin(), array.raw().end());
   };
-  for (const Array* array : {&batch.seeds, &batch.labels}) add(*array);
+  for (const Array* array : {&batch.seeds[0], &batch.labels}) add(*array);
   for (const BatchNodes& nodes : batch.nodes) {
     for (const Array* array : {&nodes.ids, &nodes.features, &nodes.degrees}) add(*array);
   }
@@ -92,7 +92,7 @@ Delivered deliver(const std::filesystem::path& path,
       delivered.hashes.push_back(loader.stats().batches_xxh3);
       if (setup.device) {
         CHECK(batch->host->index == batch->index);
-        CHECK(batch->on_host().num_seeds() == batch->num_seeds());
+        CHECK(batch->on_host().num_queries() == batch->num_queries());
       }
       alive.push_back(batch);
       if (alive.size() > setup.kept) alive.pop_front();

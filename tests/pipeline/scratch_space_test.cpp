@@ -70,8 +70,8 @@ TEST_CASE("mini-batches that find no room on the disk take that of scratch files
     Batch made;
     made.epoch = 1;
     made.index = index;
-    made.seeds = Array::make(DType::kU64, {32 * 1024}).or_throw();
-    for (std::uint64_t& seed : made.seeds.as<std::uint64_t>()) seed = index++;
+    made.seeds = {Array::make(DType::kU64, {32 * 1024}).or_throw()};
+    for (std::uint64_t& seed : made.seeds[0].as<std::uint64_t>()) seed = index++;
     return made;
   };
   // 7.5 MiB: the larger of the two is in the way.

@@ -47,7 +47,7 @@ TEST_CASE("tu: a last graph of nodes without edges is there") {
 TEST_CASE("tu: labels and attributes of nodes and edges") {
   LayoutFolder folder;
   write_tu(folder, "DS");
-  folder.write("DS_node_labels.txt", "0\n2\n1\n0\n0\n2\n");
+  folder.write("DS_label_table.txt", "0\n2\n1\n0\n0\n2\n");
   folder.write("DS_node_attributes.txt", "1, 2\n3, 4\n5, 6\n7, 8\n9, 10\n11, 12\n");
   folder.write("DS_edge_labels.txt", "3, 0\n3, 1\n5, 2\n5, 3\n3, 4\n3, 5\n");
   folder.write("DS_edge_attributes.txt", "1\n2\n3\n4\n5\n6.5\n");

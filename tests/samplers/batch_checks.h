@@ -66,7 +66,7 @@ inline void check_edges_exist(const TestGraph& graph, const Batch& batch, const 
 
 /// Seeds first, each node once and of its type, sizes that grow from the seeds to all.
 inline void check_nodes(const TestGraph& graph, const Batch& batch, std::size_t layers) {
-  const auto seeds = batch.seeds.as<std::uint64_t>();
+  const SeedLists all_seeds(batch.seeds);
   REQUIRE(batch.nodes.size() == graph.schema.nodes.size());
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     const auto ids = batch.nodes[type].ids.as<std::uint64_t>();
@@ -76,9 +76,9 @@ inline void check_nodes(const TestGraph& graph, const Batch& batch, std::size_t 
     REQUIRE(sizes.size() == layers + 1);
     REQUIRE(std::is_sorted(sizes.rbegin(), sizes.rend()));
     REQUIRE(sizes.front() == static_cast<std::int64_t>(ids.size()));
-    const bool seeded = type == batch.seed_type;
-    REQUIRE(sizes.back() == (seeded ? batch.num_seeds() : 0));
-    if (seeded) REQUIRE(std::equal(seeds.begin(), seeds.end(), ids.begin()));
+    REQUIRE(sizes.back() == batch.num_seeds(type));
+    const auto seeds = all_seeds.of(type);
+    REQUIRE(std::equal(seeds.begin(), seeds.end(), ids.begin()));
   }
 }
 

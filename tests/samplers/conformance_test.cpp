@@ -38,7 +38,7 @@ struct Asked {
     const std::size_t type = index % graph.schema.nodes.size();
     seeds = test::random_seeds(graph, type, most, RandomKey(index).with("asked"));
     request = {
-        .epoch = index / 4, .round = index, .index = index, .seed_type = type, .seeds = seeds};
+        .epoch = index / 4, .round = index, .index = index, .seeds = {seeds, type}};
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
@@ -68,7 +68,7 @@ TEST_CASE("batches are well-formed parts of the graph, the same wherever its edg
         const Batch batch = resident->sample(asked.request, nullptr).or_throw();
         CHECK(batch.epoch == asked.request.epoch);
         CHECK(batch.index == index);
-        CHECK(batch.seed_type == asked.request.seed_type);
+        CHECK(SeedLists(batch.seeds).total() == asked.request.seeds.total());
         test::check_whole_batch(graph, batch, resident->num_layers());
         CHECK(hash_of(*wide, asked.request, nullptr) == hash_batch(batch));
         CHECK(hash_of(*hidden, asked.request, nullptr) == hash_batch(batch));
@@ -134,7 +134,7 @@ TEST_CASE("wrong seeds are errors that say what is wrong, and the sampler works 
     REQUIRE_FALSE(outside);
     CHECK(outside.error().code() == ErrorCode::kData);
     CHECK(outside.error().message().find("seed 100000 is no node: type 't0' has") == 0);
-    const auto no_type = sampler->sample({.seed_type = 9, .seeds = twice}, nullptr);
+    const auto no_type = sampler->sample({.seeds = {twice, 9}}, nullptr);
     REQUIRE_FALSE(no_type);
     CHECK(no_type.error().code() == ErrorCode::kInternal);
     CHECK(hash_of(*sampler, asked.request, nullptr) == hash);

@@ -29,7 +29,7 @@ TEST_CASE("batches from disk are those from RAM, for any engine, cache and buffe
     const Dataset dataset = Dataset::open((dir / "x").string());
     const std::size_t type = seed % graph.schema.nodes.size();
     const auto seeds = test::random_seeds(graph, type, 20, RandomKey(seed));
-    const SampleRequest request{.epoch = 1, .round = 3, .seed_type = type, .seeds = seeds};
+    const SampleRequest request{.epoch = 1, .round = 3, .seeds = {seeds, type}};
     for (const test::SamplerKind& kind : test::sampler_kinds()) {
       CAPTURE(kind.name);
       const auto resident = kind.make(graph.open(Held::k32), kAllParts, RandomKey(seed));

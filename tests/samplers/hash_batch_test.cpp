@@ -17,9 +17,9 @@ Batch full_batch() {
                           RandomKey(1));
   const auto seeds = test::random_seeds(graph, 0, 20, RandomKey(2));
   Batch batch =
-      sampler.sample({.epoch = 1, .round = 2, .index = 2, .seed_type = 0, .seeds = seeds}, nullptr)
+      sampler.sample({.epoch = 1, .round = 2, .index = 2, .seeds = seeds}, nullptr)
           .or_throw();
-  batch.labels = Array::make(DType::kI32, {batch.num_seeds()}).or_throw();
+  batch.labels = Array::make(DType::kI32, {batch.num_seeds(0)}).or_throw();
   std::fill(batch.labels.as<std::int32_t>().begin(), batch.labels.as<std::int32_t>().end(), 3);
   for (BatchNodes& nodes : batch.nodes) {
     nodes.features = Array::make(DType::kF32, {nodes.ids.numel(), 2}).or_throw();
@@ -45,8 +45,9 @@ TEST_CASE("any change of what a model sees changes the hash") {
   const std::vector<std::function<void(Batch&)>> changes = {
       [](Batch& b) { ++b.epoch; },
       [](Batch& b) { ++b.index; },
-      [](Batch& b) { ++b.seed_type; },
-      [](Batch& b) { ++b.seeds.as<std::uint64_t>()[1]; },
+      [](Batch& b) { ++b.queries.relation; },
+      [](Batch& b) { b.queries.kind = QueryKind::kLinks; },
+      [](Batch& b) { ++b.seeds[0].as<std::uint64_t>()[1]; },
       [](Batch& b) { ++b.labels.as<std::int32_t>()[0]; },
       [](Batch& b) { b.labels = Array(); },
       [](Batch& b) { ++b.nodes[0].ids.as<std::uint64_t>()[0]; },

@@ -60,7 +60,7 @@ TEST_CASE("a layer has so many nodes a type, all candidates, and all edges to it
     const std::size_t type = seed % graph.schema.nodes.size();
     const auto seeds = test::random_seeds(graph, type, 7, RandomKey(seed));
     const auto [batch, probabilities] =
-        sampler.sample_weighted({.seed_type = type, .seeds = seeds}, nullptr).or_throw();
+        sampler.sample_weighted({.seeds = {seeds, type}}, nullptr).or_throw();
     for (std::size_t layer = 0; layer < 3; ++layer) {
       const auto frontier = frontier_of(batch, layer + 1);
       const auto sources = frontier_of(batch, layer);

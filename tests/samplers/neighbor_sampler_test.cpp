@@ -26,7 +26,10 @@ std::span<const std::int64_t> offsets_of(const Block& block) {
 class ReferenceList {
  public:
   ReferenceList(const TestGraph& graph, const Batch& batch) : rows_(graph.schema.nodes.size()) {
-    for (const std::uint64_t seed : batch.seeds.as<std::uint64_t>()) row(batch.seed_type, seed);
+    for (std::size_t type = 0; type < batch.seeds.size(); ++type) {
+      if (batch.seeds[type].empty()) continue;
+      for (const std::uint64_t seed : batch.seeds[type].as<std::uint64_t>()) row(type, seed);
+    }
   }
   std::int64_t row(std::size_t type, std::uint64_t node) {
     return rows_[type].emplace(node, static_cast<std::int64_t>(rows_[type].size())).first->second;
@@ -143,10 +146,10 @@ TEST_CASE(
       const std::size_t type = (seed + index) % graph.schema.nodes.size();
       const auto seeds = test::random_seeds(graph, type, 30, RandomKey(seed).with(index));
       const SampleRequest request{
-          .epoch = 2, .round = index, .index = index, .seed_type = type, .seeds = seeds};
+          .epoch = 2, .round = index, .index = index, .seeds = {seeds, type}};
       const Batch batch = resident.sample(request, nullptr).or_throw();
       CHECK(batch.index == index);
-      CHECK(batch.seed_type == type);
+      CHECK(batch.num_seeds(type) == static_cast<std::int64_t>(seeds.size()));
       check_batch(graph, batch, fanout);
       CHECK(hash_batch(wide.sample(request, nullptr).or_throw()) == hash_batch(batch));
       CHECK(hash_batch(hidden.sample(request, nullptr).or_throw()) == hash_batch(batch));
@@ -197,7 +200,7 @@ TEST_CASE("bad requests and options are errors that say what is wrong") {
   REQUIRE(!outside);
   CHECK(outside.error().message().find("seed 100000 is no node: type 't0' has") == 0);
 
-  const auto no_type = sampler.sample({.seed_type = 9, .seeds = twice}, nullptr);
+  const auto no_type = sampler.sample({.seeds = {twice, 9}}, nullptr);
   REQUIRE(!no_type);
   CHECK(no_type.error().code() == ErrorCode::kInternal);
 

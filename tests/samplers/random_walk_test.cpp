@@ -53,7 +53,7 @@ TEST_CASE("walks go from their seeds along in-edges, and end where there are non
     const std::size_t type = seed % graph.schema.nodes.size();
     auto seeds = test::random_seeds(graph, type, 8, RandomKey(seed));
     seeds.push_back(seeds[0]);  // seeds of walks may repeat
-    const SampleRequest request{.round = seed, .seed_type = type, .seeds = seeds};
+    const SampleRequest request{.round = seed, .seeds = {seeds, type}};
     const auto walks = resident.walk(request, nullptr).or_throw();
     REQUIRE(walks.nodes.shape() == Array::Shape{static_cast<std::int64_t>(3 * seeds.size()), 7});
     REQUIRE(walks.types.shape() == walks.nodes.shape());
@@ -165,7 +165,7 @@ TEST_CASE("a walk does not depend on the walks beside it; epochs, rounds and see
   const auto seeds = test::random_seeds(graph, 0, 20, RandomKey(3));
   const auto all = list_walks(walker.walk({.seeds = seeds}, nullptr).or_throw());
   for (std::size_t i = 0; i < seeds.size(); ++i) {
-    const auto alone = list_walks(walker.walk({.seeds = {&seeds[i], 1}}, nullptr).or_throw());
+    const auto alone = list_walks(walker.walk({.seeds = std::span(&seeds[i], 1)}, nullptr).or_throw());
     CHECK(alone[0] == all[2 * i]);
     CHECK(alone[1] == all[2 * i + 1]);
   }

@@ -2,7 +2,7 @@
 // reuse.
 //
 // `snapshot_test -tc="*bias table*" --no-skip` prints the table of docs/decisions (031).
-#include "samplers/seed_order.h"
+#include "samplers/node_queries.h"
 #include "snapshot_support.h"
 
 #include <fmt/format.h>
@@ -69,9 +69,15 @@ Bias measure(const Neighbourhoods& hoods, const SnapshotOptions& options, std::u
   std::unique_ptr<SnapshotGraph> cached;
   if (options.mode != SnapshotMode::kOff) {
     // Every target is hot: sources are of another type, and look-ahead meets the seeds.
-    const SeedOrder order(hoods.seeds, hoods.nodes, Shuffle::kOff, RandomKey(1));
+    NodeQueryOptions asked;
+    asked.nodes = Array::make(DType::kU64, {static_cast<std::int64_t>(hoods.seeds.size())}).or_throw();
+    std::ranges::copy(hoods.seeds, asked.nodes.as<std::uint64_t>().begin());
+    asked.type = 1;
+    asked.batch_size = static_cast<std::int64_t>(hoods.nodes);
+    asked.shuffle = false;
+    const NodeQueries queries(*graph.schema, std::move(asked), nullptr);
     const TrialBatches trials{
-        .fanout = {kBiasFanout}, .key = RandomKey(1), .order = &order, .seed_type = 1};
+        .fanout = {kBiasFanout}, .key = RandomKey(1), .queries = &queries};
     cached = SnapshotGraph::make(graph, options, trials, nullptr).or_throw();
     graph = cached->graph();
   }
@@ -82,7 +88,7 @@ Bias measure(const Neighbourhoods& hoods, const SnapshotOptions& options, std::u
   double squares = 0, products = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const SampleRequest request{
-        .round = round, .index = round, .seed_type = 1, .seeds = hoods.seeds};
+        .round = round, .index = round, .seeds = {hoods.seeds, 1}};
     const Batch batch = std::move(sampler.sample({&request, 1}, nullptr).or_throw()[0]);
     const auto rows = batch.layers[0][0].neighbours.as<std::int32_t>();
     const auto sources = batch.nodes[0].ids.as<std::uint64_t>();

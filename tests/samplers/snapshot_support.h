@@ -27,7 +27,7 @@ struct Requests {
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t type = key.below(graph.schema.nodes.size(), i);
       seeds[i] = random_seeds(graph, type, batch_size, key.with(i));
-      list[i] = {.epoch = 1, .round = i, .index = i, .seed_type = type, .seeds = seeds[i]};
+      list[i] = {.epoch = 1, .round = i, .index = i, .seeds = {seeds[i], type}};
     }
   }
 };

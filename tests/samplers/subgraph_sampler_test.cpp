@@ -28,7 +28,10 @@ NodeSets nodes_of(const Batch& batch) {
 
 NodeSets brute_force_hops(const TestGraph& graph, const SampleRequest& request, std::size_t hops) {
   NodeSets sets(graph.schema.nodes.size());
-  sets[request.seed_type].insert(request.seeds.begin(), request.seeds.end());
+  for (std::size_t type = 0; type < request.seeds.num_types(); ++type) {
+    const auto seeds = request.seeds.of(type);
+    sets[type].insert(seeds.begin(), seeds.end());
+  }
   for (std::size_t hop = 0; hop < hops; ++hop) {
     const NodeSets before = sets;
     for (const SampledRelation& relation : resolve_relations(graph.open(Held::k32))) {
@@ -50,7 +53,7 @@ TEST_CASE("a subgraph has all edges of the graph among its nodes, at every layer
     const std::size_t type = seed % graph.schema.nodes.size();
     const auto seeds = test::random_seeds(graph, type, 10, RandomKey(seed));
     const Batch batch =
-        sampler.sample({.round = seed, .seed_type = type, .seeds = seeds}, nullptr).or_throw();
+        sampler.sample({.round = seed, .seeds = {seeds, type}}, nullptr).or_throw();
     const NodeSets sets = nodes_of(batch);
     for (std::size_t layer = 0; layer < batch.layers.size(); ++layer) {
       for (const Block& block : batch.layers[layer]) {
@@ -78,7 +81,7 @@ TEST_CASE("with all edges a hop the nodes are those within k hops") {
     const TestGraph graph = test::random_graph(seed);
     const std::size_t type = seed % graph.schema.nodes.size();
     const auto seeds = test::random_seeds(graph, type, 2, RandomKey(seed));
-    const SampleRequest request{.seed_type = type, .seeds = seeds};
+    const SampleRequest request{.seeds = {seeds, type}};
     for (std::size_t hops = 0; hops < 4; ++hops) {
       SubgraphSampler sampler(graph.open(Held::k32),
                               {.fanout = std::vector<std::int64_t>(hops, -1), .layers = 2},
@@ -99,13 +102,13 @@ TEST_CASE("the nodes of a batch are those of its seeds' own subgraphs, under the
     const auto seeds = test::random_seeds(graph, 0, 8, RandomKey(seed));
     NodeSets together(graph.schema.nodes.size());
     for (const std::uint64_t one : seeds) {
-      const auto alone = nodes_of(sampler.sample({.seeds = {&one, 1}}, nullptr).or_throw());
+      const auto alone = nodes_of(sampler.sample({.seeds = std::span(&one, 1)}, nullptr).or_throw());
       for (std::size_t type = 0; type < alone.size(); ++type)
         together[type].insert(alone[type].begin(), alone[type].end());
     }
     CHECK(nodes_of(sampler.sample({.seeds = seeds}, nullptr).or_throw()) == together);
     SubgraphSampler one_hop(graph.open(Held::k32), {.fanout = {2}}, kAllParts, RandomKey(seed));
-    const Batch capped = one_hop.sample({.seeds = {seeds.data(), 1}}, nullptr).or_throw();
+    const Batch capped = one_hop.sample({.seeds = std::span(seeds.data(), 1)}, nullptr).or_throw();
     std::int64_t nodes = 0;
     for (const BatchNodes& of_type : capped.nodes) nodes += of_type.ids.numel();
     CHECK(nodes <= 1 + 2 * static_cast<std::int64_t>(graph.edges.size()));

@@ -14,8 +14,9 @@ namespace {
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-std::unique_ptr<Task> make_task(const std::string& type, LabelSchema labels) {
-  return builtin_tasks().create({type, nullptr}, {homogeneous_schema(10, 4, labels)});
+std::unique_ptr<tasks::NodeTask> make_task(const std::string& type, LabelSchema labels) {
+  auto task = builtin_tasks().create({type, nullptr}, {homogeneous_schema(10, 4, labels)});
+  return std::unique_ptr<tasks::NodeTask>(&dynamic_cast<tasks::NodeTask&>(*task.release()));
 }
 
 Batch with_labels(Array labels) {
@@ -72,7 +73,7 @@ TEST_CASE("a batch without labels has no loss, no gradient and no figures") {
   const auto classes = make_task("node_classification", {LabelKind::kClass, 2});
   const auto targets = make_task("regression", {LabelKind::kRegression, 2});
   const Tensor outputs = torch::tensor({{1.f, -2.f}, {3.f, 0.5f}});
-  for (Task* task : {classes.get(), targets.get()}) {
+  for (tasks::NodeTask* task : {classes.get(), targets.get()}) {
     const bool is_class = task == classes.get();
     const Batch batch = with_labels(is_class ? array_of<std::int32_t>({-1, -1})
                                              : array_of<float>({kNan, kNan, kNan, kNan}, {2, 2}));
@@ -84,7 +85,7 @@ TEST_CASE("a batch without labels has no loss, no gradient and no figures") {
     const auto metrics = task->make_metrics();
     metrics->add(outputs, batch);
     for (const auto& [name, value] : metrics->result()) CHECK(std::isnan(value));
-    CHECK(task->num_labelled(batch.labels) == 0);
+    CHECK(task->num_labelled(batch) == 0);
   }
 }
 

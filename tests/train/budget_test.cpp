@@ -174,10 +174,10 @@ TEST_CASE("measuring leaves weights, buffers and optimiser as they were") {
       options_of(short_config(dir, dir / "x"), {"model.norm=batch", "train.optimizer.type=adam"});
   auto ledger = std::make_shared<MemoryLedger>();
   Parts parts(options, RunDevice{}, ledger, {Placement::kMemory, Placement::kMemory});
-  const NamedTensors weights = clone_of(weights_of(*parts.model));
+  const NamedTensors weights = clone_of(parts.weights());
   const NamedTensors state = clone_of(parts.optimizer->named_state());
   const BudgetNeeds needs = measure_needs(parts, {});
-  CHECK(weights_xxh3(weights_of(*parts.model)) == weights_xxh3(weights));
+  CHECK(weights_xxh3(parts.weights()) == weights_xxh3(weights));
   for (const auto& [name, tensor] : parts.optimizer->named_state())
     CHECK(tensor.equal(state.at(name)));
   for (const torch::Tensor& parameter : parts.model->parameters())

@@ -25,7 +25,7 @@ void one_step(Parts& parts) {
   const auto loader = parts.training_loader({});
   loader->start({});
   const auto batch = loader->next();
-  parts.task->loss(parts.model->forward(*batch), *batch).backward();
+  parts.task->training_loss(*parts.model, *batch, parts.key()).backward();
   parts.optimizer->step();
   parts.optimizer->zero_grad();
 }
@@ -59,10 +59,10 @@ TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weig
   {
     const auto parts = parts_of(options);
     state.best =
-        BestEpoch{2, -0.0, {{"valid.accuracy", 1.0 / 3}}, clone_of(weights_of(*parts->model))};
+        BestEpoch{2, -0.0, {{"valid.accuracy", 1.0 / 3}}, clone_of(parts->weights())};
     best = weights_xxh3(state.best->weights);
     one_step(*parts);
-    weights = weights_xxh3(weights_of(*parts->model));
+    weights = weights_xxh3(parts->weights());
     CHECK(weights != best);
     optimizer = clone_of(parts->optimizer->named_state());
     save_checkpoint(dir / "last.ckpt", CheckpointKind::kLast, *parts, config, state);
@@ -70,7 +70,7 @@ TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weig
   }
   const auto parts = parts_of(options);
   const RunState back = restore_checkpoint(dir / "last.ckpt", CheckpointKind::kLast, *parts);
-  CHECK(weights_xxh3(weights_of(*parts->model)) == weights);
+  CHECK(weights_xxh3(parts->weights()) == weights);
   for (const auto& [name, tensor] : parts->optimizer->named_state())
     CHECK(tensor.equal(optimizer.at(name)));
   CHECK(back.epoch == 3);
@@ -90,7 +90,7 @@ TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weig
   CHECK(weights_xxh3(back.best->weights) == best);
 
   (void)restore_checkpoint(dir / "best.ckpt", CheckpointKind::kBest, *parts);
-  CHECK(weights_xxh3(weights_of(*parts->model)) == best);
+  CHECK(weights_xxh3(parts->weights()) == best);
 }
 
 TEST_CASE("a checkpoint of something else is refused and changes nothing") {
@@ -105,10 +105,10 @@ TEST_CASE("a checkpoint of something else is refused and changes nothing") {
   const auto refused = [&](const std::vector<std::string>& sets, CheckpointKind kind) {
     const RunOptions other = options_of(short_config(dir, dir / "x"), sets);
     const auto parts = parts_of(other);
-    const std::uint64_t before = weights_xxh3(weights_of(*parts->model));
+    const std::uint64_t before = weights_xxh3(parts->weights());
     const Error error =
         expect_error([&] { (void)restore_checkpoint(dir / "a.ckpt", kind, *parts); });
-    CHECK(weights_xxh3(weights_of(*parts->model)) == before);
+    CHECK(weights_xxh3(parts->weights()) == before);
     CHECK(error.place().file == (dir / "a.ckpt").string());
     return error;
   };

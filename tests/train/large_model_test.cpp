@@ -60,7 +60,7 @@ TEST_CASE("a model counted by its shapes has the bytes of the one that is built"
                       std::make_shared<MemoryLedger>(),
                       {Placement::kMemory, Placement::kMemory});
     std::uint64_t weights = 0, state = 0;
-    for (const auto& [name, tensor] : weights_of(*parts.model)) weights += tensor.nbytes();
+    for (const auto& [name, tensor] : parts.weights()) weights += tensor.nbytes();
     for (const auto& [name, tensor] : parts.optimizer->named_state()) state += tensor.nbytes();
     CHECK(size->weights == weights);
     CHECK(size->optimizer == state);

@@ -18,6 +18,10 @@ Array array(Array::Shape shape, const std::vector<T>& values) {
   return made;
 }
 
+std::vector<Array> nodes_of(const std::vector<std::uint64_t>& nodes) {
+  return {array<std::uint64_t>({static_cast<std::int64_t>(nodes.size())}, nodes)};
+}
+
 // Users' ids "a,b", "say \"x\"" and "c".
 ExternalIds text_ids() {
   const std::string all = "a,bsay \"x\"c";
@@ -47,22 +51,23 @@ T value_at(const std::string& bytes, std::size_t at) {
 
 TEST_CASE("CSV predictions carry the users' ids, quoted where they must be") {
   const TempDir dir;
-  const ExternalIds ids = text_ids();
-  const auto file = PredictionFile::create(dir / "x.csv", ids, {{"class"}, DType::kI64, 3, 7});
-  file->append(std::vector<std::uint64_t>{1, 0}, array<std::int64_t>({2, 1}, {5, 6}), kBothKnown);
+  const std::vector<ExternalIds> ids{text_ids()};
+  const auto file = PredictionFile::create(dir / "x.csv", ids, {{{"id", 7}}, {"class"}, DType::kI64, 3});
+  file->append(nodes_of({1, 0}), array<std::int64_t>({2, 1}, {5, 6}), kBothKnown);
   CHECK_FALSE(std::filesystem::exists(dir / "x.csv"));
-  file->append(std::vector<std::uint64_t>{2}, array<std::int64_t>({1, 1}, {-7}), kOneKnown);
+  file->append(nodes_of({2}), array<std::int64_t>({1, 1}, {-7}), kOneKnown);
   file->commit();
   CHECK(read_all(dir / "x.csv") == "id,class\n\"say \"\"x\"\"\",5\n\"a,b\",6\nc,-7\n");
 }
 
 TEST_CASE("NumPy predictions are records of id and values") {
   const TempDir dir;
-  const ExternalIds dense{IdKind::kDense, {}, {}, {}};
+  const std::vector<ExternalIds> dense{{IdKind::kDense, {}, {}, {}}};
   const auto file =
-      PredictionFile::create(dir / "x.npy", dense, {{"target_0", "target_1"}, DType::kF32, 2, 20});
+      PredictionFile::create(
+          dir / "x.npy", dense, {{{"id"}}, {"target_0", "target_1"}, DType::kF32, 2});
   file->append(
-      std::vector<std::uint64_t>{9, 4}, array<float>({2, 2}, {0.5f, 1.5f, 2.5f, 3.5f}), kBothKnown);
+      nodes_of({9, 4}), array<float>({2, 2}, {0.5f, 1.5f, 2.5f, 3.5f}), kBothKnown);
   file->commit();
   const std::string bytes = read_all(dir / "x.npy");
   CHECK(bytes.compare(0, 8, std::string("\x93NUMPY\x02\x00", 8)) == 0);
@@ -83,10 +88,10 @@ TEST_CASE("NumPy predictions are records of id and values") {
 
 TEST_CASE("classes with names have both, number and name, in CSV and in NumPy") {
   const TempDir dir;
-  const ExternalIds ids = text_ids();
+  const std::vector<ExternalIds> ids{text_ids()};
   // Names that are numbers are no class numbers: 10 is class 1, 7 class 0.
-  PredictionSchema schema{{"class"}, DType::kI64, 2, 7, {"7", "10", "a, \"b\""}};
-  const std::vector<std::uint64_t> nodes{0, 2};
+  PredictionSchema schema{{{"id", 7}}, {"class"}, DType::kI64, 2, {"7", "10", "a, \"b\""}};
+  const std::vector<Array> nodes = nodes_of({0, 2});
   for (const char* name : {"x.csv", "x.npy"}) {
     const auto file = PredictionFile::create(dir / name, ids, schema);
     file->append(nodes, array<std::int64_t>({2, 1}, {1, 2}), kBothKnown);
@@ -104,8 +109,8 @@ TEST_CASE("classes with names have both, number and name, in CSV and in NumPy") 
 
 TEST_CASE("a node without a prediction has empty fields, -1 or NaN, and no name") {
   const TempDir dir;
-  const ExternalIds dense{IdKind::kDense, {}, {}, {}};
-  const std::vector<std::uint64_t> nodes{3, 4};
+  const std::vector<ExternalIds> dense{{IdKind::kDense, {}, {}, {}}};
+  const std::vector<Array> nodes = nodes_of({3, 4});
   const auto write = [&](const char* name, const PredictionSchema& schema, const Array& values) {
     const auto file = PredictionFile::create(dir / name, dense, schema);
     file->append(nodes, values, kFirstUnknown);
@@ -113,16 +118,36 @@ TEST_CASE("a node without a prediction has empty fields, -1 or NaN, and no name"
     return read_all(dir / name);
   };
   const Array classes = array<std::int64_t>({2, 1}, {0, 1});
-  const PredictionSchema named{{"class"}, DType::kI64, 2, 20, {"x", "y"}};
+  const PredictionSchema named{{{"id"}}, {"class"}, DType::kI64, 2, {"x", "y"}};
   CHECK(write("c.csv", named, classes) == "id,class,class_name\n3,,\n4,1,y\n");
   const std::string records = records_of(write("c.npy", named, classes));
   CHECK(value_at<std::int64_t>(records, 8) == -1);
   CHECK(records.substr(16, 1) == std::string("\0", 1));
   CHECK(records.substr(17 + 16, 1) == "y");
   const Array targets = array<float>({2, 2}, {7, 8, 0.5f, 1.5f});
-  const PredictionSchema two{{"target_0", "target_1"}, DType::kF32, 2, 20, {}};
+  const PredictionSchema two{{{"id"}}, {"target_0", "target_1"}, DType::kF32, 2, {}};
   CHECK(write("t.csv", two, targets) == "id,target_0,target_1\n3,,\n4,0.5,1.5\n");
   CHECK(std::isnan(value_at<float>(records_of(write("t.npy", two, targets)), 8)));
+}
+
+TEST_CASE("a row about two nodes has both ids, each of its own kind") {
+  const TempDir dir;
+  const std::vector<ExternalIds> ids{text_ids(), {IdKind::kDense, {}, {}, {}}};
+  const PredictionSchema schema{
+      {{"source", 7}, {"target"}}, {"probability"}, DType::kF32, 2, {}};
+  std::vector<Array> nodes = nodes_of({2, 0});
+  nodes.push_back(nodes_of({5, 6})[0]);
+  for (const char* name : {"l.csv", "l.npy"}) {
+    const auto file = PredictionFile::create(dir / name, ids, schema);
+    file->append(nodes, array<float>({2, 1}, {0.5f, 0.25f}), kBothKnown);
+    file->commit();
+  }
+  CHECK(read_all(dir / "l.csv") == "source,target,probability\nc,5,0.5\n\"a,b\",6,0.25\n");
+  const std::string records = records_of(read_all(dir / "l.npy"));
+  REQUIRE(records.size() == 2 * (7 + 8 + 4));
+  CHECK(records.substr(0, 7) == std::string("c\0\0\0\0\0\0", 7));
+  CHECK(value_at<std::int64_t>(records, 7) == 5);
+  CHECK(value_at<float>(records, 19 + 15) == 0.25f);
 }
 
 TEST_CASE("other names are refused before anything runs") {

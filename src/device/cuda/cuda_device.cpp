@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kCard = 0;  // of those that CUDA_VISIBLE_DEVICES shows
+constexpr int kGpu = 0;  // of those that CUDA_VISIBLE_DEVICES shows
 constexpr int kLeastMajor = 8;
 
 Result<void> outcome(cudaError_t code, std::string_view what) {
@@ -50,7 +50,7 @@ Result<std::shared_ptr<ComputeDevice>> CudaDevice::open() {
   if (auto found = outcome(cudaGetDeviceCount(&gpus), "be found"); !found)
     return std::move(found).error();
   if (gpus == 0) return Error(ErrorCode::kResource, "CUDA shows no GPU");
-  if (auto read = outcome(cudaGetDeviceProperties(&device->properties_, kCard), "be looked at");
+  if (auto read = outcome(cudaGetDeviceProperties(&device->properties_, kGpu), "be looked at");
       !read)
     return std::move(read).error();
   if (device->properties_.major < kLeastMajor) {
@@ -62,13 +62,13 @@ Result<std::shared_ptr<ComputeDevice>> CudaDevice::open() {
                              kLeastMajor),
                  "set train.device = \"cpu\"");
   }
-  if (auto set = outcome(cudaSetDevice(kCard), "be chosen"); !set) return std::move(set).error();
+  if (auto set = outcome(cudaSetDevice(kGpu), "be chosen"); !set) return std::move(set).error();
   if (auto made = outcome(cudaStreamCreateWithFlags(&device->copy_, cudaStreamNonBlocking),
                           "make a stream");
       !made)
     return std::move(made).error();
   int same_address = 0;
-  (void)cudaDeviceGetAttribute(&same_address, cudaDevAttrCanUseHostPointerForRegisteredMem, kCard);
+  (void)cudaDeviceGetAttribute(&same_address, cudaDevAttrCanUseHostPointerForRegisteredMem, kGpu);
   device->pins_ = same_address != 0;
   if (auto started = start_tensor_pool(); !started) return std::move(started).error();
   return std::shared_ptr<ComputeDevice>(std::move(device));

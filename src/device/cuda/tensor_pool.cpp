@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 namespace pool = c10::cuda::CUDACachingAllocator;
-constexpr c10::DeviceIndex kCard = 0;
+constexpr c10::DeviceIndex kGpu = 0;
 
 template <class Call>
 Result<void> guarded(const Call& call) {
@@ -35,18 +35,18 @@ Result<void> limit_tensor_pool(std::uint64_t bytes, std::uint64_t total) {
   return guarded([&] {
     const double share =
         static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(total, 1));
-    pool::setMemoryFraction(std::min(share, 1.0), kCard);
+    pool::setMemoryFraction(std::min(share, 1.0), kGpu);
   });
 }
 
 TensorPool read_tensor_pool() {
   const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  const auto reserved = pool::getDeviceStats(kCard).reserved_bytes[all];
+  const auto reserved = pool::getDeviceStats(kGpu).reserved_bytes[all];
   return {static_cast<std::uint64_t>(reserved.current), static_cast<std::uint64_t>(reserved.peak)};
 }
 
 void reset_tensor_pool_peak() {
-  pool::resetPeakStats(kCard);
+  pool::resetPeakStats(kGpu);
 }
 
 }  // namespace sluice

@@ -57,7 +57,7 @@ class TuData {
       node.features.file = *file;
       node.features.format = "csv";
     }
-    if (const auto file = part("node_labels")) set_labels(node.labels, *file, "nodes[0].labels");
+    if (const auto file = part("label_table")) set_labels(node.labels, *file, "nodes[0].labels");
   }
 
   void describe_edges() {

@@ -75,12 +75,12 @@ TEST_CASE("blank lines at the end, and between rows of more columns, are passed 
   const std::string labels = of_nodes("labels = { file = 'y.csv', kind = 'class' }");
   for (const char* end : {"\n", "\n\n\n", "\r\n\r\n", ""}) {
     const CaseFolder folder({kTwo, {"y.csv", std::string("label\n1\n0") + end}});
-    CHECK(node_labels(folder.dataset_of(labels)) == std::vector<std::int32_t>{1, 0});
+    CHECK(label_table(folder.dataset_of(labels)) == std::vector<std::int32_t>{1, 0});
   }
   std::string long_end = "label\n1\n0\n";
   long_end += std::string(20'000, '\n');
   const CaseFolder folder({kTwo, {"y.csv", long_end}});
-  CHECK(node_labels(folder.dataset_of(labels + "[csv]\nblock = '4KiB'\n")) ==
+  CHECK(label_table(folder.dataset_of(labels + "[csv]\nblock = '4KiB'\n")) ==
         std::vector<std::int32_t>{1, 0});
   const CaseFolder more({{"e.csv", "src,dst\n0,1\n\n1,0\n\n"},
                          {"y.csv", "id,y\n\n0,1\n\n1,0\n"},
@@ -89,7 +89,7 @@ TEST_CASE("blank lines at the end, and between rows of more columns, are passed 
   const Dataset dataset = more.dataset_of(
       of_nodes("labels = { file = 'y.csv', id_column = 'id' }\nfeatures.file = 'x.csv'") +
       "[[splits]]\ntrain = 's.csv'\n");
-  CHECK(node_labels(dataset) == std::vector<std::int32_t>{1, 0});
+  CHECK(label_table(dataset) == std::vector<std::int32_t>{1, 0});
   CHECK(dataset.schema().total_edges() == 2);
   CHECK(dataset.split("default").train.as<std::uint64_t>().size() == 2);
 }
@@ -99,7 +99,7 @@ TEST_CASE("a quoted empty field, and a field of blanks, is a missing label") {
     CAPTURE(empty);
     const CaseFolder folder(
         {{"e.csv", "src,dst\n0,1\n1,2\n"}, {"y.csv", fmt::format("label\n1\n{}\n0\n", empty)}});
-    CHECK(node_labels(folder.dataset_of(of_nodes("labels = { file = 'y.csv', kind = 'class' }"))) ==
+    CHECK(label_table(folder.dataset_of(of_nodes("labels = { file = 'y.csv', kind = 'class' }"))) ==
           std::vector<std::int32_t>{1, -1, 0});
   }
 }

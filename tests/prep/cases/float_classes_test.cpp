@@ -29,17 +29,17 @@ TEST_CASE("classes of text may be whole floats, empty and NaN: by id, by place, 
         {kPath, {"y.csv", fmt::format("node_id,label\n0,1.0\n1,{}\n2,0.0\n3,1\n", missing)}});
     for (const char* kind : {", kind = 'class'", ""}) {
       CAPTURE(kind);
-      CHECK(node_labels(folder.dataset_of(labels_toml(
+      CHECK(label_table(folder.dataset_of(labels_toml(
                 std::string("file = 'y.csv', id_column = 'node_id'") + kind))) == kExpected);
     }
-    CHECK(node_labels(folder.dataset_of(
+    CHECK(label_table(folder.dataset_of(
               labels_toml("file = 'y.csv', columns = ['label'], kind = 'class'"))) == kExpected);
   }
   const CaseFolder list({kPath, {"y.txt", "# classes\n1.0\nNaN\n0.0\n1e0\n"}});
-  CHECK(node_labels(list.dataset_of(labels_toml("file = 'y.txt', kind = 'class'"))) == kExpected);
+  CHECK(label_table(list.dataset_of(labels_toml("file = 'y.txt', kind = 'class'"))) == kExpected);
   const CaseFolder stored(
       {kPath, {"y.npy", npy("<f8", "(4,)", bytes_of_values<double>({1, NAN, 0, 1}))}});
-  CHECK(node_labels(stored.dataset_of(labels_toml("file = 'y.npy', kind = 'class'"))) == kExpected);
+  CHECK(label_table(stored.dataset_of(labels_toml("file = 'y.npy', kind = 'class'"))) == kExpected);
 }
 
 TEST_CASE("classes of edges and of graphs may be whole floats too") {
@@ -76,10 +76,10 @@ TEST_CASE("the guess takes whole floats for classes, or says why they are amount
     return CaseFolder(CaseFolder::Of{files}).describe();
   };
   const CaseFolder text({kPath, {"labels.csv", "label\n1.0\nNaN\n0.0\n1.0\n"}});
-  CHECK(node_labels(text.dataset_of("")) == kExpected);
+  CHECK(label_table(text.dataset_of("")) == kExpected);
   const std::string classes = npy("<f4", "(4,)", bytes_of_values<float>({1, NAN, 0, 1}));
   const CaseFolder stored({kPath, {"labels.npy", classes}});
-  CHECK(node_labels(stored.dataset_of("")) == kExpected);
+  CHECK(label_table(stored.dataset_of("")) == kExpected);
   CHECK(says(stored.describe().toml, "floats"));
 
   const auto amounts = described({kPath, {"labels.csv", "price\n100.0\n250.0\n70.0\n8.0\n"}});
@@ -95,7 +95,7 @@ TEST_CASE("known layouts take whole floats for classes") {
   ogb.gz("d/raw/edge.csv.gz", "0,1\n1,2\n2,3\n");
   ogb.gz("d/raw/num-node-list.csv.gz", "4\n");
   ogb.gz("d/raw/node-label.csv.gz", "1.0\nnan\n0.0\n1.0\n");
-  CHECK(node_labels(ogb.dataset_of("")) == kExpected);
+  CHECK(label_table(ogb.dataset_of("")) == kExpected);
   const CaseFolder tu({{"D/D_A.txt", "1, 2\n2, 1\n3, 4\n"},
                        {"D/D_graph_indicator.txt", "1\n1\n2\n2\n"},
                        {"D/D_graph_labels.txt", "1.0\n0.0\n"}});

@@ -85,11 +85,11 @@ TEST_CASE("[[raw.files]] says what one file holds; one [raw] for files of differ
   const std::string raw = "[raw]\ndtype = 'f32'\nwidth = 4\n";
   const std::string own = "[[raw.files]]\nfile = 'y.bin'\ndtype = 'i32'\nwidth = 1\n";
   const Dataset dataset = folder.dataset_of(nodes + raw + own);
-  CHECK(node_labels(dataset) == std::vector<std::int32_t>{0, 1, 0, 1, 2, 0});
+  CHECK(label_table(dataset) == std::vector<std::int32_t>{0, 1, 0, 1, 2, 0});
   CHECK(stored_f32_rows(folder.out(), "node", 6, 4)[23] == 23);
   CHECK(warnings_of(folder, nodes + raw + own).empty());
   const std::string both = own + "[[raw.files]]\nfile = 'f.bin'\ndtype = 'f32'\nwidth = 4\n";
-  CHECK(node_labels(folder.dataset_of(nodes + both)) ==
+  CHECK(label_table(folder.dataset_of(nodes + both)) ==
         std::vector<std::int32_t>{0, 1, 0, 1, 2, 0});
   CaseFolder({kSix, {"f.bin", rising_floats(24)}})
       .refusal("[[nodes]]\nfeatures.file = 'f.bin'\n" + kEdges + raw + own,

@@ -90,7 +90,7 @@ inline std::vector<std::string> named_edges(const Dataset& dataset) {
   return edges;
 }
 
-inline std::vector<std::int32_t> node_labels(const Dataset& dataset) {
+inline std::vector<std::int32_t> label_table(const Dataset& dataset) {
   return as_vector<std::int32_t>(dataset.labels("node"));
 }
 

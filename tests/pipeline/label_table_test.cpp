@@ -1,4 +1,4 @@
-#include "pipeline/node_labels.h"
+#include "pipeline/label_table.h"
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ TEST_CASE("classes come out as they went in, and few of them take a byte a node"
     all[0] = -1;
     all[77] = most;
     const std::uint64_t before = ledger.used();
-    const NodeLabels labels(classes(all, ledger), &ledger);
+    const LabelTable labels(classes(all, ledger), &ledger);
     const std::uint64_t taken = ledger.used() - before;
     CHECK((taken < 20'000) == (most <= 254));
     const std::vector<std::uint64_t> nodes{77, 0, 5, 77};
@@ -44,7 +44,7 @@ TEST_CASE("labels of other kinds stay as they are, and so do classes without roo
   MemoryLedger ledger;
   Array bits = Array::make(DType::kU8, {3, 2}, &ledger, "labels").or_throw();
   for (std::size_t i = 0; i < 6; ++i) bits.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i);
-  const NodeLabels rows(std::move(bits), &ledger);
+  const LabelTable rows(std::move(bits), &ledger);
   const std::vector<std::uint64_t> nodes{2, 0};
   const Array some = rows.gather(nodes, ledger);
   CHECK(some.shape() == Array::Shape{2, 2});
@@ -52,7 +52,7 @@ TEST_CASE("labels of other kinds stay as they are, and so do classes without roo
   CHECK(std::vector<int>(values.begin(), values.end()) == std::vector<int>{4, 5, 0, 1});
 
   MemoryLedger small(50'000);
-  const NodeLabels wide(classes(std::vector<std::int32_t>(12'000, 1), small), &small);
+  const LabelTable wide(classes(std::vector<std::int32_t>(12'000, 1), small), &small);
   CHECK(wide.gather(nodes, ledger).as<std::int32_t>()[0] == 1);
-  CHECK(NodeLabels().empty());
+  CHECK(LabelTable().empty());
 }

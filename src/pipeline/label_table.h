@@ -1,4 +1,4 @@
-// NodeLabels: the labels of one node type in memory, as narrow as they go: classes below 255 take a
+// LabelTable: labels in memory, of a node type or by edge id, as narrow as they go: classes below 255 take a
 // byte each there, and come out as they are in the dataset.
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace sluice {
 
-class NodeLabels {
+class LabelTable {
  public:
   /// Of a type without labels.
-  NodeLabels() = default;
+  LabelTable() = default;
   /// @param labels as Dataset::labels() gives them
   /// @param ledger of the narrow ones; where it has no room the labels stay as they are
-  NodeLabels(Array labels, MemoryLedger* ledger);
+  LabelTable(Array labels, MemoryLedger* ledger);
 
   bool empty() const { return shape_.empty(); }
   /// Rows come first.
   const Array::Shape& shape() const { return shape_; }
 
-  /// The labels of some nodes, in the dataset's dtype and shape. Throws kResource.
-  Array gather(std::span<const std::uint64_t> nodes, MemoryLedger& ledger) const;
+  /// The labels of some rows, in the dataset's dtype and shape. Throws kResource.
+  Array gather(std::span<const std::uint64_t> rows, MemoryLedger& ledger) const;
 
  private:
   Array::Shape shape_;

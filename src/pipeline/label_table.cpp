@@ -1,4 +1,4 @@
-#include "pipeline/node_labels.h"
+#include "pipeline/label_table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ bool goes_narrow(const Array& labels) {
 
 }  // namespace
 
-NodeLabels::NodeLabels(Array labels, MemoryLedger* ledger)
+LabelTable::LabelTable(Array labels, MemoryLedger* ledger)
     : shape_(labels.shape()), labels_(std::move(labels)) {
   if (!goes_narrow(labels_)) return;
   auto narrow = Array::make(DType::kU8, shape_, ledger, "labels");
@@ -30,7 +30,7 @@ NodeLabels::NodeLabels(Array labels, MemoryLedger* ledger)
   narrow_ = true;
 }
 
-Array NodeLabels::gather(std::span<const std::uint64_t> nodes, MemoryLedger& ledger) const {
+Array LabelTable::gather(std::span<const std::uint64_t> nodes, MemoryLedger& ledger) const {
   Array::Shape shape = shape_;
   shape[0] = static_cast<std::int64_t>(nodes.size());
   const DType dtype = narrow_ ? DType::kI32 : labels_.dtype();

@@ -1,0 +1,210 @@
+#include "samplers/held_out_edges.h"
+
+#include "samplers/edge_scan.h"
+
+#include <algorithm>
+#include <compare>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t kTargetsAtOnce = std::uint64_t{1} << 16;
+
+// Numbers that grow one by one, charged as they do.
+class Column {
+ public:
+  explicit Column(MemoryLedger* ledger) : ledger_(ledger) {}
+
+  Result<void> add(std::uint64_t value) {
+    if (count_ == static_cast<std::size_t>(array_.numel())) {
+      if (auto grown = resize(std::max<std::size_t>(2 * count_, 1024)); !grown) return grown;
+    }
+    array_.as<std::uint64_t>()[count_++] = value;
+    return {};
+  }
+  /// As many as were added.
+  Result<Array> take() {
+    if (count_ == 0) return Array::make(DType::kU64, {0}, ledger_, kName);
+    if (auto shrunk = resize(count_); !shrunk) return std::move(shrunk).error();
+    return std::move(array_);
+  }
+
+ private:
+  static constexpr const char* kName = "held-out edges";
+
+  Result<void> resize(std::size_t count) {
+    auto made = Array::make(DType::kU64, {static_cast<std::int64_t>(count)}, ledger_, kName);
+    if (!made) return std::move(made).error();
+    if (count_ != 0)
+      std::copy_n(std::as_const(array_).as<std::uint64_t>().begin(),
+                  count_,
+                  made.value().as<std::uint64_t>().begin());
+    array_ = std::move(made).value();
+    return {};
+  }
+
+  MemoryLedger* ledger_;
+  Array array_;
+  std::size_t count_ = 0;
+};
+
+// The links of one part.
+struct Columns {
+  explicit Columns(MemoryLedger* ledger) : sources(ledger), targets(ledger), ids(ledger) {}
+  Result<void> add(std::uint64_t source, std::uint64_t target, std::uint64_t id) {
+    if (auto added = sources.add(source); !added) return added;
+    if (auto added = targets.add(target); !added) return added;
+    return ids.add(id);
+  }
+  Result<void> take(LinkArrays& to) {
+    for (auto [column, array] : {std::pair{&sources, &to.sources},
+                                 std::pair{&targets, &to.targets},
+                                 std::pair{&ids, &to.ids}}) {
+      auto taken = column->take();
+      if (!taken) return std::move(taken).error();
+      *array = std::move(taken).value();
+    }
+    return {};
+  }
+  Column sources, targets, ids;
+};
+
+struct Search {
+  Topology& topology;
+  const EdgeRule& rule;
+  MemoryLedger* ledger;
+  Column positions;
+  Columns valid, test;
+
+  Result<void> look_at(const EdgeScan::Piece& piece, std::span<const std::uint64_t> targets) {
+    std::vector<std::uint64_t> ids;
+    if (rule.needs_edge_ids()) {
+      ids.resize(piece.positions.size());
+      if (auto found = topology.edge_ids(piece.positions, ids); !found) return found;
+    }
+    for (std::size_t i = 0; i < piece.positions.size(); ++i) {
+      const std::uint64_t source = piece.sources[i], target = targets[piece.targets[i]];
+      std::uint64_t id = ids.empty() ? 0 : ids[i];
+      const Part part = rule.part(source, target, id);
+      if (part == Part::kTrain) continue;
+      if (ids.empty()) {
+        const std::span<const std::uint64_t> at(&piece.positions[i], 1);
+        if (auto found = topology.edge_ids(at, {&id, 1}); !found) return found;
+      }
+      if (auto added = positions.add(piece.positions[i]); !added) return added;
+      Columns& columns = part == Part::kValid ? valid : test;
+      if (auto added = columns.add(source, target, id); !added) return added;
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+namespace {
+
+// A rule, and the same part for edges that lead back where it holds one out.
+class WithReverses final : public EdgeRule {
+ public:
+  WithReverses(const EdgeRule& rule, const HeldOutEdges& found) : rule_(rule) {
+    add(found.valid, Part::kValid);
+    add(found.test, Part::kTest);
+    std::ranges::sort(held_);
+  }
+  Part part(std::uint64_t source, std::uint64_t target, std::uint64_t edge_id) const override {
+    const Part own = rule_.part(source, target, edge_id);
+    if (own != Part::kTrain) return own;
+    const auto back = std::ranges::lower_bound(held_, Held{target, source, Part::kTrain});
+    if (back == held_.end() || back->source != target || back->target != source) return own;
+    return back->part;
+  }
+  bool needs_edge_ids() const override { return rule_.needs_edge_ids(); }
+
+ private:
+  struct Held {
+    std::uint64_t source, target;
+    Part part;
+    auto operator<=>(const Held&) const = default;
+  };
+  void add(const LinkArrays& links, Part part) {
+    const auto sources = links.sources.as<std::uint64_t>();
+    const auto targets = links.targets.as<std::uint64_t>();
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      held_.push_back({sources[i], targets[i], part});
+  }
+
+  const EdgeRule& rule_;
+  std::vector<Held> held_;
+};
+
+Result<HeldOutEdges> find_once(Topology& topology, const EdgeRule& rule, MemoryLedger* ledger) {
+  Search search{topology, rule, ledger, Column(ledger), Columns(ledger), Columns(ledger)};
+  EdgeScan scan;
+  std::vector<std::uint64_t> targets;
+  for (std::uint64_t first = 0; first < topology.num_targets(); first += kTargetsAtOnce) {
+    targets.resize(std::min(kTargetsAtOnce, topology.num_targets() - first));
+    std::iota(targets.begin(), targets.end(), first);
+    if (auto begun = scan.begin({.topology = &topology, .targets = targets}, ledger); !begun)
+      return std::move(begun).error();
+    for (;;) {
+      auto piece = scan.next();
+      if (!piece) return std::move(piece).error();
+      if (piece.value().empty()) break;
+      if (auto looked = search.look_at(piece.value(), targets); !looked)
+        return std::move(looked).error();
+    }
+  }
+  HeldOutEdges found;
+  auto positions = search.positions.take();
+  if (!positions) return std::move(positions).error();
+  found.positions = std::move(positions).value();
+  if (auto taken = search.valid.take(found.valid); !taken) return std::move(taken).error();
+  if (auto taken = search.test.take(found.test); !taken) return std::move(taken).error();
+  return found;
+}
+
+}  // namespace
+
+Result<HeldOutEdges> find_held_out(Topology& topology, const EdgeRule& rule, MemoryLedger* ledger) {
+  auto found = find_once(topology, rule, ledger);
+  if (!found || !rule.takes_reverses() || found.value().positions.empty()) return found;
+  const auto held = static_cast<std::uint64_t>(found.value().positions.numel());
+  Charge charge;
+  if (ledger != nullptr) {
+    auto charged = ledger->charge("held-out edges", held * 3 * sizeof(std::uint64_t));
+    if (!charged) return std::move(charged).error();
+    charge = std::move(charged).value();
+  }
+  return find_once(topology, WithReverses(rule, found.value()), ledger);
+}
+
+DrawnEdges::DrawnEdges(std::array<double, 3> shares, Ends ends, RandomKey key)
+    : shares_(shares), ends_(ends), key_(key) {}
+
+Part DrawnEdges::part(std::uint64_t source, std::uint64_t target, std::uint64_t) const {
+  if (ends_ == Ends::kEither && source > target) std::swap(source, target);
+  const double drawn = key_.with(source).with(target).uniform(0);
+  if (drawn < shares_[0]) return Part::kTrain;
+  return drawn < shares_[0] + shares_[1] || shares_[2] == 0 ? Part::kValid : Part::kTest;
+}
+
+ListedEdges::ListedEdges(Array valid, Array test, bool reverses)
+    : valid_(std::move(valid)), test_(std::move(test)), reverses_(reverses) {
+  for (Array* ids : {&valid_, &test_}) {
+    if (!ids->empty()) std::ranges::sort(ids->as<std::uint64_t>());
+  }
+}
+
+Part ListedEdges::part(std::uint64_t, std::uint64_t, std::uint64_t edge_id) const {
+  const auto has = [edge_id](const Array& ids) {
+    return !ids.empty() && std::ranges::binary_search(ids.as<std::uint64_t>(), edge_id);
+  };
+  if (has(valid_)) return Part::kValid;
+  return has(test_) ? Part::kTest : Part::kTrain;
+}
+
+}  // namespace sluice

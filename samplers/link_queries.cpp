@@ -1,0 +1,154 @@
+#include "samplers/link_queries.h"
+
+#include "samplers/node_table.h"
+
+#include <sluice/no_node.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::size_t type_index(const GraphSchema& schema, const std::string& name) {
+  for (std::size_t type = 0; type < schema.nodes.size(); ++type) {
+    if (schema.nodes[type].name == name) return type;
+  }
+  throw Error(ErrorCode::kInternal, "a relation names a node type that the schema lacks");
+}
+
+}  // namespace
+
+// A mini-batch that is being made: its links by their nodes' ids.
+struct LinkQueries::Making {
+  MemoryLedger* ledger;
+  QueryBatch batch;
+  Array sources, targets;  // u64 [q]
+  Array negatives;         // u64 [q, k]
+
+  // u64 [q].
+  Result<Array> column(std::int64_t count, DType dtype = DType::kU64) const {
+    return Array::make(dtype, {count}, ledger, "batches");
+  }
+};
+
+LinkQueries::LinkQueries(const GraphSchema& schema,
+                         std::shared_ptr<const Links> links,
+                         LinkQueryOptions options)
+    : links_(std::move(links)),
+      options_(std::move(options)),
+      num_types_(schema.nodes.size()),
+      source_type_(type_index(schema, schema.relations.at(options_.relation).source)),
+      destination_type_(type_index(schema, schema.relations.at(options_.relation).target)) {
+  if (options_.batch_size < 1)
+    throw Error(ErrorCode::kUsage, "a mini-batch of no links", "set the batch size to 1 or more");
+}
+
+std::uint64_t LinkQueries::num_batches() const {
+  const auto size = static_cast<std::uint64_t>(options_.batch_size);
+  return (links_->size() + size - 1) / size;
+}
+
+Result<QueryBatch> LinkQueries::batch(std::uint64_t epoch,
+                                      std::uint64_t index,
+                                      MemoryLedger* ledger) const {
+  Making making{ledger, {epoch, index, index, std::vector<Array>(num_types_), {}}, {}, {}, {}};
+  Queries& queries = making.batch.queries;
+  queries.kind = QueryKind::kLinks;
+  queries.relation = options_.relation;
+  queries.type = source_type_;
+  queries.destination_type = destination_type_;
+  if (auto found = find_links(making); !found) return std::move(found).error();
+  if (auto drawn = draw_negatives(making); !drawn) return std::move(drawn).error();
+  if (auto listed = list_seeds(making); !listed) return std::move(listed).error();
+  if (auto listed = list_excluded(making); !listed) return std::move(listed).error();
+  return std::move(making.batch);
+}
+
+Result<void> LinkQueries::find_links(Making& making) const {
+  const auto size = static_cast<std::uint64_t>(options_.batch_size);
+  const std::uint64_t first = making.batch.index * size;
+  const auto count = static_cast<std::int64_t>(std::min(size, links_->size() - first));
+  auto numbers = making.column(count);
+  if (!numbers) return std::move(numbers).error();
+  const auto places = numbers.value().as<std::uint64_t>();
+  const Permutation order(links_->size(), options_.key.with("links").with(making.batch.epoch));
+  for (std::size_t i = 0; i < places.size(); ++i)
+    places[i] = options_.shuffle == Shuffle::kOff ? first + i : order.at(first + i);
+
+  Queries& queries = making.batch.queries;
+  Links::Ends ends;
+  for (auto [array, span] : {std::pair{&making.sources, &ends.sources},
+                             std::pair{&making.targets, &ends.targets},
+                             std::pair{&queries.ids, &ends.ids}}) {
+    if (span == &ends.ids && !links_->have_ids()) continue;
+    auto made = making.column(count);
+    if (!made) return std::move(made).error();
+    *array = std::move(made).value();
+    *span = array->as<std::uint64_t>();
+  }
+  if (links_->have_truth()) {
+    auto truth = making.column(count, DType::kU8);
+    if (!truth) return std::move(truth).error();
+    queries.truth = std::move(truth).value();
+    ends.truth = queries.truth.as<std::uint8_t>();
+  }
+  return links_->find(places, ends);
+}
+
+Result<void> LinkQueries::draw_negatives(Making& making) const {
+  if (!options_.negatives) return {};
+  NegativeRequest request;
+  request.epoch = making.batch.epoch;
+  request.relation = options_.relation;
+  request.sources = std::as_const(making.sources).as<std::uint64_t>();
+  request.destinations = std::as_const(making.targets).as<std::uint64_t>();
+  auto drawn = options_.negatives->sample(request, making.ledger);
+  if (!drawn) return std::move(drawn).error();
+  making.negatives = std::move(drawn.value().nodes);
+  return {};
+}
+
+// Numbers the nodes in the order in which links name them: sources, destinations, negatives.
+Result<void> LinkQueries::list_seeds(Making& making) const {
+  std::vector<NodeTable> tables(num_types_);
+  const auto number = [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
+    if (nodes.shape().empty()) return {};
+    auto made = Array::make(DType::kI64, nodes.shape(), making.ledger, "batches");
+    if (!made) return std::move(made).error();
+    rows = std::move(made).value();
+    NodeTable& table = tables[type];
+    if (auto room = table.reserve(static_cast<std::size_t>(nodes.numel()), making.ledger); !room)
+      return room;
+    std::ranges::transform(
+        nodes.as<std::uint64_t>(), rows.as<std::int64_t>().begin(), [&](std::uint64_t node) {
+          return node == kNoNode ? std::int64_t{-1} : std::int64_t{table.insert(node)};
+        });
+    return {};
+  };
+  Queries& queries = making.batch.queries;
+  if (auto done = number(making.sources, source_type_, queries.sources); !done) return done;
+  if (auto done = number(making.targets, destination_type_, queries.destinations); !done)
+    return done;
+  if (auto done = number(making.negatives, destination_type_, queries.negatives); !done)
+    return done;
+  for (std::size_t type = 0; type < num_types_; ++type) {
+    const auto nodes = tables[type].ids();
+    if (nodes.empty()) continue;
+    auto ids = making.column(static_cast<std::int64_t>(nodes.size()));
+    if (!ids) return std::move(ids).error();
+    std::ranges::copy(nodes, ids.value().as<std::uint64_t>().begin());
+    making.batch.seeds[type] = std::move(ids).value();
+  }
+  return {};
+}
+
+Result<void> LinkQueries::list_excluded(Making& making) const {
+  if (!options_.exclude) return {};
+  making.batch.excluded.push_back({options_.relation, making.sources, making.targets});
+  if (options_.reverse)
+    making.batch.excluded.push_back({*options_.reverse, making.targets, making.sources});
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,54 @@
+#include "samplers/node_queries.h"
+
+#include "samplers/seed_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::unique_ptr<BatchOrder> make_order(const GraphSchema& schema,
+                                       const NodeQueryOptions& options,
+                                       MemoryLedger* ledger) {
+  const auto ids = options.nodes.as<std::uint64_t>();
+  if (options.sampler) {
+    auto own = options.sampler->make_order(
+        {schema, options.type, ids, options.shuffle, options.key, ledger});
+    if (own) return own;
+  }
+  return std::make_unique<SeedOrder>(ids,
+                                     static_cast<std::uint64_t>(options.batch_size),
+                                     options.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff,
+                                     options.key);
+}
+
+}  // namespace
+
+NodeQueries::NodeQueries(const GraphSchema& schema, NodeQueryOptions options, MemoryLedger* ledger)
+    : options_(std::move(options)),
+      num_types_(schema.nodes.size()),
+      order_(make_order(schema, options_, ledger)) {}
+
+Result<QueryBatch> NodeQueries::batch(std::uint64_t epoch,
+                                      std::uint64_t index,
+                                      MemoryLedger* ledger) const {
+  const std::vector<std::uint64_t> nodes = order_->batch(epoch, index);
+  const Array::Shape shape{static_cast<std::int64_t>(nodes.size())};
+  auto ids = Array::make(DType::kU64, shape, ledger, "batches");
+  if (!ids) return std::move(ids).error();
+  auto rows = Array::make(DType::kI64, shape, ledger, "batches");
+  if (!rows) return std::move(rows).error();
+  std::ranges::copy(nodes, ids.value().as<std::uint64_t>().begin());
+  const auto numbers = rows.value().as<std::int64_t>();
+  std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
+  QueryBatch made{epoch, index, index, std::vector<Array>(num_types_), {}};
+  made.queries.type = options_.type;
+  made.queries.ids = ids.value();
+  made.queries.nodes = std::move(rows).value();
+  made.seeds[options_.type] = std::move(ids).value();
+  return made;
+}
+
+}  // namespace sluice

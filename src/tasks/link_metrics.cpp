@@ -1,0 +1,158 @@
+#include "tasks/link_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace sluice::tasks {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// log(1 + exp(x)) without overflow.
+double softplus(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+/// All scores of one kind, in tensors, so that the ledger knows of them.
+class Scores {
+ public:
+  void add(std::span<const float> scores) {
+    if (scores.empty()) return;
+    const auto count = static_cast<std::int64_t>(scores.size());
+    torch::Tensor chunk = torch::empty({count}, torch::kFloat32);
+    std::ranges::copy(scores, chunk.data_ptr<float>());
+    chunks_.push_back(std::move(chunk));
+  }
+  /// Descending, as f32 [n].
+  torch::Tensor sorted() const {
+    if (chunks_.empty()) return torch::empty({0}, torch::kFloat32);
+    return std::get<0>(torch::cat(chunks_).sort(0, /*descending=*/true)).contiguous();
+  }
+
+ private:
+  std::vector<torch::Tensor> chunks_;
+};
+
+std::span<const float> values_of(const torch::Tensor& scores) {
+  return {scores.data_ptr<float>(), static_cast<std::size_t>(scores.numel())};
+}
+
+/// Goes through all thresholds, highest first: at(links, others) has how many score at least it,
+/// and how many of these exactly it.
+struct Step {
+  double links, others;          ///< at this score or above
+  double new_links, new_others;  ///< at this score
+};
+template <class At>
+void for_each_threshold(std::span<const float> links, std::span<const float> others, const At& at) {
+  std::size_t i = 0, j = 0;
+  while (i < links.size() || j < others.size()) {
+    const float score = std::max(i < links.size() ? links[i] : -HUGE_VALF,
+                                 j < others.size() ? others[j] : -HUGE_VALF);
+    const std::size_t first_link = i, first_other = j;
+    while (i < links.size() && links[i] == score) ++i;
+    while (j < others.size() && others[j] == score) ++j;
+    at(Step{static_cast<double>(i),
+            static_cast<double>(j),
+            static_cast<double>(i - first_link),
+            static_cast<double>(j - first_other)});
+  }
+}
+
+class LinkMetrics final : public MetricAccumulator {
+ public:
+  void add(const torch::Tensor& outputs, const Batch& batch) override {
+    const torch::Tensor scores = outputs.detach().to(torch::kFloat32).contiguous();
+    const auto columns = static_cast<std::size_t>(scores.size(1));
+    const std::span<const float> all = values_of(scores);
+    const Queries& queries = batch.queries;
+    const std::span<const std::uint8_t> truth =
+        queries.truth.empty() ? std::span<const std::uint8_t>() : queries.truth.as<std::uint8_t>();
+    const std::span<const std::int64_t> negatives =
+        queries.negatives.empty() ? std::span<const std::int64_t>()
+                                  : queries.negatives.as<std::int64_t>();
+    std::vector<float> links, others;
+    for (std::size_t row = 0; row < all.size() / columns; ++row) {
+      const auto of_row = all.subspan(row * columns, columns);
+      all_finite_ = all_finite_ &&
+                    std::ranges::all_of(of_row, [](float score) { return std::isfinite(score); });
+      const bool is_link = truth.empty() || truth[row] != 0;
+      (is_link ? links : others).push_back(of_row[0]);
+      add_loss(of_row[0], is_link);
+      if (columns > 1) add_rank(of_row, negatives.subspan(row * (columns - 1), columns - 1), others);
+    }
+    links_.add(links);
+    others_.add(others);
+  }
+
+  std::map<std::string, double> result() const override {
+    std::map<std::string, double> figures{
+        {"auc", kNone}, {"ap", kNone}, {"mrr", kNone}, {"hits@10", kNone}, {"loss", kNone}};
+    if (!all_finite_) return figures;
+    if (link_losses_ + other_losses_ > 0)
+      figures["loss"] = mean(link_loss_, link_losses_) + mean(other_loss_, other_losses_);
+    if (ranked_ > 0) {
+      figures["mrr"] = reciprocal_ / static_cast<double>(ranked_);
+      figures["hits@10"] = static_cast<double>(hits_) / static_cast<double>(ranked_);
+    }
+    const torch::Tensor links = links_.sorted(), others = others_.sorted();
+    if (links.numel() == 0 || others.numel() == 0) return figures;
+    double above = 0, precision = 0;
+    for_each_threshold(values_of(links), values_of(others), [&](const Step& at) {
+      // Others at this score are beaten by all links above it, and by half of those at it.
+      above += at.new_others * (at.links - at.new_links / 2);
+      precision += at.new_links * at.links / (at.links + at.others);
+    });
+    const auto num_links = static_cast<double>(links.numel());
+    figures["auc"] = above / (num_links * static_cast<double>(others.numel()));
+    figures["ap"] = precision / num_links;
+    return figures;
+  }
+
+ private:
+  static double mean(double sum, std::uint64_t count) {
+    return count == 0 ? 0 : sum / static_cast<double>(count);
+  }
+
+  void add_loss(float score, bool is_link) {
+    (is_link ? link_loss_ : other_loss_) += softplus(is_link ? -score : score);
+    ++(is_link ? link_losses_ : other_losses_);
+  }
+
+  /// @param negatives rows, -1 where there is none: its score counts nowhere
+  void add_rank(std::span<const float> scores,
+                std::span<const std::int64_t> negatives,
+                std::vector<float>& others) {
+    double rank = 1;
+    bool first = true;
+    for (std::size_t i = 0; i < negatives.size(); ++i) {
+      if (negatives[i] < 0) continue;
+      const float score = scores[i + 1];
+      if (std::exchange(first, false)) others.push_back(score);
+      add_loss(score, false);
+      rank += score > scores[0] ? 1 : score == scores[0] ? 0.5 : 0;
+    }
+    if (first) return;
+    ++ranked_;
+    reciprocal_ += 1 / rank;
+    hits_ += rank <= 10 ? 1u : 0u;
+  }
+
+  Scores links_, others_;
+  double link_loss_ = 0, other_loss_ = 0, reciprocal_ = 0;
+  std::uint64_t link_losses_ = 0, other_losses_ = 0, ranked_ = 0, hits_ = 0;
+  bool all_finite_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<MetricAccumulator> make_link_metrics() {
+  return std::make_unique<LinkMetrics>();
+}
+
+}  // namespace sluice::tasks

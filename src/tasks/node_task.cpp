@@ -1,0 +1,86 @@
+#include "tasks/node_task.h"
+
+#include "nn/tensor_view.h"
+#include "samplers/node_queries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace sluice::tasks {
+
+std::uint64_t NodeTask::expected(Part part,
+                                 const GraphSchema& schema,
+                                 const std::string& split) const {
+  if (part == Part::kAll) return schema.nodes.at(target_type_).count;
+  const SplitSchema* const found = schema.split(split);
+  if (found == nullptr) return 0;
+  if (part == Part::kTrain) return found->train;
+  return part == Part::kValid ? found->valid : found->test;
+}
+
+void NodeTask::open(const TaskData& data) {
+  Split split = data.dataset.split(data.split);
+  const std::string& target = data.dataset.schema().nodes[target_type_].name;
+  if (split.node_type != target)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("split '{}' is of node type '{}', the task is about '{}'",
+                            data.split,
+                            split.node_type,
+                            target),
+                "choose another [dataset] split or [task] node_type");
+  split_ = std::move(split);
+}
+
+std::uint64_t NodeTask::count(Part part, const GraphData& data) const {
+  if (part == Part::kAll) return data.schema().nodes[target_type_].count;
+  return static_cast<std::uint64_t>(nodes(part, data).numel());
+}
+
+Array NodeTask::nodes(Part part, const GraphData& data) const {
+  if (part == Part::kTrain) return split_.train;
+  if (part == Part::kValid) return split_.valid;
+  if (part == Part::kTest) return split_.test;
+  const auto count = static_cast<std::int64_t>(data.schema().nodes[target_type_].count);
+  Array all = Array::make(DType::kU64, {count}, data.ledger(), "seeds").or_throw();
+  const std::span<std::uint64_t> ids = all.as<std::uint64_t>();
+  std::iota(ids.begin(), ids.end(), std::uint64_t{0});
+  return all;
+}
+
+std::unique_ptr<QuerySource> NodeTask::queries(const QueryRequest& request,
+                                               const GraphData& data) const {
+  NodeQueryOptions asked;
+  asked.nodes = nodes(request.part, data);
+  asked.type = target_type_;
+  asked.batch_size = request.batch_size;
+  asked.shuffle = request.shuffle;
+  asked.key = request.key;
+  asked.sampler = request.sampler;
+  return std::make_unique<NodeQueries>(data.schema(), std::move(asked), request.ledger);
+}
+
+bool NodeTask::has_labels(Part part, const GraphData& data) const {
+  constexpr std::size_t kRowsAtOnce = 1024;
+  const Array ids = nodes(part, data);
+  const std::span<const std::uint64_t> all = ids.as<std::uint64_t>();
+  for (std::size_t at = 0; at < all.size(); at += kRowsAtOnce) {
+    const Array labels = data.labels(all.subspan(at, std::min(kRowsAtOnce, all.size() - at)));
+    if (labels.shape().empty() || labels_that_count(labels) > 0) return true;
+  }
+  return false;
+}
+
+torch::Tensor NodeTask::outputs(Model& model, const Batch& batch) {
+  // Each seed is asked about once, in the order of the seeds.
+  return model.encode(batch).at(target_type_);
+}
+
+torch::Tensor NodeTask::training_loss(Model& model, const Batch& batch, RandomKey) {
+  return loss(outputs(model, batch), batch);
+}
+
+}  // namespace sluice::tasks
