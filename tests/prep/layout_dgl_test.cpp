@@ -17,14 +17,15 @@ TEST_CASE("dgl: CSVDataset of one node type") {
   CHECK(described.warnings ==
         std::vector<std::string>{
             "nodes.csv: the column feat holds texts, or lists of numbers in quotes; features are a "
-            "column a number, or a .npy file",
-            "nodes.csv: the columns train_mask, val_mask: masks are not read, a split is files of "
-            "ids; in Python, numpy.savetxt('train.csv', numpy.flatnonzero(mask), '%d', "
-            "header='node_id', comments='')"});
+            "column a number, or a .npy file"});
   const Dataset dataset = folder.dataset(described);
   CHECK((in_edges(dataset, "node__edge__node") == in_edges(3, {{0, 1}, {1, 2}, {2, 0}})));
   CHECK(stored_f32_rows(folder.out(), "node", 3, 2) == std::vector<float>{0.5, 1, 1.5, 2, 2.5, 3});
   CHECK(values_of<std::int32_t>(dataset.labels("node")) == std::vector<std::int32_t>{1, 0, 1});
+  using Ids = std::vector<std::uint64_t>;
+  CHECK(values_of<std::uint64_t>(dataset.split("default").train) == Ids{0});
+  CHECK(values_of<std::uint64_t>(dataset.split("default").valid) == Ids{1});
+  CHECK(dataset.schema().splits.at(0).test == 0);
   CHECK(dataset.schema().relations[0].labels->width == 3);
   CHECK(dataset.schema().relations[0].features.at(0).dim == 1);
 }
@@ -46,6 +47,40 @@ TEST_CASE("dgl: CSVDataset of several node types, with ids of their own") {
          std::vector<std::vector<std::uint64_t>>{{0}, {}, {1}}));
   CHECK(dataset.schema().nodes[0].ids == IdKind::kInteger);
   CHECK(dataset.schema().nodes[1].ids == IdKind::kString);
+}
+
+TEST_CASE("dgl: masks of several types, of edges, and without train") {
+  LayoutFolder folder;
+  folder.write(
+      "meta.yaml",
+      "dataset_name: mini\nedge_data:\n- file_name: buys.csv\n  etype: [user, buys, item]\n"
+      "node_data:\n- file_name: users.csv\n  ntype: user\n- file_name: items.csv\n"
+      "  ntype: item\n- file_name: shops.csv\n  ntype: shop\n");
+  // Ids in an order of their own: rows are nodes, whatever their numbers.
+  folder.write("users.csv",
+               "node_id,train_mask,val_mask,test_mask\n2,1,0,0\n0,0,1,0\n1,1,0,0\n3,0,0,1\n");
+  folder.write("items.csv", "node_id,train_mask\nx,False\ny,True\nz,False\n");
+  folder.write("shops.csv", "node_id,test_mask\na,False\nb,True\n");
+  folder.write("buys.csv", "src_id,dst_id,train_mask\n0,x,True\n1,y,False\n");
+  const auto described = folder.describe();
+  CHECK(described.warnings ==
+        std::vector<std::string>{"shops.csv: test_mask: without a train_mask this is no split",
+                                 "buys.csv: train_mask: masks of edges; a split of edges is files "
+                                 "of edges, or ratio, in a [[splits]]"});
+  CHECK(described.spec.splits.at(0).columns ==
+        std::vector<std::string>{"train_mask", "val_mask", "test_mask"});
+  const Dataset dataset = folder.dataset(described);
+  const auto of = [&](const Array& part, const char* type) {
+    std::vector<std::string> names;
+    for (const std::uint64_t node : values_of<std::uint64_t>(part))
+      names.push_back(dataset.ids(type).text(node));
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(of(dataset.split("default").train, "user") == Names{"2", "1"});
+  CHECK(of(dataset.split("default").valid, "user") == Names{"0"});
+  CHECK(of(dataset.split("default").test, "user") == Names{"3"});
+  CHECK(of(dataset.split("item").train, "item") == Names{"y"});
 }
 
 TEST_CASE("dgl: GraphBolt's OnDiskDataset") {

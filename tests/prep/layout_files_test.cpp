@@ -142,8 +142,7 @@ TEST_CASE("files: what stands beside nodes, and what is not understood") {
   const auto described = folder.describe();
   CHECK(described.warnings ==
         std::vector<std::string>{
-            "train_mask.npy: masks are not read, a split is files of ids; in Python, "
-            "numpy.save('train_idx.npy', numpy.flatnonzero(numpy.load('train_mask.npy')))",
+            "train_mask.npy: this part of the split is that of idx_train.npy already",
             "the split b: it has no train file",
             "photo.jpg: no table format is known by the extension '.jpg': a graph.toml can say it, "
             "format = \"list\" (csv, triples, ...)"});

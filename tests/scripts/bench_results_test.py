@@ -45,7 +45,7 @@ ROWS = [
     ({"case": "a", "seconds": 2, "peer": "X", "peer_seconds": 1}, "| 2 s | X: 1 s | 2.0 times as long |"),
     ({"case": "a", "show": "rate", "unit": "edges", "rate": 78.6e6, "peer": "X", "peer_rate": 11.1e6, "of_peer": 7.1},
      "| 78.6 M edges/s | X: 11.1 M edges/s | 7.1 times as fast |"),
-    ({"case": "a", "seconds": 2, "work": 4e9, "disk_rate": 4e9, "of_device": 0.5},
+    ({"case": "a", "seconds": 2, "work": 4e9, "disk_rate": 4e9, "of_disk": 0.5},
      "| 2 s | the bare disk: 4 GB/s | 0.50 of its rate |"),
     ({"case": "a", "show": "bytes", "work": 3.48e9, "peer": "X", "peer_bytes": 10.53e9},
      "| 3.48 GB | X: 10.5 GB | 3.0 times fewer bytes |"),

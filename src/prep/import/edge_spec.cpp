@@ -1,6 +1,8 @@
 // The keys of graph.toml that are about edges, splits and many graphs.
 #include "prep/import/graph_spec.h"
 
+#include <tuple>
+
 namespace sluice {
 namespace {
 
@@ -115,7 +117,17 @@ void SplitSpec::describe(Schema& schema) {
           "beside splits alone; [[nodes]] labels.kind and .classes say what they are");
   schema.field("valid_labels", valid_labels).help("the same of valid");
   schema.field("test_labels", test_labels).help("the same of test");
-  schema.field("column", column).help("of files of columns: that of ids; empty: the first");
+  schema.field("column", column)
+      .help("of files of columns: that of ids, or of the mask; empty: the first");
+  schema.field("columns", columns)
+      .help(
+          "instead of column: one for each part, train, valid and test in this order, such as "
+          "[\"train_mask\", \"val_mask\", \"test_mask\"]; the parts may be of one file then");
+  schema.field("id_column", id_column)
+      .help(
+          "of masks: the column of the node's id beside them; rows may then stand in any order; "
+          "empty: one that is called id, node_id or the like where rows are not in the order of "
+          "the nodes, else their order");
   schema.field("format", format).help(kEdgeFormatHelp);
   schema.field("ratio", ratio)
       .range(0, 1)
@@ -140,6 +152,19 @@ void SplitSpec::describe(Schema& schema) {
   schema.field("label_column", label_column)
       .help("of files of edges: 1 for an edge, 0 for an example of none; empty: all are edges");
   describe_pairs(schema, pairs);
+}
+
+std::vector<SplitPart> SplitSpec::parts() const {
+  std::vector<SplitPart> all;
+  for (const auto& [name, file, labels] : {std::tuple{"train", &train, &train_labels},
+                                           {"valid", &valid, &valid_labels},
+                                           {"test", &test, &test_labels}}) {
+    if (file->empty()) continue;
+    const std::size_t at = all.size();
+    const std::string& own = at < columns.size() ? columns[at] : column;
+    all.push_back({name, *file, *labels, own, id_column, format});
+  }
+  return all;
 }
 
 void GraphsSpec::describe(Schema& schema) {

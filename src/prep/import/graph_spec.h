@@ -128,6 +128,16 @@ struct EdgeSpec {
 enum class SplitOf { kNodes, kEdges, kGraphs };
 enum class SplitOrder { kRandom, kTime };
 
+/// A part of a split that has a file.
+struct SplitPart {
+  const char* name;  ///< "train", "valid" or "test"
+  std::string file;
+  std::string labels;     ///< of its ids; empty: none
+  std::string column;     ///< of the file; empty: the first
+  std::string id_column;  ///< of masks: whose rows they are; empty: unsaid
+  std::string format;
+};
+
 struct SplitSpec {
   std::string name = "default";
   SplitOf of = SplitOf::kNodes;
@@ -136,7 +146,9 @@ struct SplitSpec {
   std::string valid;
   std::string test;
   std::string train_labels, valid_labels, test_labels;  ///< of nodes: a label for each of the ids
-  std::string column;
+  std::string column;                                   ///< of all parts
+  std::vector<std::string> columns;                     ///< or one for each part
+  std::string id_column;                                ///< of masks
   std::string format = "auto";
   std::vector<double> ratio;
   std::int64_t seed = 1;
@@ -148,6 +160,8 @@ struct SplitSpec {
   void describe(Schema& schema);
 
   bool by_ratio() const { return !ratio.empty(); }
+  /// Those that have files: train, valid, test, in this order.
+  std::vector<SplitPart> parts() const;
   bool has_labels() const {
     return !train_labels.empty() || !valid_labels.empty() || !test_labels.empty();
   }

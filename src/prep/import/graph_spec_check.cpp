@@ -151,6 +151,35 @@ void complete_edge(EdgeSpec& edge) {
   edge.csc.edge_ids = edge.csc.edge_ids || edge.has_attributes();
 }
 
+// A column for each part, and ids beside masks.
+void check_split_columns(const SplitSpec& split, const std::string& where) {
+  const bool columns = !split.columns.empty(), ids = !split.id_column.empty();
+  const std::string key = columns ? "columns" : "id_column";
+  if (!columns && !ids) return;
+  if (split.of == SplitOf::kEdges)
+    refuse(fmt::format("{}: {} is of nodes and graphs", where, key),
+           "files of edges have source_column and target_column");
+  if (split.by_ratio())
+    refuse(fmt::format("{}: {} is of files, and ratio reads none", where, key),
+           "leave one of them out");
+  if (ids && split.has_labels())
+    refuse(where + ": id_column is of masks, and labels stand beside ids",
+           "give files of ids: numpy.flatnonzero(mask) has them");
+  if (!columns) return;
+  if (!split.column.empty())
+    refuse(where + ": column and columns exclude each other", "keep one of them");
+  std::vector<std::string> parts;
+  for (const SplitPart& part : split.parts()) parts.emplace_back(part.name);
+  if (parts.size() == split.columns.size()) return;
+  refuse(fmt::format("{}: columns names {}, and the split has {} part{}: {}",
+                     where,
+                     split.columns.size(),
+                     parts.size(),
+                     parts.size() == 1 ? "" : "s",
+                     fmt::join(parts, ", ")),
+         "columns has one column for each part, in the order train, valid, test");
+}
+
 void check_split(const SplitSpec& split) {
   check_name(split.name, "[[splits]] name");
   const std::string where = fmt::format("[[splits]] '{}'", split.name);
@@ -171,6 +200,7 @@ void check_split(const SplitSpec& split) {
       refuse(fmt::format("{0}: {1}_labels without {1}", where, name),
              fmt::format("name the file of the ids: {} = ...", name));
   }
+  check_split_columns(split, where);
   if (!split.by_ratio()) return;
   if (split.ratio.size() != 3)
     refuse(where + ": ratio needs three shares", "for example ratio = [0.6, 0.2, 0.2]");

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
@@ -20,7 +21,8 @@ namespace sluice {
 /// One bit a node, charged to the ledger: which nodes have labels.
 class NodeBits {
  public:
-  explicit NodeBits(MemoryLedger& ledger) : words_(ledger, "labelled nodes") {}
+  explicit NodeBits(MemoryLedger& ledger, std::string_view name = "labelled nodes")
+      : words_(ledger, name) {}
 
   void set(std::uint64_t node) {
     while (words_.size() <= node / 64) words_.push_back(0);

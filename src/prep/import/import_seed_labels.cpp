@@ -25,10 +25,8 @@ class SeedLabels {
     node_.labelled = std::make_unique<NodeBits>(context_.prep.ledger);
     for (const SplitSpec& split : context_.spec.splits) {
       if (split.of != SplitOf::kNodes || split.node_type != node_.spec.type) continue;
-      for (const auto& [ids, labels] : {std::pair{&split.train, &split.train_labels},
-                                        {&split.valid, &split.valid_labels},
-                                        {&split.test, &split.test_labels}})
-        if (!labels->empty()) add_part(split, *ids, *labels);
+      for (const SplitPart& part : split.parts())
+        if (!part.labels.empty()) add_part(part);
     }
     auto file = context_.writer.create(node_path(node_.spec.type, "labels.bin"));
     file->append(rows_.bytes().first(*node_.ids.count() * row_bytes_));
@@ -37,10 +35,10 @@ class SeedLabels {
   }
 
  private:
-  std::vector<std::uint64_t> seeds_of(const SplitSpec& split, const std::string& file) {
-    const auto table = context_.open(file, split.format);
-    const std::string column = find_id_column(*table, split.column).name;
-    table->select({{column, node_.ids.column_type()}});
+  std::vector<std::uint64_t> seeds_of(const SplitPart& part) {
+    const auto table = context_.open(part.file, part.format);
+    const std::string column = find_id_column(*table, part.column).name;
+    table->select({{column, node_.ids.column_type(), EmptyCell::kRefuse, ColumnUse::kIds}});
     std::vector<std::uint64_t> all, found;
     for (TableChunk chunk; table->next(chunk);) {
       throw_if_interrupted();
@@ -52,24 +50,25 @@ class SeedLabels {
     return all;
   }
 
-  void add_part(const SplitSpec& split, const std::string& ids, const std::string& labels) {
+  void add_part(const SplitPart& part) {
     charge_ = context_.prep.ledger.charge("seeds", 0).or_throw();
-    const std::vector<std::uint64_t> seeds = seeds_of(split, ids);
-    const auto table = context_.open(labels, split.format);
+    const std::vector<std::uint64_t> seeds = seeds_of(part);
+    const auto table = context_.open(part.labels, part.format);
     const Place place{table->path().string(), -1, -1, -1};
     LabelSpec spec = node_.spec.labels;
-    spec.file = labels;
+    spec.file = part.labels;
     LabelCoder coder(*table, spec);
     begin(coder, place);
     table->select(coder.requests());
     const auto check_rows = [&](std::uint64_t rows) {
       if (rows == seeds.size()) return;
-      throw Error(
-          ErrorCode::kData,
-          fmt::format(
-              "{} rows for the {} ids of {}", format_count(rows), format_count(seeds.size()), ids),
-          "each id of a split has one label, in the same order",
-          place);
+      throw Error(ErrorCode::kData,
+                  fmt::format("{} rows for the {} ids of {}",
+                              format_count(rows),
+                              format_count(seeds.size()),
+                              part.file),
+                  "each id of a split has one label, in the same order",
+                  place);
     };
     if (const auto rows = table->num_rows()) check_rows(*rows);
     std::uint64_t rows = 0;

@@ -1,4 +1,4 @@
-// Splits of nodes and of graphs: lists of ids, or drawn by ratio.
+// Splits of nodes and of graphs: lists of ids, masks, or drawn by ratio.
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
 #include "prep/import/split_parts.h"
@@ -7,41 +7,48 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace sluice {
 namespace {
 
-/// Reads one part's file, of ids or a mask of those; an empty one is an error. Ids that are not
-/// there and may be left out are counted in `skipped`.
+/// Reads one part, of ids or a mask of those; an empty one is an error. Ids that are not there and
+/// may be left out are counted in `skipped`.
 std::vector<std::uint64_t> read_part(ImportContext& context,
                                      const SplitRows& rows,
                                      const SplitSpec& split,
-                                     const std::pair<const char*, std::string>& part,
+                                     const SplitPart& part,
                                      std::uint64_t& skipped,
                                      Charge& charge) {
-  const auto& [name, file] = part;
-  if (file.empty()) return {};
-  const bool mask = is_mask(context, split, file, rows);
-  std::vector<std::uint64_t> nodes = mask ? read_mask(context, split, file, charge)
-                                          : read_ids(context, split, file, rows, skipped, charge);
+  const PartForm form = form_of_part(context, part, rows);
+  std::vector<std::uint64_t> nodes =
+      !form.mask ? read_ids(context, part, rows, skipped, charge)
+      : form.id_column.empty()
+          ? read_mask(context, part, charge)
+          : read_mask_by_id(context, part, form.id_column, rows, skipped, charge);
   if (nodes.empty()) {
     throw Error(ErrorCode::kData,
-                fmt::format("split '{}': the {} part has no ids", split.name, name),
-                fmt::format("list at least one, or leave {} out", name),
-                Place{(context.root / file).string(), -1, -1, -1});
+                fmt::format("split '{}': the {} part has no ids", split.name, part.name),
+                fmt::format("list at least one, or leave {} out", part.name),
+                Place{(context.root / part.file).string(), -1, -1, -1});
   }
   return nodes;
 }
 
 SplitIds read_parts(ImportContext& context,
-                    const SplitRows& ids,
+                    const SplitRows& rows,
                     const SplitSpec& split,
                     std::uint64_t& skipped,
                     Charge& charge) {
-  return {read_part(context, ids, split, {"train", split.train}, skipped, charge),
-          read_part(context, ids, split, {"valid", split.valid}, skipped, charge),
-          read_part(context, ids, split, {"test", split.test}, skipped, charge)};
+  SplitIds ids;
+  for (const SplitPart& part : split.parts()) {
+    const std::string_view name = part.name;
+    (name == "train"   ? ids.train
+     : name == "valid" ? ids.valid
+                       : ids.test) = read_part(context, rows, split, part, skipped, charge);
+  }
+  return ids;
 }
 
 /// @param labelled those to draw from; null: all
@@ -61,11 +68,6 @@ SplitIds draw_from(const ImportContext& context,
       std::move(candidates),
       {split.ratio[0], split.ratio[1], split.ratio[2]},
       RandomKey(static_cast<std::uint64_t>(split.seed)).with("split").with(split.name));
-}
-
-/// Whether the nodes have an order that the user knows: that of the rows of their files.
-bool has_order(const NodeState& node) {
-  return node.ids.kind() == IdKind::kDense || !node.spec.id_list.file.empty();
 }
 
 // Training graphs make their nodes training rows.
@@ -93,7 +95,7 @@ void import_split(ImportContext& context, const SplitSpec& split) {
                       node.labelled.get(),
                       fmt::format("nodes of type '{}'", split.node_type),
                       charge)
-          : read_parts(context, {node.ids, "nodes", has_order(node)}, split, node.skipped, charge);
+          : read_parts(context, {node.ids, "nodes", &node.spec}, split, node.skipped, charge);
   if (node.training_split == &split)
     for (const std::uint64_t id : ids.train) node.training->set(id);
   SplitSchema schema = write_split(context.writer, split.name, "node", count, std::move(ids));
@@ -109,7 +111,7 @@ void import_graph_split(ImportContext& context, const SplitSpec& split, const No
   std::uint64_t skipped = 0;
   SplitIds parts = split.by_ratio()
                        ? draw_from(context, split, graphs.count, labelled, "graphs", charge)
-                       : read_parts(context, {ids, "graphs", true}, split, skipped, charge);
+                       : read_parts(context, {ids, "graphs"}, split, skipped, charge);
   note_training(context, split, parts.train);
   graphs.splits.push_back(
       write_split(context.writer, split.name, "graph", graphs.count, std::move(parts)));

@@ -227,9 +227,30 @@ class Places {
 
   void settle_split(SplitSpec& split) const {
     if (split.of == SplitOf::kEdges) return settle_edge_split(split, look_);
-    for (const std::string& file : {split.train, split.valid, split.test}) {
-      const auto table = split.column.empty() ? look_.open(file, split.format) : nullptr;
-      if (table) settle_first(*table, file, split.column);
+    const std::vector<SplitPart> parts = split.parts();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      std::string& column = split.columns.empty() ? split.column : split.columns[i];
+      const auto table = column.empty() ? look_.open(parts[i].file, split.format) : nullptr;
+      if (!table) continue;
+      settle_first(*table, parts[i].file, column);
+      say_masks_beside(*table, parts[i], column);
+    }
+  }
+
+  /// Where nobody named a column: that the first is taken, and masks stand behind it.
+  void say_masks_beside(const TableReader& table,
+                        const SplitPart& part,
+                        const std::string& column) const {
+    const std::string taken = column.empty() ? table.columns().front().name : column;
+    for (const ColumnInfo& other : table.columns()) {
+      if (other.name == taken || !lower_name(other.name).ends_with("mask")) continue;
+      return look_.say(
+          "{0}: {1} is taken from its column '{2}'; where a mask is meant, name it: column = "
+          "\"{3}\", or columns = [...] of the parts",
+          part.file,
+          part.name,
+          taken,
+          other.name);
     }
   }
 

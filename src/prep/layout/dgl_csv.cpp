@@ -1,6 +1,7 @@
 // DGL's CSVDataset.
 #include "prep/layout/dgl_parts.h"
 #include "prep/layout/glance.h"
+#include "prep/layout/mask_guess.h"
 #include "prep/layout/scaling_guess.h"
 
 #include <fmt/format.h>
@@ -10,10 +11,6 @@
 
 namespace sluice {
 namespace {
-
-constexpr const char* kMasks =
-    "masks are not read, a split is files of ids; in Python, numpy.savetxt('train.csv', "
-    "numpy.flatnonzero(mask), '%d', header='node_id', comments='')";
 
 class CsvDataset {
  public:
@@ -40,6 +37,7 @@ class CsvDataset {
   struct Columns {
     std::vector<std::string> numbers;  ///< of features
     bool label = false;
+    MaskColumns masks;
   };
 
   std::string file_of(const Yaml& entry) const {
@@ -65,14 +63,14 @@ class CsvDataset {
                        const TableGlance& glance,
                        const std::vector<std::string>& ids) {
     Columns found;
-    std::vector<std::string> masks;
     for (const ColumnGlance& column : glance.columns) {
       const std::string& name = column.info.name;
       if (std::find(ids.begin(), ids.end(), name) != ids.end()) continue;
       if (name == "graph_id") {
         refuse_graphs(file, column);
       } else if (name == "train_mask" || name == "val_mask" || name == "test_mask") {
-        masks.push_back(name);
+        const std::string why = found.masks.take(column, glance.rows);
+        if (!why.empty()) made_.warn(fmt::format("{}: the column {}: {}", file, name, why));
       } else if (name == "label") {
         found.label = true;
       } else if (column.numbers) {
@@ -85,8 +83,6 @@ class CsvDataset {
                         name));
       }
     }
-    if (!masks.empty())
-      made_.warn(fmt::format("{}: the columns {}: {}", file, fmt::join(masks, ", "), kMasks));
     return found;
   }
 
@@ -117,6 +113,20 @@ class CsvDataset {
       guess_scaling(seen, node.features, path + ".features", made_);
     }
     if (columns.label) set_label(node.labels, file, seen, path);
+    if (columns.masks.any()) add_split(columns.masks, file, node.type);
+  }
+
+  void add_split(const MaskColumns& masks, const std::string& file, const std::string& type) {
+    const auto split = masks.split(file, "auto");
+    if (!split)
+      return made_.warn(fmt::format(
+          "{}: {}: without a train_mask this is no split", file, fmt::join(masks.names(), ", ")));
+    auto& splits = made_.spec.splits;
+    made_.comment(fmt::format("splits[{}].columns", splits.size()),
+                  "Masks: one truth value a row, which is the node of that row.");
+    splits.push_back(*split);
+    splits.back().node_type = type;
+    if (splits.size() > 1) splits.back().name = type;
   }
 
   void set_ids(NodeSpec& node,
@@ -168,6 +178,12 @@ class CsvDataset {
     const TableGlance seen = glance(file);
     const Columns columns = sort_columns(file, seen, {edge.source_column, edge.target_column});
     edge.features.columns = columns.numbers;
+    if (columns.masks.any())
+      made_.warn(
+          fmt::format("{}: {}: masks of edges; a split of edges is files of edges, or ratio, "
+                      "in a [[splits]]",
+                      file,
+                      fmt::join(columns.masks.names(), ", ")));
     if (!columns.label) return;
     set_label(edge.labels, file, seen, fmt::format("edges[{}]", made_.spec.edges.size() - 1));
     edge.labels.file.clear();  // that of the edges

@@ -1,5 +1,5 @@
-// What the columns of a table of nodes are: ids, features, labels, times, or nothing of these,
-// which is said.
+// What the columns of a table of nodes are: ids, features, labels, times, masks, or nothing of
+// these, which is said.
 #include "prep/layout/files_guess.h"
 #include "prep/layout/role_names.h"
 #include "prep/layout/scaling_guess.h"
@@ -34,9 +34,9 @@ bool are_truths(const ColumnGlance& column) {
   });
 }
 
-bool says_mask(const std::string& name) {
+bool says_split(const std::string& name) {
   const std::string lower = lower_name(name);
-  return lower.ends_with("mask") || lower == "split" || lower == "is_train" || lower == "is_test";
+  return lower == "split" || lower == "is_train" || lower == "is_test";
 }
 
 /// The columns of a table of nodes, by what is made of them.
@@ -44,7 +44,8 @@ struct NodeColumns {
   std::vector<std::string> features;
   std::string label, time;
   std::vector<std::pair<std::string, std::size_t>> offered;  ///< as labels, with their classes
-  std::vector<std::string> left;                             ///< "name (why)"
+  MaskColumns masks;
+  std::vector<std::string> left;  ///< "name (why)"
 };
 
 class NodeColumnsGuess {
@@ -54,7 +55,7 @@ class NodeColumnsGuess {
   NodeColumns run(std::size_t key) {
     const bool matrix =
         std::any_of(seen_.columns.begin(), seen_.columns.end(), [](const ColumnGlance& column) {
-          return column.info.width > 1 && column.info.dtype;
+          return column.info.width > 1 && column.info.dtype && !says_mask(column.info.name);
         });
     for (std::size_t i = 0; i < seen_.columns.size(); ++i)
       if (i != key) sort(seen_.columns[i], i, matrix);
@@ -70,9 +71,11 @@ class NodeColumnsGuess {
   void sort(const ColumnGlance& column, std::size_t place, bool matrix) {
     const std::string& name = column.info.name;
     if (is_index_name(name, place)) return leave(column, "an index");
+    if (says_mask(name)) return take_mask(column);
     if (column.info.width != 1) return take_matrix(column);
     if (!column.has_values()) return leave(column, "it is empty");
-    if (says_mask(name)) return leave(column, "a split is files of ids, or ratio, in a [[splits]]");
+    if (says_split(name))
+      return leave(column, "a split is files of ids, masks, or ratio, in a [[splits]]");
     if (are_truths(column)) return leave(column, "true and false; write 1 and 0 for a feature");
     if (found_.label.empty() && is_called(name, kNodeLabelNames) && may_be_label(column)) {
       found_.label = name;
@@ -92,6 +95,11 @@ class NodeColumnsGuess {
   bool may_be_label(const ColumnGlance& column) const {
     if (column.numbers) return true;
     return column.texts.size() < seen_.rows - column.empty;
+  }
+
+  void take_mask(const ColumnGlance& column) {
+    const std::string why = found_.masks.take(column, seen_.rows);
+    if (!why.empty()) leave(column, why);
   }
 
   void take_matrix(const ColumnGlance& column) {
@@ -238,6 +246,8 @@ void FilesGuess::take_columns(NodeSpec& node, const Table& table, std::size_t ke
       made_.offer(path, "labels.format = " + toml_text(table.guess.format));
     leave(name, fmt::format("a text of {} different values; see the lines for labels", classes));
   }
+  if (columns.masks.any())
+    table_masks_.push_back({node.type, file, table.guess.format, id, std::move(columns.masks)});
   if (columns.left.empty()) return;
   const std::string at = own && !node.id_list.file.empty() ? ".id_list.column" : "";
   made_.comment(

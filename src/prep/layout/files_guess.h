@@ -3,6 +3,7 @@
 
 #include "prep/layout/file_roles.h"
 #include "prep/layout/layout.h"
+#include "prep/layout/mask_guess.h"
 #include "prep/layout/table_guess.h"
 #include "prep/layout/table_ids.h"
 
@@ -71,6 +72,22 @@ class FilesGuess {
     bool whole;
   };
 
+  /// The mask columns of a table of nodes.
+  struct TableMasks {
+    std::string type, file, format;
+    std::string id;  ///< the column of ids that they go by; empty: its rows are the nodes' own
+    MaskColumns columns;
+  };
+
+  /// A file of one mask.
+  struct MaskFile {
+    std::string file, format;
+    std::string part, split;  ///< as its name says
+    std::string column;       ///< empty: the first
+    std::uint64_t rows = 0;   ///< 0: not known
+    bool by_id = false;       ///< ids stand beside it, by their name
+  };
+
   // Which files are tables, and what their names say: files_roles.cpp.
   void find_roles();
   void find_header();
@@ -129,11 +146,36 @@ class FilesGuess {
   void settle_rows(NodeSpec& node);
   void list_ids(NodeSpec& node);
 
-  // files.cpp
+  // Files of ids and what stands beside them: files_splits.cpp.
   void describe_splits();
   void add_to_split(const FileRole& role);
   void add_split_labels(const FileRole& role);
+  void drop_trainless();
   bool holds_edges(const std::string& file);
+
+  // Files of masks, and whose their rows are: files_masks.cpp.
+  void find_masks();
+  void find_mask(const FileRole& role, const TableGlance& seen, const std::string& format);
+  void say_mask_matrices(const std::vector<std::pair<std::string, TableGlance>>& files);
+  bool is_mask(const std::string& file) const;
+  std::string why_no_mask(const MaskFile& mask, const NodeSpec& node) const;
+  std::string why_unordered(const MaskFile& mask, const NodeSpec& node) const;
+  std::string why_uncounted(const MaskFile& mask,
+                            const NodeSpec& node,
+                            std::int64_t first_id) const;
+  bool is_counted(const NodeSpec& node) const;
+  void count_by_mask(const MaskFile& mask, NodeSpec& node);
+
+  // Splits by masks, of files and of columns: files_mask_splits.cpp.
+  void add_mask_files();
+  void add_mask_columns();
+  std::string usual_type() const;
+  NodeSpec* node_of_mask(const MaskFile& mask);
+  SplitSpec* split_for(const MaskFile& mask, const NodeSpec& node);
+  SplitSpec* claim_split(const std::string& name, const std::string& type);
+  void say_masks();
+
+  // files.cpp
   bool use_text(const std::string& file, TextGuess& text);
   std::string say_unread(const std::string& file) const;
   std::string where(const NodeSpec& node) const;
@@ -147,6 +189,8 @@ class FilesGuess {
   std::vector<KeyColumn> keys_;
   std::map<std::string, NodeTable> node_tables_;                ///< by type
   std::map<std::string, std::vector<RowsWithIds>> rows_by_id_;  ///< by type
+  std::vector<TableMasks> table_masks_;
+  std::vector<MaskFile> masks_;
   std::set<std::string> unclear_;         ///< files that may hold edges or list nodes
   std::set<std::string> said_;            ///< files that were spoken of
   std::optional<std::string> header_in_;  ///< a .csv file whose first line surely names columns

@@ -68,7 +68,7 @@ IdChoice choose_ids(const IdGlance& ids, std::optional<std::uint64_t> rows) {
   if (rows && ids.least >= 0 && count < *rows)
     return {IdKind::kDense,
             0,
-            fmt::format("In {} they are {} to {}, below the {} rows of features or labels.",
+            fmt::format("In {} they are {} to {}, below the {} rows that stand beside the nodes.",
                         seen,
                         ids.least,
                         ids.largest,
@@ -112,6 +112,7 @@ void FilesGuess::describe_nodes() {
   for (const Kind kind : {Kind::kFeatures, Kind::kLabels, Kind::kTimes})
     for (const FileRole& role : roles_)
       if (role.kind == kind) place_rows(role);
+  find_masks();
   for (NodeSpec& node : made_.spec.nodes) {
     if (!node_tables_.contains(node.type)) describe_ids(node, where(node));
     settle_rows(node);
@@ -228,9 +229,13 @@ void FilesGuess::place_by_id(NodeSpec& node,
   TableGlance rest;
   rest.whole = seen.whole;
   rest.rows = seen.rows;
-  std::vector<std::string> names, texts;
+  std::vector<std::string> names, texts, masks;
   for (std::size_t i = 0; i < seen.columns.size(); ++i) {
     if (i == id || is_index_name(seen.columns[i].info.name, i)) continue;
+    if (role.kind == Kind::kFeatures && says_mask(seen.columns[i].info.name)) {
+      masks.push_back(seen.columns[i].info.name);
+      continue;
+    }
     const bool number = seen.columns[i].info.dtype || seen.columns[i].numbers;
     if (role.kind == Kind::kFeatures && !number) {
       texts.push_back(seen.columns[i].info.name);
@@ -243,6 +248,12 @@ void FilesGuess::place_by_id(NodeSpec& node,
   if (!texts.empty())
     made_.warn(fmt::format(
         "{}: the columns {} are texts, and no features", role.file, fmt::join(texts, ", ")));
+  if (!masks.empty())
+    made_.warn(
+        fmt::format("{}: the columns {} are masks, and no features: name them in columns of a "
+                    "[[splits]]",
+                    role.file,
+                    fmt::join(masks, ", ")));
   if (names.empty()) return made_.warn(fmt::format("{}: it has no columns but ids", role.file));
   const std::string path = where(node);
   if (role.kind == Kind::kFeatures) {

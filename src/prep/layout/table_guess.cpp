@@ -2,6 +2,7 @@
 
 #include "prep/layout/role_names.h"
 #include "prep/table/column_names.h"
+#include "prep/table/column_use.h"
 #include "prep/table/csv_text.h"
 #include "prep/table/market_banner.h"
 #include "prep/table/text_cells.h"
@@ -26,6 +27,11 @@ bool is_number(const std::string& text) {
   return parse_real_cell(trimmed_cell(text), value) == std::errc{};
 }
 
+/// What is no name of a column.
+bool is_value(const std::string& text) {
+  return is_number(text) || is_truth_word(text);
+}
+
 std::vector<std::string> split_line(const std::string& line, char delimiter) {
   std::vector<std::string> fields;
   if (delimiter != '\0') {
@@ -41,12 +47,13 @@ std::vector<std::string> split_line(const std::string& line, char delimiter) {
   return fields;
 }
 
-/// Whether the first line names columns: it has no numbers where the next has, or known names.
+/// Whether the first line names columns: it has no numbers and truth values where the next has, or
+/// known names.
 bool looks_like_header(const std::vector<std::string>& first,
                        const std::vector<std::string>& second) {
-  if (std::any_of(first.begin(), first.end(), is_number)) return false;
+  if (std::any_of(first.begin(), first.end(), is_value)) return false;
   if (std::any_of(first.begin(), first.end(), is_known)) return true;
-  return first.size() == second.size() && std::any_of(second.begin(), second.end(), is_number);
+  return first.size() == second.size() && std::any_of(second.begin(), second.end(), is_value);
 }
 
 /// A line with a number of graphs, one "nodes label", then lines "tag degree neighbour...".
@@ -88,7 +95,7 @@ TextGuess guess_csv(const std::vector<std::string>& lines, char usual) {
       first, lines.size() > 1 ? split_line(lines[1], delimiter) : std::vector<std::string>());
   guess.options = csv_options(header, delimiter, usual);
   if (!header) guess.why = "the first line holds no names of columns";
-  guess.unsure = !header && std::none_of(first.begin(), first.end(), is_number);
+  guess.unsure = !header && std::none_of(first.begin(), first.end(), is_value);
   return guess;
 }
 

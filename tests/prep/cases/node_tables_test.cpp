@@ -234,7 +234,7 @@ TEST_CASE("node table: what is left of it is said") {
                "id,age,mail,country_id,train_mask,none,active\nann,31,a@x,1,True,,True\n"
                "bob,44,b@x,2,False,,False\ncid,27,c@x,1,True,,True\n");
   const std::string toml = on_one_line(folder.describe().toml);
-  for (const char* column : {"mail", "country_id", "train_mask", "none", "active"})
+  for (const char* column : {"mail", "country_id", "none", "active"})
     CHECK_MESSAGE(has(toml, std::string(column) + " ("), column);
   CHECK(features_of(folder, folder.by_guess().dataset) == std::vector<float>{31, 44, 27});
 }

@@ -1,0 +1,104 @@
+// Splits by files: of ids, of edges, of masks; and labels beside the ids of a part.
+#include "prep/layout/files_guess.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sluice {
+
+bool FilesGuess::holds_edges(const std::string& file) {
+  TextGuess text;
+  if (!use_text(file, text)) return false;
+  const auto table = files_.open(file, text.format, made_.spec.formats);
+  const auto& columns = table->columns();
+  return columns.size() > 1 || columns.front().width == 2;
+}
+
+void FilesGuess::describe_splits() {
+  for (const FileRole& role : roles_) {
+    if (role.kind == FileRole::Kind::kSplit && role.file != train_) add_to_split(role);
+    if (role.kind == FileRole::Kind::kPartialGraph && role.file != train_)
+      made_.warn(fmt::format(
+          "{}: it is no split, but the edges among the {} nodes alone; {} has the graph",
+          role.file,
+          role.part,
+          made_.spec.edges.empty() ? "another" : made_.spec.edges.front().file));
+  }
+  add_mask_files();
+  for (const FileRole& role : roles_)
+    if (role.kind == FileRole::Kind::kSplitLabels) add_split_labels(role);
+  drop_trainless();
+  say_masks();
+  add_mask_columns();
+}
+
+void FilesGuess::drop_trainless() {
+  auto& splits = made_.spec.splits;
+  for (const SplitSpec& split : splits) {
+    if (!split.train.empty() || split.of == SplitOf::kEdges) continue;
+    made_.warn(fmt::format("the split {}: it has no train file", split.name));
+  }
+  std::erase_if(splits, [](const SplitSpec& split) {
+    return split.train.empty() && split.of != SplitOf::kEdges;
+  });
+}
+
+void FilesGuess::add_to_split(const FileRole& role) {
+  if (guess_text(files_, role.file).format.empty()) return made_.warn(say_unread(role.file));
+  const bool of_edges = role.file.ends_with(".npy") ? holds_edges(role.file)
+                                                    : !train_.empty() || holds_edges(role.file);
+  SplitSpec split;
+  split.name = role.split.empty() ? "default" : plain_name(role.split);
+  split.of = of_edges                  ? SplitOf::kEdges
+             : made_.spec.graphs.any() ? SplitOf::kGraphs
+                                       : SplitOf::kNodes;
+  if (of_edges && made_.spec.edges.size() > 1)
+    return made_.warn(fmt::format("{}: of which edges is this split?", role.file));
+  auto& splits = made_.spec.splits;
+  auto found = std::find_if(splits.begin(), splits.end(), [&](const SplitSpec& other) {
+    return other.name == split.name;
+  });
+  if (found == splits.end()) found = splits.insert(splits.end(), split);
+  if (found->of != split.of)
+    return made_.warn(fmt::format("{}: it is unlike the other parts of its split", role.file));
+  file_of_part(*found, role.part) = role.file;
+  if (!of_edges) return;
+  const EdgeSpec& edge = made_.spec.edges.front();
+  found->format = edge.format;
+  if (!train_.empty())
+    made_.comments.at[fmt::format("splits[{}].of", found - splits.begin())] =
+        fmt::format("The train part is the graph itself, {}.", train_);
+  const auto table = files_.open(role.file, edge.format, made_.spec.formats);
+  for (const ColumnInfo& column : table->columns())
+    if (column.name == "label") found->label_column = column.name;
+}
+
+/// Labels beside the ids of a part, where labels of all nodes are nowhere.
+void FilesGuess::add_split_labels(const FileRole& role) {
+  const std::string name = role.split.empty() ? "default" : plain_name(role.split);
+  auto& splits = made_.spec.splits;
+  const auto split = std::find_if(splits.begin(), splits.end(), [&](const SplitSpec& other) {
+    return other.name == name && other.of == SplitOf::kNodes;
+  });
+  if (split == splits.end())
+    return made_.warn(
+        fmt::format("{}: labels of a part of a split, whose ids are in no file", role.file));
+  const auto& nodes = made_.spec.nodes;
+  const bool labelled = std::any_of(
+      nodes.begin(), nodes.end(), [](const NodeSpec& node) { return !node.labels.file.empty(); });
+  const std::string& ids = file_of_part(*split, role.part);
+  if (labelled || nodes.size() != 1 || ids.empty() || is_mask(ids))
+    return made_.warn(
+        fmt::format("{}: {}",
+                    role.file,
+                    labelled       ? "all nodes have labels in another file"
+                    : ids.empty()  ? "there is no file of the ids of this part"
+                    : is_mask(ids) ? "labels of a part stand beside ids, and " + ids + " is a mask"
+                                   : "of which type's nodes are these labels?"));
+  (role.part == "train"   ? split->train_labels
+   : role.part == "valid" ? split->valid_labels
+                          : split->test_labels) = role.file;
+}
+
+}  // namespace sluice
