@@ -156,13 +156,13 @@ void SplitSpec::describe(Schema& schema) {
 
 std::vector<SplitPart> SplitSpec::parts() const {
   std::vector<SplitPart> all;
-  for (const auto& [name, file, labels] : {std::tuple{"train", &train, &train_labels},
+  for (const auto& [part, file, labels] : {std::tuple{"train", &train, &train_labels},
                                            {"valid", &valid, &valid_labels},
                                            {"test", &test, &test_labels}}) {
     if (file->empty()) continue;
     const std::size_t at = all.size();
     const std::string& own = at < columns.size() ? columns[at] : column;
-    all.push_back({name, *file, *labels, own, id_column, format});
+    all.push_back({part, *file, *labels, own, id_column, format});
   }
   return all;
 }
