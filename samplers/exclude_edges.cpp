@@ -51,7 +51,6 @@ class PairSet {
   std::size_t mask_ = 0;
 };
 
-
 Result<void> exclude(Block& block, const Batch& batch, const PairSet& set, MemoryLedger* ledger) {
   const auto sources = batch.nodes[block.source_type].ids.as<std::uint64_t>();
   const auto targets = batch.nodes[block.target_type].ids.as<std::uint64_t>();
@@ -73,8 +72,7 @@ Result<void> exclude(Block& block, const Batch& batch, const PairSet& set, Memor
   auto starts = Array::make(DType::kI64, {block.num_targets + 1}, ledger, "batches");
   if (!starts) return std::move(starts).error();
   rest.offsets = std::move(starts).value();
-  auto numbers =
-      Array::make(DType::kI32, {static_cast<std::int64_t>(kept)}, ledger, "batches");
+  auto numbers = Array::make(DType::kI32, {static_cast<std::int64_t>(kept)}, ledger, "batches");
   if (!numbers) return std::move(numbers).error();
   rest.neighbours = std::move(numbers).value();
   const bool with_ids = !block.edge_ids.empty();

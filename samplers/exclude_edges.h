@@ -13,8 +13,6 @@ namespace sluice {
 /// the graph has it several times. They are drawn first, so that a node may keep fewer than its
 /// fanout. Transposes must not have been made. Charged to `ledger` as "sampler workspace". Errors:
 /// kResource.
-Result<void> exclude_edges(Batch& batch,
-                           std::span<const EdgePairs> excluded,
-                           MemoryLedger* ledger);
+Result<void> exclude_edges(Batch& batch, std::span<const EdgePairs> excluded, MemoryLedger* ledger);
 
 }  // namespace sluice

@@ -14,8 +14,9 @@
 
 namespace sluice {
 
-/// Goes through all edges once, in their order, or twice for EdgeRule::takes_reverses. The lists are charged as "held-out edges", 32 bytes
-/// an edge. Errors: kResource, and what the topology fails with.
+/// Goes through all edges once, in their order, or twice for EdgeRule::takes_reverses. The lists
+/// are charged as "held-out edges", 32 bytes an edge. Errors: kResource, and what the topology
+/// fails with.
 Result<HeldOutEdges> find_held_out(Topology& topology, const EdgeRule& rule, MemoryLedger* ledger);
 
 /// Draws each edge's part by shares, from a key and its ends alone: the parts have about as many

@@ -17,8 +17,8 @@ class Links {
   /// Where the ends of some links go, each span as long as the numbers.
   struct Ends {
     std::span<std::uint64_t> sources, targets;
-    std::span<std::uint64_t> ids;    ///< edge ids; none are asked for where it is empty
-    std::span<std::uint8_t> truth;   ///< as LinkArrays::truth; none is asked for where it is empty
+    std::span<std::uint64_t> ids;   ///< edge ids; none are asked for where it is empty
+    std::span<std::uint8_t> truth;  ///< as LinkArrays::truth; none is asked for where it is empty
   };
 
   virtual ~Links() = default;
@@ -49,9 +49,7 @@ class RelationLinks final : public Links {
 class ListedLinks final : public Links {
  public:
   explicit ListedLinks(LinkArrays links) : links_(std::move(links)) {}
-  std::uint64_t size() const override {
-    return static_cast<std::uint64_t>(links_.sources.numel());
-  }
+  std::uint64_t size() const override { return static_cast<std::uint64_t>(links_.sources.numel()); }
   bool have_ids() const override { return !links_.ids.shape().empty(); }
   bool have_truth() const override { return !links_.truth.shape().empty(); }
   Result<void> find(std::span<const std::uint64_t> numbers, const Ends& out) const override;

@@ -13,11 +13,11 @@ namespace sluice {
 
 /// Which nodes are asked about, and in what order.
 struct NodeQueryOptions {
-  Array nodes;                    ///< u64 [n]: distinct nodes
-  std::size_t type = 0;           ///< theirs
+  Array nodes;           ///< u64 [n]: distinct nodes
+  std::size_t type = 0;  ///< theirs
   std::int64_t batch_size = 1024;
-  bool shuffle = true;            ///< another order every epoch
-  RandomKey key{1};               ///< of the run's seed
+  bool shuffle = true;  ///< another order every epoch
+  RandomKey key{1};     ///< of the run's seed
   /// Whose order the mini-batches have, where it has one of its own; null: none has.
   std::shared_ptr<const SamplerMethod> sampler = nullptr;
 };

@@ -5,6 +5,7 @@
 #include "core/threads.h"
 #include "prep/generate/rmat.h"
 #include "samplers/group_sampler.h"
+#include "samplers/node_queries.h"
 #include "samplers/seed_order.h"
 #include "samplers/snapshot/snapshot_graph.h"
 
@@ -131,7 +132,12 @@ SnapshotResult run_snapshot(const GrowingGraph& graph, const SnapshotWork& work)
   const SeedOrder order(seeds, work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
   std::unique_ptr<SnapshotGraph> cached;
   if (snapshots) {
-    const TrialBatches trials{.fanout = work.fanout, .key = RandomKey(1), .order = &order};
+    NodeQueryOptions asked;
+    asked.nodes = Array::make(DType::kU64, {static_cast<std::int64_t>(seeds.size())}).or_throw();
+    std::ranges::copy(seeds, asked.nodes.as<std::uint64_t>().begin());
+    asked.batch_size = static_cast<std::int64_t>(work.batch_size);
+    const NodeQueries queries(*base.graph.schema, std::move(asked), nullptr);
+    const TrialBatches trials{.fanout = work.fanout, .key = RandomKey(1), .queries = &queries};
     cached = SnapshotGraph::make(base.graph, options, trials, &kept).or_throw();
   }
   result.prepare_seconds = seconds_since(start);

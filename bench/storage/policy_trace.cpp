@@ -161,7 +161,7 @@ EpochRows sample_epoch(const Dataset& dataset, const TraceWork& work) {
     NeighborSampler sampler(graph, {work.fanout}, BlockParts{.transpose = false}, RandomKey(1));
     for (std::size_t b; (b = next++) < trace.batches.size();) {
       const std::vector<std::uint64_t> of_batch = order.batch(0, b);
-      const Batch batch = sampler.sample({0, b, b, 0, of_batch}, &ledger).or_throw();
+      const Batch batch = sampler.sample({0, b, b, of_batch}, &ledger).or_throw();
       const auto ids = batch.nodes[0].ids.as<std::uint64_t>();
       trace.batches[b].assign(ids.begin(), ids.end());
     }

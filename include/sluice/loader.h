@@ -131,7 +131,7 @@ struct LoaderOptions {
   std::shared_ptr<const SamplerMethod> sampler = nullptr;
   std::int64_t batch_size = 1024;  ///< of a loader of nodes
   bool shuffle = true;             ///< of the same: a new order every epoch
-  bool transpose = true;        ///< blocks carry their transpose (for training)
+  bool transpose = true;           ///< blocks carry their transpose (for training)
   bool degrees = false;         ///< BatchNodes::degrees, for models that need them (Model::needs)
   bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
   bool exact = false;           ///< not from approximate snapshots: for evaluation

@@ -1,5 +1,5 @@
-// Model: what maps a batch to a row of numbers a seed. Derive, add to the registry, and `[model] type
-// = "..."` works.
+// Model: what maps a batch to a row of numbers a seed. Derive, add to the registry, and `[model]
+// type = "..."` works.
 //
 //   struct MyModel : sluice::Model {
 //     struct Options { std::int64_t hidden = 64; void describe(sluice::Schema& s) {
@@ -33,7 +33,7 @@ struct ModelContext {
   const GraphSchema& schema;
   std::vector<std::size_t> target_types;  ///< node types whose rows are asked for, ascending
   std::int64_t output_width;              ///< columns of those rows
-  RandomKey key;              ///< for initial parameters
+  RandomKey key;                          ///< for initial parameters
   ThreadArena* threads =
       nullptr;  ///< runs the kernels, must outlive the model; null: the calling thread
   /// The kernels of the device that batches are delivered on; null: the CPU's.

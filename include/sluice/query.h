@@ -58,8 +58,8 @@ struct EdgePairs {
 /// The queries of a mini-batch with its seeds.
 struct QueryBatch {
   std::uint64_t epoch = 0;
-  std::uint64_t round = 0;  ///< key of the draws; the batch's number unless rounds are shared
-  std::uint64_t index = 0;  ///< the batch's number in its epoch
+  std::uint64_t round = 0;   ///< key of the draws; the batch's number unless rounds are shared
+  std::uint64_t index = 0;   ///< the batch's number in its epoch
   std::vector<Array> seeds;  ///< by node type: u64 [n], distinct; empty for types without
   Queries queries;
   std::vector<EdgePairs> excluded{};  ///< edges that its blocks must not have
@@ -88,8 +88,9 @@ class SeedLists {
   SeedLists() = default;
   /// Of one type.
   template <class Ids>
-    requires std::convertible_to<const Ids&, std::span<const std::uint64_t>>
-  SeedLists(const Ids& ids, std::size_t type = 0) : lists_(type + 1) {
+  requires std::convertible_to<const Ids&, std::span<const std::uint64_t>> SeedLists(
+      const Ids& ids, std::size_t type = 0)
+      : lists_(type + 1) {
     lists_[type] = std::span<const std::uint64_t>(ids);
   }
   /// As QueryBatch::seeds.

@@ -76,8 +76,8 @@ class Task {
   virtual std::uint64_t expected(Part part,
                                  const GraphSchema& schema,
                                  const std::string& split) const = 0;
-  /// Reads what it needs, its split for one; again where the dataset has grown. Throws Error: kUsage
-  /// where the dataset lacks it. What follows needs it.
+  /// Reads what it needs, its split for one; again where the dataset has grown. Throws Error:
+  /// kUsage where the dataset lacks it. What follows needs it.
   virtual void open(const TaskData& data) = 0;
   /// By relation, as GraphDataOptions::edge_rules.
   virtual std::vector<std::shared_ptr<const EdgeRule>> edge_rules() const { return {}; }

@@ -2,7 +2,8 @@
 // all go through visit_batch().
 //
 // A field that is added to one of the structs does not compile until its list below names it. A
-// visitor has number(value), count(list) for a vector whose elements follow, and array(array, part).
+// visitor has number(value), count(list) for a vector whose elements follow, and array(array,
+// part).
 #pragma once
 
 #include <sluice/batch.h>
@@ -40,8 +41,7 @@ void visit_queries(AnyQueries& queries, Visitor& visitor) {
   visitor.number(relation);
   visitor.number(type);
   visitor.number(destination_type);
-  for (auto* array :
-       {&ids, &times, &nodes, &offsets, &sources, &destinations, &negatives, &truth})
+  for (auto* array : {&ids, &times, &nodes, &offsets, &sources, &destinations, &negatives, &truth})
     visitor.array(*array, BatchPart::kSampled);
 }
 
@@ -73,8 +73,7 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
   visitor.number(target_type);
   visitor.number(num_sources);
   visitor.number(num_targets);
-  for (auto* array : {&offsets, &neighbours, &edge_ids})
-    visitor.array(*array, BatchPart::kSampled);
+  for (auto* array : {&offsets, &neighbours, &edge_ids}) visitor.array(*array, BatchPart::kSampled);
   for (auto* array : {&transposed_offsets, &transposed_targets, &transposed_edges})
     visitor.array(*array, BatchPart::kDerived);
 }

@@ -15,8 +15,8 @@ class MlpDecoder final : public Decoder {
   MlpDecoder(std::int64_t width, std::int64_t hidden, RandomKey key)
       : hidden_(register_module(
             "hidden", std::make_shared<Linear>(width, hidden, Bias::kZero, key.with("hidden")))),
-        out_(register_module(
-            "out", std::make_shared<Linear>(hidden, 1, Bias::kZero, key.with("out")))) {}
+        out_(register_module("out",
+                             std::make_shared<Linear>(hidden, 1, Bias::kZero, key.with("out")))) {}
 
   torch::Tensor score(const torch::Tensor& sources, const torch::Tensor& destinations) override {
     return out_->forward(torch::relu(hidden_->forward(sources * destinations))).squeeze(1);

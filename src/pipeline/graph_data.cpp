@@ -130,14 +130,12 @@ GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const
     std::shared_ptr<Topology> topology =
         from.topology(relation.key(), topology_options(schema, relation, options));
     Array weights;
-    if (options.edge_weights && relation.has_weights)
-      weights = from.edge_weights(relation.key());
+    if (options.edge_weights && relation.has_weights) weights = from.edge_weights(relation.key());
     if (r < options.edge_rules.size() && options.edge_rules[r]) {
       HeldOutEdges held =
           find_held_out(*topology, *options.edge_rules[r], from.ledger()).or_throw();
       topology = without_edges(std::move(topology), held.positions, from.ledger());
-      if (!weights.empty())
-        weights = without_positions(weights, held.positions, from.ledger());
+      if (!weights.empty()) weights = without_positions(weights, held.positions, from.ledger());
       opened.held_out[r] = std::make_shared<const HeldOutEdges>(std::move(held));
     }
     opened.graph.relations.push_back(std::move(topology));

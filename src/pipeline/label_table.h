@@ -1,5 +1,5 @@
-// LabelTable: labels in memory, of a node type or by edge id, as narrow as they go: classes below 255 take a
-// byte each there, and come out as they are in the dataset.
+// LabelTable: labels in memory, of a node type or by edge id, as narrow as they go: classes below
+// 255 take a byte each there, and come out as they are in the dataset.
 #pragma once
 
 #include <sluice/array.h>

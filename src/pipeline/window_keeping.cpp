@@ -151,8 +151,7 @@ bool WindowSampler::load_edges(std::uint64_t bytes) {
   SamplerGraph graph = data_.graph;
   try {
     for (std::size_t r = 0; r < graph.relations.size(); ++r) {
-      if (graph.relations[r]->resident() == nullptr)
-        graph.relations[r] = data_.load_relation(r);
+      if (graph.relations[r]->resident() == nullptr) graph.relations[r] = data_.load_relation(r);
     }
   } catch (const Error& error) {
     // Files that were open before the dataset was replaced serve on.

@@ -10,7 +10,7 @@
 namespace sluice::tasks {
 namespace {
 
-std::int64_t count_known(const Array& labels) {
+std::int64_t count_labelled(const Array& labels) {
   return labels.empty() ? 0
                         : std::ranges::count_if(labels.as<std::int32_t>(),
                                                 [](std::int32_t label) { return label >= 0; });
@@ -22,7 +22,8 @@ void EdgeClassification::Options::describe(Schema& schema) {
   links.describe(schema);
   schema.field("width", width).help("columns that the model encodes a node in").range(1, 1 << 20);
   schema.field("hide_links", hide_links)
-      .help("a mini-batch of training does not see the edges that it asks about, nor their reverse");
+      .help(
+          "a mini-batch of training does not see the edges that it asks about, nor their reverse");
 }
 
 EdgeClassification::EdgeClassification(const Options& options, const TaskContext& context)
@@ -45,7 +46,7 @@ bool EdgeClassification::has_labels(Part part, const GraphData& data) const {
   for (std::uint64_t index = 0; index < asked->num_batches(); ++index) {
     const QueryBatch batch = asked->batch(0, index, data.ledger()).or_throw();
     if (batch.queries.ids.empty()) return false;
-    if (count_known(data.labels(batch.queries.ids.as<std::uint64_t>())) > 0) return true;
+    if (count_labelled(data.labels(batch.queries.ids.as<std::uint64_t>())) > 0) return true;
   }
   return false;
 }
@@ -54,8 +55,7 @@ torch::Tensor EdgeClassification::outputs(Model& model, const Batch& batch) {
   const Encoding encoded = model.encode(batch);
   const torch::Tensor ends = torch::cat(
       {torch::embedding(encoded.at(source_type()), nn::as_tensor(batch.queries.sources)),
-       torch::embedding(encoded.at(destination_type()),
-                        nn::as_tensor(batch.queries.destinations))},
+       torch::embedding(encoded.at(destination_type()), nn::as_tensor(batch.queries.destinations))},
       1);
   return head_->forward(torch::relu(ends));
 }
@@ -65,7 +65,7 @@ torch::Tensor EdgeClassification::training_loss(Model& model, const Batch& batch
 }
 
 std::int64_t EdgeClassification::num_labelled(const Batch& batch) const {
-  return count_known(batch.labels);
+  return count_labelled(batch.labels);
 }
 
 std::unique_ptr<MetricAccumulator> EdgeClassification::make_metrics() const {

@@ -73,9 +73,9 @@ class LinkMetrics final : public MetricAccumulator {
     const Queries& queries = batch.queries;
     const std::span<const std::uint8_t> truth =
         queries.truth.empty() ? std::span<const std::uint8_t>() : queries.truth.as<std::uint8_t>();
-    const std::span<const std::int64_t> negatives =
-        queries.negatives.empty() ? std::span<const std::int64_t>()
-                                  : queries.negatives.as<std::int64_t>();
+    const std::span<const std::int64_t> negatives = queries.negatives.empty()
+                                                        ? std::span<const std::int64_t>()
+                                                        : queries.negatives.as<std::int64_t>();
     std::vector<float> links, others;
     for (std::size_t row = 0; row < all.size() / columns; ++row) {
       const auto of_row = all.subspan(row * columns, columns);
@@ -84,7 +84,8 @@ class LinkMetrics final : public MetricAccumulator {
       const bool is_link = truth.empty() || truth[row] != 0;
       (is_link ? links : others).push_back(of_row[0]);
       add_loss(of_row[0], is_link);
-      if (columns > 1) add_rank(of_row, negatives.subspan(row * (columns - 1), columns - 1), others);
+      if (columns > 1)
+        add_rank(of_row, negatives.subspan(row * (columns - 1), columns - 1), others);
     }
     links_.add(links);
     others_.add(others);

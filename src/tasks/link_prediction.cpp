@@ -16,11 +16,10 @@ torch::Tensor rows_at(const torch::Tensor& encoded, const torch::Tensor& rows) {
   return torch::embedding(encoded, rows);
 }
 
-std::int64_t count_known(const Array& negatives) {
-  return negatives.empty()
-             ? 0
-             : std::ranges::count_if(negatives.as<std::int64_t>(),
-                                     [](std::int64_t row) { return row >= 0; });
+std::int64_t count_negatives(const Array& negatives) {
+  return negatives.empty() ? 0
+                           : std::ranges::count_if(negatives.as<std::int64_t>(),
+                                                   [](std::int64_t row) { return row >= 0; });
 }
 
 }  // namespace
@@ -50,16 +49,15 @@ void LinkPrediction::Options::describe(Schema& schema) {
   schema.field("filtered", filtered)
       .help("never another destination that the training edges link; costs their in-degrees");
   schema.field("hide_links", hide_links)
-      .help("a mini-batch of training does not see the links that it asks about, nor their reverse");
+      .help(
+          "a mini-batch of training does not see the links that it asks about, nor their reverse");
 }
 
 LinkPrediction::LinkPrediction(const Options& options, const TaskContext& context)
     : LinkTask(options.links, context.schema, "link_prediction"),
       options_(options),
-      decoder_(nn::make_decoder(options.decoder,
-                                options.width,
-                                options.decoder_hidden,
-                                context.key.with("decoder"))) {}
+      decoder_(nn::make_decoder(
+          options.decoder, options.width, options.decoder_hidden, context.key.with("decoder"))) {}
 
 LinkTask::Negatives LinkPrediction::negatives(Part part) const {
   return {part == Part::kTrain ? options_.negatives : options_.eval_negatives, options_.filtered};
@@ -69,8 +67,7 @@ torch::Tensor LinkPrediction::outputs(Model& model, const Batch& batch) {
   const Queries& queries = batch.queries;
   const Encoding encoded = model.encode(batch);
   const torch::Tensor& ends = encoded.at(destination_type());
-  const torch::Tensor sources =
-      rows_at(encoded.at(source_type()), nn::as_tensor(queries.sources));
+  const torch::Tensor sources = rows_at(encoded.at(source_type()), nn::as_tensor(queries.sources));
   const torch::Tensor scores =
       decoder_->score(sources, rows_at(ends, nn::as_tensor(queries.destinations))).unsqueeze(1);
   if (queries.negatives.empty()) return scores;
@@ -91,7 +88,7 @@ torch::Tensor LinkPrediction::training_loss(Model& model, const Batch& batch, Ra
   }
   const torch::Tensor loss = functional::softplus(-links).mean();
   // Counted on the host: a GPU would have to be waited for.
-  const std::int64_t known = count_known(batch.on_host().queries.negatives);
+  const std::int64_t known = count_negatives(batch.on_host().queries.negatives);
   if (known == 0) return loss;
   const torch::Tensor there = nn::as_tensor(queries.negatives).ge(0).to(torch::kFloat32);
   const torch::Tensor others = functional::softplus(scores.narrow(1, 1, scores.size(1) - 1));

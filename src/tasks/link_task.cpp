@@ -65,10 +65,9 @@ Result<Array> nodes_at(const Array& rows, const Array& seeds) {
   auto made = Array::make(DType::kU64, {rows.numel()});
   if (!made) return made;
   const auto ids = seeds.as<std::uint64_t>();
-  std::ranges::transform(
-      rows.as<std::int64_t>(), made.value().as<std::uint64_t>().begin(), [&](std::int64_t row) {
-        return ids[static_cast<std::size_t>(row)];
-      });
+  std::ranges::transform(rows.as<std::int64_t>(),
+                         made.value().as<std::uint64_t>().begin(),
+                         [&](std::int64_t row) { return ids[static_cast<std::size_t>(row)]; });
   return made;
 }
 
@@ -183,8 +182,8 @@ void LinkTask::read_split(const TaskData& data) {
                             key),
                 "set [task] edge_split, to draw a split by the edges' ends",
                 place);
-  rules_[relation_] = std::make_shared<ListedEdges>(
-      std::move(split.valid), std::move(split.test), same_type());
+  rules_[relation_] =
+      std::make_shared<ListedEdges>(std::move(split.valid), std::move(split.test), same_type());
 }
 
 // Rows of EdgeSplit::Row that are of the relation.

@@ -75,7 +75,7 @@ class LinkTask : public Task {
   std::size_t source_type_ = 0;
   std::size_t destination_type_ = 0;
   std::vector<std::shared_ptr<const EdgeRule>> rules_;
-  bool by_rows_ = false;            // the split holds links that stand apart
+  bool by_rows_ = false;             // the split holds links that stand apart
   LinkArrays train_, valid_, test_;  // of those; no `train_`: all edges of the relation
 };
 

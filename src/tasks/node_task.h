@@ -1,5 +1,5 @@
-// NodeTask: what tasks about the nodes of one type share: a node's row is its output, and a split of
-// nodes says which are asked about.
+// NodeTask: what tasks about the nodes of one type share: a node's row is its output, and a split
+// of nodes says which are asked about.
 #pragma once
 
 #include <sluice/task.h>

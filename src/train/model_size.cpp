@@ -80,8 +80,7 @@ ModelSize count_model(const RunOptions& options,
   size.gradients = size.weights;
   // Outputs and their gradients.
   size.output_rows =
-      std::max(size.output_rows,
-               2 * rows_at_once(options.train.batch_size, queries(Part::kTrain)));
+      std::max(size.output_rows, 2 * rows_at_once(options.train.batch_size, queries(Part::kTrain)));
   return size;
 }
 

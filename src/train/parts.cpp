@@ -23,8 +23,8 @@ std::unique_ptr<Task> make_task(const RunOptions& options,
                                 const Dataset& dataset,
                                 const GraphSchema& schema,
                                 const RunDevice& device) {
-  auto task = options.registry->tasks.create(
-      options.task, {schema, RandomKey(options.seed).with("task")});
+  auto task =
+      options.registry->tasks.create(options.task, {schema, RandomKey(options.seed).with("task")});
   task->open({dataset, options.dataset.split, RandomKey(options.seed)});
   if (const auto head = task->head()) head->to(device.place());
   return task;

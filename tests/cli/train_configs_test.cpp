@@ -40,6 +40,24 @@ TEST_CASE("the Cora configs train") {
   }
 }
 
+TEST_CASE("the Cora config of links tells links from others, whose ids are the user's") {
+  const TempDir dir;
+  const fs::path dataset = dir / "cora";
+  if (!import_cora(dataset)) return;
+  const json report = run_config("cora-link.toml", dataset, dir, {"--set", "train.epochs=8"});
+  CHECK(report.at("metrics").at("test.auc") > 0.85);
+  CHECK(report.at("metrics").at("test.ap") > 0.85);
+  CHECK(report.at("metrics").contains("test.hits@10"));
+  const Outcome predicted = train({"predict",
+                                   (dir / "run-cora-link.toml").string(),
+                                   "--part",
+                                   "test",
+                                   "--out",
+                                   (dir / "links.csv").string()});
+  REQUIRE_MESSAGE(predicted.code == 0, predicted.err);
+  CHECK(read_all(dir / "links.csv").starts_with("source,target,probability\n"));
+}
+
 TEST_CASE("the quickstart config trains from disk") {
   const TempDir dir;
   const Outcome made = run({tool("sluice-prep"),

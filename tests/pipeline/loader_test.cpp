@@ -339,7 +339,7 @@ TEST_CASE("a batch holds what it says: features, labels, and every seed of the e
     for (std::size_t i = 0; i < ids.size(); ++i) {
       for (std::uint32_t c = 0; c < 7; ++c) REQUIRE(x[i * 7 + c] == sample_feature(ids[i], c));
     }
-    const auto seeds = batch->seeds.as<std::uint64_t>();
+    const auto seeds = batch->seeds[0].as<std::uint64_t>();
     for (std::size_t i = 0; i < seeds.size(); ++i) {
       CHECK(batch->labels.as<std::int32_t>()[i] == labels.as<std::int32_t>()[seeds[i]]);
       CHECK(seen.insert(seeds[i]).second);

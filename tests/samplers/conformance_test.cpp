@@ -37,8 +37,7 @@ struct Asked {
   Asked(const TestGraph& graph, std::uint64_t index, std::size_t most = 12) {
     const std::size_t type = index % graph.schema.nodes.size();
     seeds = test::random_seeds(graph, type, most, RandomKey(index).with("asked"));
-    request = {
-        .epoch = index / 4, .round = index, .index = index, .seeds = {seeds, type}};
+    request = {.epoch = index / 4, .round = index, .index = index, .seeds = {seeds, type}};
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;

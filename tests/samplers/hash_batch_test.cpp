@@ -17,8 +17,7 @@ Batch full_batch() {
                           RandomKey(1));
   const auto seeds = test::random_seeds(graph, 0, 20, RandomKey(2));
   Batch batch =
-      sampler.sample({.epoch = 1, .round = 2, .index = 2, .seeds = seeds}, nullptr)
-          .or_throw();
+      sampler.sample({.epoch = 1, .round = 2, .index = 2, .seeds = seeds}, nullptr).or_throw();
   batch.labels = Array::make(DType::kI32, {batch.num_seeds(0)}).or_throw();
   std::fill(batch.labels.as<std::int32_t>().begin(), batch.labels.as<std::int32_t>().end(), 3);
   for (BatchNodes& nodes : batch.nodes) {

@@ -165,7 +165,8 @@ TEST_CASE("a walk does not depend on the walks beside it; epochs, rounds and see
   const auto seeds = test::random_seeds(graph, 0, 20, RandomKey(3));
   const auto all = list_walks(walker.walk({.seeds = seeds}, nullptr).or_throw());
   for (std::size_t i = 0; i < seeds.size(); ++i) {
-    const auto alone = list_walks(walker.walk({.seeds = std::span(&seeds[i], 1)}, nullptr).or_throw());
+    const auto alone =
+        list_walks(walker.walk({.seeds = std::span(&seeds[i], 1)}, nullptr).or_throw());
     CHECK(alone[0] == all[2 * i]);
     CHECK(alone[1] == all[2 * i + 1]);
   }

@@ -70,14 +70,14 @@ Bias measure(const Neighbourhoods& hoods, const SnapshotOptions& options, std::u
   if (options.mode != SnapshotMode::kOff) {
     // Every target is hot: sources are of another type, and look-ahead meets the seeds.
     NodeQueryOptions asked;
-    asked.nodes = Array::make(DType::kU64, {static_cast<std::int64_t>(hoods.seeds.size())}).or_throw();
+    asked.nodes =
+        Array::make(DType::kU64, {static_cast<std::int64_t>(hoods.seeds.size())}).or_throw();
     std::ranges::copy(hoods.seeds, asked.nodes.as<std::uint64_t>().begin());
     asked.type = 1;
     asked.batch_size = static_cast<std::int64_t>(hoods.nodes);
     asked.shuffle = false;
     const NodeQueries queries(*graph.schema, std::move(asked), nullptr);
-    const TrialBatches trials{
-        .fanout = {kBiasFanout}, .key = RandomKey(1), .queries = &queries};
+    const TrialBatches trials{.fanout = {kBiasFanout}, .key = RandomKey(1), .queries = &queries};
     cached = SnapshotGraph::make(graph, options, trials, nullptr).or_throw();
     graph = cached->graph();
   }
@@ -87,8 +87,7 @@ Bias measure(const Neighbourhoods& hoods, const SnapshotOptions& options, std::u
   std::vector<double> sum(hoods.nodes), before(hoods.nodes);
   double squares = 0, products = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    const SampleRequest request{
-        .round = round, .index = round, .seeds = {hoods.seeds, 1}};
+    const SampleRequest request{.round = round, .index = round, .seeds = {hoods.seeds, 1}};
     const Batch batch = std::move(sampler.sample({&request, 1}, nullptr).or_throw()[0]);
     const auto rows = batch.layers[0][0].neighbours.as<std::int32_t>();
     const auto sources = batch.nodes[0].ids.as<std::uint64_t>();

@@ -52,8 +52,7 @@ TEST_CASE("a subgraph has all edges of the graph among its nodes, at every layer
     SubgraphSampler sampler(graph.open(Held::k32), options, kAllParts, RandomKey(seed));
     const std::size_t type = seed % graph.schema.nodes.size();
     const auto seeds = test::random_seeds(graph, type, 10, RandomKey(seed));
-    const Batch batch =
-        sampler.sample({.round = seed, .seeds = {seeds, type}}, nullptr).or_throw();
+    const Batch batch = sampler.sample({.round = seed, .seeds = {seeds, type}}, nullptr).or_throw();
     const NodeSets sets = nodes_of(batch);
     for (std::size_t layer = 0; layer < batch.layers.size(); ++layer) {
       for (const Block& block : batch.layers[layer]) {
@@ -102,7 +101,8 @@ TEST_CASE("the nodes of a batch are those of its seeds' own subgraphs, under the
     const auto seeds = test::random_seeds(graph, 0, 8, RandomKey(seed));
     NodeSets together(graph.schema.nodes.size());
     for (const std::uint64_t one : seeds) {
-      const auto alone = nodes_of(sampler.sample({.seeds = std::span(&one, 1)}, nullptr).or_throw());
+      const auto alone =
+          nodes_of(sampler.sample({.seeds = std::span(&one, 1)}, nullptr).or_throw());
       for (std::size_t type = 0; type < alone.size(); ++type)
         together[type].insert(alone[type].begin(), alone[type].end());
     }

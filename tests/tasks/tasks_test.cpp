@@ -118,13 +118,13 @@ TEST_CASE(
 TEST_CASE("labels are counted where they are known, and classes have the user's names") {
   LabelSchema named{LabelKind::kClass, 3, {"10", "7", "Theory"}};
   const auto classes = make_task("node_classification", named);
-  CHECK(classes->num_labelled(array_of<std::int32_t>({0, -1, 2})) == 2);
+  CHECK(classes->num_labelled(with_labels(array_of<std::int32_t>({0, -1, 2}))) == 2);
   CHECK(classes->prediction_names() == named.names);
   const auto bits = make_task("node_classification", {LabelKind::kMultiLabel, 10});
-  CHECK(bits->num_labelled(array_of<std::uint8_t>({0, 0, 1, 0}, {2, 2})) == 2);
+  CHECK(bits->num_labelled(with_labels(array_of<std::uint8_t>({0, 0, 1, 0}, {2, 2}))) == 2);
   CHECK(bits->prediction_names().empty());
   const auto targets = make_task("regression", {LabelKind::kRegression, 2});
-  CHECK(targets->num_labelled(array_of<float>({1, kNan, kNan, kNan}, {2, 2})) == 1);
+  CHECK(targets->num_labelled(with_labels(array_of<float>({1, kNan, kNan, kNan}, {2, 2}))) == 1);
 }
 
 TEST_CASE("many classes a node: bits, lowest first, across bytes") {

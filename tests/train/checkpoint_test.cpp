@@ -58,8 +58,7 @@ TEST_CASE("a state comes back bit for bit, with weights, optimiser and best weig
   NamedTensors optimizer;
   {
     const auto parts = parts_of(options);
-    state.best =
-        BestEpoch{2, -0.0, {{"valid.accuracy", 1.0 / 3}}, clone_of(parts->weights())};
+    state.best = BestEpoch{2, -0.0, {{"valid.accuracy", 1.0 / 3}}, clone_of(parts->weights())};
     best = weights_xxh3(state.best->weights);
     one_step(*parts);
     weights = weights_xxh3(parts->weights());

@@ -52,7 +52,8 @@ T value_at(const std::string& bytes, std::size_t at) {
 TEST_CASE("CSV predictions carry the users' ids, quoted where they must be") {
   const TempDir dir;
   const std::vector<ExternalIds> ids{text_ids()};
-  const auto file = PredictionFile::create(dir / "x.csv", ids, {{{"id", 7}}, {"class"}, DType::kI64, 3});
+  const auto file =
+      PredictionFile::create(dir / "x.csv", ids, {{{"id", 7}}, {"class"}, DType::kI64, 3});
   file->append(nodes_of({1, 0}), array<std::int64_t>({2, 1}, {5, 6}), kBothKnown);
   CHECK_FALSE(std::filesystem::exists(dir / "x.csv"));
   file->append(nodes_of({2}), array<std::int64_t>({1, 1}, {-7}), kOneKnown);
@@ -63,11 +64,9 @@ TEST_CASE("CSV predictions carry the users' ids, quoted where they must be") {
 TEST_CASE("NumPy predictions are records of id and values") {
   const TempDir dir;
   const std::vector<ExternalIds> dense{{IdKind::kDense, {}, {}, {}}};
-  const auto file =
-      PredictionFile::create(
-          dir / "x.npy", dense, {{{"id"}}, {"target_0", "target_1"}, DType::kF32, 2});
-  file->append(
-      nodes_of({9, 4}), array<float>({2, 2}, {0.5f, 1.5f, 2.5f, 3.5f}), kBothKnown);
+  const auto file = PredictionFile::create(
+      dir / "x.npy", dense, {{{"id"}}, {"target_0", "target_1"}, DType::kF32, 2});
+  file->append(nodes_of({9, 4}), array<float>({2, 2}, {0.5f, 1.5f, 2.5f, 3.5f}), kBothKnown);
   file->commit();
   const std::string bytes = read_all(dir / "x.npy");
   CHECK(bytes.compare(0, 8, std::string("\x93NUMPY\x02\x00", 8)) == 0);
@@ -133,8 +132,7 @@ TEST_CASE("a node without a prediction has empty fields, -1 or NaN, and no name"
 TEST_CASE("a row about two nodes has both ids, each of its own kind") {
   const TempDir dir;
   const std::vector<ExternalIds> ids{text_ids(), {IdKind::kDense, {}, {}, {}}};
-  const PredictionSchema schema{
-      {{"source", 7}, {"target"}}, {"probability"}, DType::kF32, 2, {}};
+  const PredictionSchema schema{{{"source", 7}, {"target"}}, {"probability"}, DType::kF32, 2, {}};
   std::vector<Array> nodes = nodes_of({2, 0});
   nodes.push_back(nodes_of({5, 6})[0]);
   for (const char* name : {"l.csv", "l.npy"}) {
