@@ -107,7 +107,7 @@ TEST_CASE("the amount in the refusal of a large model is enough, and not far fro
   };
   with_class("500000").import(dir, dir / "d");
   check({"model.type=graphsage"});
-  check({"model.type=gcn", "train.optimizer.type=sgd"});
+  check({"model.type=gcn", "memory.host=96MiB", "train.optimizer.type=sgd"});
   OwnGraph{}.import(dir, dir / "d");
   check({"sampler.fanout=[5, 5, 5]", "model.layers=3", "model.hidden=2400"});
 }
