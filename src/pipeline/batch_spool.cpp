@@ -144,6 +144,12 @@ std::uint64_t BatchSpool::buffer_bytes(std::uint64_t bytes) {
   return 2 * with_spare(side_bytes(bytes));
 }
 
+std::uint64_t BatchSpool::bytes_on_disk(const Batch& batch, std::span<const Array> numbers) {
+  Measure measure;
+  visit(batch, numbers, measure);
+  return round_up_to_page(measure.bytes);
+}
+
 void BatchSpool::reserve(std::uint64_t bytes) {
   for (Side& side : sides_) ensure(side.buffer, side_bytes(bytes));
 }

@@ -34,6 +34,8 @@ class BatchSpool {
 
   /// What its two buffers take for batches of so many bytes.
   static std::uint64_t buffer_bytes(std::uint64_t bytes);
+  /// Of the file, that a batch takes there. @param numbers by node type, as append() takes them
+  static std::uint64_t bytes_on_disk(const Batch& batch, std::span<const Array> numbers);
   /// Room for batches of so many bytes from the start: before others take the memory.
   void reserve(std::uint64_t bytes);
 

@@ -1,6 +1,7 @@
 #include "pipeline/epoch_forecast.h"
 
 #include "core/interrupt.h"
+#include "pipeline/batch_spool.h"
 #include "pipeline/drawn_windows.h"
 #include "pipeline/epoch_cost.h"
 #include "pipeline/epoch_plan.h"
@@ -37,12 +38,16 @@ EpochForecast::~EpochForecast() = default;
 void EpochForecast::add(const Batch& batch) {
   ++trials_;
   block_bytes_ += block_bytes(batch);
+  std::vector<Array> numbers(samples_.size());  // of rows, as a window has them
   for (std::size_t type = 0; type < samples_.size(); ++type) {
     if (!samples_[type]) continue;
     const auto rows = batch.nodes[type].ids.as<std::uint64_t>();
-    block_bytes_ += rows.size() * sizeof(std::uint32_t);
+    numbers[type] =
+        Array::make(DType::kU32, {batch.nodes[type].ids.numel()}, &ledger_, "forecast").or_throw();
+    block_bytes_ += numbers[type].bytes();
     samples_[type]->add(rows);
   }
+  kept_bytes_ += BatchSpool::bytes_on_disk(batch, numbers);
 }
 
 // As WindowSampler fills windows: up to a number that doubles, while blocks and rows have room.
@@ -256,11 +261,11 @@ void add_paged_edges(const TopologyTrial& trial,
 
 // What a planned epoch keeps of its sampled batches, so that edges are read once.
 void add_kept_batches(std::uint64_t edge_bytes,
-                      std::uint64_t batch_bytes,
+                      std::uint64_t kept_bytes,
                       const ForecastSetup& setup,
                       const DiskProfile& disk,
                       LoaderForecast& forecast) {
-  const std::uint64_t kept = setup.batches * round_up_to_page(batch_bytes);
+  const std::uint64_t kept = setup.batches * kept_bytes;
   forecast.bytes_read += edge_bytes + kept;
   forecast.bytes_written += kept;
   forecast.seconds += static_cast<double>(edge_bytes + kept) / disk.rates().sequential_read;
@@ -308,7 +313,7 @@ LoaderForecast forecast_epoch(GraphData::State& data,
   LoaderForecast estimate = forecast.estimate(setup);
   if (keeping.edge_bytes == 0) add_paged_edges(later, read, setup, *data.disk, estimate);
   if (setup.planned && sampler.worth_keeping())
-    add_kept_batches(keeping.edge_bytes, forecast.batch_bytes(), setup, *data.disk, estimate);
+    add_kept_batches(keeping.edge_bytes, forecast.kept_bytes(), setup, *data.disk, estimate);
   return estimate;
 }
 

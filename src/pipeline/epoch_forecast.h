@@ -45,6 +45,9 @@ class EpochForecast {
   /// Of a mini-batch's blocks and row numbers, on average.
   std::uint64_t batch_bytes() const { return block_bytes_ / std::max<std::uint64_t>(trials_, 1); }
 
+  /// Of a mini-batch that is kept on disk, on average.
+  std::uint64_t kept_bytes() const { return kept_bytes_ / std::max<std::uint64_t>(trials_, 1); }
+
   /// Features alone; edges on disk are the caller's to add. @pre a trial or more. Throws kResource.
   LoaderForecast estimate(const ForecastSetup& setup) const;
 
@@ -63,6 +66,7 @@ class EpochForecast {
   std::vector<std::unique_ptr<RowSample>> samples_;  // by node type; null in memory
   std::uint64_t trials_ = 0;
   std::uint64_t block_bytes_ = 0;  // of all trials
+  std::uint64_t kept_bytes_ = 0;   // of all trials
 };
 
 /// Samples mini-batches from all over epoch 0, for at most so many seconds and at least one group,
