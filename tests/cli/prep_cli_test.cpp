@@ -292,7 +292,9 @@ TEST_CASE("Ctrl-C exits 130 and leaves nothing") {
                    "256",
                    "--out",
                    dir / "x"});
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // It has begun once its staging folder is there, however slowly it starts.
+  for (int i = 0; i < 3000 && fs::is_empty(dir.path()); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   process.signal(SIGINT);
   const Outcome outcome = process.finish();
   CHECK(outcome.code == 130);
