@@ -86,18 +86,29 @@ struct Search {
       ids.resize(piece.positions.size());
       if (auto found = topology.edge_ids(piece.positions, ids); !found) return found;
     }
+    std::vector<std::size_t> held;  // places in the piece
+    std::vector<Part> parts;
     for (std::size_t i = 0; i < piece.positions.size(); ++i) {
-      const std::uint64_t source = piece.sources[i], target = targets[piece.targets[i]];
-      std::uint64_t id = ids.empty() ? 0 : ids[i];
-      const Part part = rule.part(source, target, id);
+      const Part part =
+          rule.part(piece.sources[i], targets[piece.targets[i]], ids.empty() ? 0 : ids[i]);
       if (part == Part::kTrain) continue;
-      if (ids.empty()) {
-        const std::span<const std::uint64_t> at(&piece.positions[i], 1);
-        if (auto found = topology.edge_ids(at, {&id, 1}); !found) return found;
-      }
-      if (auto added = positions.add(piece.positions[i]); !added) return added;
-      Columns& columns = part == Part::kValid ? valid : test;
-      if (auto added = columns.add(source, target, id); !added) return added;
+      held.push_back(i);
+      parts.push_back(part);
+    }
+    // Ids that the rule did not need are asked for all at once: on disk each read would wait alone.
+    std::vector<std::uint64_t> at(held.size()), own(held.size());
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      at[i] = piece.positions[held[i]];
+      own[i] = ids.empty() ? 0 : ids[held[i]];
+    }
+    if (ids.empty() && !held.empty()) {
+      if (auto found = topology.edge_ids(at, own); !found) return found;
+    }
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (auto added = positions.add(at[i]); !added) return added;
+      Columns& columns = parts[i] == Part::kValid ? valid : test;
+      const std::uint64_t target = targets[piece.targets[held[i]]];
+      if (auto added = columns.add(piece.sources[held[i]], target, own[i]); !added) return added;
     }
     return {};
   }
