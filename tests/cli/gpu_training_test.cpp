@@ -115,6 +115,35 @@ TEST_CASE("gpu: Cora's public split is learned to what the literature says") {
   }
 }
 
+// The same queries, loss and split as on the CPU; its own bits, twice and from either place.
+TEST_CASE("gpu: links on Cora are predicted, with the same bits from memory and disk") {
+  const TempDir dir;
+  const auto data = dir / "cora";
+  if (!import_cora(data)) return;
+  const auto links = [&](const char* features) {
+    return trained({tool("sluice-train"),
+                    "run",
+                    (source_folder() / "configs" / "cora-link.toml").string(),
+                    "--json",
+                    "--overwrite",
+                    "--set",
+                    "train.device=cuda",
+                    "--set",
+                    "dataset.path=" + data.string(),
+                    "--set",
+                    "run.dir=" + (dir / "links").string(),
+                    "--set",
+                    std::string("storage.features=") + features});
+  };
+  const json memory = links("memory"), disk = links("disk");
+  CHECK(memory.at("device").at("kind") == "cuda");
+  CHECK(results(memory) == results(disk));
+  const double auc = memory.at("metrics").at("test.auc"), ap = memory.at("metrics").at("test.ap");
+  std::printf("cora links on the GPU: test.auc %.4f, test.ap %.4f\n", auc, ap);
+  CHECK(auc >= 0.90);
+  CHECK(ap >= 0.90);
+}
+
 int main(int argc, char** argv) {
   const Sandbox box;
   const Outcome probe = box.run({"--dry-run", "--set", "train.device=cuda"});
