@@ -112,6 +112,11 @@ Result<void> BatchBuilder::list_seeds(const SampleRequest& request, std::size_t 
   const NodeTypeSchema& type = graph_.schema->nodes[of_type];
   NodeTable& table = tables_[of_type];
   const auto seeds = request.seeds.of(of_type);
+  if (!request.seeds.times_of(of_type).empty()) {
+    return Error(ErrorCode::kUsage,
+                 "the queries have times, and this sampler looks at none",
+                 "choose [sampler] type = \"temporal\"");
+  }
   if (auto room = table.reserve(seeds.size(), ledger_); !room) return room;
   for (const std::uint64_t seed : seeds) {
     if (seed >= type.count) {

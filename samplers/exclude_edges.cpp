@@ -6,7 +6,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -51,6 +53,18 @@ class PairSet {
   std::size_t mask_ = 0;
 };
 
+// A new array of the `kept` elements at the places of `keep`; empty where `all` is.
+template <class T>
+Result<Array> only(const Array& all, std::span<const std::size_t> keep, MemoryLedger* ledger) {
+  if (all.shape().empty()) return Array();
+  auto made = Array::make(all.dtype(), {static_cast<std::int64_t>(keep.size())}, ledger, "batches");
+  if (!made) return made;
+  const auto from = all.as<T>();
+  std::ranges::transform(
+      keep, made.value().template as<T>().begin(), [&](std::size_t at) { return from[at]; });
+  return made;
+}
+
 Result<void> exclude(Block& block, const Batch& batch, const PairSet& set, MemoryLedger* ledger) {
   const auto sources = batch.nodes[block.source_type].ids.as<std::uint64_t>();
   const auto targets = batch.nodes[block.target_type].ids.as<std::uint64_t>();
@@ -60,41 +74,33 @@ Result<void> exclude(Block& block, const Batch& batch, const PairSet& set, Memor
     return set.has(sources[static_cast<std::size_t>(neighbours[edge])], targets[target]);
   };
   const auto num_targets = static_cast<std::size_t>(block.num_targets);
-  std::size_t kept = 0;
-  for (std::size_t target = 0; target < num_targets; ++target) {
-    for (auto edge = offsets[target]; edge < offsets[target + 1]; ++edge)
-      kept += excluded(target, static_cast<std::size_t>(edge)) ? 0u : 1u;
-  }
-  if (kept == neighbours.size()) return {};
-
+  std::vector<std::size_t> keep;
+  keep.reserve(neighbours.size());
   // New arrays: layers may share theirs.
-  Block rest = block;
   auto starts = Array::make(DType::kI64, {block.num_targets + 1}, ledger, "batches");
   if (!starts) return std::move(starts).error();
-  rest.offsets = std::move(starts).value();
-  auto numbers = Array::make(DType::kI32, {static_cast<std::int64_t>(kept)}, ledger, "batches");
-  if (!numbers) return std::move(numbers).error();
-  rest.neighbours = std::move(numbers).value();
-  const bool with_ids = !block.edge_ids.empty();
-  if (with_ids) {
-    auto ids = Array::make(DType::kU64, {static_cast<std::int64_t>(kept)}, ledger, "batches");
-    if (!ids) return std::move(ids).error();
-    rest.edge_ids = std::move(ids).value();
-  }
-  std::size_t at = 0;
+  const auto out = starts.value().as<std::int64_t>();
   for (std::size_t target = 0; target < num_targets; ++target) {
-    rest.offsets.as<std::int64_t>()[target] = static_cast<std::int64_t>(at);
+    out[target] = static_cast<std::int64_t>(keep.size());
     for (auto i = offsets[target]; i < offsets[target + 1]; ++i) {
       const auto edge = static_cast<std::size_t>(i);
-      if (excluded(target, edge)) continue;
-      rest.neighbours.as<std::int32_t>()[at] = neighbours[edge];
-      if (with_ids)
-        rest.edge_ids.as<std::uint64_t>()[at] =
-            std::as_const(block.edge_ids).as<std::uint64_t>()[edge];
-      ++at;
+      if (!excluded(target, edge)) keep.push_back(edge);
     }
   }
-  rest.offsets.as<std::int64_t>()[num_targets] = static_cast<std::int64_t>(at);
+  out[num_targets] = static_cast<std::int64_t>(keep.size());
+  if (keep.size() == neighbours.size()) return {};
+
+  Block rest = block;
+  rest.offsets = std::move(starts).value();
+  auto sources_left = only<std::int32_t>(block.neighbours, keep, ledger);
+  if (!sources_left) return std::move(sources_left).error();
+  rest.neighbours = std::move(sources_left).value();
+  auto ids = only<std::uint64_t>(block.edge_ids, keep, ledger);
+  if (!ids) return std::move(ids).error();
+  rest.edge_ids = std::move(ids).value();
+  auto deltas = only<std::int64_t>(block.deltas, keep, ledger);
+  if (!deltas) return std::move(deltas).error();
+  rest.deltas = std::move(deltas).value();
   block = std::move(rest);
   return {};
 }

@@ -1,6 +1,7 @@
 #include "samplers/link_queries.h"
 
 #include "samplers/node_table.h"
+#include "samplers/timed_node_table.h"
 
 #include <sluice/no_node.h>
 
@@ -42,6 +43,10 @@ LinkQueries::LinkQueries(const GraphSchema& schema,
       destination_type_(type_index(schema, schema.relations.at(options_.relation).target)) {
   if (options_.batch_size < 1)
     throw Error(ErrorCode::kUsage, "a mini-batch of no links", "set the batch size to 1 or more");
+  if (options_.events && !(links_->have_times() && links_->have_ids()))
+    throw Error(ErrorCode::kUsage,
+                "these links are no events: they have no times, or no edge ids",
+                "choose a sampler that takes what was before a time, whatever the event");
 }
 
 std::uint64_t LinkQueries::num_batches() const {
@@ -93,6 +98,12 @@ Result<void> LinkQueries::find_links(Making& making) const {
     queries.truth = std::move(truth).value();
     ends.truth = queries.truth.as<std::uint8_t>();
   }
+  if (links_->have_times()) {
+    auto times = making.column(count, DType::kI64);
+    if (!times) return std::move(times).error();
+    queries.times = std::move(times).value();
+    ends.times = queries.times.as<std::int64_t>();
+  }
   return links_->find(places, ends);
 }
 
@@ -109,8 +120,12 @@ Result<void> LinkQueries::draw_negatives(Making& making) const {
   return {};
 }
 
-// Numbers the nodes in the order in which links name them: sources, destinations, negatives.
 Result<void> LinkQueries::list_seeds(Making& making) const {
+  return links_->have_times() ? list_timed_seeds(making) : list_plain_seeds(making);
+}
+
+// Numbers the nodes in the order in which links name them: sources, destinations, negatives.
+Result<void> LinkQueries::list_plain_seeds(Making& making) const {
   std::vector<NodeTable> tables(num_types_);
   const auto number = [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
     if (nodes.shape().empty()) return {};
@@ -139,6 +154,65 @@ Result<void> LinkQueries::list_seeds(Making& making) const {
     if (!ids) return std::move(ids).error();
     std::ranges::copy(nodes, ids.value().as<std::uint64_t>().begin());
     making.batch.seeds[type] = std::move(ids).value();
+  }
+  return {};
+}
+
+// The same of nodes at the times of their links.
+Result<void> LinkQueries::list_timed_seeds(Making& making) const {
+  std::vector<TimedNodeTable> tables(num_types_);
+  Queries& queries = making.batch.queries;
+  const auto times = std::as_const(queries.times).as<std::int64_t>();
+  const auto events = std::as_const(queries.ids).as<std::uint64_t>();
+  const auto number = [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
+    if (nodes.shape().empty()) return {};
+    auto made = Array::make(DType::kI64, nodes.shape(), making.ledger, "batches");
+    if (!made) return std::move(made).error();
+    rows = std::move(made).value();
+    const auto all = nodes.as<std::uint64_t>();
+    TimedNodeTable& table = tables[type];
+    if (auto room = table.reserve(all.size(), making.ledger); !room) return room;
+    const std::size_t a_link = times.empty() ? 1 : all.size() / times.size();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t link = i / a_link;
+      rows.as<std::int64_t>()[i] =
+          all[i] == kNoNode
+              ? -1
+              : table.insert({all[i], times[link], options_.events ? events[link] : 0});
+    }
+    return {};
+  };
+  if (auto done = number(making.sources, source_type_, queries.sources); !done) return done;
+  if (auto done = number(making.targets, destination_type_, queries.destinations); !done)
+    return done;
+  if (auto done = number(making.negatives, destination_type_, queries.negatives); !done)
+    return done;
+  making.batch.seed_times.resize(num_types_);
+  making.batch.seed_events.resize(options_.events ? num_types_ : 0);
+  for (std::size_t type = 0; type < num_types_; ++type) {
+    const TimedNodeTable& table = tables[type];
+    if (table.size() == 0) continue;
+    const auto count = static_cast<std::int64_t>(table.size());
+    auto ids = making.column(count);
+    if (!ids) return std::move(ids).error();
+    std::ranges::copy(table.nodes(), ids.value().as<std::uint64_t>().begin());
+    making.batch.seeds[type] = std::move(ids).value();
+    auto when = making.column(count, DType::kI64);
+    if (!when) return std::move(when).error();
+    std::ranges::copy(table.times(), when.value().as<std::int64_t>().begin());
+    making.batch.seed_times[type] = std::move(when).value();
+    if (!options_.events) continue;
+    auto of = making.column(count);
+    if (!of) return std::move(of).error();
+    std::ranges::copy(table.events(), of.value().as<std::uint64_t>().begin());
+    making.batch.seed_events[type] = std::move(of).value();
+  }
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const TemporalCut own{times[i], events.empty() ? 0 : events[i]};
+    const bool first =
+        !making.batch.cut ||
+        std::pair(own.time, own.event) < std::pair(making.batch.cut->time, making.batch.cut->event);
+    if (first) making.batch.cut = own;
   }
   return {};
 }

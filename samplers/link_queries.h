@@ -3,6 +3,10 @@
 //
 // The negatives of a link are drawn by (key, epoch, link), whoever its mates are. An evaluation
 // begins epoch 0 each time, so that it sees the same ones.
+//
+// Links with times are asked about at their times, with their negatives: a seed is a node at a
+// time. A sampler that takes what was before sees neither the links asked about nor later ones, so
+// nothing needs to be excluded.
 #pragma once
 
 #include "samplers/links.h"
@@ -31,6 +35,9 @@ struct LinkQueryOptions {
   /// a relation that holds them the other way round (it may be `relation` itself), be there so.
   bool exclude = false;
   std::optional<std::size_t> reverse = std::nullopt;
+  /// Whether seeds say which event they belong to (QueryBatch::seed_events): for samplers that need
+  /// it, of links with times. Then a node is a seed for each event it is asked about with.
+  bool events = false;
 };
 
 class LinkQueries final : public QuerySource {
@@ -52,6 +59,8 @@ class LinkQueries final : public QuerySource {
   Result<void> find_links(Making& making) const;
   Result<void> draw_negatives(Making& making) const;
   Result<void> list_seeds(Making& making) const;
+  Result<void> list_plain_seeds(Making& making) const;
+  Result<void> list_timed_seeds(Making& making) const;
   Result<void> list_excluded(Making& making) const;
 
   std::shared_ptr<const Links> links_;

@@ -41,6 +41,7 @@ Result<void> ListedLinks::find(std::span<const std::uint64_t> numbers, const End
   take(links_.sources, out.sources);
   take(links_.targets, out.targets);
   if (have_ids()) take(links_.ids, out.ids);
+  if (have_times()) take(links_.times, out.times);
   if (have_truth()) {
     take(links_.truth, out.truth);
   } else {

@@ -19,6 +19,7 @@ class Links {
     std::span<std::uint64_t> sources, targets;
     std::span<std::uint64_t> ids;   ///< edge ids; none are asked for where it is empty
     std::span<std::uint8_t> truth;  ///< as LinkArrays::truth; none is asked for where it is empty
+    std::span<std::int64_t> times;  ///< when each was; none is asked for where it is empty
   };
 
   virtual ~Links() = default;
@@ -27,6 +28,8 @@ class Links {
   virtual bool have_ids() const = 0;
   /// Whether some may be examples of none.
   virtual bool have_truth() const { return false; }
+  /// Whether each was at a time.
+  virtual bool have_times() const { return false; }
   /// Thread-safe. Errors: what a topology fails with. @pre numbers below size()
   virtual Result<void> find(std::span<const std::uint64_t> numbers, const Ends& out) const = 0;
 };
@@ -52,6 +55,7 @@ class ListedLinks final : public Links {
   std::uint64_t size() const override { return static_cast<std::uint64_t>(links_.sources.numel()); }
   bool have_ids() const override { return !links_.ids.shape().empty(); }
   bool have_truth() const override { return !links_.truth.shape().empty(); }
+  bool have_times() const override { return !links_.times.shape().empty(); }
   Result<void> find(std::span<const std::uint64_t> numbers, const Ends& out) const override;
 
  private:

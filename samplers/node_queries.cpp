@@ -48,7 +48,23 @@ Result<QueryBatch> NodeQueries::batch(std::uint64_t epoch,
   made.queries.ids = ids.value();
   made.queries.nodes = std::move(rows).value();
   made.seeds[options_.type] = std::move(ids).value();
+  if (auto timed = add_times(made, ledger); !timed) return std::move(timed).error();
   return made;
+}
+
+Result<void> NodeQueries::add_times(QueryBatch& batch, MemoryLedger* ledger) const {
+  if (options_.times.shape().empty()) return {};
+  const auto nodes = std::as_const(batch.queries.ids).as<std::uint64_t>();
+  const auto all = options_.times.as<std::int64_t>();
+  auto times = Array::make(DType::kI64, batch.queries.ids.shape(), ledger, "batches");
+  if (!times) return std::move(times).error();
+  const auto out = times.value().as<std::int64_t>();
+  std::ranges::transform(nodes, out.begin(), [&](std::uint64_t node) { return all[node]; });
+  if (!out.empty()) batch.cut = TemporalCut{std::ranges::min(out), 0};
+  batch.seed_times.resize(num_types_);
+  batch.seed_times[options_.type] = times.value();
+  batch.queries.times = std::move(times).value();
+  return {};
 }
 
 }  // namespace sluice

@@ -18,6 +18,8 @@ struct NodeQueryOptions {
   std::int64_t batch_size = 1024;
   bool shuffle = true;  ///< another order every epoch
   RandomKey key{1};     ///< of the run's seed
+  /// i64 [nodes of the type]: when each is asked about; empty: not by time.
+  Array times{};
   /// Whose order the mini-batches have, where it has one of its own; null: none has.
   std::shared_ptr<const SamplerMethod> sampler = nullptr;
 };
@@ -37,6 +39,8 @@ class NodeQueries final : public QuerySource {
                            MemoryLedger* ledger) const override;
 
  private:
+  Result<void> add_times(QueryBatch& batch, MemoryLedger* ledger) const;
+
   NodeQueryOptions options_;
   std::size_t num_types_;
   std::unique_ptr<BatchOrder> order_;

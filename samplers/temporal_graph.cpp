@@ -62,7 +62,7 @@ void take_ids(const Array& ids,
 }
 
 struct Loaded {
-  std::unique_ptr<Topology> topology;
+  std::shared_ptr<Topology> topology;
   Array times;
 };
 
@@ -134,16 +134,10 @@ Result<TemporalGraph> TemporalGraph::own(TemporalArrays arrays) {
   return made;
 }
 
-Result<TemporalGraph> TemporalGraph::load(const Dataset& dataset, std::string_view key) try {
-  const RelationSchema* relation = dataset.schema().relation(key);
-  if (relation != nullptr && relation->appended != 0) {
-    return Error(ErrorCode::kUsage,
-                 fmt::format("relation '{}' has appended edges, which have no times", key),
-                 "import the dataset again, with all edges and their times");
-  }
-  auto loaded = std::make_shared<Loaded>();
-  loaded->times = dataset.edge_times(key);  // says so where there are none, or no such relation
-  loaded->topology = dataset.topology(key);
+Result<TemporalGraph> TemporalGraph::of(std::shared_ptr<Topology> topology,
+                                        Array times,
+                                        bool one_type) {
+  const auto loaded = std::make_shared<Loaded>(std::move(topology), std::move(times));
   const CscView& csc = *loaded->topology->resident();
   TemporalView view;
   view.offsets = csc.offsets;
@@ -152,10 +146,21 @@ Result<TemporalGraph> TemporalGraph::load(const Dataset& dataset, std::string_vi
   view.edge_ids32 = csc.edge_ids32;
   view.edge_ids64 = csc.edge_ids64;
   view.times = std::as_const(loaded->times).as<std::int64_t>();
-  view.one_type = relation->source == relation->target;
+  view.one_type = one_type;
   auto made = over(view);
   if (made) made.value().kept_ = loaded;
   return made;
+}
+
+Result<TemporalGraph> TemporalGraph::load(const Dataset& dataset, std::string_view key) try {
+  const RelationSchema* relation = dataset.schema().relation(key);
+  if (relation != nullptr && relation->appended != 0) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("relation '{}' has appended edges, which have no times", key),
+                 "import the dataset again, with all edges and their times");
+  }
+  Array times = dataset.edge_times(key);  // says so where there are none, or no such relation
+  return of(dataset.topology(key), std::move(times), relation->source == relation->target);
 } catch (const Error& error) {
   return error;
 }

@@ -9,6 +9,7 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 #include <sluice/no_node.h>
+#include <sluice/topology.h>
 
 #include <cstdint>
 #include <memory>
@@ -78,6 +79,10 @@ class TemporalGraph {
   /// @param relation RelationSchema::key(). Errors: kUsage for a relation without times, or with
   /// appended edges, which have none; what Dataset fails with; as over().
   static Result<TemporalGraph> load(const Dataset& dataset, std::string_view relation);
+
+  /// The edges of a topology in RAM, with the times that stand beside them. Errors: as over().
+  /// @param times i64 [edges] @param one_type TemporalView::one_type
+  static Result<TemporalGraph> of(std::shared_ptr<Topology> topology, Array times, bool one_type);
 
   /// Arrays that somebody else keeps for as long as this lives. Errors: kData where sizes do not
   /// agree, offsets do not ascend, or a list is not in (time, edge id) order. Reads all of it once.

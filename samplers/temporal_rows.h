@@ -8,6 +8,7 @@
 #include "samplers/temporal_graph.h"
 
 #include <sluice/no_node.h>
+#include <sluice/query.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,16 +27,11 @@ struct TemporalQueries {
   std::size_t size() const { return nodes.size(); }
 };
 
-/// Events before it, in (time, edge id) order, are visible to a batch: those of the batches before.
-struct TemporalCut {
-  std::int64_t time = 0;    ///< of the batch's first event
-  std::uint64_t event = 0;  ///< its edge id
-};
-
 struct TemporalRequest {
   std::uint64_t epoch = 0;  ///< uniform draws differ by epoch
   TemporalQueries queries;
-  /// Of the batch; needed for TemporalVisibility::kBatchLag alone.
+  /// The batch's first event: those before it are visible, the events of the batches before. Needed
+  /// for TemporalVisibility::kBatchLag alone.
   std::optional<TemporalCut> cut = {};
 };
 

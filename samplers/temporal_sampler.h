@@ -46,6 +46,10 @@ struct TemporalSamplerOptions {
   TemporalVisibility visibility = TemporalVisibility::kStrict;
 
   void describe(Schema& schema);
+  // As SamplerKind asks.
+  std::size_t num_layers() const { return count.size(); }
+  bool needs_times() const { return true; }
+  bool needs_events() const { return visibility == TemporalVisibility::kEventOrder; }
 };
 
 /// Rows of one length with counts, or events end to end with offsets.

@@ -3,8 +3,9 @@
 //
 // Nodes of a type are listed once, seeds first, then hop by hop: the frontier of each layer is a
 // prefix of the next one's, so a layer's target nodes are the first rows of its source nodes. A
-// homogeneous graph has one entry in every per-type and per-relation list. A Batch owns its arrays
-// and is immutable once assembled.
+// homogeneous graph has one entry in every per-type and per-relation list. With times a row is a
+// node at a time: a node has a row for each time at which it is met. A Batch owns its arrays and is
+// immutable once assembled.
 #pragma once
 
 #include <sluice/array.h>
@@ -29,7 +30,10 @@ struct Block {
   Array offsets;                 ///< i64 [num_targets + 1]
   Array neighbours;              ///< i32 [edges]: local source rows, grouped by target
   Array edge_ids;                ///< u64 [edges], or empty when nobody asked
-  Array transposed_offsets;      ///< i64 [num_sources + 1]
+  /// i64 [edges], of batches with times: how long before its target's time each edge was; the
+  /// source's row has the edge's time. Never negative; at most 2^63 - 1, where it is more.
+  Array deltas;
+  Array transposed_offsets;  ///< i64 [num_sources + 1]
   Array transposed_targets;  ///< i32 [edges]: local target rows, grouped by source, ascending edge
   Array transposed_edges;    ///< i32 [edges]: the edge's index in `neighbours`
 
@@ -41,8 +45,9 @@ struct BatchNodes {
   Array ids;       ///< u64 [n]: dense node ids; local row i is ids[i]; the seeds first
   Array features;  ///< f32 [n, dim], or empty for a type without features
   /// i64 [n]: in-edges in the whole graph, not only the sampled ones, over the relations into this
-  /// type; empty unless the model asks (Model::needs).
+  /// type; with times, those before the row's. Empty unless the model asks (Model::needs).
   Array degrees;
+  Array times;  ///< i64 [n]: of each row; empty where nobody asks by time
   /// Rows in use at each layer boundary: size_at[0] all n input rows, ..., size_at[layers] the
   /// seeds (if of this type).
   std::vector<std::int64_t> size_at;

@@ -34,6 +34,7 @@ struct LinkArrays {
   Array targets;  ///< u64 [n]
   Array ids;      ///< u64 [n]: edge ids; empty for links that are no edges of the graph
   Array truth;    ///< u8 [n]: 0 of an example that is no link; empty: all are
+  Array times{};  ///< i64 [n]: of each; empty for links without
 };
 
 /// Edges of one relation that are not for training, in the order of the relation's edges.

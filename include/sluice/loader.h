@@ -58,6 +58,9 @@ struct GraphDataOptions {
   Placement topology = Placement::kMemory;
   /// Load the weights of edges, for samplers that need them; they stay in memory.
   bool edge_weights = false;
+  /// Load the times of edges, and edges with times, for samplers that need them; they stay in
+  /// memory.
+  bool edge_times = false;
   /// By relation: which of its edges mini-batches may see, those of the training part; null, or
   /// none at all: all of them. What is taken out is GraphData::held_out().
   std::vector<std::shared_ptr<const EdgeRule>> edge_rules{};
@@ -105,6 +108,9 @@ class GraphData {
   /// Labels by id, as batches carry them; without a shape where there are none. Throws kResource.
   /// @pre the dataset has a ledger
   Array labels(std::span<const std::uint64_t> ids) const;
+  /// i64 [nodes]: the times of a type's nodes, loaded when they are first asked for. Throws kUsage
+  /// where it has none, kResource.
+  Array node_times(std::size_t type) const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
   /// Sets GraphDataOptions::scratch and ::disk for the loaders that start from now on.

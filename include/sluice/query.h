@@ -4,6 +4,9 @@
 // that a mini-batch's queries name, by type, are its seeds, and a query keeps the rows of its nodes
 // among the seeds of their type: the first rows of BatchNodes, and the rows that Model::encode
 // gives. So a node that many queries name is sampled and encoded once.
+//
+// Queries may have times: then what is distinct is a node at a time, so a node is among the seeds
+// as often as it is asked about at different times, and what came later is not seen.
 #pragma once
 
 #include <sluice/array.h>
@@ -13,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,7 +37,7 @@ struct Queries {
   /// u64 [q]: what labels are looked up by: dense node ids, edge ids, numbers of graphs; empty for
   /// links that are no edges of the graph.
   Array ids;
-  Array times;         ///< i64 [q]: when each is asked
+  Array times;         ///< i64 [q]: when each is asked, in ticks of the dataset; empty: not by time
   Array nodes;         ///< i64 [q], of graphs [nodes]: rows among the seeds of `type`
   Array offsets;       ///< i64 [q + 1], of graphs: where each one's `nodes` begin
   Array sources;       ///< i64 [q]: rows
@@ -55,14 +59,29 @@ struct EdgePairs {
   Array targets;
 };
 
+/// A place among events, which are ordered by (time, edge id).
+struct TemporalCut {
+  std::int64_t time = 0;
+  std::uint64_t event = 0;  ///< edge id
+};
+
 /// The queries of a mini-batch with its seeds.
 struct QueryBatch {
   std::uint64_t epoch = 0;
-  std::uint64_t round = 0;   ///< key of the draws; the batch's number unless rounds are shared
-  std::uint64_t index = 0;   ///< the batch's number in its epoch
-  std::vector<Array> seeds;  ///< by node type: u64 [n], distinct; empty for types without
+  std::uint64_t round = 0;  ///< key of the draws; the batch's number unless rounds are shared
+  std::uint64_t index = 0;  ///< the batch's number in its epoch
+  /// By node type: u64 [n], distinct, or distinct together with what stands beside them below;
+  /// empty for types without.
+  std::vector<Array> seeds;
   Queries queries;
   std::vector<EdgePairs> excluded{};  ///< edges that its blocks must not have
+  /// Of queries with times, by node type: i64 [n], when each seed is asked about.
+  std::vector<Array> seed_times{};
+  /// u64 [n]: the edge id of the event that each seed belongs to, where the sampler wants it.
+  std::vector<Array> seed_events{};
+  /// Of queries with times: the first of them. What came before it is of earlier mini-batches,
+  /// where queries come in the order of time.
+  std::optional<TemporalCut> cut{};
 };
 
 /// Where queries come from: a pure function (epoch, index) -> queries, so that an epoch may be
@@ -82,7 +101,7 @@ class QuerySource {
                                    MemoryLedger* ledger) const = 0;
 };
 
-/// The seeds of a mini-batch, by node type; borrowed.
+/// The seeds of a mini-batch, by node type, maybe with times and events; borrowed.
 class SeedLists {
  public:
   SeedLists() = default;
@@ -91,24 +110,39 @@ class SeedLists {
   requires std::convertible_to<const Ids&, std::span<const std::uint64_t>> SeedLists(
       const Ids& ids, std::size_t type = 0)
       : lists_(type + 1) {
-    lists_[type] = std::span<const std::uint64_t>(ids);
+    lists_[type].ids = std::span<const std::uint64_t>(ids);
   }
   /// As QueryBatch::seeds.
   explicit SeedLists(const std::vector<Array>& seeds);
+  explicit SeedLists(const QueryBatch& batch);
 
   std::size_t num_types() const { return lists_.size(); }
   /// None for a type beyond num_types().
   std::span<const std::uint64_t> of(std::size_t type) const {
-    return type < lists_.size() ? lists_[type] : std::span<const std::uint64_t>();
+    return type < lists_.size() ? lists_[type].ids : std::span<const std::uint64_t>();
+  }
+  /// When each is asked about; none where nobody asks by time.
+  std::span<const std::int64_t> times_of(std::size_t type) const {
+    return type < lists_.size() ? lists_[type].times : std::span<const std::int64_t>();
+  }
+  /// QueryBatch::seed_events.
+  std::span<const std::uint64_t> events_of(std::size_t type) const {
+    return type < lists_.size() ? lists_[type].events : std::span<const std::uint64_t>();
   }
   std::size_t total() const {
     std::size_t sum = 0;
-    for (const auto& list : lists_) sum += list.size();
+    for (const List& list : lists_) sum += list.ids.size();
     return sum;
   }
 
  private:
-  std::vector<std::span<const std::uint64_t>> lists_;
+  struct List {
+    std::span<const std::uint64_t> ids;
+    std::span<const std::int64_t> times;
+    std::span<const std::uint64_t> events;
+  };
+
+  std::vector<List> lists_;
 };
 
 }  // namespace sluice

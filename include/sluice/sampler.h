@@ -16,11 +16,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace sluice {
+
+class TemporalGraph;
 
 /// What a sampler draws from: the schema and one topology a relation, in the schema's order.
 struct SamplerGraph {
@@ -29,6 +32,9 @@ struct SamplerGraph {
   /// By relation: f32 [edges], beside the CSC's neighbours; empty for a relation without, and as a
   /// whole where nobody needs them (SamplerMethod::needs_weights).
   std::vector<Array> weights = {};
+  /// By relation: its edges with their times; null for a relation without, and none as a whole
+  /// where nobody needs them (SamplerMethod::needs_times).
+  std::vector<std::shared_ptr<const TemporalGraph>> temporal = {};
 };
 
 /// What a consumer needs of a batch beyond the sampled edges themselves.
@@ -46,7 +52,8 @@ struct SampleRequest {
   std::uint64_t epoch = 0;
   std::uint64_t round = 0;  ///< key of the draws; the batch's number unless rounds are shared
   std::uint64_t index = 0;  ///< the batch's number in its epoch
-  SeedLists seeds;          ///< distinct nodes of each type
+  SeedLists seeds;          ///< distinct nodes of each type, or nodes at times
+  std::optional<TemporalCut> cut = std::nullopt;  ///< QueryBatch::cut
 };
 
 class NeighborSampler;
@@ -61,7 +68,8 @@ class Sampler {
   /// are charged to `ledger` as "batches", and what the sampler keeps for the next batch as
   /// "sampler workspace": a ledger must outlive the sampler. Null: nothing is charged. Errors:
   /// kResource (ledger, or beyond 2^31 nodes of a type or edges of a block), kData (a seed that is
-  /// repeated or no node), kIo / kData from a topology on disk. The sampler stays usable.
+  /// repeated or no node), kUsage (seeds with times, or without, that this sampler cannot use), kIo
+  /// / kData from a topology on disk. The sampler stays usable.
   virtual Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) = 0;
 
   /// This sampler where it goes hop by hop in steps, so that several batches ask a topology on disk
@@ -97,6 +105,11 @@ class SamplerMethod {
   virtual std::size_t num_layers() const = 0;
   /// Whether SamplerGraph::weights are looked at.
   virtual bool needs_weights() const { return false; }
+  /// Whether it takes nodes at times, and what was before: then SamplerGraph::temporal is looked
+  /// at, and queries must have times.
+  virtual bool needs_times() const { return false; }
+  /// Whether it must know which event each of them belongs to: QueryBatch::seed_events.
+  virtual bool needs_events() const { return false; }
   /// The order of seeds that its batches must have; null: any, of the batch size that is asked for.
   virtual std::unique_ptr<BatchOrder> make_order(const OrderRequest&) const { return nullptr; }
   /// Which in-edges are kept in RAM for it, as its options say.
@@ -111,8 +124,8 @@ class SamplerMethod {
 };
 
 /// The method of a Sampler class `T`: T::Options has describe(Schema&) and num_layers(), and
-/// needs_weights(), make_order(), most_edges() and `snapshot` where it may; T(SamplerGraph,
-/// Options, BlockParts, RandomKey).
+/// needs_weights(), needs_times(), needs_events(), make_order(), most_edges() and `snapshot` where
+/// it may; T(SamplerGraph, Options, BlockParts, RandomKey).
 template <class T>
 class SamplerKind final : public SamplerMethod {
  public:
@@ -124,6 +137,20 @@ class SamplerKind final : public SamplerMethod {
   bool needs_weights() const override {
     if constexpr (requires(const Options& options) { options.needs_weights(); }) {
       return options_.needs_weights();
+    } else {
+      return false;
+    }
+  }
+  bool needs_times() const override {
+    if constexpr (requires(const Options& options) { options.needs_times(); }) {
+      return options_.needs_times();
+    } else {
+      return false;
+    }
+  }
+  bool needs_events() const override {
+    if constexpr (requires(const Options& options) { options.needs_events(); }) {
+      return options_.needs_events();
     } else {
       return false;
     }

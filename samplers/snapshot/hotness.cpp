@@ -146,7 +146,7 @@ Result<std::vector<NodeUses>> uses_by_look_ahead(const SamplerGraph& graph,
     auto queries = trials.queries->batch(0, index, ledger);
     if (!queries) return std::move(queries).error();
     const QueryBatch& of_batch = queries.value();
-    const SampleRequest request{0, of_batch.round, index, SeedLists(of_batch.seeds)};
+    const SampleRequest request{0, of_batch.round, index, SeedLists(of_batch), of_batch.cut};
     auto batch = sampler->sample(request, ledger);
     if (!batch) return std::move(batch).error();
     for (std::size_t type = 0; type < uses.size(); ++type) {

@@ -53,7 +53,18 @@ std::string to_string(Part part) {
 
 SeedLists::SeedLists(const std::vector<Array>& seeds) : lists_(seeds.size()) {
   for (std::size_t type = 0; type < seeds.size(); ++type) {
-    if (!seeds[type].empty()) lists_[type] = seeds[type].as<std::uint64_t>();
+    if (!seeds[type].empty()) lists_[type].ids = seeds[type].as<std::uint64_t>();
+  }
+}
+
+SeedLists::SeedLists(const QueryBatch& batch) : SeedLists(batch.seeds) {
+  for (std::size_t type = 0; type < batch.seed_times.size(); ++type) {
+    if (!batch.seed_times[type].empty())
+      lists_[type].times = batch.seed_times[type].as<std::int64_t>();
+  }
+  for (std::size_t type = 0; type < batch.seed_events.size(); ++type) {
+    if (!batch.seed_events[type].empty())
+      lists_[type].events = batch.seed_events[type].as<std::uint64_t>();
   }
 }
 

@@ -47,10 +47,11 @@ void visit_queries(AnyQueries& queries, Visitor& visitor) {
 
 template <class Visitor, class AnyNodes>
 void visit_nodes(AnyNodes& nodes, Visitor& visitor) {
-  auto& [ids, features, degrees, size_at] = nodes;
+  auto& [ids, features, degrees, times, size_at] = nodes;
   visitor.array(ids, BatchPart::kSampled);
   visitor.array(features, BatchPart::kFeatures);
   visitor.array(degrees, BatchPart::kSampled);
+  visitor.array(times, BatchPart::kSampled);
   visitor.count(size_at);
   for (auto& size : size_at) visitor.number(size);
 }
@@ -65,6 +66,7 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
          offsets,
          neighbours,
          edge_ids,
+         deltas,
          transposed_offsets,
          transposed_targets,
          transposed_edges] = block;
@@ -73,7 +75,8 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
   visitor.number(target_type);
   visitor.number(num_sources);
   visitor.number(num_targets);
-  for (auto* array : {&offsets, &neighbours, &edge_ids}) visitor.array(*array, BatchPart::kSampled);
+  for (auto* array : {&offsets, &neighbours, &edge_ids, &deltas})
+    visitor.array(*array, BatchPart::kSampled);
   for (auto* array : {&transposed_offsets, &transposed_targets, &transposed_edges})
     visitor.array(*array, BatchPart::kDerived);
 }

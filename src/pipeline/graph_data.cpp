@@ -1,6 +1,7 @@
 #include "device/device.h"
 #include "pipeline/graph_data_state.h"
 #include "samplers/held_out_edges.h"
+#include "samplers/temporal_graph.h"
 #include "storage/feature/disk_store.h"
 #include "storage/topology/filtered_topology.h"
 #include "storage/topology/paged_topology.h"
@@ -36,15 +37,18 @@ TopologyOptions topology_options(const GraphSchema& schema,
 }
 
 // What stands beside the edges, without those at `removed`.
-Array without_positions(const Array& weights, const Array& removed, MemoryLedger* ledger) {
+template <class T>
+Array without_positions(const Array& column,
+                        const Array& removed,
+                        const char* name,
+                        MemoryLedger* ledger) {
   const auto gone = removed.as<std::uint64_t>();
-  const auto all = weights.as<float>();
-  Array rest = Array::make(DType::kF32,
-                           {static_cast<std::int64_t>(all.size() - gone.size())},
-                           ledger,
-                           "edge weights")
-                   .or_throw();
-  auto to = rest.as<float>().begin();
+  const auto all = column.as<T>();
+  Array rest =
+      Array::make(
+          column.dtype(), {static_cast<std::int64_t>(all.size() - gone.size())}, ledger, name)
+          .or_throw();
+  auto to = rest.as<T>().begin();
   std::size_t next = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (next < gone.size() && gone[next] == i) {
@@ -54,6 +58,19 @@ Array without_positions(const Array& weights, const Array& removed, MemoryLedger
     }
   }
   return rest;
+}
+
+// The edges of a relation with their times: those of the topology, or loaded where it is on disk.
+// Null for a relation without times.
+std::shared_ptr<const TemporalGraph> with_times(const Dataset& from,
+                                                const RelationSchema& relation,
+                                                const std::shared_ptr<Topology>& topology,
+                                                Array times) {
+  if (!relation.has_times) return nullptr;
+  if (relation.appended != 0 || topology->resident() == nullptr)
+    return std::make_shared<TemporalGraph>(TemporalGraph::load(from, relation.key()).or_throw());
+  return std::make_shared<TemporalGraph>(
+      TemporalGraph::of(topology, std::move(times), relation.source == relation.target).or_throw());
 }
 
 void tell_disk(const SamplerGraph& graph, const DiskProfile& disk) {
@@ -102,6 +119,13 @@ MemoryLedger* GraphData::ledger() const {
 const GraphDataOptions& GraphData::options() const {
   return state_->options;
 }
+Array GraphData::node_times(std::size_t type) const {
+  auto& known = state_->node_times;
+  known.resize(schema().nodes.size());
+  if (known.at(type).shape().empty())
+    known[type] = state_->dataset->node_times(schema().nodes[type].name);
+  return known[type];
+}
 Array GraphData::labels(std::span<const std::uint64_t> ids) const {
   if (state_->labels.empty()) return {};
   return state_->labels.gather(ids, *state_->dataset->ledger());
@@ -129,15 +153,21 @@ GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const
     const RelationSchema& relation = schema.relations[r];
     std::shared_ptr<Topology> topology =
         from.topology(relation.key(), topology_options(schema, relation, options));
-    Array weights;
+    Array weights, times;
     if (options.edge_weights && relation.has_weights) weights = from.edge_weights(relation.key());
+    if (options.edge_times && relation.has_times) times = from.edge_times(relation.key());
     if (r < options.edge_rules.size() && options.edge_rules[r]) {
       HeldOutEdges held =
           find_held_out(*topology, *options.edge_rules[r], from.ledger()).or_throw();
       topology = without_edges(std::move(topology), held.positions, from.ledger());
-      if (!weights.empty()) weights = without_positions(weights, held.positions, from.ledger());
+      if (!weights.empty())
+        weights = without_positions<float>(weights, held.positions, "edge weights", from.ledger());
+      if (!times.empty())
+        times = without_positions<std::int64_t>(times, held.positions, "edge times", from.ledger());
       opened.held_out[r] = std::make_shared<const HeldOutEdges>(std::move(held));
     }
+    if (options.edge_times)
+      opened.graph.temporal.push_back(with_times(from, relation, topology, std::move(times)));
     opened.graph.relations.push_back(std::move(topology));
     if (options.edge_weights) opened.graph.weights.push_back(std::move(weights));
   }
@@ -180,6 +210,7 @@ void GraphData::State::reopen_graph(const Dataset& newer) {
       snapshots.reset();
     }
   }
+  graph.temporal.clear();
   graph.relations.clear();
   graph.weights.clear();
   held_out.clear();
@@ -190,6 +221,7 @@ void GraphData::reopen(const Dataset& newer) {
   State& state = *state_;
   state.reopen_graph(newer);
   state.dataset = &newer;
+  state.node_times.clear();
   for (std::size_t type = 0; type < state.features.size(); ++type) {
     const NodeTypeSchema& node = newer.schema().nodes[type];
     auto& store = state.features[type];

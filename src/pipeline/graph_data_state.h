@@ -27,7 +27,8 @@ struct GraphData::State {
   SamplerGraph graph;
   std::vector<std::shared_ptr<const HeldOutEdges>> held_out;  // by relation; null: none
   std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
-  LabelTable labels;  // as labels_of says; empty where there are none
+  LabelTable labels;                      // as labels_of says; empty where there are none
+  mutable std::vector<Array> node_times;  // by node type; without a shape until they are asked for
   /// By node type; null where rows are in memory. Made by the first loader that starts, kept for
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;

@@ -4,6 +4,7 @@
 #include <sluice/units.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -27,11 +28,12 @@ RowSample::RowSample(const FeatureLayout& layout, std::uint64_t most_rows, Memor
   const std::uint64_t taken =
       std::clamp<std::uint64_t>(std::min(most_rows, rows_) / stretch_rows_, 1, all);
   const std::uint64_t kept = rows_ <= most_rows ? all : taken;
-  charge_ = ledger
-                .charge("forecast",
-                        all * sizeof(std::uint32_t) +
-                            kept * (sizeof(std::uint64_t) + stretch_rows_ * sizeof(std::uint8_t)))
-                .or_throw();
+  charge_ =
+      ledger
+          .charge("forecast",
+                  all * sizeof(std::uint32_t) +
+                      kept * (sizeof(std::uint64_t) + 2 * stretch_rows_ * sizeof(std::uint8_t)))
+          .or_throw();
   place_of_.assign(all, kNone);
   const RandomKey key = RandomKey(1).with("row sample");
   std::uint64_t size = 0;
@@ -44,13 +46,17 @@ RowSample::RowSample(const FeatureLayout& layout, std::uint64_t most_rows, Memor
     size += std::min(stretch_rows_, rows_ - chosen * stretch_rows_);
   }
   counts_.assign(size, 0);
+  last_.assign(size, 0);
 }
 
 void RowSample::add(std::span<const std::uint64_t> rows) {
   ++trials_;
   for (const std::uint64_t row : rows) {
     const std::uint32_t stretch = place_of_[row / stretch_rows_];
-    if (stretch != kNone) ++counts_[stretch * stretch_rows_ + row % stretch_rows_];
+    if (stretch == kNone) continue;
+    const std::uint64_t at = stretch * stretch_rows_ + row % stretch_rows_;
+    // A mini-batch with times may have a node in several rows.
+    if (std::exchange(last_[at], static_cast<std::uint8_t>(trials_)) != trials_) ++counts_[at];
   }
 }
 

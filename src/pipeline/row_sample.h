@@ -21,7 +21,7 @@ class RowSample {
   /// Of at most so many rows, and at least one stretch. Charged as "forecast". Throws kResource.
   RowSample(const FeatureLayout& layout, std::uint64_t most_rows, MemoryLedger& ledger);
 
-  /// A trial mini-batch asked for these rows, each named once.
+  /// A trial mini-batch asked for these rows, some maybe several times. @pre at most 255 trials
   void add(std::span<const std::uint64_t> rows);
 
   std::uint64_t size() const { return counts_.size(); }
@@ -42,6 +42,7 @@ class RowSample {
   std::vector<std::uint64_t> stretches_;  // those of the sample, ascending
   std::vector<std::uint32_t> place_of_;  // by stretch of the table: which of the sample's, or kNone
   std::vector<std::uint8_t> counts_;     // by place
+  std::vector<std::uint8_t> last_;       // the trial that asked last, from 1
   std::size_t trials_ = 0;
 };
 

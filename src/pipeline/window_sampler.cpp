@@ -118,7 +118,7 @@ std::vector<Batch> WindowSampler::sample_batches(std::uint64_t epoch,
   std::vector<SampleRequest> requests(count);
   arena_.for_each(count, [&](std::size_t i) {
     asked[i] = queries_.batch(epoch, first + i, &ledger_).or_throw();
-    requests[i] = {epoch, asked[i].round, first + i, SeedLists(asked[i].seeds)};
+    requests[i] = {epoch, asked[i].round, first + i, SeedLists(asked[i]), asked[i].cut};
   });
   GroupSampler& sampler = resident_sampler_ ? *resident_sampler_ : sampler_;
   std::vector<Batch> batches = sampler.sample(requests, &ledger_).or_throw();

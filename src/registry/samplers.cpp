@@ -5,6 +5,7 @@
 #include "samplers/neighbor_sampler.h"
 #include "samplers/random_walk_sampler.h"
 #include "samplers/subgraph_sampler.h"
+#include "samplers/temporal_neighbor_sampler.h"
 
 namespace sluice {
 
@@ -20,6 +21,8 @@ SamplerCatalog builtin_samplers() {
       "walk", "nodes on random walks from the seeds, and all edges among them (GraphSAINT)");
   all.add<SamplerKind<ClusterSampler>>(
       "cluster", "whole clusters of close node ids, and all edges within (Cluster-GCN)");
+  all.add<SamplerKind<TemporalNeighborSampler>>(
+      "temporal", "events before each node's time, hop by hop: the last ones, or a uniform sample");
   return all;
 }
 

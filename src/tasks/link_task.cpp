@@ -237,6 +237,10 @@ std::uint64_t LinkTask::count(Part part, const GraphData& data) const {
 
 std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
                                                const GraphData& data) const {
+  if (request.sampler && request.sampler->needs_times())
+    throw Error(ErrorCode::kUsage,
+                "this task does not ask about links at times, which [sampler] type needs",
+                "choose another sampler, neighbor for one");
   auto asked = links(request.part, data);
   LinkQueryOptions options;
   options.relation = relation_;

@@ -60,6 +60,8 @@ std::unique_ptr<QuerySource> NodeTask::queries(const QueryRequest& request,
   asked.shuffle = request.shuffle;
   asked.key = request.key;
   asked.sampler = request.sampler;
+  if (request.sampler && request.sampler->needs_times())
+    asked.times = data.node_times(target_type_);
   return std::make_unique<NodeQueries>(data.schema(), std::move(asked), request.ledger);
 }
 
@@ -75,8 +77,10 @@ bool NodeTask::has_labels(Part part, const GraphData& data) const {
 }
 
 torch::Tensor NodeTask::outputs(Model& model, const Batch& batch) {
-  // Each seed is asked about once, in the order of the seeds.
-  return model.encode(batch).at(target_type_);
+  const torch::Tensor rows = model.encode(batch).at(target_type_);
+  // Where each seed is asked about once it is in the order of the seeds.
+  if (batch.num_queries() == batch.num_seeds(target_type_)) return rows;
+  return rows.index_select(0, nn::as_tensor(batch.queries.nodes));
 }
 
 torch::Tensor NodeTask::training_loss(Model& model, const Batch& batch, RandomKey) {

@@ -16,8 +16,9 @@ class NodeTask : public Task {
   void open(const TaskData& data) final;
   LabelsOf labels_of() const final { return {target_type_, {}}; }
   std::uint64_t count(Part part, const GraphData& data) const final;
+  /// Each node of the part once an epoch, unless a task says otherwise.
   std::unique_ptr<QuerySource> queries(const QueryRequest& request,
-                                       const GraphData& data) const final;
+                                       const GraphData& data) const override;
   /// Looks until it finds one; true where the type has no labels at all.
   bool has_labels(Part part, const GraphData& data) const final;
 
@@ -41,10 +42,10 @@ class NodeTask : public Task {
  protected:
   explicit NodeTask(std::size_t target_type) : target_type_(target_type) {}
   std::size_t target_type() const { return target_type_; }
-
- private:
+  /// u64 [n]: those of a part.
   Array nodes(Part part, const GraphData& data) const;
 
+ private:
   std::size_t target_type_;
   Split split_;
 };

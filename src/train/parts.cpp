@@ -81,6 +81,7 @@ GraphDataOptions placement_of(const RunOptions& options,
   placement.topology = where.topology;
   placement.topology_cache_bytes = topology_cache_bytes(where.in_turns ? budget / 16 : budget);
   placement.edge_weights = sampler.needs_weights();
+  placement.edge_times = sampler.needs_times();
   placement.edge_rules = task.edge_rules();
   placement.snapshot = sampler.snapshot();
   placement.cache = options.storage.cache;
@@ -202,10 +203,23 @@ std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
 
 std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& memory) {
   LoaderOptions loader = common_options(options, *model, trace);
-  loader.fanout = evaluation_fanout(options, *model);
   loader.exact = true;
   loader.transpose = false;
-  const QueryRequest asked{part, options.eval.batch_size, false, key(), {}, ledger.get()};
+  QueryRequest asked{part, options.eval.batch_size, false, key(), {}, ledger.get()};
+  if (sampler->needs_times() && model->num_layers() != 0) {
+    // Whoever does not look at times would see what came later.
+    if (!options.eval.fanout.empty())
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("'eval.fanout' is set, and [sampler] '{}' evaluates as it trains",
+                              options.sampler.type),
+                  "leave eval.fanout out");
+    check_layers(options, *sampler, *model);
+    loader.fanout = {};
+    loader.sampler = sampler;
+    asked.sampler = sampler;
+  } else {
+    loader.fanout = evaluation_fanout(options, *model);
+  }
   return std::make_unique<Loader>(data, loader, task->queries(asked, data), memory, *ledger);
 }
 

@@ -45,7 +45,12 @@ struct SampleOptions {
   std::uint64_t seed = 1;
   bool edge_ids = true;
   DType dtype = DType::kF32;  ///< of the features
+  bool times = false;         ///< of nodes, sample_node_time(), and edges
 };
+
+inline std::int64_t sample_node_time(std::uint64_t node) {
+  return static_cast<std::int64_t>(node * 7 % 31);
+}
 
 /// The value of a feature: what a reader must give back, as far as the dtype can.
 inline float sample_feature(std::uint64_t node, std::uint32_t column) {
@@ -60,6 +65,19 @@ inline std::vector<std::pair<std::uint64_t, std::uint64_t>> sample_edges(
     edges.emplace_back(key.below(options.nodes, 2 * i), key.below(options.nodes, 2 * i + 1));
   }
   return edges;
+}
+
+/// Times of edges beside a CSC of these: they ascend in each node's list.
+inline std::vector<std::int64_t> sample_times(
+    std::uint64_t nodes, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& edges) {
+  std::vector<std::uint64_t> degrees(nodes);
+  for (const auto& edge : edges) ++degrees[edge.second];
+  std::vector<std::int64_t> times;
+  for (std::uint64_t n = 0; n < nodes; ++n) {
+    for (std::uint64_t i = 0; i < degrees[n]; ++i)
+      times.push_back(static_cast<std::int64_t>(n % 5 + 3 * i));
+  }
+  return times;
 }
 
 inline void write_sample(const std::filesystem::path& target, const SampleOptions& options = {}) {
@@ -91,6 +109,12 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   for (std::uint64_t n = 0; n < options.nodes; ++n)
     labels[n] = static_cast<std::int32_t>(n % 6) - 1;
   writer.write(node_path("node", "labels.bin"), std::span<const std::int32_t>(labels));
+  if (options.times) {
+    node.has_times = true;
+    std::vector<std::int64_t> times(options.nodes);
+    for (std::uint64_t n = 0; n < options.nodes; ++n) times[n] = sample_node_time(n);
+    writer.write(node_path("node", "times.bin"), std::span<const std::int64_t>(times));
+  }
   writer.schema().nodes.push_back(node);
 
   RelationSchema relation{.source = "node", .name = "edge", .target = "node"};
@@ -98,6 +122,11 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   csc.edge_ids = options.edge_ids;
   VectorEdges edges(sample_edges(options));
   build_csc(writer, relation, options.nodes, options.nodes, edges, csc, arena);
+  if (options.times) {
+    relation.has_times = true;
+    const std::vector<std::int64_t> times = sample_times(options.nodes, sample_edges(options));
+    writer.write(relation_path(relation, "times.bin"), std::span<const std::int64_t>(times));
+  }
   writer.schema().relations.push_back(relation);
   std::vector<std::uint64_t> all(options.nodes);
   for (std::uint64_t n = 0; n < options.nodes; ++n) all[n] = n;
