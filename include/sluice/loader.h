@@ -75,10 +75,11 @@ struct GraphDataOptions {
   MemoryLedger* compute_ledger = nullptr;
 };
 
-/// Whose labels mini-batches carry, looked up by Queries::ids; neither: none.
+/// Whose labels mini-batches carry, looked up by Queries::ids; none of these: no labels.
 struct LabelsOf {
-  std::optional<std::size_t> node_type;  ///< index into GraphSchema::nodes
-  std::optional<std::size_t> relation;   ///< index into GraphSchema::relations: by edge id
+  std::optional<std::size_t> node_type{};  ///< index into GraphSchema::nodes
+  std::optional<std::size_t> relation{};   ///< index into GraphSchema::relations: by edge id
+  bool graphs = false;                     ///< of the dataset's many small graphs: by number
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,

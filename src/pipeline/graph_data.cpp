@@ -141,6 +141,8 @@ LabelTable GraphData::State::open_labels(const Dataset& from) const {
     const RelationSchema& relation = schema.relations.at(*labels_of.relation);
     if (relation.labels) return {from.edge_labels(relation.key()), from.ledger()};
   }
+  if (labels_of.graphs && schema.graphs && schema.graphs->labels)
+    return {from.graphs().labels, from.ledger()};
   return {};
 }
 
@@ -240,6 +242,7 @@ std::int64_t GraphData::State::labels_in(const Dataset& from) const {
   const GraphSchema& schema = from.schema();
   if (labels_of.node_type)
     return static_cast<std::int64_t>(schema.nodes.at(*labels_of.node_type).count);
+  if (labels_of.graphs) return static_cast<std::int64_t>(schema.graphs->count);
   return static_cast<std::int64_t>(schema.relations.at(*labels_of.relation).edge_id_bound);
 }
 
