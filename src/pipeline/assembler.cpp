@@ -89,7 +89,7 @@ void Assembler::for_rows(
   const FeatureStore& store = *data_.features[type];
   const std::span<const std::uint64_t> wanted = batch.nodes[type].ids.as<std::uint64_t>();
   const WindowRows* const cached = window.rows[type].get();
-  const RowCache* const cache = cached == nullptr ? nullptr : data_.caches[type].get();
+  const SlotTable* const slots = cached == nullptr ? nullptr : &data_.caches[type]->table;
   std::span<const std::uint32_t> numbers, places;
   if (cached != nullptr) {
     numbers = cached->numbers[index].as<std::uint32_t>();
@@ -100,7 +100,7 @@ void Assembler::for_rows(
     std::array<const std::byte*, kGrain> rows;
     for (std::size_t i = begin; i < end; ++i) {
       rows[i - begin] =
-          cache != nullptr ? cache->row(places[numbers[i]]) : store.resident_row(wanted[i]);
+          slots != nullptr ? slots->row(places[numbers[i]]) : store.resident_row(wanted[i]);
     }
     see(begin, std::span<const std::byte* const>(rows.data(), end - begin));
   });
@@ -132,7 +132,7 @@ bool Assembler::gpu_may_gather() const {
   for (std::size_t type = 0; type < data_.features.size(); ++type) {
     if (!data_.features[type]) continue;
     const bool pinned =
-        data_.on_disk(type) ? data_.caches[type]->pinned() : data_.features[type]->pinned();
+        data_.on_disk(type) ? data_.caches[type]->table.pinned() : data_.features[type]->pinned();
     if (!pinned) return false;
   }
   return true;

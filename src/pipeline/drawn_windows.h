@@ -1,10 +1,10 @@
 // DrawnWindows: which rows of a sample the windows of an epoch ask for, drawn by how likely each
 // mini-batch is to ask for each. Windows come in order; a row's next use is drawn when it is used,
-// so it is known, as an EpochPlan would know it. 9 bytes a row of the sample. One thread.
+// so it is known, as a PlannedEpoch would know it. 9 bytes a row of the sample. One thread.
 #pragma once
 
 #include "pipeline/row_sample.h"
-#include "storage/feature/row_cache.h"
+#include "storage/feature/row_directory.h"
 
 #include <sluice/random.h>
 
@@ -27,7 +27,7 @@ class DrawnWindows final : public LookAhead {
   /// Windows are counted from 1 as a RowCache does.
   void next(std::vector<std::uint64_t>& places, std::vector<std::uint32_t>& next_uses);
 
-  /// Of the window that next() will give, and no later one: what is known without an EpochPlan.
+  /// Of the window that next() will give, and no later one: what is known without a plan.
   std::uint32_t next_use(std::uint64_t place) const override {
     return next_window_[place] == window_ ? window_ + 1 : kNeverUsed;
   }

@@ -111,7 +111,7 @@ std::uint32_t slots_to_prefill(PlanChoice plan,
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, cache_slots));
 }
 
-std::uint64_t count_prefilled(const RowCache::Admission& admission,
+std::uint64_t count_prefilled(const RowDirectory::Admission& admission,
                               std::span<const std::uint32_t> missing,
                               std::span<const std::uint32_t> places,
                               std::uint32_t slots) {

@@ -5,7 +5,7 @@
 
 #include "storage/feature/packed_rows.h"
 #include "storage/feature/read_plan_cost.h"
-#include "storage/feature/row_cache.h"
+#include "storage/feature/row_directory.h"
 #include "storage/io/disk_profile.h"
 
 #include <sluice/loader.h>
@@ -78,7 +78,7 @@ std::uint32_t slots_to_prefill(PlanChoice plan,
 
 /// Of a window's missing rows, as RowCache::admit gives them, how many, its first, lie in the first
 /// `slots`, which no row had before.
-std::uint64_t count_prefilled(const RowCache::Admission& admission,
+std::uint64_t count_prefilled(const RowDirectory::Admission& admission,
                               std::span<const std::uint32_t> missing,
                               std::span<const std::uint32_t> places,
                               std::uint32_t slots);

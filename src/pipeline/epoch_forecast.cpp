@@ -4,12 +4,10 @@
 #include "pipeline/batch_spool.h"
 #include "pipeline/drawn_windows.h"
 #include "pipeline/epoch_cost.h"
-#include "pipeline/epoch_plan.h"
-#include "storage/feature/disk_store.h"
+#include "pipeline/epoch_lists.h"
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 
 namespace sluice {
 
@@ -28,8 +26,8 @@ EpochForecast::EpochForecast(const GraphData::State& data,
     : data_(data), ledger_(ledger), samples_(data.features.size()) {
   for (std::size_t type = 0; type < samples_.size(); ++type) {
     if (!data.on_disk(type)) continue;
-    const auto& store = dynamic_cast<const DiskFeatureStore&>(*data.features[type]);
-    samples_[type] = std::make_unique<RowSample>(store.layout(), most_rows, ledger);
+    samples_[type] =
+        std::make_unique<RowSample>(disk_store(data, type).layout(), most_rows, ledger);
   }
 }
 
@@ -98,67 +96,14 @@ LoaderForecast EpochForecast::estimate(const ForecastSetup& setup) const {
   return forecast;
 }
 
-namespace {
-
-// Windows that are planned together, and what they cost.
-struct ForecastPart {
-  std::size_t windows;
-  EpochCost cost;
-  std::uint64_t swept = 0;
-};
-
-// Of windows that end after so many mini-batches each.
-std::vector<ForecastPart> parts_of(const ForecastSetup& setup,
-                                   std::span<const std::uint64_t> ends,
-                                   const std::function<EpochCost()>& cost) {
-  std::size_t first = ends.size();
-  if (setup.first_part != 0) {
-    const auto end = std::ranges::lower_bound(ends, setup.first_part);
-    first = std::min<std::size_t>(static_cast<std::size_t>(end - ends.begin()) + 1, ends.size());
-  }
-  std::vector<ForecastPart> parts;
-  parts.push_back({first, cost()});
-  if (first < ends.size()) parts.push_back({ends.size() - first, cost()});
-  return parts;
-}
-
-// What the parts of a type cost, each as it is chosen to be read. Returns the rows that are packed.
-std::uint64_t add_parts(const std::string& type,
-                        std::span<const ForecastPart> parts,
-                        const ForecastSetup& setup,
-                        LoaderForecast& forecast) {
-  std::uint64_t packed_rows = 0;
-  std::uint64_t swept = 0;
-  std::uint64_t packed = 0;
-  for (const ForecastPart& part : parts) {
-    const EpochCost::Decision decision =
-        setup.planned ? part.cost.decide(setup.planning_bytes) : part.cost.decide_by_window();
-    const PlanEstimate reading = decision.pack ? decision.packing : part.cost.windows();
-    forecast.rows_missed += part.cost.missed_rows();
-    forecast.bytes_read += reading.bytes_read;
-    forecast.bytes_written += reading.bytes_written;
-    forecast.requests += reading.requests;
-    forecast.seconds += reading.seconds;
-    (decision.pack ? packed : swept) += decision.pack ? part.windows : part.swept;
-    packed_rows += decision.pack ? part.cost.packed_rows() : 0;
-    const bool first = &part == parts.data();
-    forecast.plans.push_back(type + (first ? ": " : ", the rest while training: ") + decision.why);
-  }
-  forecast.windows_swept = std::max(forecast.windows_swept, swept);
-  forecast.windows_packed = std::max(forecast.windows_packed, packed);
-  return packed_rows;
-}
-
-}  // namespace
-
-// Lets a cache go through drawn windows as an EpochPlan or a RowFetcher would, without rows.
+// Lets a cache go through drawn windows as a plan or a RowFetcher would, without rows.
 void EpochForecast::simulate(std::size_t type,
                              const TypeModel& model,
                              const ForecastSetup& setup,
                              std::span<const std::uint64_t> ends,
                              LoaderForecast& forecast) const {
   const RowSample& sample = *model.sample;
-  const auto& store = dynamic_cast<const DiskFeatureStore&>(*data_.features[type]);
+  const FeatureLayout& layout = disk_store(data_, type).layout();
   const Charge charge =
       ledger_.charge("forecast", sample.size() * (DrawnWindows::kBytesARow + 28)).or_throw();
   DrawnWindows windows(sample, model.popularity, ends);
@@ -169,24 +114,23 @@ void EpochForecast::simulate(std::size_t type,
   const HotnessOf hotness = [&](std::uint64_t place) {
     return static_cast<std::uint64_t>(1e9 * windows.chance(place));
   };
-  RowCache cache({.row_bytes = 0, .slots = static_cast<std::uint32_t>(slots)},
-                 make_cache_policy(data_.options.cache, hotness),
-                 &ledger_);
-  std::vector<ForecastPart> parts = parts_of(setup, ends, [&] {
-    return EpochCost(store.layout(), *data_.disk, data_.options.plan, &ledger_, sample.scale());
-  });
+  RowDirectory cache(static_cast<std::uint32_t>(slots),
+                     0,
+                     make_cache_policy(data_.options.cache, hotness),
+                     &ledger_);
+  EpochCost cost(layout, *data_.disk, data_.options.plan, &ledger_, sample.scale());
   const std::uint32_t prefilled = slots_to_prefill(data_.options.plan,
-                                                   parts.front().windows,
-                                                   store.layout(),
+                                                   ends.size(),
+                                                   layout,
                                                    setup.planning_bytes,
                                                    static_cast<std::uint32_t>(setup.slots[type]));
-  const std::uint64_t packs = prefilled == 0 ? 0 : 1;
   const auto prefilled_of_sample =
       static_cast<std::uint32_t>(static_cast<double>(prefilled) / sample.scale());
   std::vector<std::uint64_t> places;
   std::vector<WantedRow> missed;
   std::vector<std::uint32_t> next_uses, slot_of, missing;
   std::uint64_t wanted = 0;
+  std::uint64_t swept = 0;
   for (std::size_t window = 0; window < ends.size(); ++window) {
     windows.next(places, next_uses);
     // By chance a window may ask for more than the scaled cache holds; those are missed.
@@ -194,34 +138,40 @@ void EpochForecast::simulate(std::size_t type,
     next_uses.resize(places.size());
     slot_of.resize(places.size());
     wanted += places.size();
-    const RowCache::Admission admission =
+    const RowDirectory::Admission admission =
         setup.planned ? cache.admit(places, next_uses, nullptr, slot_of, missing)
                       : cache.admit(places, {}, &windows, slot_of, missing);
-    // A later part brings rows into all slots that were left to it.
-    const bool first = window < parts.front().windows;
     const std::uint64_t straight =
-        first ? count_prefilled(admission, missing, slot_of, prefilled_of_sample)
-              : packs * admission.fresh;
+        count_prefilled(admission, missing, slot_of, prefilled_of_sample);
     missed.clear();
     for (const std::uint32_t i : missing) missed.push_back({sample.row_at(places[i]), i});
     std::ranges::sort(missed, {}, &WantedRow::row);
-    ForecastPart& part = first ? parts.front() : parts.back();
-    part.swept +=
-        part.cost.add(missed, missed.size() - straight).plan == WindowPlan::kSweep ? 1u : 0u;
+    swept += cost.add(missed, missed.size() - straight).plan == WindowPlan::kSweep ? 1u : 0u;
   }
-  const std::uint64_t missed_before = forecast.rows_missed;
-  const std::uint64_t packed =
-      add_parts(data_.graph.schema->nodes[type].name, parts, setup, forecast);
-  forecast.rows_wanted += static_cast<std::uint64_t>(static_cast<double>(wanted) * sample.scale());
+  const EpochCost::Decision decision =
+      setup.planned ? cost.decide(setup.planning_bytes) : cost.decide_by_window();
+  const PlanEstimate reading = decision.pack ? decision.packing : cost.windows();
+  const std::string& name = data_.graph.schema->nodes[type].name;
+  wanted = static_cast<std::uint64_t>(static_cast<double>(wanted) * sample.scale());
+  forecast.rows_wanted += wanted;
+  forecast.rows_missed += cost.missed_rows();
   forecast.cache_rows += setup.slots[type];
+  forecast.bytes_read += reading.bytes_read;
+  forecast.bytes_written += reading.bytes_written;
+  forecast.requests += reading.requests;
+  forecast.seconds += reading.seconds;
+  forecast.windows_swept = std::max(forecast.windows_swept, decision.pack ? 0 : swept);
+  forecast.windows_packed =
+      std::max<std::uint64_t>(forecast.windows_packed, decision.pack ? ends.size() : 0);
+  forecast.plans.push_back(name + ": " + decision.why);
   if (!setup.planned) return;
-  const EpochPlan::ListBytes lists = EpochPlan::list_bytes(
-      data_.graph.schema->nodes[type].count,
-      {.windows = ends.size(),
-       .wanted = static_cast<std::uint64_t>(static_cast<double>(wanted) * sample.scale()),
-       .missed = forecast.rows_missed - missed_before,
-       .packed = packed},
-      setup.planning_bytes);
+  const EpochLists::Bytes lists =
+      EpochLists::bytes(data_.graph.schema->nodes[type].count,
+                        {.windows = ends.size(),
+                         .wanted = wanted,
+                         .missed = cost.missed_rows(),
+                         .packed = decision.pack ? cost.packed_rows() : 0},
+                        setup.planning_bytes);
   forecast.bytes_read += lists.read;
   forecast.bytes_written += lists.written;
 }

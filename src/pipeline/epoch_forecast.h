@@ -25,10 +25,9 @@ struct ForecastSetup {
   std::uint64_t window = 0;          ///< mini-batches as the options ask, or 0
   WindowLimits limits;               ///< of windows
   std::vector<std::uint64_t> slots;  ///< of the cache, by node type; 0: none
-  bool planned = false;              ///< whether an EpochPlan would know all next uses
+  bool planned = false;              ///< whether a plan would know all next uses
   std::uint64_t planning_bytes = 0;  ///< that it may take
   std::uint64_t planning_room = 0;   ///< free while it is made
-  std::uint64_t first_part = 0;  ///< mini-batches that it packs before the others; 0: all at once
 };
 
 class EpochForecast {

@@ -28,11 +28,8 @@ std::uint64_t noted_at_once(std::uint64_t nodes, std::size_t note, std::uint64_t
 
 }  // namespace
 
-EpochLists::EpochLists(const std::filesystem::path& folder,
-                       std::uint64_t nodes,
-                       std::uint32_t windows_before)
+EpochLists::EpochLists(const std::filesystem::path& folder, std::uint64_t nodes)
     : nodes_(nodes),
-      windows_before_(windows_before),
       folder_(folder),
       ids_(folder, id_width(nodes)),
       places_(folder, sizeof(std::uint32_t)),
@@ -123,7 +120,7 @@ void EpochLists::find_next_uses(std::uint64_t buffer_bytes,
 
 // Windows are noted by their place in these lists, from 1 on.
 std::uint32_t EpochLists::to_window(std::uint32_t note) const {
-  return note == kUnwritten ? kNeverUsed : windows_before_ + note;
+  return note == kUnwritten ? kNeverUsed : windows_before + note;
 }
 
 void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {
@@ -211,9 +208,9 @@ std::uint64_t EpochLists::bytes_written() const {
 // pass, read in all but the first and when the cache goes through. Places: written then, read when
 // the window is fetched. Missed ids and their places likewise, but for those that were prefilled;
 // ids that are repacked are written and read once more, which repacking counts itself.
-EpochPlan::ListBytes EpochLists::bytes(std::uint64_t nodes,
-                                       const EpochPlan::ListSizes& sizes,
-                                       std::uint64_t buffer_bytes) {
+EpochLists::Bytes EpochLists::bytes(std::uint64_t nodes,
+                                    const Sizes& sizes,
+                                    std::uint64_t buffer_bytes) {
   const std::uint64_t at_once = noted_at_once(nodes, window_width(sizes.windows), buffer_bytes);
   const std::uint64_t passes = (nodes + at_once - 1) / at_once;
   const std::uint64_t id = id_width(nodes);

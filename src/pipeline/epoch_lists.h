@@ -1,9 +1,9 @@
-// EpochLists: what an EpochPlan notes of each window of one node type, in scratch files without a
-// name: its rows' ids, the windows that ask for each next, the slots they belong in, and those that
-// are missing there. Memory: a few numbers a window. Private to the plan.
+// EpochLists: what is noted of each window of an epoch that is planned, of one node type, in
+// scratch files without a name: its rows' ids, the windows that ask for each next, the slots they
+// belong in, and those that are missing there. Memory: a few numbers a window.
 #pragma once
 
-#include "pipeline/epoch_plan.h"
+#include "pipeline/epoch_cost.h"
 #include "storage/feature/disk_store.h"
 #include "storage/feature/packed_rows.h"
 #include "storage/io/scratch_list.h"
@@ -25,18 +25,16 @@ class EpochLists {
     std::uint64_t first_missing = 0;  ///< into those of missing rows
     std::uint64_t prefilled = 0;      ///< the first of them
     std::uint64_t missing = 0;        ///< the others: where the window is packed, its run
-    RowCache::Admission admission;
+    RowDirectory::Admission admission;
     WindowPlan plan = WindowPlan::kDirect;
     std::uint32_t gap_bytes = 0;
   };
 
-  /// @param nodes of the type. @param windows_before that the cache counts before the first of
-  /// these. Throws Error.
-  EpochLists(const std::filesystem::path& folder,
-             std::uint64_t nodes,
-             std::uint32_t windows_before);
+  /// @param nodes of the type. Throws Error.
+  EpochLists(const std::filesystem::path& folder, std::uint64_t nodes);
 
-  std::vector<Step> steps;  ///< by window
+  std::vector<Step> steps;           ///< by window
+  std::uint32_t windows_before = 0;  ///< that the cache counts before the first of these
 
   /// Makes room on the disk for all that will be noted of the window too, while who fills the disk
   /// meanwhile can still give way. Throws Error: then it may be called again.
@@ -76,9 +74,17 @@ class EpochLists {
   std::uint64_t bytes_written() const;
 
   /// What the lists of an epoch move, foreseen.
-  static EpochPlan::ListBytes bytes(std::uint64_t nodes,
-                                    const EpochPlan::ListSizes& sizes,
-                                    std::uint64_t buffer_bytes);
+  struct Bytes {
+    std::uint64_t read = 0;
+    std::uint64_t written = 0;
+  };
+  struct Sizes {
+    std::uint64_t windows = 0;
+    std::uint64_t wanted = 0;  ///< rows, summed over windows
+    std::uint64_t missed = 0;  ///< of these, that the cache does not have
+    std::uint64_t packed = 0;  ///< of the missed ones, that are repacked
+  };
+  static Bytes bytes(std::uint64_t nodes, const Sizes& sizes, std::uint64_t buffer_bytes);
 
  private:
   class MissedIds;
@@ -92,7 +98,6 @@ class EpochLists {
   void make_room(std::uint64_t rows);
 
   std::uint64_t nodes_;
-  std::uint32_t windows_before_;
   std::filesystem::path folder_;
   ScratchList ids_;
   ScratchList places_;  // by ids

@@ -46,7 +46,7 @@ std::vector<std::uint64_t> GraphData::State::slots_for(
     const std::uint64_t rows = graph.schema->nodes[type].count;
     const double share = static_cast<double>(wanted_bytes[type]) / static_cast<double>(wanted);
     const auto own = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
-    const std::uint64_t bits = RowCache::bytes_of_table(rows);
+    const std::uint64_t bits = RowDirectory::bytes_of_table(rows);
     const std::uint64_t room =
         RowCache::slots_in(own - std::min(own, bits), features[type]->row_bytes());
     slots[type] = std::min<std::uint64_t>({room, rows, RowCache::kMaxSlots});
@@ -58,8 +58,8 @@ std::uint64_t GraphData::State::spare_cache_bytes() const {
   std::uint64_t taken = 0;
   for (std::size_t type = 0; type < caches.size(); ++type) {
     if (!caches[type]) continue;
-    taken += RowCache::bytes_of(caches[type]->slots(), caches[type]->row_bytes()) +
-             RowCache::bytes_of_table(graph.schema->nodes[type].count);
+    taken += RowCache::bytes_of(caches[type]->table.slots(), caches[type]->table.row_bytes()) +
+             RowDirectory::bytes_of_table(graph.schema->nodes[type].count);
   }
   return cache_bytes - std::min(cache_bytes, taken);
 }
@@ -71,7 +71,7 @@ void GraphData::State::make_caches(std::uint64_t bytes,
   // Loaders of one run ask for a little more or less: what is cached is worth more than that.
   bool keep = !caches.empty() && cache_bytes <= bytes && cache_bytes >= bytes - bytes / 4;
   for (std::size_t type = 0; keep && type < caches.size(); ++type)
-    keep = !caches[type] || caches[type]->slots() >= least_slots[type];
+    keep = !caches[type] || caches[type]->table.slots() >= least_slots[type];
   if (keep) return;
   caches.clear();
   caches.resize(features.size());

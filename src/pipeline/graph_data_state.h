@@ -4,6 +4,7 @@
 #include "pipeline/label_table.h"
 #include "pipeline/transfer_ring.h"
 #include "samplers/snapshot/snapshot_graph.h"
+#include "storage/feature/disk_store.h"
 #include "storage/feature/row_cache.h"
 #include "storage/io/disk_profile.h"
 #include "storage/io/scratch_files.h"
@@ -92,7 +93,7 @@ struct GraphData::State {
   /// They know no rows any more.
   void clear_caches() noexcept {
     for (const auto& cache : caches) {
-      if (cache) cache->clear();
+      if (cache) cache->directory.clear();
     }
   }
 
@@ -105,5 +106,10 @@ struct GraphData::State {
                    const std::vector<std::uint64_t>& least_slots,
                    MemoryLedger& ledger);
 };
+
+/// Of a node type whose features are on disk.
+inline DiskFeatureStore& disk_store(const GraphData::State& data, std::size_t type) {
+  return dynamic_cast<DiskFeatureStore&>(*data.features[type]);
+}
 
 }  // namespace sluice

@@ -98,7 +98,7 @@ void Loader::State::make_way() {
   halt();
   if (!next && !memory.in_turns) return;
   sampler.forget_kept();
-  if (run && run->prepared) run->prepared->forget_windows();
+  if (run && run->prepared) run->prepared->windows().forget_kept();
   if (run && run->plan) run->plan->drop_packed();
   aside = std::move(next);
 }
@@ -132,7 +132,7 @@ WindowKind Loader::State::kind_of_windows(std::uint64_t first_batch) const {
 std::vector<std::uint64_t> Loader::State::slots() const {
   std::vector<std::uint64_t> slots(data.features.size());
   for (std::size_t type = 0; type < data.caches.size(); ++type)
-    slots[type] = data.caches[type] ? data.caches[type]->slots() : 0;
+    slots[type] = data.caches[type] ? data.caches[type]->table.slots() : 0;
   return slots;
 }
 
@@ -161,8 +161,8 @@ std::vector<StageTimes> Loader::State::stage_times() const {
   const std::span<StageTimes> planning = std::span(stages).subspan(1);
   {
     const MutexLock lock(run->plan_mutex);
-    if (run->plan) add_times(planning, run->plan->stages(), 1);
-    if (!run->plan && run->prepared) add_times(planning, run->prepared->stages(), 1);
+    add_times(planning, run->plan_clocks.times(), 1);
+    if (run->prepared) add_times(planning, run->prepared->stages(), 1);
     add_times(planning, run->busy_besides, 1);
     add_times(planning, run->busy_before, -1);
     if (run->following) {
@@ -267,20 +267,11 @@ LoaderForecast Loader::forecast(double seconds) {
   std::uint64_t bookkeeping = 0;
   for (std::size_t type = 0; type < setup.slots.size(); ++type) {
     if (setup.slots[type] == 0) continue;
-    bookkeeping += RowCache::bytes_of(setup.slots[type], 0) +
-                   RowCache::bytes_of_table(state.data.graph.schema->nodes[type].count);
+    bookkeeping += RowDirectory::bytes_of(setup.slots[type]) +
+                   RowDirectory::bytes_of_table(state.data.graph.schema->nodes[type].count);
   }
   setup.planning_room = state.planning_room() - std::min(state.planning_room(), bookkeeping);
   setup.planning_bytes = state.planning_bytes(setup.planning_room);
-  if (setup.planned) {
-    const std::uint64_t block = first.blocks;
-    const std::uint64_t kept = std::min(
-        state.kept_while_planning(setup.planning_room, setup.limits, block), budget.cache_bytes);
-    const PlanSplitSetup split{
-        num_batches(), block, setup.limits, setup.slots, setup.planning_room - kept, kept};
-    if (!state.memory.in_turns)
-      setup.first_part = split_plan(state.data, state.sampler, split).first_part;
-  }
   return forecast_epoch(state.data, state.sampler, setup, seconds, state.ledger);
 }
 

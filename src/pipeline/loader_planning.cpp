@@ -69,16 +69,16 @@ std::uint64_t Loader::State::kept_while_planning(std::uint64_t room,
 std::uint64_t Loader::State::forget_rows() {
   const TraceSpan span(options.trace, "forget rows");
   std::uint64_t held = 0;
-  for (const auto& cache : data.caches) held += cache ? cache->held_bytes() : 0;
+  for (const auto& cache : data.caches) held += cache ? cache->table.held_bytes() : 0;
   std::uint64_t left = kept_while_planning(planning_room() + held, limits, batch_bytes);
   held = 0;
   for (const auto& cache : data.caches) {
     if (!cache) continue;
-    const std::uint64_t row = std::max<std::uint64_t>(cache->row_bytes(), 1);
+    const std::uint64_t row = std::max<std::uint64_t>(cache->table.row_bytes(), 1);
     cache->forget_rows(
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(left / row, cache->slots())));
-    held += cache->held_bytes();
-    left -= std::min(left, cache->held_bytes());
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(left / row, cache->table.slots())));
+    held += cache->table.held_bytes();
+    left -= std::min(left, cache->table.held_bytes());
   }
   return held;
 }
@@ -113,7 +113,7 @@ std::unique_ptr<NextEpoch> Loader::State::next_epoch(const Run& now, int threads
   setup.where.epoch = where.epoch + 1;
   setup.limits = limits;
   setup.batch_bytes = batch_bytes;
-  setup.caches = now.caches_go_on ? EpochPlan::Caches::kGoingOn : EpochPlan::Caches::kEmpty;
+  setup.caches_go_on = now.caches_go_on;
   return std::make_unique<NextEpoch>(data, options, threads, *queries, ledger, std::move(setup));
 }
 
@@ -150,7 +150,7 @@ void Loader::State::prepare_next(Run& now) {
   if (!now.following) return;
   // Whole, for from here on others go through the caches.
   for (const auto& cache : data.caches) {
-    if (cache) (void)cache->table();
+    if (cache) (void)cache->table.all();
   }
   // What others between do not take either: this loader's workspaces are its own.
   const std::uint64_t kept_bytes = where.others_between ? free.workspace * sampler.group_size()
@@ -171,7 +171,6 @@ std::unique_ptr<NextEpoch> Loader::State::prepared_for(const LoaderStart& start)
   if (!next) return nullptr;
   const LoaderStart& prepared = next->where();
   if (start.epoch != prepared.epoch || start.first_batch != prepared.first_batch) return nullptr;
-  next->wait_until_apart();
   if (next->caches_are_there()) return next;
   // Others make them smaller once, and then they serve all; unless they are far apart.
   const bool again = std::exchange(caches_replaced, true);
@@ -198,7 +197,7 @@ bool Loader::State::take_prepared(Run& now) {
   now.plan = now.prepared->take_plan();
   now.windows = &now.prepared->windows();
   sampler.forget_kept();
-  now.caches_go_on = now.prepared->caches_go_on() && !where.others_between;
+  now.caches_go_on = !now.windows->paged() && !now.prepared->completed() && !where.others_between;
   return true;
 }
 
@@ -206,37 +205,27 @@ void Loader::State::begin_windows(Run& now) {
   now.windows = &sampler;
   const bool prepared = take_prepared(now);
   sample_next(now);
-  if (!prepared) plan_epoch(now);
-  now.planned = true;
+  if (!prepared) plan_now(now);
+  if (now.plan) now.plan->begin(data);
   prepare_next(now);
 }
 
-void Loader::State::plan_epoch(Run& now) {
+void Loader::State::plan_now(Run& now) {
   idle.reset();
   if (!planned(where.first_batch)) return sampler.begin(where, limits);
-  const GraphDataOptions& how = data.options;
-  EpochPlanOptions planning;
-  planning.folder = how.scratch;
-  planning.plan = how.plan;
-  // Once training goes on, it is training that sees to interruptions.
-  planning.stopped = [&now] { return now.stopping || (!now.planned && interrupted()); };
-  planning.trace = options.trace;
+  const PlanSetting setting{
+      data, ledger, now.plan_clocks, [&now] { return now.stopping || interrupted(); }};
   const std::uint64_t kept = forget_rows();
-  std::uint64_t room = planning_room();
+  const std::uint64_t room = planning_room();
   const std::uint64_t bytes = planning_bytes(room + kept);
-  planning.buffer_bytes = bytes - std::min(bytes, kept);
-  const PlanSplitSetup setup{
-      queries->num_batches() - where.first_batch, batch_bytes, limits, slots(), room, kept};
-  const PlanSplit split = memory.in_turns ? PlanSplit{} : split_plan(data, sampler, setup);
-  planning.first_part = split.first_part;
-  planning.beside_sampling = split.beside_sampling;
-  planning.beside_training = [this] { return beside_training().bytes; };
-  now.caches_go_on = may_follow() && !where.others_between && !sampler.paged();
-  planning.followed = now.caches_go_on;
-  room -= split.beside_sampling;
   if (sampler.worth_keeping() || memory.in_turns)
-    sampler.keep_windows(how.scratch, room, batch_bytes);
-  auto plan = EpochPlan::make(data, sampler, where, limits, *data.disk, planning, ledger);
+    sampler.keep_windows(data.options.scratch, room, batch_bytes);
+  PlanRequest request;
+  request.sampled = sample_epoch(setting, sampler, where, limits);
+  request.bytes = bytes - std::min(bytes, kept);
+  now.caches_go_on = may_follow() && !where.others_between && !sampler.paged();
+  request.followed = now.caches_go_on;
+  PlannedEpoch plan = plan_epoch(setting, std::move(request), Directories(data));
   if (memory.in_turns) give_up_sampling();
   const MutexLock lock(now.plan_mutex);
   now.plan = std::move(plan);

@@ -39,19 +39,14 @@ void Loader::State::sample_loop(Run& now) {
 }
 
 void Loader::State::fetch(Run& now, Window& window, const Window* ahead) {
-  if (now.plan) {
-    const auto begin = StageClock::Clock::now();
-    now.plan->wait_for(window.number);
-    now.fetching.count_starved(begin, StageClock::Clock::now());
-  }
   Busy busy(now.fetching);
   busy.note("epoch", static_cast<double>(where.epoch));
   busy.note("window", static_cast<double>(window.number));
   const auto stop_planning = [&now] {
     if (now.following) now.following->stop();
-    if (now.plan) now.plan->stop();
+    if (now.plan) now.plan->take_directories().give_back();
   };
-  fetcher.fetch(window, {now.plan.get(), ahead, stop_planning}, [&] {
+  fetcher.fetch(window, {now.plan ? &*now.plan : nullptr, ahead, stop_planning}, [&] {
     const Busy::Pause waiting(busy);
     now.in_use.wait_for_none();
     now.fetching.count_blocked(waiting.begin(), StageClock::Clock::now());
@@ -72,7 +67,7 @@ void Loader::State::fetch_loop(Run& now) {
       progress.counts = fetcher.counts() - counts_before;
       progress.disk = disk_stats() - disk_before;
       if (now.plan) {
-        const EpochPlan::Traffic planned = now.plan->traffic();
+        const PlanTraffic planned = now.plan->traffic();
         progress.disk.bytes_read += planned.bytes_read;
         progress.disk.requests += planned.latency.requests();
         progress.disk.latency += planned.latency;
@@ -185,7 +180,7 @@ void Loader::State::halt() {
     if (thread.joinable()) thread.join();
   }
   run->following.reset();
-  if (run->plan) run->plan->stop();
+  if (run->plan) run->plan->take_directories().give_back();
   if (run->prepared) run->prepared->stop();
   sampler.halt();
   if (!feed) return;

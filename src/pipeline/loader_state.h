@@ -6,7 +6,6 @@
 #include "pipeline/byte_queue.h"
 #include "pipeline/device_feed.h"
 #include "pipeline/next_epoch.h"
-#include "pipeline/plan_split.h"
 #include "pipeline/row_fetcher.h"
 #include "pipeline/stage_clock.h"
 #include "pipeline/stage_state.h"
@@ -58,7 +57,8 @@ struct Loader::State {
         : ready(queue_bytes),
           sampling("sample", trace),
           fetching("fetch", trace),
-          assembling("assemble", trace) {}
+          assembling("assemble", trace),
+          plan_clocks(trace) {}
     ByteQueue<WindowPtr> sampled{
         0};  // windows are handed over, so that no more live than there are stages
     ByteQueue<WindowPtr> fetched{0};
@@ -67,14 +67,14 @@ struct Loader::State {
     StageClock sampling;
     StageClock fetching;
     StageClock assembling;
+    PlanClocks plan_clocks;  // of what is planned when it comes
     std::atomic<bool> stopping{false};
-    std::atomic<bool> planned{false};      // as far as training waits for
     WindowSampler* windows = nullptr;      // where they come from
     std::unique_ptr<NextEpoch> prepared;   // this epoch, beside the one before; or null
     std::vector<StageTimes> busy_before;   // of its plan, as told before this start
     std::vector<StageTimes> busy_besides;  // with what was prepared in vain, or waited for
     mutable Mutex plan_mutex;              // of what the sampling thread makes before a window:
-    std::unique_ptr<EpochPlan> plan;       // of this epoch
+    std::optional<PlannedEpoch> plan;      // of this epoch
     std::string not_prepared;              // why there was no room to
     std::unique_ptr<NextEpoch> following;  // the epoch after; uses the plan
     std::vector<StageTimes> told;          // of its plan, as this run's stats had it last
@@ -101,7 +101,7 @@ struct Loader::State {
   bool planned(std::uint64_t first_batch) const;
   void begin_windows(Run& run);
   bool take_prepared(Run& run);
-  void plan_epoch(Run& run);
+  void plan_now(Run& run);
   void check_turns() const;
   void give_up_sampling();
   bool may_follow() const;

@@ -34,32 +34,16 @@ NextEpoch::NextEpoch(GraphData::State& data,
       setup_(std::move(setup)),
       caches_made_(data.caches_made),
       sampler_(data, with_threads(options, threads), queries, ledger),
-      trace_(options.trace) {
+      clocks_(options.trace),
+      setting_{data, ledger, clocks_, [this] { return stopping_ || (awaited_ && interrupted()); }} {
   sampler_.share_tables(options.data_threads > 0 ? options.data_threads : available_cores());
-  plan_ = EpochPlan::ahead(data, *data.disk, planning(), ledger);
-}
-
-EpochPlanOptions NextEpoch::planning() {
-  EpochPlanOptions planning;
-  planning.folder = data_.options.scratch;
-  planning.plan = data_.options.plan;
-  planning.stopped = [this] { return stopping_ || (awaited_ && interrupted()); };
-  planning.trace = trace_;
-  planning.beside_training = [this] {
-    (void)sampler_.release_workspaces();
-    if (sampler_.all_kept()) return bytes_;
-    throw Error(ErrorCode::kResource, "the disk has no room for its mini-batches");
-  };
-  planning.followed = !sampler_.paged();
-  return planning;
 }
 
 void NextEpoch::sample(std::uint64_t bytes) {
-  sampled_ = true;
   awaited_ = true;
   try {
     sampler_.keep_windows(data_.options.scratch, bytes, setup_.batch_bytes);
-    plan_->sample(sampler_, setup_.where, setup_.limits);
+    sampled_ = sample_epoch(setting_, sampler_, setup_.where, setup_.limits);
     (void)sampler_.release_workspaces();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
@@ -68,50 +52,57 @@ void NextEpoch::sample(std::uint64_t bytes) {
   awaited_ = false;
 }
 
-void NextEpoch::prepare_beside(EpochPlan& now, std::uint64_t bytes, std::uint64_t kept_bytes) {
-  bytes_ = bytes;
-  sum_bytes_ = kept_bytes - std::min(kept_bytes, BatchSpool::buffer_bytes(setup_.batch_bytes));
-  const MutexLock lock(mutex_);
-  done_ = failure_ != nullptr;
-  if (!done_) thread_ = std::jthread([this, &now] { run(now); });
-}
-
-void NextEpoch::part_from_before() {
-  const MutexLock lock(mutex_);
-  apart_ = true;
-  changed_.notify_all();
-}
-
-void NextEpoch::run(EpochPlan& now) {
-  std::exception_ptr failure;
-  try {
-    give_way_to_others();
-    if (trace_ != nullptr) trace_->name_thread("next epoch");
-    plan_->follow(now, setup_.caches);
-    part_from_before();
-    if (!sampled_) {
-      sampler_.keep_windows(data_.options.scratch, bytes_, setup_.batch_bytes);
-      plan_->sample(sampler_, setup_.where, setup_.limits);
-    }
-    plan_->plan_beside(sum_bytes_);
-  } catch (...) {
-    failure = std::current_exception();
+void NextEpoch::prepare_beside(PlannedEpoch& now, std::uint64_t bytes, std::uint64_t kept_bytes) {
+  if (failure_) return;
+  PlanRequest request;
+  request.bytes = bytes;
+  request.kept_bytes =
+      kept_bytes - std::min(kept_bytes, BatchSpool::buffer_bytes(setup_.batch_bytes));
+  request.kept_before = now.kept_bytes();
+  request.followed = !sampler_.paged();
+  request.slots = setup_.caches_go_on ? PlanSlots::kGoingOn : PlanSlots::kInUse;
+  Directories directories = now.take_directories();
+  if (!setup_.caches_go_on) {
+    directories.give_back();
+    directories = Directories(data_);
   }
-  const MutexLock lock(mutex_);
-  failure_ = failure;
-  done_ = true;
-  changed_.notify_all();
+  if (directories.empty())
+    throw Error(ErrorCode::kInternal, "an epoch goes on with caches that others have");
+  planning_ = std::async(
+      std::launch::async,
+      [this](PlanRequest asked, Directories held) {
+        return plan(std::move(asked), std::move(held));
+      },
+      std::move(request),
+      std::move(directories));
 }
 
-void NextEpoch::wait_until_apart() {
-  MutexLock lock(mutex_);
-  while (!apart_ && !done_) changed_.wait(lock);
+PlannedEpoch NextEpoch::plan(PlanRequest request, Directories directories) {
+  give_way_to_others();
+  if (setting_.trace() != nullptr) setting_.trace()->name_thread("next epoch");
+  if (!sampled_) {
+    sampler_.keep_windows(data_.options.scratch, request.bytes, setup_.batch_bytes);
+    sampled_ = sample_epoch(setting_, sampler_, setup_.where, setup_.limits);
+  }
+  (void)sampler_.release_workspaces();
+  if (!sampler_.all_kept())
+    throw Error(ErrorCode::kResource, "the disk has no room for its mini-batches");
+  request.sampled = *std::move(sampled_);
+  return plan_epoch(setting_, std::move(request), std::move(directories));
+}
+
+void NextEpoch::settle() noexcept {
+  if (!planning_.valid()) return;
+  try {
+    plan_ = planning_.get();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
 }
 
 bool NextEpoch::wait() {
   awaited_ = true;
-  MutexLock lock(mutex_);
-  while (!done_) changed_.wait(lock);
+  settle();
   if (!failure_) return true;
   try {
     std::rethrow_exception(failure_);
@@ -124,22 +115,15 @@ bool NextEpoch::wait() {
 
 void NextEpoch::complete() {
   awaited_ = true;
-  MutexLock lock(mutex_);
-  while (!done_) changed_.wait(lock);
+  settle();
   completed_ = true;
-  plan_->stop();
-}
-
-std::vector<StageTimes> NextEpoch::stages() const {
-  const MutexLock lock(mutex_);
-  return plan_->stages();
+  if (plan_) plan_->take_directories().give_back();
 }
 
 void NextEpoch::stop() noexcept {
   stopping_ = true;
-  const MutexLock once(stop_mutex_);
-  if (thread_.joinable()) thread_.join();
-  if (plan_) plan_->stop();
+  settle();
+  if (plan_) plan_->take_directories().give_back();
 }
 
 }  // namespace sluice

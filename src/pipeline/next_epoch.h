@@ -1,22 +1,20 @@
-// NextEpoch: the epoch after the one that trains, sampled, planned and packed beside it, on a
-// thread that gives way to others, in memory that sampling and planning leave idle while windows
-// come from a spool. So none but the first epoch waits for its plan. Where others use the caches
-// between the epochs, as a validation does, it is completed before they do.
+// NextEpoch: the epoch after the one that trains, a future: sampled, planned and packed beside it,
+// on a thread that gives way to others, in memory that sampling and planning leave idle while
+// windows come from a spool. So none but the first epoch waits for its plan. Where others use the
+// caches between the epochs, as a validation does, it is completed before they do.
 #pragma once
 
-#include "core/condition_variable.h"
-#include "pipeline/epoch_plan.h"
+#include "pipeline/planned_epoch.h"
 #include "pipeline/window_sampler.h"
 
 #include <sluice/loader.h>
-#include <sluice/mutex.h>
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <memory>
+#include <future>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace sluice {
@@ -27,8 +25,9 @@ class NextEpoch {
     LoaderStart where;  ///< the begin of an epoch
     WindowLimits limits;
     std::uint64_t batch_bytes = 0;  ///< of a sampled mini-batch
-    /// kEmpty where others come between the epochs, and for sample().
-    EpochPlan::Caches caches = EpochPlan::Caches::kEmpty;
+    /// Whether it begins with what the epoch before leaves in the caches: not where others come
+    /// between the epochs, nor for sample().
+    bool caches_go_on = false;
   };
 
   /// What sampling it beside training takes besides a workspace, bytes.
@@ -48,66 +47,52 @@ class NextEpoch {
   /// Samples it now, with so much memory: where edges are on disk, and training leaves too little.
   /// Throws Error, but kResource: wait() tells.
   void sample(std::uint64_t bytes);
-  /// Begins, or goes on, on a thread of its own, once all of `now` is planned, with so much memory,
-  /// of which it may keep so much once it is prepared. `now` is borrowed until wait_until_apart().
-  /// @pre the caches' tables are whole, and `now` is followed unless this begins with empty ones
-  void prepare_beside(EpochPlan& now, std::uint64_t bytes, std::uint64_t kept_bytes);
+  /// Begins, or goes on, on a thread of its own, with so much memory, of which it may keep so much
+  /// once it is prepared. `now`, the plan of the epoch before, hands over its directories, if any.
+  /// @pre the caches' tables are whole
+  void prepare_beside(PlannedEpoch& now, std::uint64_t bytes, std::uint64_t kept_bytes);
 
   /// Of the epoch; the same object until the end.
   const LoaderStart& where() const { return setup_.where; }
-  /// Waits until it needs the plan of the epoch before no longer: once that is complete.
-  void wait_until_apart();
-  /// Waits until all is planned; from the first call on an interruption ends it. False where memory
-  /// or disk had no room: why_not(). Throws Error.
+  /// Waits until all is planned, which an interruption ends from here on. False where memory or
+  /// disk had no room: why_not(). Throws Error.
   bool wait();
-  /// Gives up its mini-batches, once the epoch is over.
-  void forget_windows() { sampler_.forget_kept(); }
   const std::string& why_not() const { return why_not_; }
   /// Waits likewise, whatever becomes of it. From then on it uses the caches no more until the
   /// epoch begins, and others may; wait() tells how it went.
   void complete();
   bool completed() const { return completed_; }
-  /// Whether a plan may go on from its one.
-  bool caches_go_on() const { return !sampler_.paged() && !completed_; }
   /// Whether the caches are those that it was planned for.
   bool caches_are_there() const { return data_.caches_made == caches_made_; }
   /// @pre wait() said so
   WindowSampler& windows() { return sampler_; }
-  std::unique_ptr<EpochPlan> take_plan() { return std::move(plan_); }
+  PlannedEpoch take_plan() { return *std::move(plan_); }
 
-  /// As EpochPlan::stages, so far; may be asked from any thread, until the plan is taken.
-  std::vector<StageTimes> stages() const;
+  /// Of plan and repack, so far; may be asked from any thread.
+  std::vector<StageTimes> stages() const { return clocks_.times(); }
 
   void ask_to_stop() { stopping_ = true; }
-  /// Ends what goes on; thread-safe.
+  /// Ends what goes on; the caches are free for others then.
   void stop() noexcept;
 
  private:
-  void run(EpochPlan& now);
-  void part_from_before();
-  EpochPlanOptions planning();
+  PlannedEpoch plan(PlanRequest request, Directories directories);
+  void settle() noexcept;
 
   GraphData::State& data_;
   Setup setup_;
   std::uint64_t caches_made_;
   WindowSampler sampler_;
-  TraceWriter* trace_;
-  std::uint64_t bytes_ = 0;      // for all of it, beside training
-  std::uint64_t sum_bytes_ = 0;  // for checksums, of what it may keep
+  PlanClocks clocks_;
+  PlanSetting setting_;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> awaited_ = false;
-  mutable Mutex mutex_;
-  ConditionVariable changed_;
-  bool apart_ SLUICE_GUARDED_BY(mutex_) = false;
-  bool done_ SLUICE_GUARDED_BY(mutex_) = false;
-  // The thread's own until it is done, but for what stages() asks.
-  std::unique_ptr<EpochPlan> plan_;
-  bool sampled_ = false;
   bool completed_ = false;
-  std::string why_not_;
+  std::optional<SampledEpoch> sampled_;
   std::exception_ptr failure_;
-  Mutex stop_mutex_;
-  std::jthread thread_;  // last: it uses the others
+  std::string why_not_;
+  std::optional<PlannedEpoch> plan_;
+  std::future<PlannedEpoch> planning_;  // until it is settled; uses the others
 };
 
 }  // namespace sluice

@@ -47,9 +47,9 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
           Array::make(DType::kU32, {static_cast<std::int64_t>(count)}, &ledger_, "window index")
               .or_throw();
       const std::span<std::uint32_t> places = rows.places.as<std::uint32_t>();
-      RowCache::Admission admission = future.plan != nullptr
-                                          ? future.plan->rows(window.number, type, places, wanted_)
-                                          : assign(type, window, future.ahead, places);
+      RowDirectory::Admission admission =
+          future.plan != nullptr ? future.plan->rows(window.number, type, places, wanted_)
+                                 : assign(type, window, future.ahead, places);
       if (admission.exclusive) wait();
       if (future.plan != nullptr) {
         read_planned(type, window, *future.plan);
@@ -73,15 +73,19 @@ void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlie
 }
 
 // Asks the cache, which knows nothing of the future but the next window, if that.
-RowCache::Admission RowFetcher::assign(std::size_t type,
-                                       const Window& window,
-                                       const Window* ahead,
-                                       std::span<std::uint32_t> places) {
+RowDirectory::Admission RowFetcher::assign(std::size_t type,
+                                           const Window& window,
+                                           const Window* ahead,
+                                           std::span<std::uint32_t> places) {
   RowCache& cache = *data_.caches[type];
+  RowDirectory& directory = cache.directory;
   std::optional<NextWindow> next;
   if (ahead != nullptr && ahead->rows[type]->index)
-    next.emplace(*ahead->rows[type]->index, cache.next_window() + 1);
-  return cache.assign(window.rows[type]->ids(), {}, next ? &*next : nullptr, places, missing_);
+    next.emplace(*ahead->rows[type]->index, directory.next_window() + 1);
+  const RowDirectory::Admission admission =
+      directory.assign(window.rows[type]->ids(), {}, next ? &*next : nullptr, places, missing_);
+  cache.table.expect_rows(directory.resident());
+  return admission;
 }
 
 // The cache enters its new rows while they are read: of a large window that takes a while, in which
@@ -91,7 +95,7 @@ std::uint64_t RowFetcher::read_and_enter(std::size_t type,
                                          std::span<const std::uint32_t> places) {
   const std::span<const std::uint64_t> ids = window.rows[type]->ids();
   const WantedRows wanted(missing_, ids, places);
-  const auto entered = [&] { return data_.caches[type]->enter(ids, {}, missing_); };
+  const auto entered = [&] { return data_.caches[type]->directory.enter(ids, {}, missing_); };
   if (missing_.size() < kEnteredBeside) {
     const std::uint64_t again = entered();
     read_missing(type, wanted);
@@ -102,12 +106,12 @@ std::uint64_t RowFetcher::read_and_enter(std::size_t type,
   return entering.get();
 }
 
-void RowFetcher::read_planned(std::size_t type, const Window& window, EpochPlan& plan) {
-  RowCache& cache = *data_.caches[type];
-  const std::span<std::byte> table = cache.table();
+void RowFetcher::read_planned(std::size_t type, const Window& window, PlannedEpoch& plan) {
+  SlotTable& slots = data_.caches[type]->table;
+  const std::span<std::byte> table = slots.all();
   std::uint64_t end = 0;
   for (const WantedRow& row : wanted_) end = std::max(end, row.place + 1);
-  cache.expect_rows(static_cast<std::uint32_t>(end));
+  slots.expect_rows(static_cast<std::uint32_t>(end));
   const WindowPlan how = plan.plan(window.number, type);
   if (how == WindowPlan::kPacked) {
     ++counts_.windows_packed;
@@ -123,8 +127,7 @@ void RowFetcher::read_planned(std::size_t type, const Window& window, EpochPlan&
 void RowFetcher::read_missing(std::size_t type, const WantedRows& wanted) {
   RequestShape request;
   if (data_.options.plan != PlanChoice::kDirect) {
-    const auto& store = dynamic_cast<const DiskFeatureStore&>(*data_.features[type]);
-    const ReadShape shape = read_shape_of_many(wanted, store.layout());
+    const ReadShape shape = read_shape_of_many(wanted, disk_store(data_, type).layout());
     const PlanEstimate estimate = data_.options.plan == PlanChoice::kSweep
                                       ? estimate_sweep(*data_.disk, shape)
                                       : choose_window_plan(*data_.disk, shape);
@@ -140,8 +143,9 @@ RequestShape RowFetcher::sweep(std::uint32_t gap_bytes) {
 }
 
 void RowFetcher::read(std::size_t type, const WantedRows& wanted, const RequestShape& request) {
-  auto& store = dynamic_cast<DiskFeatureStore&>(*data_.features[type]);
-  store.gather_sorted(wanted, request, data_.caches[type]->table()).or_throw();
+  disk_store(data_, type)
+      .gather_sorted(wanted, request, data_.caches[type]->table.all())
+      .or_throw();
 }
 
 }  // namespace sluice

@@ -2,11 +2,9 @@
 // that are not there by the plan that costs the disk least. Used by one thread.
 #pragma once
 
-#include "pipeline/epoch_plan.h"
 #include "pipeline/graph_data_state.h"
+#include "pipeline/planned_epoch.h"
 #include "pipeline/window.h"
-#include "storage/feature/disk_store.h"
-#include "storage/feature/row_cache.h"
 
 #include <sluice/loader.h>
 
@@ -36,7 +34,7 @@ class RowFetcher {
 
   /// What is known of the windows to come: a plan of the epoch, or the window after, or neither.
   struct Future {
-    EpochPlan* plan = nullptr;
+    PlannedEpoch* plan = nullptr;
     const Window* ahead = nullptr;
     std::function<void()> stop_planning = {};  ///< called before the caches are emptied
   };
@@ -50,14 +48,14 @@ class RowFetcher {
   static constexpr std::uint64_t kBytesARow = sizeof(std::uint32_t) + sizeof(WantedRow);
 
  private:
-  RowCache::Admission assign(std::size_t type,
-                             const Window& window,
-                             const Window* ahead,
-                             std::span<std::uint32_t> places);
+  RowDirectory::Admission assign(std::size_t type,
+                                 const Window& window,
+                                 const Window* ahead,
+                                 std::span<std::uint32_t> places);
   std::uint64_t read_and_enter(std::size_t type,
                                const Window& window,
                                std::span<const std::uint32_t> places);
-  void read_planned(std::size_t type, const Window& window, EpochPlan& plan);
+  void read_planned(std::size_t type, const Window& window, PlannedEpoch& plan);
   void read_missing(std::size_t type, const WantedRows& wanted);
   RequestShape sweep(std::uint32_t gap_bytes);
   void read(std::size_t type, const WantedRows& wanted, const RequestShape& request);

@@ -19,7 +19,7 @@ namespace sluice {
 struct WindowRows {
   /// Of a window being made: numbers the rows as they come, at most so many.
   WindowRows(std::uint64_t max_rows, MemoryLedger& ledger) { index.emplace(max_rows, ledger); }
-  /// Of a window whose rows were numbered before, and whose ids an EpochPlan knows.
+  /// Of a window whose rows were numbered before, and whose ids its plan knows.
   explicit WindowRows(std::uint64_t count) : known(count) {}
   /// Of a window whose rows were numbered by somebody who looks none of them up: u64 [rows], their
   /// ids by number.
@@ -27,7 +27,7 @@ struct WindowRows {
       : known(static_cast<std::uint64_t>(ids.numel())), listed(std::move(ids)) {}
 
   std::uint64_t size() const { return index && known == 0 ? index->size() : known; }
-  /// By number; none where only an EpochPlan knows them.
+  /// By number; none where only a plan knows them.
   std::span<const std::uint64_t> ids() const {
     if (index) return index->ids();
     if (listed.empty()) return {};

@@ -40,7 +40,7 @@ std::uint64_t list_bytes(bool in_turns) {
 
 std::uint64_t cache_bytes(const GraphData::State& data, std::size_t type, std::uint64_t slots) {
   return RowCache::bytes_of(slots, data.features[type]->row_bytes()) +
-         RowCache::bytes_of_table(data.graph.schema->nodes[type].count);
+         RowDirectory::bytes_of_table(data.graph.schema->nodes[type].count);
 }
 
 // Blocks, and the numbers of the rows that they need.

@@ -1,4 +1,4 @@
-#include "storage/feature/row_cache.h"
+#include "storage/feature/row_directory.h"
 
 #include "core/radix_sort.h"
 
@@ -10,8 +10,6 @@
 #include <bit>
 #include <numeric>
 
-#include <sys/mman.h>
-
 namespace sluice {
 
 namespace {
@@ -19,99 +17,37 @@ namespace {
 constexpr std::size_t kAhead =
     16;  // ids whose place in the index is fetched while others are looked up
 
-constexpr std::uint64_t kLeastCachePagesAhead = 16 << 20;  // smaller tables do without a thread
-
 std::uint64_t words_of(std::uint64_t bits) {
   return (bits + 63) / 64;
 }
 
+}  // namespace
+
 // What policies know, the index, and the lists of a call.
-std::uint64_t bookkeeping_of(std::uint64_t slots) {
+std::uint64_t RowDirectory::bytes_of(std::uint64_t slots) {
   return slots * (sizeof(CachedRow) + 4 * sizeof(std::uint32_t)) + SlotIndex::bytes_of(slots) +
          3 * words_of(slots) * sizeof(std::uint64_t);
 }
 
-}  // namespace
-
-std::uint64_t RowCache::bytes_of(std::uint64_t slots, std::size_t row_bytes) {
-  return round_up_to_page(slots * row_bytes) + bookkeeping_of(slots);
-}
-
-std::uint64_t RowCache::slots_in(std::uint64_t bytes, std::size_t row_bytes) {
-  std::uint64_t low = 0;
-  std::uint64_t high = bytes / std::max<std::size_t>(row_bytes, 1) + 1;
-  while (low + 1 < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (bytes_of(middle, row_bytes) <= bytes ? low : high) = middle;
-  }
-  return low;
-}
-
-RowCache::RowCache(const Options& options,
-                   std::unique_ptr<CachePolicy> policy,
-                   MemoryLedger* ledger)
-    : row_bytes_(options.row_bytes),
-      ledger_(ledger),
-      device_(options.device),
-      policy_(std::move(policy)) {
+RowDirectory::RowDirectory(std::uint32_t slots,
+                           std::uint64_t table_rows,
+                           std::unique_ptr<CachePolicy> policy,
+                           MemoryLedger* ledger)
+    : policy_(std::move(policy)) {
   if (ledger != nullptr)
-    charge_ = ledger
-                  ->charge("feature cache",
-                           bookkeeping_of(options.slots) + bytes_of_table(options.table_rows))
-                  .or_throw();
-  rows_ = ZeroedArray<CachedRow>(options.slots);
-  index_ = SlotIndex(options.slots);
-  seen_.resize(words_of(options.table_rows));
-  used_now_.resize(words_of(options.slots));
-  used_before_.resize(words_of(options.slots));
-  unused_.resize(words_of(options.slots));
-  free_.reserve(options.slots);
-  candidates_.reserve(options.slots);
-  (void)this->table();
+    charge_ =
+        ledger->charge("feature cache", bytes_of(slots) + bytes_of_table(table_rows)).or_throw();
+  rows_ = ZeroedArray<CachedRow>(slots);
+  index_ = SlotIndex(slots);
+  seen_.resize(words_of(table_rows));
+  used_now_.resize(words_of(slots));
+  used_before_.resize(words_of(slots));
+  unused_.resize(words_of(slots));
+  free_.reserve(slots);
+  candidates_.reserve(slots);
 }
 
-std::span<std::byte> RowCache::table(std::uint32_t slots) {
-  // Memory that a device knows of is all there at once.
-  const std::uint64_t charged = device_ ? rows_.size() : std::uint64_t{slots};
-  const std::uint64_t bytes = round_up_to_page(charged * row_bytes_);
-  if (ledger_ != nullptr && data_charge_.bytes() < bytes) {
-    if (data_charge_.bytes() == 0) {
-      data_charge_ = ledger_->charge("feature cache", bytes).or_throw();
-    } else {
-      data_charge_.resize(bytes).or_throw();
-    }
-  }
-  if (held_ < bytes) held_ = bytes;
-  if (data_.size() == 0 && !rows_.empty())
-    data_ = AlignedBuffer::make(row_bytes_ * rows_.size(), nullptr, "feature cache", device_)
-                .or_throw();
-  if (!device_ && bytes >= kLeastCachePagesAhead && (!pages_ || pages_->size() < bytes))
-    pages_ = std::make_unique<PagesAhead>(data_.bytes().first(bytes));
-  return {data_.data(), std::size_t{slots} * row_bytes_};
-}
-
-void RowCache::expect_rows(std::uint32_t slots) const {
-  if (pages_) pages_->want(std::size_t{slots} * row_bytes_);
-}
-
-void RowCache::forget_rows(std::uint32_t kept) {
-  clear();
-  const bool all = kept >= slots();
-  const std::uint64_t bytes =
-      device_ && !all ? 0 : round_up_to_page(std::uint64_t{kept} * row_bytes_);
-  if (all || bytes >= held_) return;
-  pages_.reset();
-  if (bytes != 0 && ::madvise(data_.data() + bytes, held_ - bytes, MADV_DONTNEED) == 0) {
-    if (ledger_ != nullptr) data_charge_.resize(bytes).or_throw();
-    held_ = bytes;
-    return;
-  }
-  data_ = {};
-  data_charge_.release();
-  held_ = 0;
-}
-
-void RowCache::tell_next_uses(std::uint64_t first, std::span<const std::uint32_t> next_use) {
+void RowDirectory::tell_next_uses(std::uint64_t first, std::span<const std::uint32_t> next_use) {
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
     CachedRow& row = rows_[slot];
     const std::uint64_t at = row.id - first;
@@ -121,7 +57,7 @@ void RowCache::tell_next_uses(std::uint64_t first, std::span<const std::uint32_t
   }
 }
 
-void RowCache::expect_use(std::uint32_t slot, std::uint32_t window) {
+void RowDirectory::expect_use(std::uint32_t slot, std::uint32_t window) {
   rows_[slot].next_use = window;
   std::uint64_t& word = unused_[slot / 64];
   const std::uint64_t unused = window == kNeverUsed ? 1 : 0;
@@ -129,12 +65,12 @@ void RowCache::expect_use(std::uint32_t slot, std::uint32_t window) {
 }
 
 // The index has rows alone that may be asked for: of an epoch that is known, few may be.
-void RowCache::seek(std::uint32_t slot) {
+void RowDirectory::seek(std::uint32_t slot) {
   index_.insert(rows_[slot].id, slot);
   rows_[slot].sought = 1;
 }
 
-void RowCache::clear() {
+void RowDirectory::clear() {
   index_.clear();
   std::fill(seen_.begin(), seen_.end(), 0);
   std::fill(used_now_.begin(), used_now_.end(), 0);
@@ -144,7 +80,7 @@ void RowCache::clear() {
 }
 
 // Whether the row was here before.
-bool RowCache::note_seen(std::uint64_t id) {
+bool RowDirectory::note_seen(std::uint64_t id) {
   if (seen_.empty()) return false;
   const std::uint64_t bit = std::uint64_t{1} << id % 64;
   const bool before = (seen_[id / 64] & bit) != 0;
@@ -154,10 +90,10 @@ bool RowCache::note_seen(std::uint64_t id) {
 
 // Finds the ids and notes that they are asked for; lists those that are not here. Returns how many
 // the window before asked for too.
-std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
-                                std::span<const std::uint32_t> next_use,
-                                std::span<std::uint32_t> places,
-                                std::vector<std::uint32_t>& missing) {
+std::uint64_t RowDirectory::look_up(std::span<const std::uint64_t> ids,
+                                    std::span<const std::uint32_t> next_use,
+                                    std::span<std::uint32_t> places,
+                                    std::vector<std::uint32_t>& missing) {
   if (used_ == 0) {
     missing.resize(ids.size());
     std::iota(missing.begin(), missing.end(), 0u);
@@ -187,7 +123,8 @@ std::uint64_t RowCache::look_up(std::span<const std::uint64_t> ids,
 }
 
 // The list of candidates, which is as long and not yet in use, is the room to sort in.
-void RowCache::sort_by_id(std::vector<std::uint32_t>& missing, std::span<const std::uint64_t> ids) {
+void RowDirectory::sort_by_id(std::vector<std::uint32_t>& missing,
+                              std::span<const std::uint64_t> ids) {
   const auto id_of = [&](std::uint32_t i) { return ids[i]; };
   if (std::ranges::is_sorted(missing, {}, id_of)) return;
   candidates_.clear();
@@ -198,31 +135,21 @@ void RowCache::sort_by_id(std::vector<std::uint32_t>& missing, std::span<const s
   missing.assign(candidates_.begin(), candidates_.end());
 }
 
-RowCache::Admission RowCache::admit(std::span<const std::uint64_t> ids,
-                                    std::span<const std::uint32_t> next_use,
-                                    const LookAhead* ahead,
-                                    std::span<std::uint32_t> places,
-                                    std::vector<std::uint32_t>& missing) {
-  Admission admission = place(ids, next_use, ahead, places, missing);
+RowDirectory::Admission RowDirectory::admit(std::span<const std::uint64_t> ids,
+                                            std::span<const std::uint32_t> next_use,
+                                            const LookAhead* ahead,
+                                            std::span<std::uint32_t> places,
+                                            std::vector<std::uint32_t>& missing) {
+  Admission admission = assign(ids, next_use, ahead, places, missing);
   admission.misses_again = enter(ids, next_use, missing);
   return admission;
 }
 
-RowCache::Admission RowCache::assign(std::span<const std::uint64_t> ids,
-                                     std::span<const std::uint32_t> next_use,
-                                     const LookAhead* ahead,
-                                     std::span<std::uint32_t> places,
-                                     std::vector<std::uint32_t>& missing) {
-  const Admission admission = place(ids, next_use, ahead, places, missing);
-  expect_rows(used_);
-  return admission;
-}
-
-RowCache::Admission RowCache::place(std::span<const std::uint64_t> ids,
-                                    std::span<const std::uint32_t> next_use,
-                                    const LookAhead* ahead,
-                                    std::span<std::uint32_t> places,
-                                    std::vector<std::uint32_t>& missing) {
+RowDirectory::Admission RowDirectory::assign(std::span<const std::uint64_t> ids,
+                                             std::span<const std::uint32_t> next_use,
+                                             const LookAhead* ahead,
+                                             std::span<std::uint32_t> places,
+                                             std::vector<std::uint32_t>& missing) {
   if (ids.size() > rows_.size()) {
     throw Error(ErrorCode::kResource,
                 fmt::format("a window needs {} feature rows, the cache has room for {}",
@@ -243,9 +170,9 @@ RowCache::Admission RowCache::place(std::span<const std::uint64_t> ids,
   return admission;
 }
 
-std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
-                              std::span<const std::uint32_t> next_use,
-                              std::span<const std::uint32_t> missing) {
+std::uint64_t RowDirectory::enter(std::span<const std::uint64_t> ids,
+                                  std::span<const std::uint32_t> next_use,
+                                  std::span<const std::uint32_t> missing) {
   std::uint64_t again = 0;
   for (std::size_t m = 0; m < missing.size(); ++m) {
     if (m + kAhead < missing.size()) {
@@ -269,7 +196,7 @@ std::uint64_t RowCache::enter(std::span<const std::uint64_t> ids,
 }
 
 // Of the first `filled` slots, those asked for neither by this window nor by the one before.
-std::size_t RowCache::count_idle(std::uint32_t filled) const {
+std::size_t RowDirectory::count_idle(std::uint32_t filled) const {
   std::size_t busy = 0;
   for (std::uint32_t first = 0; first < filled; first += 64)
     busy +=
@@ -280,7 +207,7 @@ std::size_t RowCache::count_idle(std::uint32_t filled) const {
 // Lists the slots, of the first `filled`, that rows may give up: never those of this window, of the
 // others those that `of` has, word by word of 64. Returns how many.
 template <class Of>
-std::size_t RowCache::list_candidates(std::uint32_t filled, const Of& of) {
+std::size_t RowDirectory::list_candidates(std::uint32_t filled, const Of& of) {
   candidates_.clear();
   for (std::uint32_t first = 0; first < filled; first += 64) {
     std::uint64_t idle = ~used_now_[first / 64] & of(first / 64);
@@ -292,7 +219,7 @@ std::size_t RowCache::list_candidates(std::uint32_t filled, const Of& of) {
 }
 
 // Those of the candidates that the policy chooses give way.
-void RowCache::evict(std::size_t count) {
+void RowDirectory::evict(std::size_t count) {
   policy_->choose(rows_, candidates_, count);
   for (std::size_t i = 0; i < count; ++i) {
     if (i + 2 * kAhead < count) __builtin_prefetch(&rows_[candidates_[i + 2 * kAhead]]);
@@ -304,7 +231,7 @@ void RowCache::evict(std::size_t count) {
 }
 
 // Slots ascend in both parts, and then in all: rows come into the order of their ids.
-void RowCache::merge_evicted(std::size_t begin, std::size_t count) {
+void RowDirectory::merge_evicted(std::size_t begin, std::size_t count) {
   const auto first = free_.begin() + static_cast<std::ptrdiff_t>(begin);
   auto other = first + static_cast<std::ptrdiff_t>(count);
   candidates_.assign(first, other);
@@ -316,7 +243,7 @@ void RowCache::merge_evicted(std::size_t begin, std::size_t count) {
 }
 
 // Many rows are of no use any more, and need not be compared with those that are.
-void RowCache::evict_unused_first(std::uint32_t filled, const Admission& admission) {
+void RowDirectory::evict_unused_first(std::uint32_t filled, const Admission& admission) {
   const auto unused = [&](std::size_t word) { return ~used_before_[word] & unused_[word]; };
   const auto others = [&](std::size_t word) { return ~used_before_[word] & ~unused_[word]; };
   const std::size_t first =
@@ -330,7 +257,7 @@ void RowCache::evict_unused_first(std::uint32_t filled, const Admission& admissi
 
 // Fills free_ with `count` slots: those that no row had yet, then those the policy gives up. Rows
 // of the window before stay too, for it may still be read from, unless there are not enough others.
-RowCache::Admission RowCache::make_room(std::size_t count, const LookAhead* ahead) {
+RowDirectory::Admission RowDirectory::make_room(std::size_t count, const LookAhead* ahead) {
   Admission admission;
   free_.clear();
   const std::uint32_t filled = used_;
