@@ -3,10 +3,10 @@
 #include "bench/support/seconds.h"
 #include "core/threads.h"
 #include "kernels/widen_rows.h"
-#include "pipeline/graph_data_state.h"
-#include "pipeline/planned_epoch.h"
+#include "pipeline/data/graph_data_state.h"
+#include "pipeline/plan/planned_epoch.h"
 #include "pipeline/read_buffers.h"
-#include "pipeline/row_fetcher.h"
+#include "pipeline/stage/row_fetcher.h"
 #include "pipeline/trace.h"
 #include "storage/io/disk_cache.h"
 

@@ -1,7 +1,7 @@
 #include "bench/storage/policy_trace.h"
 
 #include "core/threads.h"
-#include "pipeline/epoch_cost.h"
+#include "pipeline/plan/epoch_cost.h"
 #include "samplers/neighbor_sampler.h"
 #include "samplers/seed_order.h"
 #include "storage/feature/packed_rows.h"

@@ -2,7 +2,7 @@
 #include <sluice/mutex.h>
 
 #include "core/hash.h"
-#include "pipeline/epoch_forecast.h"
+#include "pipeline/forecast/epoch_forecast.h"
 #include "pipeline/loader_state.h"
 #include "samplers/node_queries.h"
 

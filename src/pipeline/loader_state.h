@@ -2,15 +2,15 @@
 // the loader.
 #pragma once
 
-#include "pipeline/assembler.h"
-#include "pipeline/byte_queue.h"
-#include "pipeline/device_feed.h"
-#include "pipeline/next_epoch.h"
-#include "pipeline/row_fetcher.h"
+#include "pipeline/gpu/device_feed.h"
+#include "pipeline/plan/next_epoch.h"
+#include "pipeline/stage/assembler.h"
+#include "pipeline/stage/byte_queue.h"
+#include "pipeline/stage/row_fetcher.h"
+#include "pipeline/stage/stage_state.h"
 #include "pipeline/stage_clock.h"
-#include "pipeline/stage_state.h"
+#include "pipeline/stream/window_sampler.h"
 #include "pipeline/window_budget.h"
-#include "pipeline/window_sampler.h"
 
 #include <sluice/loader.h>
 #include <sluice/mutex.h>

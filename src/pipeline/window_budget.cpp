@@ -1,8 +1,8 @@
 #include "pipeline/window_budget.h"
 
-#include "pipeline/batch_spool.h"
-#include "pipeline/row_fetcher.h"
-#include "pipeline/window_sampler.h"
+#include "pipeline/stage/row_fetcher.h"
+#include "pipeline/stream/batch_spool.h"
+#include "pipeline/stream/window_sampler.h"
 
 #include <algorithm>
 

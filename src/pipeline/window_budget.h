@@ -2,8 +2,8 @@
 // with them.
 #pragma once
 
-#include "pipeline/graph_data_state.h"
-#include "pipeline/window_source.h"
+#include "pipeline/data/graph_data_state.h"
+#include "pipeline/stream/window_source.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // Scratch files on a disk that is nearly full: what is kept for later is in nobody's way. Needs the
 // right to make a mount namespace; reports itself skipped (77) without.
-#include "pipeline/batch_spool.h"
-#include "pipeline/epoch_lists.h"
+#include "pipeline/plan/epoch_lists.h"
+#include "pipeline/stream/batch_spool.h"
 
 #include "loader_support.h"
 #include "support/own_mounts.h"
