@@ -1,8 +1,8 @@
 // A forecast of an epoch beside the epoch itself, and what it stands on.
+#include "forecast/drawn_windows.h"
+#include "forecast/row_popularity.h"
+#include "forecast/row_sample.h"
 #include "loader_support.h"
-#include "pipeline/forecast/drawn_windows.h"
-#include "pipeline/forecast/row_popularity.h"
-#include "pipeline/forecast/row_sample.h"
 #include "prep/generate/rmat.h"
 #include "support/expect_error.h"
 

@@ -212,11 +212,9 @@ std::int64_t GraphData::State::labels_in(const Dataset& from) const {
 }
 
 bool GraphData::State::reads() const {
-  for (std::size_t type = 0; type < features.size(); ++type) {
-    if (on_disk(type)) return true;
-  }
-  return std::ranges::any_of(graph.relations,
-                             [](const auto& relation) { return relation->resident() == nullptr; });
+  return rows_on_disk() || std::ranges::any_of(graph.relations, [](const auto& relation) {
+           return relation->resident() == nullptr;
+         });
 }
 
 const SamplerGraph& GraphData::State::sampling_graph(const LoaderOptions& loader,

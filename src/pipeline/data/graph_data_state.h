@@ -66,6 +66,13 @@ struct GraphData::State {
                                      const QuerySource& queries,
                                      MemoryLedger& book);
 
+  /// Whether features are on disk.
+  bool rows_on_disk() const {
+    for (std::size_t type = 0; type < features.size(); ++type) {
+      if (on_disk(type)) return true;
+    }
+    return false;
+  }
   /// Whether features or edges are on disk.
   bool reads() const;
 

@@ -100,17 +100,16 @@ void NextEpoch::settle() noexcept {
   }
 }
 
-bool NextEpoch::wait() {
+std::string NextEpoch::wait() {
   awaited_ = true;
   settle();
-  if (!failure_) return true;
+  if (!failure_) return {};
   try {
     std::rethrow_exception(failure_);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
-    why_not_ = error.message();
+    return error.message();
   }
-  return false;
 }
 
 void NextEpoch::complete() {

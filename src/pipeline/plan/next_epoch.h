@@ -54,10 +54,9 @@ class NextEpoch {
 
   /// Of the epoch; the same object until the end.
   const LoaderStart& where() const { return setup_.where; }
-  /// Waits until all is planned, which an interruption ends from here on. False where memory or
-  /// disk had no room: why_not(). Throws Error.
-  bool wait();
-  const std::string& why_not() const { return why_not_; }
+  /// Waits until all is planned, which an interruption ends from here on. Returns why it is not,
+  /// where memory or disk had no room; else nothing. Throws Error.
+  std::string wait();
   /// Waits likewise, whatever becomes of it. From then on it uses the caches no more until the
   /// epoch begins, and others may; wait() tells how it went.
   void complete();
@@ -90,7 +89,6 @@ class NextEpoch {
   bool completed_ = false;
   std::optional<SampledEpoch> sampled_;
   std::exception_ptr failure_;
-  std::string why_not_;
   std::optional<PlannedEpoch> plan_;
   std::future<PlannedEpoch> planning_;  // until it is settled; uses the others
 };

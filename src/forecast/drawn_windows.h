@@ -3,7 +3,7 @@
 // so it is known, as a PlannedEpoch would know it. 9 bytes a row of the sample. One thread.
 #pragma once
 
-#include "pipeline/forecast/row_sample.h"
+#include "forecast/row_sample.h"
 #include "storage/feature/row_directory.h"
 
 #include <sluice/random.h>

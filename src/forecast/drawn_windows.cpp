@@ -1,4 +1,4 @@
-#include "pipeline/forecast/drawn_windows.h"
+#include "forecast/drawn_windows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "pipeline/forecast/row_sample.h"
+#include "forecast/row_sample.h"
 
 #include <sluice/random.h>
 #include <sluice/units.h>

@@ -5,7 +5,7 @@
 // stay together: of equal groups of stretches, one each, drawn at random. Not thread-safe.
 #pragma once
 
-#include "pipeline/forecast/row_popularity.h"
+#include "forecast/row_popularity.h"
 #include "storage/format/layout.h"
 
 #include <sluice/memory.h>

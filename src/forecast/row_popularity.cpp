@@ -1,4 +1,4 @@
-#include "pipeline/forecast/row_popularity.h"
+#include "forecast/row_popularity.h"
 
 #include <algorithm>
 #include <cmath>
