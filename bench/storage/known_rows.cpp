@@ -3,10 +3,10 @@
 #include "bench/support/seconds.h"
 #include "core/threads.h"
 #include "kernels/widen_rows.h"
-#include "pipeline/epoch_plan.h"
-#include "pipeline/graph_data_state.h"
+#include "pipeline/data/graph_data_state.h"
+#include "pipeline/plan/planned_epoch.h"
 #include "pipeline/read_buffers.h"
-#include "pipeline/row_fetcher.h"
+#include "pipeline/stage/row_fetcher.h"
 #include "pipeline/trace.h"
 #include "storage/io/disk_cache.h"
 
@@ -19,6 +19,7 @@
 #include <cstring>
 #include <deque>
 #include <future>
+#include <optional>
 
 namespace sluice::bench {
 namespace {
@@ -170,7 +171,7 @@ std::uint64_t count_distinct(const KnownRows& known) {
 
 // Copies a mini-batch out of the cache, as assembling does. Returns the sum of its rows' first
 // words.
-std::uint64_t copy_out(const RowCache& cache,
+std::uint64_t copy_out(const SlotTable& slots,
                        const WindowRows& rows,
                        std::size_t batch,
                        std::size_t row_bytes,
@@ -184,7 +185,7 @@ std::uint64_t copy_out(const RowCache& cache,
   std::atomic<std::uint64_t> check{0};
   arena.for_ranges(numbers.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     std::array<const std::byte*, kGrain> from;
-    for (std::size_t i = begin; i < end; ++i) from[i - begin] = cache.row(places[numbers[i]]);
+    for (std::size_t i = begin; i < end; ++i) from[i - begin] = slots.row(places[numbers[i]]);
     float* to = reinterpret_cast<float*>(out.data() + begin * row_bytes);
     kernels::widen_rows(
         {}, DType::kF32, from.data(), {to, static_cast<std::int64_t>(end - begin), width});
@@ -263,7 +264,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
       sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + RowFetcher::kBytesARow;
   WindowLimits limits;
   const std::uint64_t whole_cache =
-      RowCache::bytes_of(distinct, row_bytes) + RowCache::bytes_of_table(known.rows);
+      RowCache::bytes_of(distinct, row_bytes) + RowDirectory::bytes_of_table(known.rows);
   const std::uint64_t whole =
       whole_cache + distinct * lists + known.batches * known.batch_rows * sizeof(std::uint32_t);
   const bool one_window = whole <= room;
@@ -272,17 +273,22 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   const std::uint64_t others = known.batch_rows * (3 * lists + 3 * sizeof(std::uint32_t)) + staging;
   const std::uint64_t cache_bytes = one_window ? whole_cache : room - others;
   state.make_caches(cache_bytes, {1}, {0}, ledger);
-  EpochPlanOptions planning;
-  planning.folder = scratch;
-  planning.trace = trace;
-  planning.buffer_bytes = (ledger.available() + cache_bytes) / 4 * 3;
+  state.options.scratch = scratch;
+  PlanClocks clocks(trace);
   // One window holds all there is to know: no plan of the epoch could tell more.
-  std::unique_ptr<EpochPlan> plan;
+  std::optional<PlannedEpoch> plan;
   if (one_window) {
     windows.begin({}, limits);
   } else {
-    state.caches[0]->release_rows();
-    plan = EpochPlan::make(state, windows, {}, limits, *state.disk, planning, ledger);
+    state.caches[0]->forget_rows(0);
+    const auto planning = SteadyClock::now();
+    const PlanSetting setting{state, ledger, clocks, [] { return false; }};
+    PlanRequest request;
+    request.bytes = (ledger.available() + cache_bytes) / 4 * 3;
+    request.sampled = sample_epoch(setting, windows, {}, limits);
+    plan = plan_epoch(setting, std::move(request), Directories(state));
+    plan->begin(state);
+    delivery.plan_seconds = seconds_since(planning);
   }
   RowFetcher fetcher(state, ledger);
   windows.number_rows();
@@ -303,14 +309,15 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     {
       const TraceSpan span(trace, "fetch");
       const auto fetching = SteadyClock::now();
-      fetcher.fetch(*window, {plan.get(), nullptr}, assembled);
+      fetcher.fetch(*window, {plan ? &*plan : nullptr, nullptr}, assembled);
       delivery.moving_seconds += seconds_since(fetching);
     }
     assembled();
     auto next = sampling.get();
     assembling = std::async(std::launch::async, [&, window] {
       for (std::size_t b = 0; b < window->batches.size(); ++b) {
-        delivery.check += copy_out(*state.caches[0], *window->rows[0], b, row_bytes, arena, out);
+        delivery.check +=
+            copy_out(state.caches[0]->table, *window->rows[0], b, row_bytes, arena, out);
         delivery.useful += out.size();
       }
     });
@@ -328,8 +335,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     delivery.requests += plan->traffic().requests;
     delivery.writes = plan->traffic().writes;
     delivery.how = plan->reasons().front();
-    delivery.plan_seconds = plan->seconds();
-    for (const StageTimes& stage : plan->stages())
+    for (const StageTimes& stage : clocks.times())
       delivery.moving_seconds += stage.name == "repack" ? stage.busy : 0;
   }
   return delivery;

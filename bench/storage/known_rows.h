@@ -42,7 +42,7 @@ struct Delivery {
   std::string how;
 };
 
-/// RowFetcher over an EpochPlan, as the loader drives them, within `budget` bytes. @param dataset
+/// RowFetcher over a PlannedEpoch, as the loader drives them, within `budget` bytes. @param dataset
 /// with one node type, whose feature table it is. @param trace may be null
 Delivery deliver_sluice(const std::filesystem::path& dataset,
                         const KnownRows& known,

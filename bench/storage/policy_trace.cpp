@@ -1,11 +1,11 @@
 #include "bench/storage/policy_trace.h"
 
 #include "core/threads.h"
-#include "pipeline/epoch_cost.h"
+#include "pipeline/plan/epoch_cost.h"
 #include "samplers/neighbor_sampler.h"
 #include "samplers/seed_order.h"
 #include "storage/feature/packed_rows.h"
-#include "storage/feature/row_cache.h"
+#include "storage/feature/row_directory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -118,7 +118,7 @@ void admit_all(const std::vector<std::vector<std::uint64_t>>& windows,
                std::unique_ptr<CachePolicy> policy,
                bool whole_epoch,
                Take take) {
-  RowCache cache({0, static_cast<std::uint32_t>(slots)}, std::move(policy), nullptr);
+  RowDirectory cache(static_cast<std::uint32_t>(slots), 0, std::move(policy), nullptr);
   const auto next = whole_epoch ? next_uses(windows, nodes)
                                 : std::vector<std::vector<std::uint32_t>>(windows.size());
   OneAhead ahead(nodes);
@@ -261,7 +261,7 @@ PlannedBytes windows(const EpochRows& trace,
   const auto grouped = group(trace, how);
   const FeatureLayout layout = FeatureLayout::make(DType::kF32, work.row_bytes / 4, trace.nodes);
   NeededParts touched(layout, nullptr);
-  // As EpochPlan: the cache's memory is shared between the packing and the rows prefilled.
+  // As a plan: the cache's memory is shared between the packing and the rows prefilled.
   const std::uint64_t cache_bytes = work.cache_rows * work.row_bytes;
   std::uint64_t prefill = slots_to_prefill(PlanChoice::kAuto,
                                            grouped.size(),

@@ -1,8 +1,6 @@
 #include <sluice/loader.h>
-#include <sluice/mutex.h>
 
 #include "core/hash.h"
-#include "pipeline/epoch_forecast.h"
 #include "pipeline/loader_state.h"
 #include "samplers/node_queries.h"
 
@@ -12,16 +10,6 @@
 
 namespace sluice {
 namespace {
-
-// No window has more rows than its type's cache has slots, nor, of several mini-batches, than half.
-WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots) {
-  for (std::size_t type = 0; type < slots.size(); ++type) {
-    if (slots[type] == 0) continue;
-    limits.rows[type] = std::min(limits.rows[type], slots[type] / 2);
-    limits.most_rows[type] = slots[type];
-  }
-  return limits;
-}
 
 // Of nodes of the data's target type.
 std::shared_ptr<const QuerySource> node_queries(const GraphData& data,
@@ -38,14 +26,6 @@ std::shared_ptr<const QuerySource> node_queries(const GraphData& data,
   return std::make_shared<NodeQueries>(data.schema(), std::move(asked), &ledger);
 }
 
-void add_times(std::span<StageTimes> to, const std::vector<StageTimes>& more, double sign) {
-  for (std::size_t i = 0; i < more.size(); ++i) {
-    to[i].busy += sign * more[i].busy;
-    to[i].starved += sign * more[i].starved;
-    to[i].blocked += sign * more[i].blocked;
-  }
-}
-
 }  // namespace
 
 Loader::State::State(GraphData& graph,
@@ -60,7 +40,9 @@ Loader::State::State(GraphData& graph,
       queries(std::move(asked)),
       sampler(data, options, *queries, book),
       fetcher(data, book),
-      assembler(data, options, book) {
+      assembler(data, options, book),
+      planning(data, options, memory, book, sampler),
+      planner(data, options, memory, book, *queries, sampler, planning) {
   const GraphDataOptions& how = data.options;
   if (!how.compute) return;
   if (!data.ring)
@@ -73,7 +55,7 @@ void Loader::State::be_the_active_one() {
   if (data.active != nullptr && data.active != this) data.stop_active();
   data.active = this;
   data.stop_active = [this] {
-    if (run && !at_the_end()) {
+    if (stages && !at_the_end()) {
       throw Error(ErrorCode::kUsage,
                   "a loader is started while another one of the same data is in an epoch",
                   "go on to that epoch's end, or stop() that loader");
@@ -85,100 +67,58 @@ void Loader::State::be_the_active_one() {
 // At the end of an epoch. What was prepared is kept if another loader was to come: then in place of
 // this epoch's scratch files, so that the other has as much of the disk as without.
 void Loader::State::make_way() {
-  std::unique_ptr<NextEpoch> next;
-  if (run && where.others_between) {
-    const MutexLock lock(run->plan_mutex);
-    next = std::move(run->following);
-  }
-  if (next) {
-    next->complete();
-    data.busy_making_way = next->stages();
-    add_times(data.busy_making_way, std::exchange(run->told, next->stages()), -1);
-  }
+  std::unique_ptr<NextEpoch> next = planner.complete_next();
   halt();
-  if (!next && !memory.in_turns) return;
-  sampler.forget_kept();
-  if (run && run->prepared) run->prepared->forget_windows();
-  if (run && run->plan) run->plan->drop_packed();
-  aside = std::move(next);
+  planner.set_aside(std::move(next));
 }
 
-// Of a mini-batch to size things by: it is sampled once, for with edges on disk that takes longer
-// than many a mini-batch of a group.
+void Loader::State::halt() {
+  if (data.active == this) data.active = nullptr;
+  if (stages) stages->stop();
+  planner.end();
+  if (!stages) return;
+  sampler.halt();
+  if (!feed) return;
+  feed->finish_window();  // a stopped run leaves one in the middle
+  feed->ring().open();
+}
+
+// Where memory is used in turns all that is trained on must be planned.
+void Loader::State::check_planned() const {
+  const Phases phases(memory);
+  if (!phases.all_kept()) return;
+  if (is_planned(data, phases, queries->num_batches()) && !feed) return;
+  throw Error(
+      ErrorCode::kUsage,
+      "sampling and steps cannot take turns in memory: epochs are not planned",
+      "give GraphDataOptions a scratch folder, features on disk and the cache \"belady\", or "
+      "leave out LoaderMemory::in_turns");
+}
+
 const BatchSizes& Loader::State::first_sizes() {
   if (!sizes_of_first) sizes_of_first.emplace(sampler.sample_one(0));
   return *sizes_of_first;
 }
 
-// Splits the bytes for windows, and makes the caches unless those of an earlier start will do.
-WindowLimits Loader::State::make_room() {
-  if (queries->num_batches() == 0) return {};
+WindowBudget Loader::State::split(std::uint64_t first_batch) {
+  const Phases phases(memory);
+  const std::uint64_t batches = queries->num_batches() - first_batch;
+  // A single mini-batch is a window either way: it does not ask for caches of another size.
+  const bool planned = is_planned(data, phases, batches) || (batches <= 1 && may_plan(data));
+  const bool known = planned && (phases.all_kept() || sampler.worth_keeping());
+  return split_window_bytes(
+      data, first_sizes(), memory.window_bytes, {options.window, phases, known});
+}
+
+void Loader::State::make_room() {
+  if (queries->num_batches() == 0) return planner.size_windows({}, 0);
   const TraceSpan span(options.trace, "make room");
-  const BatchSizes& first = first_sizes();
-  batch_bytes = first.blocks;
-  WindowBudget budget =
-      split_window_bytes(data, first, memory.window_bytes, kind_of_windows(where.first_batch));
+  WindowBudget budget = split(where.first_batch);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
-  return within(std::move(budget.limits), slots());
-}
-
-// A single mini-batch is a window either way: it does not ask for caches of another size.
-WindowKind Loader::State::kind_of_windows(std::uint64_t first_batch) const {
-  const bool single = first_batch + 1 >= queries->num_batches();
-  const bool known = planned(first_batch) || (single && may_plan());
-  return {options.window, memory.in_turns, known && (memory.in_turns || sampler.worth_keeping())};
-}
-
-std::vector<std::uint64_t> Loader::State::slots() const {
   std::vector<std::uint64_t> slots(data.features.size());
   for (std::size_t type = 0; type < data.caches.size(); ++type)
-    slots[type] = data.caches[type] ? data.caches[type]->slots() : 0;
-  return slots;
-}
-
-FeatureStats Loader::State::disk_stats() const {
-  FeatureStats sum;
-  for (const auto& store : data.features) {
-    if (store) sum += store->stats();
-  }
-  return sum;
-}
-
-TopologyStats Loader::State::topology_stats() const {
-  TopologyStats sum;
-  for (const auto& topology : data.graph.relations) sum += topology->stats();
-  return sum;
-}
-
-SnapshotStats Loader::State::snapshot_stats() const {
-  return data.snapshots ? data.snapshots->stats() : SnapshotStats{};
-}
-
-std::vector<StageTimes> Loader::State::stage_times() const {
-  StageTimes sample = run->sampling.times();
-  sample.blocked += run->sampled.blocked();
-  std::vector<StageTimes> stages{sample, {"plan"}, {"repack"}};
-  const std::span<StageTimes> planning = std::span(stages).subspan(1);
-  {
-    const MutexLock lock(run->plan_mutex);
-    if (run->plan) add_times(planning, run->plan->stages(), 1);
-    if (!run->plan && run->prepared) add_times(planning, run->prepared->stages(), 1);
-    add_times(planning, run->busy_besides, 1);
-    add_times(planning, run->busy_before, -1);
-    if (run->following) {
-      run->told = run->following->stages();
-      add_times(planning, run->told, 1);
-    }
-  }
-  StageTimes fetch = run->fetching.times();
-  fetch.starved += run->sampled.starved();
-  fetch.blocked += run->fetched.blocked();
-  StageTimes assemble = run->assembling.times();
-  assemble.starved += run->fetched.starved();
-  assemble.blocked += run->ready.blocked() + (feed ? feed->blocked() : 0);
-  stages.push_back(std::move(fetch));
-  stages.push_back(std::move(assemble));
-  return stages;
+    slots[type] = data.caches[type] ? data.caches[type]->table.slots() : 0;
+  planner.size_windows(within(std::move(budget.limits), slots), first_sizes().blocks);
 }
 
 Loader::Loader(GraphData& data,
@@ -234,7 +174,7 @@ LoaderProbe Loader::probe(std::uint64_t count) {
     if (state_->feed)
       probe.transfer_bytes = std::max(probe.transfer_bytes, state_->feed->slab_bytes(batch));
     probe.window_bytes = std::max(probe.window_bytes,
-                                  least_window_bytes(state_->data, sizes, state_->memory.in_turns));
+                                  least_window_bytes(state_->data, sizes, Phases(state_->memory)));
     const TurnBytes turns =
         turn_bytes(state_->data, sizes, num_batches(), state_->sampler.group_size());
     probe.sampling_bytes = std::max(probe.sampling_bytes, turns.sampling);
@@ -249,82 +189,43 @@ LoaderProbe Loader::probe(std::uint64_t count) {
   return probe;
 }
 
-LoaderForecast Loader::forecast(double seconds) {
-  State& state = *state_;
-  LoaderForecast nothing_read;
-  nothing_read.batches = num_batches();
-  if (num_batches() == 0 || !state.data.reads()) return nothing_read;
-  const BatchSizes& first = state.first_sizes();
-  WindowBudget budget =
-      split_window_bytes(state.data, first, state.memory.window_bytes, state.kind_of_windows(0));
-  ForecastSetup setup;
-  setup.batches = num_batches();
-  setup.window = static_cast<std::uint64_t>(state.options.window);
-  setup.slots = state.data.slots_for(budget.cache_bytes, budget.cached_bytes);
-  setup.limits = within(std::move(budget.limits), setup.slots);
-  setup.planned = state.planned(0);
-  // As much as there will be once the caches are made.
-  std::uint64_t bookkeeping = 0;
-  for (std::size_t type = 0; type < setup.slots.size(); ++type) {
-    if (setup.slots[type] == 0) continue;
-    bookkeeping += RowCache::bytes_of(setup.slots[type], 0) +
-                   RowCache::bytes_of_table(state.data.graph.schema->nodes[type].count);
-  }
-  setup.planning_room = state.planning_room() - std::min(state.planning_room(), bookkeeping);
-  setup.planning_bytes = state.planning_bytes(setup.planning_room);
-  if (setup.planned) {
-    const std::uint64_t block = first.blocks;
-    const std::uint64_t kept = std::min(
-        state.kept_while_planning(setup.planning_room, setup.limits, block), budget.cache_bytes);
-    const PlanSplitSetup split{
-        num_batches(), block, setup.limits, setup.slots, setup.planning_room - kept, kept};
-    if (!state.memory.in_turns)
-      setup.first_part = split_plan(state.data, state.sampler, split).first_part;
-  }
-  return forecast_epoch(state.data, state.sampler, setup, seconds, state.ledger);
-}
-
 void Loader::start(const LoaderStart& where) {
   State& state = *state_;
-  std::unique_ptr<NextEpoch> prepared = state.prepared_for(where);
-  std::vector<StageTimes> told = state.run ? std::move(state.run->told) : std::vector<StageTimes>{};
+  std::unique_ptr<NextEpoch> prepared =
+      state.planner.claim(where, state.stages && state.at_the_end());
+  const bool ready = prepared != nullptr;
   stop();
   state.be_the_active_one();
+  state.stages.reset();
   state.delivered = 0;
   state.chain = where.batches_xxh3;
-  state.disk_before = state.disk_stats();
-  state.topology_before = state.topology_stats();
-  state.snapshot_before = state.snapshot_stats();
-  state.counts_before = state.fetcher.counts();
-  state.run = std::make_unique<State::Run>(state.memory.queue_bytes, state.options.trace);
-  State::Run& run = *state.run;
   state.where = where;
-  run.not_prepared = std::exchange(state.not_prepared, {});
-  run.busy_besides = std::exchange(state.busy_besides, {});
-  if (prepared || !run.busy_besides.empty()) run.busy_before = std::move(told);
-  if (run.busy_besides.empty()) run.busy_besides = std::exchange(state.data.busy_making_way, {});
-  if (prepared) {
-    run.prepared = std::move(prepared);
-  } else {
-    if (state.memory.in_turns) state.check_turns();
-    state.limits = state.make_room();
+  const DataCounts before{DataCounts::disk_of(state.data),
+                          DataCounts::topology_of(state.data),
+                          DataCounts::snapshot_of(state.data),
+                          state.fetcher.counts()};
+  state.planner.begin(where, std::move(prepared));
+  if (!ready) {
+    state.check_planned();
+    state.make_room();
   }
   if (state.feed) state.feed->begin(state.memory.transfer_bytes);
-  run.threads = {std::jthread([&state, &run] { state.sample_loop(run); }),
-                 std::jthread([&state, &run] { state.fetch_loop(run); }),
-                 std::jthread([&state, &run] { state.assemble_loop(run); })};
+  state.stages = std::make_unique<Stages>(Stages::Setting{state.data,
+                                                          state.options,
+                                                          state.memory,
+                                                          state.planner,
+                                                          state.fetcher,
+                                                          state.assembler,
+                                                          state.feed ? &*state.feed : nullptr,
+                                                          where.epoch,
+                                                          before});
 }
 
 std::shared_ptr<const Batch> Loader::next() {
   State& state = *state_;
-  if (!state.run) return nullptr;
-  if (state.memory.in_turns) state.run->demand.ask();
-  auto item = state.run->ready.pop();
-  if (!item) {
-    if (state.feed) state.feed->ring().check();
-    return nullptr;
-  }
-  if (item->lease) state.feed->ring().deliver(*item->lease);
+  if (!state.stages) return nullptr;
+  std::optional<Ready> item = state.stages->next();
+  if (!item) return nullptr;
   ++state.delivered;
   if (state.options.hash) {
     const std::array<std::uint64_t, 2> link{state.chain, item->hash};
@@ -338,34 +239,10 @@ void Loader::stop() {
 }
 
 LoaderStats Loader::stats() const {
-  const State& state = *state_;
   LoaderStats stats;
-  stats.batches = state.delivered;
-  stats.batches_xxh3 = state.chain;
-  if (!state.run) return stats;
-  const State::Run& run = *state.run;
-  const FetchProgress fetched = run.fetch_progress.get();
-  const TopologyStats topology = run.topology.get();
-  stats.bytes_read = fetched.disk.bytes_read + topology.bytes_read + run.spool_read;
-  stats.requests = fetched.disk.requests + topology.requests;
-  stats.latency = fetched.disk.latency;
-  stats.latency += topology.latency;
-  stats.bytes_written = fetched.bytes_written + run.spool_written;
-  stats.bytes_useful = run.bytes_useful;
-  if (state.feed) {
-    stats.bytes_to_device = state.feed->bytes();
-    stats.batches_gathered = state.feed->gathered();
-  }
-  stats.windows = fetched.windows;
-  stats.windows_swept = fetched.counts.windows_swept;
-  stats.windows_packed = fetched.counts.windows_packed;
-  stats.cache = fetched.counts.cache;
-  stats.snapshot = run.snapshot.get();
-  stats.stages = state.stage_times();
-  const MutexLock lock(run.plan_mutex);
-  if (run.plan) stats.plans = run.plan->reasons();
-  if (!run.not_prepared.empty())
-    stats.plans.push_back("not prepared beside the epoch before: " + run.not_prepared);
+  stats.batches = state_->delivered;
+  stats.batches_xxh3 = state_->chain;
+  if (state_->stages) state_->stages->add_to(stats);
   return stats;
 }
 

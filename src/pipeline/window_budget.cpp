@@ -1,8 +1,8 @@
 #include "pipeline/window_budget.h"
 
-#include "pipeline/batch_spool.h"
-#include "pipeline/row_fetcher.h"
-#include "pipeline/window_sampler.h"
+#include "pipeline/stage/row_fetcher.h"
+#include "pipeline/stream/batch_spool.h"
+#include "pipeline/stream/window_sampler.h"
 
 #include <algorithm>
 
@@ -27,20 +27,16 @@ constexpr std::uint64_t kBrought = 2;
 constexpr std::uint64_t kCopiesSampled = 4;
 constexpr std::uint64_t kSpareBytes = 16 << 20;
 
-std::uint64_t live_windows(bool in_turns) {
-  return in_turns ? kLiveInTurns : kLiveWindows;
-}
-
 // What windows take for each distinct row besides its slot in the cache. Rows of windows that were
 // kept are numbered.
-std::uint64_t list_bytes(bool in_turns) {
-  const std::uint64_t index = in_turns ? 0 : RowIndex::kBytesAnId;
-  return live_windows(in_turns) * (index + sizeof(std::uint32_t)) + RowFetcher::kBytesARow;
+std::uint64_t list_bytes(const Phases& phases) {
+  const std::uint64_t index = phases.rows_are_numbered() ? 0 : RowIndex::kBytesAnId;
+  return phases.live_windows() * (index + sizeof(std::uint32_t)) + RowFetcher::kBytesARow;
 }
 
 std::uint64_t cache_bytes(const GraphData::State& data, std::size_t type, std::uint64_t slots) {
   return RowCache::bytes_of(slots, data.features[type]->row_bytes()) +
-         RowCache::bytes_of_table(data.graph.schema->nodes[type].count);
+         RowDirectory::bytes_of_table(data.graph.schema->nodes[type].count);
 }
 
 // Blocks, and the numbers of the rows that they need.
@@ -56,12 +52,12 @@ std::uint64_t sampled_bytes(const GraphData::State& data, const BatchSizes& batc
 
 std::uint64_t least_window_bytes(const GraphData::State& data,
                                  const BatchSizes& batch,
-                                 bool in_turns) {
-  std::uint64_t bytes = live_windows(in_turns) * sampled_bytes(data, batch);
+                                 const Phases& phases) {
+  std::uint64_t bytes = phases.live_windows() * sampled_bytes(data, batch);
   for (std::size_t type = 0; type < batch.rows.size(); ++type) {
     if (!data.on_disk(type)) continue;
     const std::uint64_t rows = batch.rows[type];
-    bytes += cache_bytes(data, type, rows + 1) + rows * list_bytes(in_turns);
+    bytes += cache_bytes(data, type, rows + 1) + rows * list_bytes(phases);
   }
   return bytes;
 }
@@ -101,7 +97,7 @@ WindowBudget split_for(const GraphData::State& data,
   const std::uint64_t one = sampled_bytes(data, batch);
   budget.limits.block_bytes = kind.known ? WindowLimits::kNoBlocks : batches * one;
   std::uint64_t others =
-      kind.known ? kBrought * one : live_windows(kind.in_turns) * budget.limits.block_bytes;
+      kind.known ? kBrought * one : kind.phases.live_windows() * budget.limits.block_bytes;
   const std::uint64_t share = kind.known && kind.batches == 0 ? kShareOfRows : 2;
   // The lists are as long as windows have rows, and windows have rows as the cache has slots: half
   // of them at most, so that one window is read in while the one before is in use.
@@ -109,13 +105,13 @@ WindowBudget split_for(const GraphData::State& data,
     if (!data.on_disk(type)) continue;
     const std::uint64_t rows = batch.rows[type];
     const std::size_t row_bytes = data.features[type]->row_bytes();
-    const std::uint64_t room = window_bytes / (share * row_bytes + list_bytes(kind.in_turns));
+    const std::uint64_t room = window_bytes / (share * row_bytes + list_bytes(kind.phases));
     const std::uint64_t wanted =
         std::min({batches * rows, room, data.graph.schema->nodes[type].count});
     budget.cached_bytes[type] = rows * row_bytes;
     budget.least_slots[type] = std::min(rows + rows / 4 + 1, data.graph.schema->nodes[type].count);
     budget.limits.rows[type] = std::max(wanted, rows);
-    others += budget.limits.rows[type] * list_bytes(kind.in_turns);
+    others += budget.limits.rows[type] * list_bytes(kind.phases);
   }
   budget.cache_bytes = window_bytes - std::min(window_bytes, others);
   return budget;
@@ -141,8 +137,8 @@ std::uint64_t batches_in(const GraphData::State& data,
   if (kind.known) return asked > 0 ? asked : kMaxWindow;
   const std::uint64_t percent = asked > 0 ? kAskedBlockPercent : kBlockPercent;
   const std::uint64_t one = std::max<std::uint64_t>(sampled_bytes(data, batch), 1);
-  const std::uint64_t batches = std::max<std::uint64_t>(
-      window_bytes / 100 * percent / (live_windows(kind.in_turns) * one), 1);
+  const std::uint64_t batches =
+      std::max<std::uint64_t>(window_bytes / 100 * percent / (kind.phases.live_windows() * one), 1);
   return asked > 0 ? std::min(batches, asked) : batches;
 }
 
@@ -152,12 +148,10 @@ WindowBudget split_window_bytes(const GraphData::State& data,
                                 const BatchSizes& batch,
                                 std::uint64_t window_bytes,
                                 const WindowKind& kind) {
-  bool disk = false;
-  for (std::size_t type = 0; type < data.features.size(); ++type) disk = disk || data.on_disk(type);
-  if (!disk) {
+  if (!data.rows_on_disk()) {
     WindowBudget budget;
     budget.least_slots.resize(data.features.size());
-    budget.limits.block_bytes = window_bytes / live_windows(kind.in_turns);
+    budget.limits.block_bytes = window_bytes / kind.phases.live_windows();
     budget.limits.rows.resize(data.features.size());
     budget.limits.most_rows.resize(data.features.size());
     return budget;
@@ -169,6 +163,15 @@ WindowBudget split_window_bytes(const GraphData::State& data,
     budget = split_for(data, batch, window_bytes, batches, kind);
   }
   return budget;
+}
+
+WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots) {
+  for (std::size_t type = 0; type < slots.size(); ++type) {
+    if (slots[type] == 0) continue;
+    limits.rows[type] = std::min(limits.rows[type], slots[type] / 2);
+    limits.most_rows[type] = slots[type];
+  }
+  return limits;
 }
 
 }  // namespace sluice

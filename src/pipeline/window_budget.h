@@ -2,18 +2,14 @@
 // with them.
 #pragma once
 
-#include "pipeline/graph_data_state.h"
-#include "pipeline/window_source.h"
+#include "pipeline/data/graph_data_state.h"
+#include "pipeline/phases.h"
+#include "pipeline/stream/window_source.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace sluice {
-
-/// Windows that live at once: being sampled, sampled, read in, and assembled.
-inline constexpr std::uint64_t kLiveWindows = 4;
-/// Where the consumer and sampling take turns: kept windows, read back and read in.
-inline constexpr std::uint64_t kLiveInTurns = 2;
 
 struct WindowBudget {
   WindowLimits limits;
@@ -25,8 +21,8 @@ struct WindowBudget {
 /// What windows are like.
 struct WindowKind {
   std::int64_t batches = 0;  ///< of each, as the options ask; 0: as many as there is room for
-  bool in_turns = false;     ///< as LoaderMemory has it
-  bool known = false;        ///< from before: they hold no mini-batches (WindowSampler::bring)
+  Phases phases;
+  bool known = false;  ///< from before: they hold no mini-batches (WindowSampler::bring)
 };
 
 /// @param batch any mini-batch of the run, to size things by
@@ -35,10 +31,15 @@ WindowBudget split_window_bytes(const GraphData::State& data,
                                 std::uint64_t window_bytes,
                                 const WindowKind& kind);
 
+/// No window has more rows than its type's cache has slots, nor, of several mini-batches, than
+/// half.
+/// @param slots by node type; 0: there is none
+WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots);
+
 /// The least window bytes that a run of such mini-batches works with.
 std::uint64_t least_window_bytes(const GraphData::State& data,
                                  const BatchSizes& batch,
-                                 bool in_turns);
+                                 const Phases& phases);
 
 /// Of an epoch of such mini-batches, where its consumer and sampling take turns.
 struct TurnBytes {

@@ -1,4 +1,4 @@
-// SlotIndex: which slot of a RowCache holds an id. Open addressing, linear probing, at most half
+// SlotIndex: which slot of a row cache holds an id. Open addressing, linear probing, at most half
 // full, four bytes an entry.
 //
 // An entry is a slot's number and, in the bits that it leaves, how far the entry lies from its home

@@ -1,8 +1,8 @@
 // Every field of a Batch, whatever it is called, goes through scratch files, packing and the hash:
 // this fills all of them by the one description there is (core/batch_fields.h).
 #include "core/batch_fields.h"
-#include "pipeline/batch_packing.h"
-#include "pipeline/batch_spool.h"
+#include "pipeline/gpu/batch_packing.h"
+#include "pipeline/stream/batch_spool.h"
 
 #include "support/temp_dir.h"
 

@@ -1,4 +1,4 @@
-#include "pipeline/batch_spool.h"
+#include "pipeline/stream/batch_spool.h"
 
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"

@@ -138,8 +138,8 @@ TEST_CASE("what stages were busy for is the sum of their spans, which nest and h
     const std::vector<TracedSpan> spans = read_spans(file);
     CHECK(crossings(spans) == 0);
     const std::map<std::string, std::set<std::string>> threads{{"sample", {"sample"}},
-                                                               {"plan", {"sample", "plan"}},
-                                                               {"repack", {"sample", "plan"}},
+                                                               {"plan", {"sample"}},
+                                                               {"repack", {"sample"}},
                                                                {"fetch", {"fetch"}},
                                                                {"assemble", {"assemble"}}};
     std::map<std::string, double> busy;  // by thread
@@ -168,7 +168,6 @@ TEST_CASE("what stages were busy for is the sum of their spans, which nest and h
       CHECK(times.busy + times.starved + times.blocked <=
             static_cast<double>(on.size()) * took.count());
     }
-    CHECK(busy.count("plan") == 1);
     for (const auto& [thread, seconds] : busy) {
       CAPTURE(thread);
       CHECK(seconds <= took.count());

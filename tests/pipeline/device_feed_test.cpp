@@ -1,7 +1,7 @@
 // Mini-batches on their way to a GPU: the same bits as on the host, in the right order, through a
 // fake device that runs everything late; and bugs planted in that order are found.
 #include "device/fake_device.h"
-#include "pipeline/transfer_ring.h"
+#include "pipeline/gpu/transfer_ring.h"
 #include "support/sample_dataset.h"
 #include "support/temp_dir.h"
 

@@ -1,6 +1,6 @@
 // Epochs that another loader of the data comes between, as a validation does: the next is prepared
 // all the same.
-#include "pipeline/graph_data_state.h"
+#include "pipeline/data/graph_data_state.h"
 #include "planned_support.h"
 
 #include <chrono>

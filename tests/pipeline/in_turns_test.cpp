@@ -1,5 +1,5 @@
 // Loaders whose sampling and consumer take turns in memory.
-#include "pipeline/graph_data_state.h"
+#include "pipeline/data/graph_data_state.h"
 #include "planned_support.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"

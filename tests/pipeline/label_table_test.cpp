@@ -1,4 +1,4 @@
-#include "pipeline/label_table.h"
+#include "pipeline/data/label_table.h"
 
 #include <doctest/doctest.h>
 

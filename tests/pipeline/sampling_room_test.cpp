@@ -1,7 +1,7 @@
 // What sampling an epoch ahead does with the memory there is, where edges are on disk.
 #include "loader_support.h"
 
-#include "pipeline/lent_staging.h"
+#include "pipeline/stream/lent_staging.h"
 #include "storage/topology/paged_topology.h"
 #include "support/expect_error.h"
 

@@ -1,7 +1,7 @@
 // Scratch files on a disk that is nearly full: what is kept for later is in nobody's way. Needs the
 // right to make a mount namespace; reports itself skipped (77) without.
-#include "pipeline/batch_spool.h"
-#include "pipeline/epoch_lists.h"
+#include "pipeline/plan/epoch_lists.h"
+#include "pipeline/stream/batch_spool.h"
 
 #include "loader_support.h"
 #include "support/own_mounts.h"
@@ -92,7 +92,7 @@ TEST_CASE("what is noted of windows has its room on the disk from the time they 
   constexpr std::uint64_t kWindows = 3;
   constexpr std::uint64_t kNoted =
       4 + 2 + 4 + 4 + 4;  // bytes a row: ids, next uses, places, misses
-  EpochLists lists(dir / "disk", kWindows * kRows, 0);
+  EpochLists lists(dir / "disk", kWindows * kRows);
   std::vector<std::uint64_t> ids(kRows);
   for (std::uint64_t& id : ids) id = static_cast<std::uint64_t>(&id - ids.data());
   for (std::uint64_t w = 0; w < kWindows; ++w) lists.add_window(ids);

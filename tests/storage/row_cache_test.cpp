@@ -56,7 +56,7 @@ std::unique_ptr<CachePolicy> policy_of(const std::string& name) {
 }
 
 // Counts by cause are those of a list of what was asked for when.
-void check_causes(const RowCache::Admission& admission,
+void check_causes(const RowDirectory::Admission& admission,
                   const std::vector<std::uint64_t>& ids,
                   const std::vector<std::uint32_t>& missing,
                   std::map<std::uint64_t, std::size_t>& last_window,
@@ -79,7 +79,7 @@ void check_causes(const RowCache::Admission& admission,
 }
 
 // Missing rows come in the table's order, and in the order of the slots that are new.
-void check_order(const RowCache::Admission& admission,
+void check_order(const RowDirectory::Admission& admission,
                  const std::vector<std::uint64_t>& ids,
                  const std::vector<std::uint32_t>& missing,
                  const std::vector<std::uint32_t>& places) {
@@ -109,25 +109,26 @@ std::uint64_t run(const Windows& windows,
         known ? std::span<const std::uint32_t>(next[w]) : std::span<const std::uint32_t>();
     // In two halves every other time: rows are read in beside the second.
     const bool halves = w % 2 == 1;
-    auto admission = halves ? cache.assign(ids, given, nullptr, places, missing)
-                            : cache.admit(ids, given, nullptr, places, missing);
+    auto admission = halves ? cache.directory.assign(ids, given, nullptr, places, missing)
+                            : cache.directory.admit(ids, given, nullptr, places, missing);
     std::future<std::uint64_t> again;
     if (halves)
-      again = std::async(std::launch::async, [&] { return cache.enter(ids, given, missing); });
+      again = std::async(std::launch::async,
+                         [&] { return cache.directory.enter(ids, given, missing); });
     CHECK(admission.hits + missing.size() == ids.size());
     check_order(admission, ids, missing, places);
-    const std::span<std::byte> table = cache.table();
+    const std::span<std::byte> table = cache.table.all();
     for (const std::uint32_t i : missing)
       std::memcpy(table.data() + places[i] * kRowBytes, &ids[i], kRowBytes);
     if (halves) admission.misses_again = again.get();
     check_causes(admission, ids, missing, last_window, w);
     CHECK(std::set(places.begin(), places.end()).size() == places.size());
     for (std::size_t i = 0; i < ids.size(); ++i)
-      REQUIRE(std::memcmp(cache.row(places[i]), &ids[i], kRowBytes) == 0);
+      REQUIRE(std::memcmp(cache.table.row(places[i]), &ids[i], kRowBytes) == 0);
     // What the window before asked for is still there, unless it was said not to be.
     if (w > 0 && !admission.exclusive) {
       for (std::size_t i = 0; i < windows[w - 1].size(); ++i)
-        REQUIRE(std::memcmp(cache.row(before[i]), &windows[w - 1][i], kRowBytes) == 0);
+        REQUIRE(std::memcmp(cache.table.row(before[i]), &windows[w - 1][i], kRowBytes) == 0);
     }
     before = places;
     missed += missing.size();
@@ -209,8 +210,8 @@ TEST_CASE("rows without a next use that give way first are those that all would 
     const auto slots = static_cast<std::uint32_t>(14 + key.below(40, 9999));
     RowCache first({8, slots, kIds}, make_cache_policy("belady"), nullptr);
     RowCache all({8, slots, kIds}, std::make_unique<ComparesAll>(), nullptr);
-    REQUIRE(first.policy().takes_unused_first());
-    REQUIRE_FALSE(all.policy().takes_unused_first());
+    REQUIRE(first.directory.policy().takes_unused_first());
+    REQUIRE_FALSE(all.directory.policy().takes_unused_first());
     std::vector<std::uint32_t> places, expected_places, missing, expected;
     for (std::size_t w = 0; w < windows.size(); ++w) {
       // What is known changes: the whole trace, the next window, or nothing.
@@ -222,8 +223,8 @@ TEST_CASE("rows without a next use that give way first are those that all would 
       const LookAhead* const look = known == 2 ? &ahead : nullptr;
       places.resize(windows[w].size());
       expected_places.resize(windows[w].size());
-      const auto one = first.admit(windows[w], given, look, places, missing);
-      const auto other = all.admit(windows[w], given, look, expected_places, expected);
+      const auto one = first.directory.admit(windows[w], given, look, places, missing);
+      const auto other = all.directory.admit(windows[w], given, look, expected_places, expected);
       CHECK(missing == expected);
       CHECK(places == expected_places);
       CHECK(one.exclusive == other.exclusive);
@@ -264,15 +265,16 @@ TEST_CASE("a window that is larger than half of the cache takes the room of the 
   std::vector<std::uint32_t> places(8), missing;
   const std::vector<std::uint64_t> first{0, 1, 2, 3, 4, 5, 6, 7};
   const std::vector<std::uint64_t> second{5, 6, 7, 8, 9, 10, 11, 12};
-  CHECK_FALSE(cache.admit(first, {}, nullptr, places, missing).exclusive);
-  const auto admission = cache.admit(second, {}, nullptr, places, missing);
+  CHECK_FALSE(cache.directory.admit(first, {}, nullptr, places, missing).exclusive);
+  const auto admission = cache.directory.admit(second, {}, nullptr, places, missing);
   CHECK(admission.exclusive);
   CHECK(admission.hits == 3);
   CHECK(admission.evicted == 3);
   std::vector<std::uint64_t> many(11);
   std::iota(many.begin(), many.end(), std::uint64_t{100});
   places.resize(11);
-  const Error error = test::expect_error([&] { cache.admit(many, {}, nullptr, places, missing); });
+  const Error error =
+      test::expect_error([&] { cache.directory.admit(many, {}, nullptr, places, missing); });
   CHECK(error.code() == ErrorCode::kResource);
   CHECK(error.message() == "a window needs 11 feature rows, the cache has room for 10");
 }
@@ -309,15 +311,15 @@ TEST_CASE(
   const std::vector<std::uint64_t> first{1, 2}, second{3, 4};
   MemoryLedger ledger;
   RowCache cache({8, 2, 100}, make_cache_policy("lru"), &ledger);
-  CHECK(ledger.used() == RowCache::bytes_of(2, 8) + RowCache::bytes_of_table(100));
-  CHECK(cache.admit(first, {}, nullptr, places, missing).misses_again == 0);
-  CHECK(cache.admit(second, {}, nullptr, places, missing).misses_again == 0);
-  CHECK(cache.admit(first, {}, nullptr, places, missing).misses_again == 2);
-  cache.clear();
-  CHECK(cache.admit(first, {}, nullptr, places, missing).misses_again == 0);
+  CHECK(ledger.used() == RowCache::bytes_of(2, 8) + RowDirectory::bytes_of_table(100));
+  CHECK(cache.directory.admit(first, {}, nullptr, places, missing).misses_again == 0);
+  CHECK(cache.directory.admit(second, {}, nullptr, places, missing).misses_again == 0);
+  CHECK(cache.directory.admit(first, {}, nullptr, places, missing).misses_again == 2);
+  cache.directory.clear();
+  CHECK(cache.directory.admit(first, {}, nullptr, places, missing).misses_again == 0);
   RowCache plain({8, 2}, make_cache_policy("lru"), nullptr);
   for (const auto& ids : {first, second, first})
-    CHECK(plain.admit(ids, {}, nullptr, places, missing).misses_again == 0);
+    CHECK(plain.directory.admit(ids, {}, nullptr, places, missing).misses_again == 0);
 }
 
 TEST_CASE("a cache that forgets its rows keeps the memory of as many slots as it is told to") {
@@ -328,21 +330,21 @@ TEST_CASE("a cache that forgets its rows keeps the memory of as many slots as it
     MemoryLedger ledger;
     RowCache cache({kRowBytes, kSlots}, make_cache_policy("lru"), &ledger);
     const std::uint64_t all = ledger.used();
-    std::memset(cache.table().data(), 1, cache.table().size());
+    std::memset(cache.table.all().data(), 1, cache.table.all().size());
     cache.forget_rows(kept);
-    CHECK(cache.resident() == 0);
-    CHECK(cache.held_bytes() == round_up_to_page(kept * kRowBytes));
-    CHECK(ledger.used() == all - round_up_to_page(kSlots * kRowBytes) + cache.held_bytes());
+    CHECK(cache.directory.resident() == 0);
+    CHECK(cache.table.held_bytes() == round_up_to_page(kept * kRowBytes));
+    CHECK(ledger.used() == all - round_up_to_page(kSlots * kRowBytes) + cache.table.held_bytes());
     // What is asked for again is there, charged, and may be filled in.
-    CHECK(cache.table(30'000).size() == 30'000 * kRowBytes);
-    CHECK(cache.held_bytes() == round_up_to_page(std::max(kept, 30'000u) * kRowBytes));
-    std::memset(cache.table().data(), 2, cache.table().size());
+    CHECK(cache.table.first(30'000).size() == 30'000 * kRowBytes);
+    CHECK(cache.table.held_bytes() == round_up_to_page(std::max(kept, 30'000u) * kRowBytes));
+    std::memset(cache.table.all().data(), 2, cache.table.all().size());
     CHECK(ledger.used() == all);
     std::vector<std::uint32_t> places(3), missing;
-    CHECK(cache.admit(std::vector<std::uint64_t>{5, 6, 7}, {}, nullptr, places, missing).fresh ==
-          3);
-    cache.release_rows();
-    CHECK(cache.held_bytes() == 0);
+    CHECK(cache.directory.admit(std::vector<std::uint64_t>{5, 6, 7}, {}, nullptr, places, missing)
+              .fresh == 3);
+    cache.forget_rows(0);
+    CHECK(cache.table.held_bytes() == 0);
   }
 }
 
@@ -352,16 +354,17 @@ TEST_CASE("a cache goes by what it is told last of its rows' next uses") {
   const std::vector<std::uint32_t> next{3, kNeverUsed};
   // The third window takes the slots of two rows out of four that the second does not protect.
   for (const std::uint64_t first : {10u, 20u, 30u}) {
-    cache.admit(std::vector<std::uint64_t>{first, first + 1}, next, nullptr, places, missing);
+    cache.directory.admit(
+        std::vector<std::uint64_t>{first, first + 1}, next, nullptr, places, missing);
   }
-  cache.tell_next_uses(10, std::vector<std::uint32_t>{kNeverUsed, 5});
-  cache.tell_next_uses(20, std::vector<std::uint32_t>{4, kNeverUsed, 7});
-  cache.tell_next_uses(31, std::vector<std::uint32_t>{});
-  CHECK(cache.resident() == 6);
-  cache.admit(std::vector<std::uint64_t>{40, 41}, next, nullptr, places, missing);
+  cache.directory.tell_next_uses(10, std::vector<std::uint32_t>{kNeverUsed, 5});
+  cache.directory.tell_next_uses(20, std::vector<std::uint32_t>{4, kNeverUsed, 7});
+  cache.directory.tell_next_uses(31, std::vector<std::uint32_t>{});
+  CHECK(cache.directory.resident() == 6);
+  cache.directory.admit(std::vector<std::uint64_t>{40, 41}, next, nullptr, places, missing);
   CHECK(missing.size() == 2);
   // 10 and 21 gave way, which are not asked for again; 30 and 31 are of the window before.
-  cache.admit(std::vector<std::uint64_t>{11, 20}, next, nullptr, places, missing);
+  cache.directory.admit(std::vector<std::uint64_t>{11, 20}, next, nullptr, places, missing);
   CHECK(missing.empty());
 }
 
@@ -382,12 +385,12 @@ TEST_CASE("of a trace that is told in two parts no row is looked for in vain tha
         for (std::size_t v = windows.size(); v-- > first;) {
           for (const std::uint64_t id : windows[v]) later[id] = static_cast<std::uint32_t>(v + 1);
         }
-        cache.tell_next_uses(0, std::span(later).first(kIds / 2));
-        cache.tell_next_uses(kIds / 2, std::span(later).subspan(kIds / 2));
+        cache.directory.tell_next_uses(0, std::span(later).first(kIds / 2));
+        cache.directory.tell_next_uses(kIds / 2, std::span(later).subspan(kIds / 2));
       }
       const auto& ids = windows[w];
       places.resize(ids.size());
-      cache.admit(ids, w < first ? of_part[w] : whole[w], nullptr, places, missing);
+      cache.directory.admit(ids, w < first ? of_part[w] : whole[w], nullptr, places, missing);
       std::set<std::uint64_t> held;
       for (const auto& [slot, id] : here) held.insert(id);
       for (std::uint32_t i = 0; i < ids.size(); ++i) {

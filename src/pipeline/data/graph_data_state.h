@@ -1,0 +1,124 @@
+// What GraphData holds; for the pipeline's own files.
+#pragma once
+
+#include "pipeline/data/label_table.h"
+#include "samplers/snapshot/snapshot_graph.h"
+#include "storage/feature/disk_store.h"
+#include "storage/feature/row_cache.h"
+#include "storage/io/disk_profile.h"
+#include "storage/io/scratch_files.h"
+
+#include <sluice/edge_rule.h>
+#include <sluice/loader.h>
+#include <sluice/sampler.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace sluice {
+
+class TransferRing;
+
+struct GraphData::State {
+  const Dataset* dataset = nullptr;
+  GraphDataOptions options;
+  std::shared_ptr<const DiskProfile> disk;  // never null
+  LabelsOf labels_of;
+  SamplerGraph graph;
+  std::vector<std::shared_ptr<const HeldOutEdges>> held_out;  // by relation; null: none
+  std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
+  LabelTable labels;                      // as labels_of says; empty where there are none
+  mutable std::vector<Array> node_times;  // by node type; without a shape until they are asked for
+  /// By node type; null where rows are in memory. Made by the first loader that starts, kept for
+  /// the next ones, so that a row read for training is there for evaluation.
+  std::vector<std::unique_ptr<RowCache>> caches;
+  std::uint64_t cache_bytes = 0;  // they were made for
+  std::uint64_t caches_made = 0;  // times
+  /// The loader that was started last and not stopped, or null; ends what it does beyond its
+  /// epoch's end. Throws kUsage where it is in an epoch.
+  const void* active = nullptr;
+  std::function<void()> stop_active;
+  /// What stages were busy for when that loader made way: it counts for the one that waited.
+  std::vector<StageTimes> busy_making_way;
+  /// That an epoch's plan and mini-batches are kept in.
+  std::shared_ptr<ScratchFiles> scratch_files = std::make_shared<ScratchFiles>();
+  /// Mini-batches on their way to the GPU, where there is one; made by the first loader.
+  std::shared_ptr<TransferRing> ring;
+
+  bool on_disk(std::size_t type) const {
+    return features[type] != nullptr && features[type]->placement() == "disk";
+  }
+
+  /// The graph with its snapshot cache, and what its records were made for.
+  std::unique_ptr<SnapshotGraph> snapshots;
+  std::shared_ptr<const SamplerMethod> snapshot_method;
+  std::vector<std::int64_t> snapshot_fanout;
+  std::uint64_t snapshot_seed = 0;
+
+  /// Whether mini-batches of these options are drawn from approximate snapshots.
+  bool approximates(const LoaderOptions& loader) const {
+    return options.snapshot.approximate() && !loader.exact;
+  }
+  /// What a loader draws from: the graph, or, made when it is first asked for, its snapshot cache.
+  /// Throws kUsage, kResource. @param book must outlive this
+  const SamplerGraph& sampling_graph(const LoaderOptions& loader,
+                                     const QuerySource& queries,
+                                     MemoryLedger& book);
+
+  /// Whether features are on disk.
+  bool rows_on_disk() const {
+    for (std::size_t type = 0; type < features.size(); ++type) {
+      if (on_disk(type)) return true;
+    }
+    return false;
+  }
+  /// Whether features or edges are on disk.
+  bool reads() const;
+
+  /// The relations and feature stores of a dataset, as the options say.
+  struct Opened {
+    SamplerGraph graph;
+    std::vector<std::shared_ptr<const HeldOutEdges>> held_out;
+  };
+  Opened open_graph(const Dataset& from) const;
+  /// A relation loaded into memory, as mini-batches see it. Throws Error.
+  std::shared_ptr<Topology> load_relation(std::size_t relation) const;
+  LabelTable open_labels(const Dataset& from) const;
+  /// Rows of labels that a dataset has.
+  std::int64_t labels_in(const Dataset& from) const;
+  std::unique_ptr<FeatureStore> open_features(const Dataset& from, std::size_t type) const;
+  void reopen_graph(const Dataset& newer);
+
+  /// Slots of caches of `bytes` in all, by type, as make_caches shares them out.
+  std::vector<std::uint64_t> slots_for(std::uint64_t bytes,
+                                       const std::vector<std::uint64_t>& wanted_bytes) const;
+
+  /// Of the bytes that the caches were made for, those that they do not take, as tables have no
+  /// more rows.
+  std::uint64_t spare_cache_bytes() const;
+
+  /// They know no rows any more.
+  void clear_caches() noexcept {
+    for (const auto& cache : caches) {
+      if (cache) cache->directory.clear();
+    }
+  }
+
+  /// Makes the caches of `bytes` in all, split over the types by `wanted_bytes`, unless those that
+  /// are there take about as much and have the slots. Throws kResource.
+  /// @param wanted_bytes by type: what a mini-batch asks for
+  /// @param least_slots by type. @param ledger must outlive this
+  void make_caches(std::uint64_t bytes,
+                   const std::vector<std::uint64_t>& wanted_bytes,
+                   const std::vector<std::uint64_t>& least_slots,
+                   MemoryLedger& ledger);
+};
+
+/// Of a node type whose features are on disk.
+inline DiskFeatureStore& disk_store(const GraphData::State& data, std::size_t type) {
+  return dynamic_cast<DiskFeatureStore&>(*data.features[type]);
+}
+
+}  // namespace sluice

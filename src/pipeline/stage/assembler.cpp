@@ -1,0 +1,153 @@
+#include "pipeline/stage/assembler.h"
+
+#include "kernels/widen_rows.h"
+#include "samplers/transpose_block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+void normalize(std::span<float> row) {
+  double sum = 0;
+  for (const float value : row) sum += std::abs(static_cast<double>(value));
+  if (sum == 0) return;
+  for (float& value : row) value = static_cast<float>(static_cast<double>(value) / sum);
+}
+
+}  // namespace
+
+Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, MemoryLedger& ledger)
+    : data_(data), options_(options), ledger_(ledger), arena_(options.data_threads) {
+  for (const auto& store : data.features) {
+    if (!store) continue;
+    const DType dtype = store->schema().dtype;
+    if (!kernels::can_widen(dtype)) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("features of dtype {} cannot be trained on", to_string(dtype)),
+                  "prepare them as f32, f16, bf16 or int8");
+    }
+  }
+}
+
+void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) {
+  add_transposes(batch);
+  add_labels(batch);
+  add_features(batch, window, index);
+}
+
+void Assembler::assemble_blank(Batch& batch) {
+  add_transposes(batch);
+  add_labels(batch);
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    const Array::Shape shape = feature_shape(batch, type);
+    if (shape.empty()) continue;
+    Array& features = batch.nodes[type].features;
+    features = Array::make(DType::kF32, shape, &ledger_, "batch features").or_throw();
+    std::ranges::fill(features.as<float>(), 0.0f);
+  }
+}
+
+void Assembler::add_transposes(Batch& batch) {
+  if (!options_.transpose) return;
+  std::vector<Block*> blocks;
+  for (auto& layer : batch.layers) {
+    for (Block& block : layer) blocks.push_back(&block);
+  }
+  arena_.for_each(blocks.size(),
+                  [&](std::size_t i) { transpose_block(*blocks[i], &ledger_).or_throw(); });
+}
+
+void Assembler::add_labels(Batch& batch) {
+  if (!data_.labels.empty() && !batch.queries.ids.shape().empty())
+    batch.labels = data_.labels.gather(batch.queries.ids.as<std::uint64_t>(), ledger_);
+}
+
+std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    if (!data_.features[type]) continue;
+    bytes += static_cast<std::uint64_t>(batch.nodes[type].ids.numel()) *
+             data_.features[type]->schema().dim * sizeof(float);
+  }
+  return bytes;
+}
+
+Array::Shape Assembler::feature_shape(const Batch& batch, std::size_t type) const {
+  if (!data_.features[type]) return {};
+  return {batch.nodes[type].ids.numel(),
+          static_cast<std::int64_t>(data_.features[type]->schema().dim)};
+}
+
+template <class See>
+void Assembler::for_rows(
+    const Batch& batch, std::size_t type, const Window& window, std::size_t index, const See& see) {
+  const FeatureStore& store = *data_.features[type];
+  const std::span<const std::uint64_t> wanted = batch.nodes[type].ids.as<std::uint64_t>();
+  const WindowRows* const cached = window.rows[type].get();
+  const SlotTable* const slots = cached == nullptr ? nullptr : &data_.caches[type]->table;
+  std::span<const std::uint32_t> numbers, places;
+  if (cached != nullptr) {
+    numbers = cached->numbers[index].as<std::uint32_t>();
+    places = std::as_const(cached->places).as<std::uint32_t>();
+  }
+  constexpr std::size_t kGrain = 256;  // rows a task
+  arena_.for_ranges(wanted.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    std::array<const std::byte*, kGrain> rows;
+    for (std::size_t i = begin; i < end; ++i) {
+      rows[i - begin] =
+          slots != nullptr ? slots->row(places[numbers[i]]) : store.resident_row(wanted[i]);
+    }
+    see(begin, std::span<const std::byte* const>(rows.data(), end - begin));
+  });
+}
+
+void Assembler::add_features(Batch& batch, const Window& window, std::size_t index) {
+  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
+    const Array::Shape shape = feature_shape(batch, type);
+    if (shape.empty()) continue;
+    Array& features = batch.nodes[type].features;
+    if (features.shape().empty())
+      features = Array::make(DType::kF32, shape, &ledger_, "batch features").or_throw();
+    const FeatureSchema& schema = data_.features[type]->schema();
+    const auto dim = static_cast<std::size_t>(schema.dim);
+    const std::span<float> out = features.as<float>();
+    const auto widen = [&](std::size_t first, std::span<const std::byte* const> rows) {
+      const std::span<float> to = out.subspan(first * dim, rows.size() * dim);
+      const auto count = static_cast<std::int64_t>(rows.size());
+      kernels::widen_rows({}, schema.dtype, rows.data(), {to.data(), count, schema.dim});
+      for (std::size_t i = 0; options_.normalize_rows && i < rows.size(); ++i)
+        normalize(to.subspan(i * dim, dim));
+    };
+    for_rows(batch, type, window, index, widen);
+  }
+}
+
+bool Assembler::gpu_may_gather() const {
+  if (options_.normalize_rows) return false;
+  for (std::size_t type = 0; type < data_.features.size(); ++type) {
+    if (!data_.features[type]) continue;
+    const bool pinned =
+        data_.on_disk(type) ? data_.caches[type]->table.pinned() : data_.features[type]->pinned();
+    if (!pinned) return false;
+  }
+  return true;
+}
+
+void Assembler::add_addresses(const Batch& batch,
+                              std::size_t type,
+                              const Window& window,
+                              std::size_t index,
+                              std::span<std::uint64_t> addresses) {
+  const auto take = [&](std::size_t first, std::span<const std::byte* const> rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      addresses[first + i] = reinterpret_cast<std::uintptr_t>(rows[i]);
+  };
+  for_rows(batch, type, window, index, take);
+}
+
+}  // namespace sluice
