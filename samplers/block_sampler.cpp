@@ -87,7 +87,7 @@ Result<void> BlockSampler::begin(const Request& request,
     auto located = locate(*relation.topology, targets, ranges_.first(request.num_targets));
     if (!located) return located;
   }
-  return make_arrays();
+  return scans() ? begin_scan() : make_arrays();
 }
 
 // How many of a node's in-edges are taken.
@@ -101,10 +101,27 @@ std::uint64_t BlockSampler::count_of(const EdgeRange& range) const {
   return std::min(there, fanout);
 }
 
-Result<void> BlockSampler::make_arrays() {
+Result<void> BlockSampler::make_offsets() {
   auto offsets = Array::make(DType::kI64, {block_.num_targets + 1}, ledger_, "batches");
   if (!offsets) return std::move(offsets).error();
   block_.offsets = std::move(offsets).value();
+  return {};
+}
+
+Result<void> BlockSampler::make_edges(std::int64_t count) {
+  if (count > kMaxEdges) return too_many_edges(count);
+  auto neighbours = Array::make(DType::kI32, {count}, ledger_, "batches");
+  if (!neighbours) return std::move(neighbours).error();
+  block_.neighbours = std::move(neighbours).value();
+  if (!request_.edge_ids) return {};
+  auto edge_ids = Array::make(DType::kU64, {count}, ledger_, "batches");
+  if (!edge_ids) return std::move(edge_ids).error();
+  block_.edge_ids = std::move(edge_ids).value();
+  return {};
+}
+
+Result<void> BlockSampler::make_arrays() {
+  if (auto made = make_offsets(); !made) return made;
   const auto out = block_.offsets.as<std::int64_t>();
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < request_.num_targets; ++i) {
@@ -112,17 +129,24 @@ Result<void> BlockSampler::make_arrays() {
     if (request_.fanout != 0) sum += static_cast<std::int64_t>(count_of(ranges_.data()[i]));
   }
   out[request_.num_targets] = sum;
-  if (sum > kMaxEdges) return too_many_edges(sum);
-
-  auto neighbours = Array::make(DType::kI32, {sum}, ledger_, "batches");
-  if (!neighbours) return std::move(neighbours).error();
-  block_.neighbours = std::move(neighbours).value();
-  if (request_.edge_ids) {
-    auto edge_ids = Array::make(DType::kU64, {sum}, ledger_, "batches");
-    if (!edge_ids) return std::move(edge_ids).error();
-    block_.edge_ids = std::move(edge_ids).value();
-  }
+  if (auto made = make_edges(sum); !made) return made;
   return reserve_choosers(sum);
+}
+
+Result<void> BlockSampler::begin_scan() {
+  taken_ = 0;
+  if (auto made = make_offsets(); !made) return made;
+  const auto offsets = block_.offsets.as<std::int64_t>();
+  offsets[0] = 0;
+  const Array& weights = request_.relation.weights;
+  const ListScan::Request request{
+      .targets = tables_[request_.relation.target_type].ids().first(request_.num_targets),
+      .ranges = ranges_.first(request_.num_targets),
+      .weights = weights.empty() ? std::span<const float>() : weights.as<float>(),
+      .fanout = static_cast<std::size_t>(request_.fanout),
+      .draws = *request_.shared,
+      .key = request_.key};
+  return scan_.begin(request, offsets.subspan(1), ledger_);
 }
 
 Result<void> BlockSampler::reserve_choosers(std::int64_t edges) {
@@ -132,6 +156,7 @@ Result<void> BlockSampler::reserve_choosers(std::int64_t edges) {
 }
 
 std::size_t BlockSampler::next_piece(std::size_t most) {
+  if (scans()) return scan_.next_piece(most);
   const auto offsets = std::as_const(block_.offsets).as<std::int64_t>();
   const std::size_t first = piece_.last_target;
   const auto edges_to = [&](std::size_t last) {
@@ -154,13 +179,14 @@ Result<void> BlockSampler::sample_piece(std::size_t count) {
   choose(positions);
   Topology& topology = *request_.relation.topology;
   if (auto done = gather(topology, positions, sources_.first(count)); !done) return done;
-  if (request_.edge_ids) {
+  if (request_.edge_ids && !scans()) {
     if (auto done = topology.edge_ids(positions, edge_ids()); !done) return done;
   }
   return take(sources_.first(count));
 }
 
 void BlockSampler::choose(std::span<std::uint64_t> positions) {
+  if (scans()) return scan_.choose(positions);
   const auto offsets = std::as_const(block_.offsets).as<std::int64_t>();
   const auto targets = tables_[block_.target_type].ids();
   std::uint64_t* at = positions.data();
@@ -184,8 +210,14 @@ void BlockSampler::choose(std::span<std::uint64_t> positions) {
 }
 
 Result<void> BlockSampler::take(std::span<const std::uint64_t> sources) {
+  if (scans()) return take_scanned(sources);
+  return number(sources, block_.neighbours.as<std::int32_t>().subspan(first_edge()));
+}
+
+// The rows of sources, new ones for those that are not listed yet.
+Result<void> BlockSampler::number(std::span<const std::uint64_t> sources,
+                                  std::span<std::int32_t> rows) {
   NodeTable& table = tables_[block_.source_type];
-  std::span<std::int32_t> rows = block_.neighbours.as<std::int32_t>().subspan(first_edge());
   while (!sources.empty()) {
     const std::size_t count = std::min(sources.size(), kReservedSources);
     if (auto room = table.reserve(count, ledger_); !room) return room;
@@ -196,14 +228,50 @@ Result<void> BlockSampler::take(std::span<const std::uint64_t> sources) {
   return {};
 }
 
+Result<void> BlockSampler::take_scanned(std::span<const std::uint64_t> sources) {
+  if (auto taken = scan_.take(sources); !taken) return taken;
+  const std::span<const std::uint64_t> kept = scan_.sources();
+  const std::size_t sum = taken_ + kept.size();
+  if (auto room = taken_rows_.grow(sum, taken_, ledger_); !room) return room;
+  if (auto numbered = number(kept, taken_rows_.first(sum).subspan(taken_)); !numbered)
+    return numbered;
+  if (request_.edge_ids) {
+    if (auto room = taken_positions_.grow(sum, taken_, ledger_); !room) return room;
+    std::ranges::copy(scan_.positions(), taken_positions_.first(sum).subspan(taken_).begin());
+  }
+  taken_ = sum;
+  return {};
+}
+
 std::span<std::uint64_t> BlockSampler::edge_ids() {
   const auto ends = std::as_const(block_.offsets).as<std::int64_t>();
   const auto end = static_cast<std::size_t>(ends[piece_.last_target]);
   return block_.edge_ids.as<std::uint64_t>().subspan(first_edge(), end - first_edge());
 }
 
-Block BlockSampler::finish() {
+Result<Block> BlockSampler::finish() {
+  if (scans()) {
+    if (auto finished = finish_scan(); !finished) return std::move(finished).error();
+  }
   return std::exchange(block_, {});
+}
+
+Result<void> BlockSampler::finish_scan() {
+  const auto offsets = block_.offsets.as<std::int64_t>();
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());  // until here, counts
+  if (auto made = make_edges(static_cast<std::int64_t>(taken_)); !made) return made;
+  std::ranges::copy(taken_rows_.first(taken_), block_.neighbours.as<std::int32_t>().begin());
+  if (!request_.edge_ids) return {};
+  std::span<const std::uint64_t> positions = taken_positions_.first(taken_);
+  std::span<std::uint64_t> ids = block_.edge_ids.as<std::uint64_t>();
+  while (!positions.empty()) {
+    const std::size_t count = std::min(positions.size(), kPagedPieceEdges);
+    auto found = request_.relation.topology->edge_ids(positions.first(count), ids.first(count));
+    if (!found) return found;
+    positions = positions.subspan(count);
+    ids = ids.subspan(count);
+  }
+  return {};
 }
 
 void BlockSampler::reset() {

@@ -6,6 +6,7 @@
 
 #include "samplers/charged_buffer.h"
 #include "samplers/choose_positions.h"
+#include "samplers/list_scan.h"
 #include "samplers/node_table.h"
 #include "samplers/weighted_positions.h"
 
@@ -16,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace sluice {
@@ -37,6 +39,7 @@ class BlockSampler {
     bool replace = false;         ///< NeighborSamplerOptions::replace
     RandomKey key{0};             ///< folded with each target's id
     bool edge_ids = false;
+    std::optional<SharedDraws> shared = std::nullopt;  ///< how, where targets share draws
   };
 
   /// The block with offsets, neighbours and, when asked for, edge ids; `num_sources` and the
@@ -47,18 +50,24 @@ class BlockSampler {
 
   // The same in steps, so that several batches ask a topology on disk at once: begin(); then for
   // each next_piece() choose(), take() and, when edge ids are asked for, edge_ids(); then finish().
-  // `tables` must stay until then. After an error: begin() or reset().
+  // Where targets share draws (`scans()`) pieces are of edges that are looked at, and finish() asks
+  // for the ids of those that were taken. `tables` must stay until then. After an error: begin() or
+  // reset().
 
   Result<void> begin(const Request& request, std::span<NodeTable> tables, MemoryLedger* ledger);
-  /// Edges of the next piece; 0: there are no more. About `most` of them: a node's stay together.
+  /// Whether edges are looked at before they are chosen. @pre begin()
+  bool scans() const { return request_.shared && request_.fanout > 0; }
+  /// Edges of the next piece; 0: there are no more. About `most` of them: those drawn stay
+  /// together.
   std::size_t next_piece(std::size_t most);
   /// Fills the positions of the piece's edges.
   void choose(std::span<std::uint64_t> positions);
   /// Takes the nodes that the topology has there.
   Result<void> take(std::span<const std::uint64_t> sources);
-  /// Where the piece's edge ids belong.
+  /// Where the piece's edge ids belong. @pre !scans()
   std::span<std::uint64_t> edge_ids();
-  Block finish();
+  /// Errors: where scans(), kResource and what the topology fails with; else none.
+  Result<Block> finish();
   /// Drops a block that was begun; scratch is kept.
   void reset();
 
@@ -70,6 +79,12 @@ class BlockSampler {
   };
 
   Result<void> make_arrays();
+  Result<void> make_offsets();
+  Result<void> make_edges(std::int64_t count);
+  Result<void> begin_scan();
+  Result<void> take_scanned(std::span<const std::uint64_t> sources);
+  Result<void> finish_scan();
+  Result<void> number(std::span<const std::uint64_t> sources, std::span<std::int32_t> rows);
   Result<void> reserve_choosers(std::int64_t edges);
   std::uint64_t count_of(const EdgeRange& range) const;
   Result<void> sample_piece(std::size_t count);
@@ -80,6 +95,11 @@ class BlockSampler {
   ChargedBuffer<EdgeRange> ranges_;         // of all targets
   ChargedBuffer<std::uint64_t> positions_;  // of one piece, for sample()
   ChargedBuffer<std::uint64_t> sources_;
+  // Where targets share draws, edges taken so far.
+  ListScan scan_;
+  std::size_t taken_ = 0;
+  ChargedBuffer<std::int32_t> taken_rows_;
+  ChargedBuffer<std::uint64_t> taken_positions_;  // for edge ids
 
   // Of the block that was begun.
   Request request_;

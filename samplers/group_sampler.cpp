@@ -163,8 +163,7 @@ Result<void> GroupSampler::sample_relation(std::size_t relation, std::size_t bat
   while (const std::size_t count = next_pieces(batches)) {
     if (auto asked = ask(topology, count, batches); !asked) return asked;
   }
-  for (std::size_t i = 0; i < batches; ++i) hops(i).end_relation();
-  return {};
+  return each(batches, [&](std::size_t i) { return hops(i).end_relation(); });
 }
 
 // The batches' next pieces; returns the sum.
@@ -200,7 +199,7 @@ Result<void> GroupSampler::ask(Topology& topology, std::size_t count, std::size_
     return hops(i).blocks().take(answers.subspan(pieces_[i].begin, pieces_[i].count));
   };
   if (auto taken = each(batches, take); !taken) return taken;
-  if (!parts_.edge_ids) return {};
+  if (!parts_.edge_ids || hops(0).blocks().scans()) return {};
   if (auto found = topology.edge_ids(positions, answers); !found) return found;
   for (std::size_t i = 0; i < batches; ++i) {
     const auto ids = answers.subspan(pieces_[i].begin, pieces_[i].count);

@@ -52,6 +52,13 @@ void NeighborSamplerOptions::describe(Schema& schema) {
       .help(
           "draw by the weights of edges, those of weight 0 never; an edge's cost is its node's "
           "in-degree");
+  schema.field("dependence", dependence)
+      .help(
+          "successive mini-batches in which a node draws the same edges: their rows are often "
+          "there "
+          "already. Each mini-batch by itself is as before; their errors no longer cancel")
+      .unit("mini-batches")
+      .range(1, kMostFanout);
   schema.list("relations", relations, "other fanouts for some relations");
   schema.section("snapshot", snapshot, "in-edges of hot nodes kept in memory");
 }
@@ -69,8 +76,9 @@ std::int64_t NeighborSamplerOptions::most_edges() const {
 NeighborSampler::NeighborSampler(const SamplerGraph& graph,
                                  Options options,
                                  BlockParts parts,
-                                 RandomKey key)
-    : options_(std::move(options)), key_(key), builder_(graph, parts) {
+                                 RandomKey key,
+                                 std::optional<LayerDraws> layer_draws)
+    : options_(std::move(options)), layer_draws_(layer_draws), key_(key), builder_(graph, parts) {
   check_options(graph);
   for (const SampledRelation& relation : builder_.relations()) {
     relations_.push_back({relation.topology,
@@ -95,6 +103,11 @@ void NeighborSampler::check_options(const SamplerGraph& graph) const {
     std::vector<std::string> known;
     for (const RelationSchema& relation : schema.relations) known.push_back(relation.key());
     throw unknown_name("relation", own.relation, known);
+  }
+  if (options_.dependence < 1) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("[sampler] dependence is {}", options_.dependence),
+                "1: mini-batches are independent; k: k successive ones draw alike");
   }
   const bool any_weights = std::any_of(graph.weights.begin(),
                                        graph.weights.end(),
@@ -142,7 +155,11 @@ Result<void> NeighborSampler::begin(const SampleRequest& request, MemoryLedger* 
   reset();
   if (ledger != ledger_) blocks_ = {};  // charged to the old one
   ledger_ = ledger;
-  begun_.round_key = key_.with(request.epoch).with(request.round);
+  const auto length = static_cast<std::uint64_t>(options_.dependence);
+  const std::uint64_t period = request.round / length;
+  begun_.round_key = key_.with(request.epoch).with(period);
+  begun_.next_round_key = key_.with(request.epoch).with(period + 1);
+  begun_.passed = static_cast<double>(request.round % length) / static_cast<double>(length);
   return builder_.begin(request, num_layers(), ledger);
 }
 
@@ -167,7 +184,22 @@ BlockSampler::Request NeighborSampler::block_request(std::size_t relation) const
           .fanout = fanouts_[relation][begun_.hop],
           .replace = options_.replace,
           .key = begun_.round_key.with(begun_.hop).with(of.index),
-          .edge_ids = builder_.parts().edge_ids};
+          .edge_ids = builder_.parts().edge_ids,
+          .shared = layer_draws_ ? std::optional(shared_draws(of.source_type)) : std::nullopt};
+}
+
+// A source has one number for all relations that it is in.
+SharedDraws NeighborSampler::shared_draws(std::size_t source_type) const {
+  const auto key_of = [&](RandomKey round_key) {
+    const std::uint64_t hop = layer_draws_->all_layers ? 0 : begun_.hop;
+    return round_key.with("source numbers").with(hop).with(source_type);
+  };
+  const RandomKey now = key_of(begun_.round_key);
+  return {.numbers = begun_.passed == 0
+                         ? SourceNumbers(now)
+                         : SourceNumbers(now, key_of(begun_.next_round_key), begun_.passed),
+          .count = layer_draws_->count,
+          .hub_degree = layer_draws_->hub_degree};
 }
 
 Result<void> NeighborSampler::sample_relation(std::size_t relation) {
@@ -181,8 +213,11 @@ Result<void> NeighborSampler::begin_relation(std::size_t relation) {
   return blocks_.begin(block_request(relation), builder_.tables(), ledger_);
 }
 
-void NeighborSampler::end_relation() {
-  begun_.blocks.push_back(blocks_.finish());
+Result<void> NeighborSampler::end_relation() {
+  auto block = blocks_.finish();
+  if (!block) return std::move(block).error();
+  begun_.blocks.push_back(std::move(block).value());
+  return {};
 }
 
 Result<void> NeighborSampler::end_hop() {

@@ -3,8 +3,8 @@
 // or all.
 //
 // At each hop every node listed so far is a target anew, and draws its own edges of each relation.
-// The draws of a node are keyed by (key, epoch, round, hop, relation, node) alone. One sampler a
-// thread.
+// The draws of a node are keyed by (key, epoch, round, hop, relation, node) alone, or by its
+// sources (LaborSampler). One sampler a thread.
 #pragma once
 
 #include "samplers/batch_builder.h"
@@ -14,6 +14,7 @@
 #include <sluice/sampler.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct NeighborSamplerOptions {
   std::vector<std::int64_t> fanout{15, 10};
   bool replace = false;   ///< with replacement: an edge may come twice, any node with edges has all
   bool weighted = false;  ///< by the weights of edges; uniformly in relations without
+  /// Successive mini-batches of an epoch that draw alike: a node's edges are the same in all.
+  std::int64_t dependence = 1;
   std::vector<RelationFanout> relations = {};
   SnapshotOptions snapshot = {};
 
@@ -42,13 +45,27 @@ struct NeighborSamplerOptions {
   std::int64_t most_edges() const;
 };
 
+/// How edges are drawn where all targets of a layer share their sources' numbers: LaborSampler.
+struct LayerDraws {
+  SharedDraws::Count count = SharedDraws::Count::kExact;
+  std::uint64_t hub_degree = 0;  ///< SharedDraws::hub_degree
+  bool all_layers = false;       ///< layers share them too
+};
+
 class NeighborSampler final : public Sampler {
  public:
   using Options = NeighborSamplerOptions;
 
-  /// @param key of the run's seed. Throws kUsage for a fanout below -1, a relation that is not
-  /// there, and weights where there are none; kInternal for a graph that does not match its schema.
-  NeighborSampler(const SamplerGraph& graph, Options options, BlockParts parts, RandomKey key);
+  /// @param key of the run's seed
+  /// @param layer_draws none: each target draws on its own; else successive mini-batches' numbers
+  /// pass slowly from some to others, Options::dependence mini-batches a passage. Throws kUsage for
+  /// a fanout below -1, a relation that is not there, and weights where there are none; kInternal
+  /// for a graph that does not match its schema.
+  NeighborSampler(const SamplerGraph& graph,
+                  Options options,
+                  BlockParts parts,
+                  RandomKey key,
+                  std::optional<LayerDraws> layer_draws = std::nullopt);
   NeighborSampler(const NeighborSampler&) = delete;
   NeighborSampler& operator=(const NeighborSampler&) = delete;
 
@@ -65,7 +82,7 @@ class NeighborSampler final : public Sampler {
   Result<void> sample_relation(std::size_t relation);
   Result<void> begin_relation(std::size_t relation);
   BlockSampler& blocks() { return blocks_; }
-  void end_relation();
+  Result<void> end_relation();
   Result<void> end_hop();
   Result<Batch> finish();
   /// Drops a batch that was begun.
@@ -75,6 +92,8 @@ class NeighborSampler final : public Sampler {
   // Of the batch that was begun.
   struct Begun {
     RandomKey round_key{0};
+    RandomKey next_round_key{0};  // of the next period of dependent mini-batches
+    double passed = 0;            // share of the period that is behind
     std::size_t hop = 0;
     std::vector<std::size_t> num_targets;  // by node type: those listed before the hop
     std::vector<Block> blocks;             // of the hop, by relation
@@ -84,8 +103,10 @@ class NeighborSampler final : public Sampler {
   std::vector<std::int64_t> fanout_of(const RelationSchema& relation) const;
   Result<Batch> sample_whole(const SampleRequest& request, MemoryLedger* ledger);
   BlockSampler::Request block_request(std::size_t relation) const;
+  SharedDraws shared_draws(std::size_t source_type) const;
 
   Options options_;
+  std::optional<LayerDraws> layer_draws_;
   RandomKey key_;
   std::vector<BlockSampler::Relation> relations_;
   std::vector<std::vector<std::int64_t>> fanouts_;  // by relation

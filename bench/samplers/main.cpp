@@ -1,4 +1,5 @@
 // bench/samplers: how many edges a second go into relabelled blocks, one mini-batch a thread.
+#include "bench/samplers/labor.h"
 #include "bench/samplers/neighbor_peers.h"
 #include "bench/samplers/paged.h"
 #include "bench/samplers/sampling.h"
@@ -83,6 +84,16 @@ class Bench {
     print(line);
   }
 
+  // Draws that targets and mini-batches share.
+  void labor(const std::string& name) {
+    if (!graph_) graph_.emplace(dataset, dir, scale);
+    LaborWork work;
+    work.num_batches = num_batches;
+    work.batch_size = batch_size;
+    work.edge_cache_bytes = cache_bytes;
+    print_labor(*graph_, work, name);
+  }
+
   // Snapshot caches, each against the page cache of the same memory, and against RAM.
   void snapshots(const std::string& name, bool appended) {
     if (!growing_) growing_.emplace(dir, scale);
@@ -137,6 +148,11 @@ int main(int argc, char** argv) {
   program.add_case("neighbor_paged", "fanout 15/10/5, 2 threads, edges on disk beside RAM", [&] {
     bench.paged("neighbor_paged");
   });
+  program.add_case(
+      "labor",
+      "labor and dependence beside neighbor, 15/10/5: nodes, rows missed by a cache of "
+      "a tenth, bytes of edges on disk",
+      [&] { bench.labor("labor"); });
   sluice::bench::TemporalBenchOptions temporal{bench.dir, bench.scale, bench.rounds, bench.peers};
   program.option("--order", temporal.order, "temporal: time, shuffled or both");
   program.option("--temporal-batches", temporal.batches, "temporal: batches a round, at most");

@@ -1,6 +1,7 @@
 #include "registry/samplers.h"
 
 #include "samplers/cluster_sampler.h"
+#include "samplers/labor_sampler.h"
 #include "samplers/ladies_sampler.h"
 #include "samplers/neighbor_sampler.h"
 #include "samplers/random_walk_sampler.h"
@@ -13,6 +14,8 @@ SamplerCatalog builtin_samplers() {
   SamplerCatalog all("sampler");
   all.add<SamplerKind<NeighborSampler>>(
       "neighbor", "in-edges of each node, hop by hop: uniform or weighted, or all of them");
+  all.add<SamplerKind<LaborSampler>>(
+      "labor", "as neighbor, but all targets of a layer prefer the same nodes: fewer rows (LABOR)");
   all.add<SamplerKind<LadiesSampler>>(
       "ladies", "so many nodes a layer, those that many targets need rather than others (LADIES)");
   all.add<SamplerKind<SubgraphSampler>>(

@@ -5,6 +5,7 @@
 #include "sampler_support.h"
 
 #include "samplers/cluster_sampler.h"
+#include "samplers/labor_sampler.h"
 #include "samplers/ladies_sampler.h"
 #include "samplers/random_walk_sampler.h"
 #include "samplers/subgraph_sampler.h"
@@ -32,6 +33,13 @@ inline std::vector<SamplerKind> sampler_kinds() {
   return {
       sampler_kind<NeighborSampler>("neighbor 4, 3", {{4, 3}}),
       sampler_kind<NeighborSampler>("neighbor, all of one hop", {{-1}}),
+      sampler_kind<NeighborSampler>("neighbor, dependent", {.fanout = {4, 3}, .dependence = 3}),
+      sampler_kind<LaborSampler>("labor 4, 3", {.fanout = {4, 3}}),
+      sampler_kind<LaborSampler>("labor by chance, dependent, hubs apart",
+                                 {.fanout = {4, 3},
+                                  .count = SharedDraws::Count::kPoisson,
+                                  .hub_degree = 40,
+                                  .dependence = 3}),
       sampler_kind<LadiesSampler>("ladies 20, 10", {{20, 10}}),
       sampler_kind<LadiesSampler>("ladies, more than there are", {{100000}}),
       sampler_kind<RandomWalkSampler>("random walk", {{.length = 4, .walks = 2}, 2}),
