@@ -23,21 +23,6 @@ WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots
   return limits;
 }
 
-// Of nodes of the data's target type.
-std::shared_ptr<const QuerySource> node_queries(const GraphData& data,
-                                                const LoaderOptions& options,
-                                                Array seeds,
-                                                MemoryLedger& ledger) {
-  NodeQueryOptions asked;
-  asked.nodes = std::move(seeds);
-  asked.type = data.target_type();
-  asked.batch_size = options.batch_size;
-  asked.shuffle = options.shuffle;
-  asked.key = RandomKey(options.seed);
-  asked.sampler = options.sampler;
-  return std::make_shared<NodeQueries>(data.schema(), std::move(asked), &ledger);
-}
-
 void add_times(std::span<StageTimes> to, const std::vector<StageTimes>& more, double sign) {
   for (std::size_t i = 0; i < more.size(); ++i) {
     to[i].busy += sign * more[i].busy;
@@ -193,8 +178,18 @@ Loader::Loader(GraphData& data,
                Array seeds,
                const LoaderMemory& memory,
                MemoryLedger& ledger)
-    : Loader(data, options, node_queries(data, options, std::move(seeds), ledger), memory, ledger) {
-}
+    : Loader(data,
+             options,
+             std::make_shared<NodeQueries>(data.schema(),
+                                           NodeQueryOptions{std::move(seeds),
+                                                            data.target_type(),
+                                                            options.batch_size,
+                                                            options.shuffle,
+                                                            RandomKey(options.seed),
+                                                            options.sampler},
+                                           &ledger),
+             memory,
+             ledger) {}
 
 Loader::~Loader() {
   stop();

@@ -53,14 +53,14 @@ Array NodeTask::nodes(Part part, const GraphData& data) const {
 
 std::unique_ptr<QuerySource> NodeTask::queries(const QueryRequest& request,
                                                const GraphData& data) const {
-  NodeQueryOptions asked;
-  asked.nodes = nodes(request.part, data);
-  asked.type = target_type_;
-  asked.batch_size = request.batch_size;
-  asked.shuffle = request.shuffle;
-  asked.key = request.key;
-  asked.sampler = request.sampler;
-  return std::make_unique<NodeQueries>(data.schema(), std::move(asked), request.ledger);
+  return std::make_unique<NodeQueries>(data.schema(),
+                                       NodeQueryOptions{nodes(request.part, data),
+                                                        target_type_,
+                                                        request.batch_size,
+                                                        request.shuffle,
+                                                        request.key,
+                                                        request.sampler},
+                                       request.ledger);
 }
 
 bool NodeTask::has_labels(Part part, const GraphData& data) const {
