@@ -6,6 +6,7 @@
 #include "storage/topology/paged_topology.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -54,6 +55,18 @@ Array without_positions(const Array& weights, const Array& removed, MemoryLedger
     }
   }
   return rest;
+}
+
+// Labels, and those of LabelsOf::more behind them.
+Array with_more(Array labels, const Array& more, MemoryLedger* ledger) {
+  if (more.empty()) return labels;
+  Array all =
+      Array::make(DType::kI32, {labels.numel() + more.numel()}, ledger, "labels").or_throw();
+  const auto end =
+      std::ranges::copy(std::as_const(labels).as<std::int32_t>(), all.as<std::int32_t>().begin())
+          .out;
+  std::ranges::copy(more.as<std::int32_t>(), end);
+  return all;
 }
 
 void tell_disk(const SamplerGraph& graph, const DiskProfile& disk) {
@@ -115,7 +128,9 @@ LabelTable GraphData::State::open_labels(const Dataset& from) const {
   }
   if (labels_of.relation) {
     const RelationSchema& relation = schema.relations.at(*labels_of.relation);
-    if (relation.labels) return {from.edge_labels(relation.key()), from.ledger()};
+    if (relation.labels)
+      return {with_more(from.edge_labels(relation.key()), labels_of.more, from.ledger()),
+              from.ledger()};
   }
   return {};
 }
@@ -208,7 +223,8 @@ std::int64_t GraphData::State::labels_in(const Dataset& from) const {
   const GraphSchema& schema = from.schema();
   if (labels_of.node_type)
     return static_cast<std::int64_t>(schema.nodes.at(*labels_of.node_type).count);
-  return static_cast<std::int64_t>(schema.relations.at(*labels_of.relation).edge_id_bound);
+  return static_cast<std::int64_t>(schema.relations.at(*labels_of.relation).edge_id_bound) +
+         labels_of.more.numel();
 }
 
 bool GraphData::State::reads() const {
