@@ -375,8 +375,11 @@ TEST_CASE("import PATH prints what it would do, and with --yes does it") {
   CHECK_FALSE(fs::exists(out));
 
   // It names the folder by its whole path: it may be saved anywhere.
-  const Outcome relative =
-      run({"/bin/sh", "-c", "cd \"$0\" && \"$1\" import data", dir.path(), tool("sluice-prep")});
+  const Outcome relative = sluice::test::run({"/bin/sh",
+                                              "-c",
+                                              "cd \"$0\" && \"$1\" import data",
+                                              dir.path(),
+                                              sluice::test::tool("sluice-prep")});
   CHECK(relative.out == shown.out);
   dir.write("elsewhere/graph.toml", relative.out);
   CHECK(prep({"import", "--config", dir / "elsewhere/graph.toml", "--out", dir / "w"}).code == 0);
