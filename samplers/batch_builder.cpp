@@ -1,5 +1,6 @@
 #include "samplers/batch_builder.h"
 
+#include "core/type_index.h"
 #include "samplers/topology_access.h"
 
 #include <sluice/units.h>
@@ -12,14 +13,6 @@
 
 namespace sluice {
 namespace {
-
-std::size_t type_index(const GraphSchema& schema, const std::string& name) {
-  for (std::size_t type = 0; type < schema.nodes.size(); ++type) {
-    if (schema.nodes[type].name == name) return type;
-  }
-  throw Error(ErrorCode::kInternal,
-              fmt::format("a relation names the node type '{}', which the schema lacks", name));
-}
 
 std::vector<NodeTable> make_tables(const GraphSchema& schema, const BlockParts& parts) {
   std::vector<NodeTable> tables(schema.nodes.size());

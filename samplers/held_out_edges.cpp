@@ -2,10 +2,12 @@
 
 #include "samplers/edge_scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <compare>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -106,6 +108,7 @@ struct Search {
     }
     for (std::size_t i = 0; i < held.size(); ++i) {
       if (auto added = positions.add(at[i]); !added) return added;
+      if (parts[i] == Part::kNone) continue;
       Columns& columns = parts[i] == Part::kValid ? valid : test;
       const std::uint64_t target = targets[piece.targets[held[i]]];
       if (auto added = columns.add(piece.sources[held[i]], target, own[i]); !added) return added;
@@ -114,42 +117,23 @@ struct Search {
   }
 };
 
-}  // namespace
-
-namespace {
-
-// A rule, and the same part for edges that lead back where it holds one out.
-class WithReverses final : public EdgeRule {
+// A rule, and no part for training edges beside those which it holds out.
+class WithoutTwins final : public EdgeRule {
  public:
-  WithReverses(const EdgeRule& rule, const HeldOutEdges& found) : rule_(rule) {
-    add(found.valid, Part::kValid);
-    add(found.test, Part::kTest);
-    std::ranges::sort(held_);
-  }
+  WithoutTwins(const EdgeRule& rule, const HeldOutEdges& found, MemoryLedger* ledger)
+      : rule_(rule), found_(found.valid, found.test, ledger) {}
   Part part(std::uint64_t source, std::uint64_t target, std::uint64_t edge_id) const override {
     const Part own = rule_.part(source, target, edge_id);
     if (own != Part::kTrain) return own;
-    const auto back = std::ranges::lower_bound(held_, Held{target, source, Part::kTrain});
-    if (back == held_.end() || back->source != target || back->target != source) return own;
-    return back->part;
+    if (found_.of(source, target) != Part::kTrain) return Part::kNone;
+    if (rule_.twins() == Twins::kSameEnds) return own;
+    return found_.of(target, source) == Part::kTrain ? own : Part::kNone;
   }
   bool needs_edge_ids() const override { return rule_.needs_edge_ids(); }
 
  private:
-  struct Held {
-    std::uint64_t source, target;
-    Part part;
-    auto operator<=>(const Held&) const = default;
-  };
-  void add(const LinkArrays& links, Part part) {
-    const auto sources = links.sources.as<std::uint64_t>();
-    const auto targets = links.targets.as<std::uint64_t>();
-    for (std::size_t i = 0; i < sources.size(); ++i)
-      held_.push_back({sources[i], targets[i], part});
-  }
-
   const EdgeRule& rule_;
-  std::vector<Held> held_;
+  PairParts found_;
 };
 
 Result<HeldOutEdges> find_once(Topology& topology, const EdgeRule& rule, MemoryLedger* ledger) {
@@ -182,15 +166,41 @@ Result<HeldOutEdges> find_once(Topology& topology, const EdgeRule& rule, MemoryL
 
 Result<HeldOutEdges> find_held_out(Topology& topology, const EdgeRule& rule, MemoryLedger* ledger) {
   auto found = find_once(topology, rule, ledger);
-  if (!found || !rule.takes_reverses() || found.value().positions.empty()) return found;
-  const auto held = static_cast<std::uint64_t>(found.value().positions.numel());
-  Charge charge;
-  if (ledger != nullptr) {
-    auto charged = ledger->charge("held-out edges", held * 3 * sizeof(std::uint64_t));
-    if (!charged) return std::move(charged).error();
-    charge = std::move(charged).value();
+  if (!found) return found;
+  if (auto checked = rule.check(found.value()); !checked) return std::move(checked).error();
+  const bool none = found.value().valid.ids.empty() && found.value().test.ids.empty();
+  if (none || rule.twins() == Twins::kStay) return found;
+  try {
+    return find_once(topology, WithoutTwins(rule, found.value(), ledger), ledger);
+  } catch (const Error& error) {
+    return error;
   }
-  return find_once(topology, WithReverses(rule, found.value()), ledger);
+}
+
+PairParts::PairParts(const LinkArrays& valid, const LinkArrays& test, MemoryLedger* ledger) {
+  const auto count = static_cast<std::size_t>(valid.sources.numel() + test.sources.numel());
+  if (ledger != nullptr)
+    charge_ = ledger->charge("held-out edges", count * sizeof(Listed)).or_throw();
+  listed_.reserve(count);
+  add(valid, Part::kValid);
+  add(test, Part::kTest);
+  std::ranges::sort(listed_);
+}
+
+void PairParts::add(const LinkArrays& links, Part part) {
+  if (links.sources.empty()) return;
+  const auto sources = links.sources.as<std::uint64_t>();
+  const auto targets = links.targets.as<std::uint64_t>();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!links.truth.empty() && links.truth.as<std::uint8_t>()[i] == 0) continue;
+    listed_.push_back({sources[i], targets[i], part});
+  }
+}
+
+Part PairParts::of(std::uint64_t source, std::uint64_t target) const {
+  const auto at = std::ranges::lower_bound(listed_, Listed{source, target, Part::kTrain});
+  if (at == listed_.end() || at->source != source || at->target != target) return Part::kTrain;
+  return at->part;
 }
 
 DrawnEdges::DrawnEdges(std::array<double, 3> shares, Ends ends, RandomKey key)
@@ -203,19 +213,53 @@ Part DrawnEdges::part(std::uint64_t source, std::uint64_t target, std::uint64_t)
   return drawn < shares_[0] + shares_[1] || shares_[2] == 0 ? Part::kValid : Part::kTest;
 }
 
-ListedEdges::ListedEdges(Array valid, Array test, bool reverses)
-    : valid_(std::move(valid)), test_(std::move(test)), reverses_(reverses) {
-  for (Array* ids : {&valid_, &test_}) {
-    if (!ids->empty()) std::ranges::sort(ids->as<std::uint64_t>());
+ListedEdges::ListedEdges(SplitEdgeIds ids, std::string name, Twins twins)
+    : ids_(std::move(ids)), name_(std::move(name)), twins_(twins) {
+  for (Array* list : {&ids_.train, &ids_.valid, &ids_.test}) {
+    if (list->empty()) continue;
+    const auto listed = list->as<std::uint64_t>();
+    std::ranges::sort(listed);
+    last_ = std::max(last_, listed.back());
   }
 }
 
 Part ListedEdges::part(std::uint64_t, std::uint64_t, std::uint64_t edge_id) const {
-  const auto has = [edge_id](const Array& ids) {
-    return !ids.empty() && std::ranges::binary_search(ids.as<std::uint64_t>(), edge_id);
+  const auto has = [edge_id](const Array& list) {
+    return !list.empty() && std::ranges::binary_search(list.as<std::uint64_t>(), edge_id);
   };
-  if (has(valid_)) return Part::kValid;
-  return has(test_) ? Part::kTest : Part::kTrain;
+  if (has(ids_.valid)) return Part::kValid;
+  if (has(ids_.test)) return Part::kTest;
+  return ids_.train.empty() || edge_id > last_ || has(ids_.train) ? Part::kTrain : Part::kNone;
+}
+
+Result<void> ListedEdges::check(const HeldOutEdges& found) const {
+  for (const auto& [part, list, links] : {std::tuple{"valid", &ids_.valid, &found.valid},
+                                          std::tuple{"test", &ids_.test, &found.test}}) {
+    if (list->empty()) continue;
+    const auto there = std::as_const(links->ids).as<std::uint64_t>();
+    std::vector<std::uint64_t> ids(there.begin(), there.end());
+    std::ranges::sort(ids);
+    for (const std::uint64_t id : std::as_const(*list).as<std::uint64_t>()) {
+      if (std::ranges::binary_search(ids, id)) continue;
+      return Error(ErrorCode::kData,
+                   fmt::format("{}, part {}: there is no edge {}", name_, part, id),
+                   "the split must name edges that the dataset has: prepare both again from the "
+                   "same files");
+    }
+  }
+  return {};
+}
+
+ListedPairs::ListedPairs(const LinkArrays& valid,
+                         const LinkArrays& test,
+                         Twins twins,
+                         MemoryLedger* ledger)
+    : pairs_(valid, test, ledger), twins_(twins) {}
+
+Part ListedPairs::part(std::uint64_t source, std::uint64_t target, std::uint64_t) const {
+  const Part own = pairs_.of(source, target);
+  if (own != Part::kTrain || twins_ != Twins::kEitherWay) return own;
+  return pairs_.of(target, source) == Part::kTrain ? Part::kTrain : Part::kNone;
 }
 
 }  // namespace sluice

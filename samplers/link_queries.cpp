@@ -1,5 +1,6 @@
 #include "samplers/link_queries.h"
 
+#include "core/type_index.h"
 #include "samplers/node_table.h"
 #include "samplers/timed_node_table.h"
 
@@ -9,16 +10,6 @@
 #include <utility>
 
 namespace sluice {
-namespace {
-
-std::size_t type_index(const GraphSchema& schema, const std::string& name) {
-  for (std::size_t type = 0; type < schema.nodes.size(); ++type) {
-    if (schema.nodes[type].name == name) return type;
-  }
-  throw Error(ErrorCode::kInternal, "a relation names a node type that the schema lacks");
-}
-
-}  // namespace
 
 // A mini-batch that is being made: its links by their nodes' ids.
 struct LinkQueries::Making {

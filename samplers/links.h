@@ -24,7 +24,7 @@ class Links {
 
   virtual ~Links() = default;
   virtual std::uint64_t size() const = 0;
-  /// Whether they are edges of the graph, which have ids.
+  /// Whether they have ids, by which labels are looked up: as edges of the graph do.
   virtual bool have_ids() const = 0;
   /// Whether some may be examples of none.
   virtual bool have_truth() const { return false; }

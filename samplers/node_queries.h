@@ -18,10 +18,10 @@ struct NodeQueryOptions {
   std::int64_t batch_size = 1024;
   bool shuffle = true;  ///< another order every epoch
   RandomKey key{1};     ///< of the run's seed
-  /// i64 [nodes of the type]: when each is asked about; empty: not by time.
-  Array times{};
   /// Whose order the mini-batches have, where it has one of its own; null: none has.
   std::shared_ptr<const SamplerMethod> sampler = nullptr;
+  /// i64 [nodes of the type]: when each is asked about; empty: not by time.
+  Array times{};
 };
 
 class NodeQueries final : public QuerySource {

@@ -54,6 +54,7 @@ struct QueryRequest {
   /// That mini-batches are sampled by; null: another one.
   std::shared_ptr<const SamplerMethod> sampler = nullptr;
   MemoryLedger* ledger = nullptr;
+  bool ends_alone = false;  ///< of links: without other destinations beside them
 };
 
 /// Of a prediction's row: the nodes that it is about, under the user's ids.
@@ -90,6 +91,8 @@ class Task {
                                                const GraphData& data) const = 0;
   /// Whether any query of a part has a label that counts.
   virtual bool has_labels(Part /*part*/, const GraphData& /*data*/) const { return true; }
+  /// What the user would not expect of its split, a line each.
+  virtual std::vector<std::string> warnings(const GraphData& /*data*/) const { return {}; }
 
   // What it learns.
 

@@ -1,5 +1,6 @@
 #include "samplers/snapshot/hotness.h"
 
+#include "core/type_index.h"
 #include "samplers/neighbor_sampler.h"
 
 #include <sluice/graph_schema.h>
@@ -14,11 +15,6 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 // Edges that lie together are read together.
 constexpr std::uint64_t kStretch = 1024;
-
-std::size_t type_of(const GraphSchema& schema, const std::string& name) {
-  const auto at = std::ranges::find(schema.nodes, name, &NodeTypeSchema::name);
-  return static_cast<std::size_t>(at - schema.nodes.begin());
-}
 
 // Sources of about `most` edges of a relation: all when there are no more.
 Result<void> add_sources(Topology& topology,
@@ -122,7 +118,7 @@ Result<std::vector<NodeUses>> uses_by_degree(const SamplerGraph& graph,
     const std::uint64_t some =
         share >= 1 ? topology.num_edges()
                    : static_cast<std::uint64_t>(share * static_cast<double>(topology.num_edges()));
-    NodeUses& of_type = uses.at(type_of(schema, schema.relations[r].source));
+    NodeUses& of_type = uses.at(type_index(schema, schema.relations[r].source));
     if (auto added = add_sources(topology, some, of_type, ledger); !added)
       return std::move(added).error();
   }

@@ -1,5 +1,7 @@
 #include "samplers/snapshot/snapshot_graph.h"
 
+#include "core/type_index.h"
+
 #include <sluice/graph_schema.h>
 #include <sluice/units.h>
 
@@ -100,9 +102,7 @@ Result<std::unique_ptr<SnapshotGraph>> SnapshotGraph::make(const SamplerGraph& g
     setup.capacity = static_cast<std::uint64_t>(share * static_cast<double>(capacity.value()));
     setup.key = trials.key.with("snapshot").with(r);
     setup.ledger = ledger;
-    const auto type =
-        std::ranges::find(schema.nodes, schema.relations[r].target, &NodeTypeSchema::name);
-    NodeUses& of_type = uses.value().at(static_cast<std::size_t>(type - schema.nodes.begin()));
+    NodeUses& of_type = uses.value().at(type_index(schema, schema.relations[r].target));
     // Of -1, all.
     auto hot = choose_hot(*graph.relations[r], setup, static_cast<std::uint64_t>(most), of_type);
     if (!hot) return with_hint(hot.error());

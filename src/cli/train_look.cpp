@@ -64,10 +64,20 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
       "init", "print a commented config that fits a dataset and this machine");
   auto dataset = std::make_shared<std::string>();
   init->add_option("dataset", *dataset, "the dataset directory")->required()->type_name("DIR");
-  init->footer("Example:\n  sluice-train config init data/papers > papers.toml");
-  init->callback([dataset, &session, &action] {
-    action.run = [dataset, &session] {
-      fmt::print("{}", config_for(*dataset, session.registry()));
+  auto task = std::make_shared<std::string>();
+  init->add_option("--task", *task, "what to learn; default: what the labels of nodes are for")
+      ->type_name("TASK");
+  std::string tasks;
+  for (const auto& entry : session.registry().tasks.list())
+    tasks += fmt::format("  {:<20}  {}\n", entry.name, entry.help);
+  init->footer(
+      fmt::format("Tasks:\n{}\nExamples:\n"
+                  "  sluice-train config init data/papers > papers.toml\n"
+                  "  sluice-train config init data/papers --task link_prediction > links.toml",
+                  tasks));
+  init->callback([dataset, task, &session, &action] {
+    action.run = [dataset, task, &session] {
+      fmt::print("{}", config_for(*dataset, session.registry(), *task));
     };
   });
   CLI::App* keys =

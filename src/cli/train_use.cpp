@@ -25,8 +25,9 @@ void add_common(CLI::App& command, UseRequest& request, TrainSession& session) {
       ->required()
       ->type_name("DIR");
   command
-      .add_option(
-          "--part", request.options.part, "which nodes: train, valid, test, or all of the type")
+      .add_option("--part",
+                  request.options.part,
+                  "which nodes or links: train, valid, test, or all nodes of the type")
       ->transform(CLI::CheckedTransformer(kParts).description(""))
       ->type_name("PART")
       ->default_str("test");
@@ -72,18 +73,21 @@ void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
 
 void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
   CLI::App* command =
-      app.add_subcommand("predict", "write a prediction for each node, under your own ids");
+      app.add_subcommand("predict", "write a prediction for each node or link, under your own ids");
   auto request = std::make_shared<UseRequest>();
   add_common(*command, *request, session);
   command
       ->add_option(
           "--out",
           request->out,
-          "the file to write: .csv, or .npy with records of id and values; where classes have "
-          "names, a class_name beside each class")
+          "the file to write: .csv, or .npy with records of id (of a link source and target) and "
+          "values; where classes have names, a class_name beside each class")
       ->required()
       ->type_name("FILE");
-  command->footer("Example:\n  sluice-train predict runs/papers --part all --out predictions.csv");
+  command->footer(
+      "Examples:\n"
+      "  sluice-train predict runs/papers --part all --out predictions.csv\n"
+      "  sluice-train predict runs/links --part test --out links.csv");
   command->callback([request, &session, &action] {
     action.run = [request, &session] { predict(*request, session); };
   });

@@ -47,6 +47,8 @@ std::string to_string(Part part) {
       return "test";
     case Part::kAll:
       return "all";
+    case Part::kNone:
+      return "none";
   }
   return {};
 }

@@ -9,25 +9,6 @@
 #include <utility>
 
 namespace sluice {
-namespace {
-
-// Of nodes of the data's target type.
-std::shared_ptr<const QuerySource> node_queries(const GraphData& data,
-                                                const LoaderOptions& options,
-                                                Array seeds,
-                                                MemoryLedger& ledger) {
-  NodeQueryOptions asked;
-  asked.nodes = std::move(seeds);
-  asked.type = data.target_type();
-  asked.batch_size = options.batch_size;
-  asked.shuffle = options.shuffle;
-  asked.key = RandomKey(options.seed);
-  asked.sampler = options.sampler;
-  return std::make_shared<NodeQueries>(data.schema(), std::move(asked), &ledger);
-}
-
-}  // namespace
-
 Loader::State::State(GraphData& graph,
                      const LoaderOptions& given,
                      std::shared_ptr<const QuerySource> asked,
@@ -133,8 +114,18 @@ Loader::Loader(GraphData& data,
                Array seeds,
                const LoaderMemory& memory,
                MemoryLedger& ledger)
-    : Loader(data, options, node_queries(data, options, std::move(seeds), ledger), memory, ledger) {
-}
+    : Loader(data,
+             options,
+             std::make_shared<NodeQueries>(data.schema(),
+                                           NodeQueryOptions{std::move(seeds),
+                                                            data.target_type(),
+                                                            options.batch_size,
+                                                            options.shuffle,
+                                                            RandomKey(options.seed),
+                                                            options.sampler},
+                                           &ledger),
+             memory,
+             ledger) {}
 
 Loader::~Loader() {
   stop();

@@ -23,7 +23,7 @@ class EdgeClassification final : public LinkTask {
   EdgeClassification(const Options& options, const TaskContext& context);
 
   std::int64_t output_width() const override { return options_.width; }
-  LabelsOf labels_of() const override { return {{}, relation()}; }
+  LabelsOf labels_of() const override { return {{}, relation(), row_classes()}; }
   bool has_labels(Part part, const GraphData& data) const override;
   std::shared_ptr<torch::nn::Module> head() const override { return head_; }
 
@@ -44,6 +44,8 @@ class EdgeClassification final : public LinkTask {
 
  private:
   bool hides_links() const override { return options_.hide_links; }
+  bool asks_whether() const override { return false; }
+  bool labels_rows() const override { return true; }
 
   Options options_;
   LabelSchema labels_;

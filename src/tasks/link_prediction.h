@@ -48,6 +48,7 @@ class LinkPrediction final : public LinkTask {
  private:
   Negatives negatives(Part part) const override;
   bool hides_links() const override { return options_.hide_links; }
+  bool asks_whether() const override { return true; }
 
   Options options_;
   std::shared_ptr<nn::Decoder> decoder_;

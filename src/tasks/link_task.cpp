@@ -1,7 +1,9 @@
 #include "tasks/link_task.h"
 
+#include "core/type_index.h"
 #include "samplers/held_out_edges.h"
 #include "samplers/link_queries.h"
+#include "tasks/reverse_relation.h"
 
 #include <sluice/units.h>
 
@@ -15,11 +17,6 @@
 
 namespace sluice::tasks {
 namespace {
-
-std::size_t type_of(const GraphSchema& schema, const std::string& name) {
-  const auto found = std::ranges::find(schema.nodes, name, &NodeTypeSchema::name);
-  return static_cast<std::size_t>(found - schema.nodes.begin());
-}
 
 bool is_called(const RelationSchema& relation, const std::string& name) {
   return relation.name == name || relation.key() == name;
@@ -92,8 +89,8 @@ LinkTask::LinkTask(LinkTaskOptions options, const GraphSchema& schema, std::stri
       name_(std::move(name)),
       relation_(find_relation(schema, options_.relation, name_, "relation")) {
   const RelationSchema& relation = schema.relations[relation_];
-  source_type_ = type_of(schema, relation.source);
-  destination_type_ = type_of(schema, relation.target);
+  source_type_ = type_index(schema, relation.source);
+  destination_type_ = type_index(schema, relation.target);
   if (same_type()) reverse_ = relation_;
   if (options_.reverse.empty()) return;
   reverse_ = find_relation(schema, options_.reverse, name_, "reverse");
@@ -128,14 +125,20 @@ std::uint64_t LinkTask::expected(Part part,
     return rounded(shares_of(options_.edge_split)[static_cast<std::size_t>(part)], edges);
   const EdgeSplitSchema* const found = split_in(schema, split);
   if (found == nullptr) return 0;
-  if (part == Part::kValid) return found->valid;
-  if (part == Part::kTest) return found->test;
-  return found->train != 0 ? found->train : edges - std::min(edges, found->valid + found->test);
+  // Edges of an undirected relation stand there twice under one id, and are asked about twice.
+  const bool twice = !found->relation.empty() && relation.edges > relation.edge_id_bound;
+  const std::uint64_t listed = part == Part::kValid  ? found->valid
+                               : part == Part::kTest ? found->test
+                                                     : found->train;
+  if (part != Part::kTrain || listed != 0) return twice ? 2 * listed : listed;
+  return edges - std::min(edges, found->valid + found->test);
 }
 
 void LinkTask::open(const TaskData& data) {
   rules_.assign(data.dataset.schema().relations.size(), nullptr);
+  split_ = data.split;
   by_rows_ = false;
+  row_classes_ = {};
   if (options_.edge_split.empty()) return read_split(data);
   draw_split(data);
 }
@@ -158,62 +161,7 @@ void LinkTask::read_split(const TaskData& data) {
                 "set [task] edge_split, for example [0.85, 0.05, 0.1], to draw one",
                 place);
   EdgeSplit split = data.dataset.edge_split(data.split);
-  if (split.relation.empty()) {
-    by_rows_ = true;
-    train_ = rows_of(split.train, data);
-    valid_ = rows_of(split.valid, data);
-    test_ = rows_of(split.test, data);
-    return;
-  }
-  const std::string key = schema.relations[relation_].key();
-  if (split.relation != key)
-    throw Error(ErrorCode::kUsage,
-                fmt::format("edge split '{}' is of relation '{}', the task is about '{}'",
-                            data.split,
-                            split.relation,
-                            key),
-                "choose another [dataset] split or [task] relation",
-                place);
-  if (reverse_ && *reverse_ != relation_)
-    throw Error(ErrorCode::kUsage,
-                fmt::format("edge split '{}' lists edges of '{}' by their ids, which says nothing "
-                            "of the same edges in [task] reverse",
-                            data.split,
-                            key),
-                "set [task] edge_split, to draw a split by the edges' ends",
-                place);
-  rules_[relation_] =
-      std::make_shared<ListedEdges>(std::move(split.valid), std::move(split.test), same_type());
-}
-
-// Rows of EdgeSplit::Row that are of the relation.
-LinkArrays LinkTask::rows_of(const Array& rows, const TaskData& data) const {
-  LinkArrays links;
-  if (rows.empty()) return links;
-  const auto all = rows.as<std::uint64_t>();
-  constexpr std::size_t kColumns = 5;
-  std::vector<std::size_t> own;
-  bool false_ones = false;
-  for (std::size_t row = 0; row < all.size() / kColumns; ++row) {
-    if (all[row * kColumns] != relation_) continue;
-    own.push_back(row);
-    false_ones = false_ones || all[row * kColumns + 4] == 0;
-  }
-  const auto make = [&](DType dtype) {
-    return Array::make(
-               dtype, {static_cast<std::int64_t>(own.size())}, data.dataset.ledger(), "edge split")
-        .or_throw();
-  };
-  links.sources = make(DType::kU64);
-  links.targets = make(DType::kU64);
-  if (false_ones) links.truth = make(DType::kU8);
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    const auto row = all.subspan(own[i] * kColumns, kColumns);
-    links.sources.as<std::uint64_t>()[i] = row[2];
-    links.targets.as<std::uint64_t>()[i] = row[3];
-    if (false_ones) links.truth.as<std::uint8_t>()[i] = row[4] != 0 ? 1 : 0;
-  }
-  return links;
+  split.relation.empty() ? take_rows(split, data) : take_ids(std::move(split), data);
 }
 
 std::shared_ptr<const Links> LinkTask::links(Part part, const GraphData& data) const {
@@ -241,6 +189,9 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
     throw Error(ErrorCode::kUsage,
                 "this task does not ask about links at times, which [sampler] type needs",
                 "choose another sampler, neighbor for one");
+  if (asks_whether()) {
+    if (const auto back = unnamed_reverse(data, relation_, reverse_)) throw_reverse(data, *back);
+  }
   auto asked = links(request.part, data);
   LinkQueryOptions options;
   options.relation = relation_;
@@ -249,7 +200,7 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
   options.key = request.key;
   const Negatives wanted = negatives(request.part);
   // A list that has examples of none needs no others.
-  if (wanted.count > 0 && !asked->have_truth()) {
+  if (wanted.count > 0 && !asked->have_truth() && !request.ends_alone) {
     NegativeSamplerOptions drawn;
     drawn.count = wanted.count;
     drawn.filtered = wanted.filtered;
@@ -259,6 +210,18 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
   options.exclude = request.part == Part::kTrain && hides_links();
   options.reverse = reverse_;
   return std::make_unique<LinkQueries>(data.schema(), std::move(asked), std::move(options));
+}
+
+void LinkTask::throw_reverse(const GraphData& data, std::size_t back) const {
+  const auto& relations = data.schema().relations;
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("task '{}': relation '{}' holds the edges of '{}' the other way round, and "
+                  "would show the links that are asked about",
+                  name_,
+                  relations[back].key(),
+                  relations[relation_].key()),
+      fmt::format("set [task] reverse = \"{}\"", relations[back].key()));
 }
 
 std::vector<Array> LinkTask::predicted_nodes(const Batch& batch) const {

@@ -14,12 +14,18 @@ Place dataset_place(const Parts& parts) {
   return Place{parts.options.dataset.path, -1, -1, -1};
 }
 
+// What has labels.
+const char* labelled(const Parts& parts) {
+  return parts.task->labels_of().relation ? "edges" : "nodes";
+}
+
 // "none of the 2 valid nodes of split 'default' has a label (0 of 2)"
 std::string without_labels(const Parts& parts, Part part) {
   const std::uint64_t count = parts.count(part);
-  return fmt::format("none of the {} {} nodes of split '{}' has a label (0 of {})",
+  return fmt::format("none of the {} {} {} of split '{}' has a label (0 of {})",
                      format_count(count),
                      to_string(part),
+                     labelled(parts),
                      parts.options.dataset.split,
                      format_count(count));
 }
@@ -81,10 +87,11 @@ void check_trainable(Parts& parts) {
                 dataset_place(parts));
   }
   if (!has_labels(parts, Part::kTrain)) {
-    throw Error(ErrorCode::kUsage,
-                without_labels(parts, Part::kTrain) + ": there is nothing to learn from",
-                "choose another [dataset] split, or import labels of its nodes",
-                dataset_place(parts));
+    throw Error(
+        ErrorCode::kUsage,
+        without_labels(parts, Part::kTrain) + ": there is nothing to learn from",
+        fmt::format("choose another [dataset] split, or import labels of its {}", labelled(parts)),
+        dataset_place(parts));
   }
   (void)best_metric(parts);
   if (!goes_by_validation(parts)) return;
@@ -96,11 +103,14 @@ void check_trainable(Parts& parts) {
                 dataset_place(parts));
   }
   if (!has_labels(parts, Part::kValid)) {
-    throw Error(ErrorCode::kUsage,
-                without_labels(parts, Part::kValid) + ", and early stopping goes by them",
-                "leave out train.early_stopping (--set train.early_stopping.patience=0), choose "
-                "another [dataset] split, or import labels of its nodes",
-                dataset_place(parts));
+    throw Error(
+        ErrorCode::kUsage,
+        without_labels(parts, Part::kValid) + ", and early stopping goes by them",
+        fmt::format(
+            "leave out train.early_stopping (--set train.early_stopping.patience=0), choose "
+            "another [dataset] split, or import labels of its {}",
+            labelled(parts)),
+        dataset_place(parts));
   }
 }
 
@@ -118,11 +128,13 @@ void check_measurable(Parts& parts, Part part) {
   if (has_labels(parts, part)) return;
   throw Error(ErrorCode::kUsage,
               without_labels(parts, part) + ": there is nothing to measure by",
-              "choose another --part, or import labels of its nodes; predict needs none",
+              fmt::format("choose another --part, or import labels of its {}; predict needs none",
+                          labelled(parts)),
               dataset_place(parts));
 }
 
 void warn_of_run(Parts& parts, Logger& log) {
+  for (const std::string& warning : parts.task->warnings(parts.data)) log.warn("{}", warning);
   if (parts.count(Part::kValid) > 0 && !has_labels(parts, Part::kValid))
     log.warn("{}: no epoch is validated, and none is the best",
              without_labels(parts, Part::kValid));

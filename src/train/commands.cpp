@@ -209,7 +209,8 @@ std::vector<std::uint64_t> longest_ids(const Parts& parts,
   for (const ExternalIds& of_column : ids)
     longest.push_back(of_column.kind() == IdKind::kString ? 1 : 0);
   if (std::ranges::count(longest, 0) == std::ssize(longest)) return longest;
-  const QueryRequest request{part, parts.options.eval.batch_size, false, parts.key(), {}, nullptr};
+  QueryRequest request{part, parts.options.eval.batch_size, false, parts.key()};
+  request.ends_alone = true;
   const auto queries = parts.task->queries(request, parts.data);
   for (std::uint64_t index = 0; index < queries->num_batches(); ++index) {
     Batch batch;

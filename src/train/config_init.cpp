@@ -76,21 +76,86 @@ void write_table(std::string& out, const Schema& schema, const std::string& path
   }
 }
 
-// The node type to learn about, and the split that is for it.
+// What to learn: the task, the split that is for it, and keys of [task] that are not their
+// defaults.
 struct Target {
-  const NodeTypeSchema* node = nullptr;
-  const SplitSchema* split = nullptr;
+  std::string task, split = "default";
+  std::uint64_t train = 0, valid = 0;
+  std::string keys{};
+  const char* asked = "seeds";
 };
 
-Target target_of(const GraphSchema& schema, const std::string& path) {
+[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint) {
+  throw Error(ErrorCode::kUsage, std::move(message), std::move(hint), Place{path, -1, -1, -1});
+}
+
+/// @param task its name; empty: the one that the labels are for
+Target node_target(const GraphSchema& schema, const std::string& path, const std::string& task) {
   for (const SplitSchema& split : schema.splits) {
     const NodeTypeSchema* node = schema.node_type(split.node_type);
-    if (node != nullptr && node->labels) return {node, &split};
+    if (node == nullptr || !node->labels) continue;
+    const char* const fits =
+        node->labels->kind == LabelKind::kRegression ? "regression" : "node_classification";
+    if (task.empty() || task == fits) return {fits, split.name, split.train, split.valid};
   }
-  throw Error(ErrorCode::kUsage,
-              "the dataset has no split of a node type with labels: there is nothing to train on",
-              "import it with labels and [[splits]]",
-              Place{path, -1, -1, -1});
+  refuse(
+      path,
+      task.empty()
+          ? "the dataset has no split of a node type with labels: there is nothing to train on"
+          : fmt::format("the dataset has no split of a node type with labels for task '{}'", task),
+      "import it with labels and [[splits]], or say --task link_prediction, which needs neither");
+}
+
+// The first relation that has what a task of links needs.
+const RelationSchema& asked_relation(const GraphSchema& schema,
+                                     const std::string& path,
+                                     const std::string& task) {
+  for (const RelationSchema& relation : schema.relations) {
+    const bool classes = relation.labels && relation.labels->kind == LabelKind::kClass;
+    if (classes || task != "edge_classification") return relation;
+  }
+  refuse(path,
+         fmt::format("the dataset has no relation for task '{}'", task),
+         task == "edge_classification" ? "import labels of [[edges]]" : "import [[edges]]");
+}
+
+Target link_target(const GraphSchema& schema, const std::string& path, const std::string& task) {
+  const RelationSchema& relation = asked_relation(schema, path, task);
+  Target target{task};
+  target.asked = "links";
+  if (schema.relations.size() > 1)
+    target.keys += fmt::format("relation = \"{}\"\n", relation.key());
+  for (const EdgeSplitSchema& split : schema.edge_splits) {
+    if (!split.relation.empty() && split.relation != relation.key()) continue;
+    target.split = split.name;
+    target.valid = split.valid;
+    target.train = split.train != 0
+                       ? split.train
+                       : relation.edges - std::min(relation.edges, split.valid + split.test);
+    return target;
+  }
+  target.keys += "edge_split = [0.85, 0.05, 0.1]\n";
+  target.train = relation.edges / 20 * 17;
+  target.valid = relation.edges / 20;
+  return target;
+}
+
+Target target_of(const GraphSchema& schema,
+                 const std::string& path,
+                 const std::string& task,
+                 const TaskCatalog& tasks) {
+  if (task.empty()) return node_target(schema, path, task);
+  const auto options = tasks.make_options(task);
+  if (!options) {
+    std::vector<std::string> known;
+    for (const auto& entry : tasks.list()) known.push_back(entry.name);
+    throw unknown_name("task", task, known);
+  }
+  Schema keys;
+  options->describe(keys);
+  const bool links = std::ranges::any_of(
+      keys.fields(), [](const auto& field) { return field->key() == "edge_split"; });
+  return links ? link_target(schema, path, task) : node_target(schema, path, task);
 }
 
 std::uint64_t suggested_budget(const std::filesystem::path& root) {
@@ -109,6 +174,7 @@ std::string commented_toml(const Schema& schema) {
 
 std::string config_for(const std::string& path,
                        const TrainRegistry& registry,
+                       const std::string& task,
                        const std::filesystem::path& root) {
   if (!valid_utf8(path)) {
     throw Error(ErrorCode::kUsage,
@@ -117,26 +183,28 @@ std::string config_for(const std::string& path,
                 Place{path, -1, -1, -1});
   }
   const Dataset dataset = Dataset::open(path);
-  const Target target = target_of(dataset.schema(), path);
+  const Target target = target_of(dataset.schema(), path, task, registry.tasks);
   RunOptions options(registry);
   options.dataset.path = path;
-  options.dataset.split = target.split->name;
+  options.dataset.split = target.split;
   options.memory.host.bytes = suggested_budget(root);
-  options.task.type =
-      target.node->labels->kind == LabelKind::kRegression ? "regression" : "node_classification";
+  options.task = {target.task, registry.tasks.make_options(target.task)};
+  Schema keys;
+  options.task.options->describe(keys);
+  Config::parse(target.keys, "the task").bind(keys);
   // A mini-batch of no more than the seeds there are, and about a hundred steps an epoch where
   // there are many.
   std::int64_t batch = 1024;
-  while (batch > 32 && static_cast<std::uint64_t>(batch) * 4 > target.split->train) batch /= 2;
+  while (batch > 32 && static_cast<std::uint64_t>(batch) * 4 > target.train) batch /= 2;
   options.train.batch_size = batch;
-  if (target.split->valid > 0) options.train.early_stopping.patience = 20;
+  if (target.valid > 0) options.train.early_stopping.patience = 20;
   options.train.epochs = 100;
   const std::string name = std::filesystem::path(path).lexically_normal().filename().string();
   options.run.dir = "runs/" + (name.empty() || name == "." ? std::string("run") : name);
   Schema schema;
   options.describe(schema);
   return fmt::format(
-             "# A training config for {}: {} nodes, {} edges, {} training seeds.\n"
+             "# A training config for {}: {} nodes, {} edges, {} training {}.\n"
              "#\n#   sluice-train run THIS_FILE\n#\n"
              "# Every key is here with its default or what fits this dataset and machine; any of "
              "them may be left out\n"
@@ -144,7 +212,8 @@ std::string config_for(const std::string& path,
              path,
              format_count(dataset.schema().total_nodes()),
              format_count(dataset.schema().total_edges()),
-             format_count(target.split->train)) +
+             format_count(target.train),
+             target.asked) +
          commented_toml(schema);
 }
 

@@ -11,11 +11,12 @@ namespace sluice {
 /// The schema's values as TOML, each key under a comment with its help, type, unit and range.
 std::string commented_toml(const Schema& schema);
 
-/// A commented config that fits a dataset and this machine: task by the labels, budget by the
-/// memory granted (below `root`). Throws Error where the dataset cannot be opened or has no labels
-/// or split to train with.
+/// A commented config that fits a dataset and this machine: budget by the memory granted (below
+/// `root`). Throws Error where the dataset cannot be opened or has not what the task needs.
+/// @param task of the registry; empty: by the labels of nodes
 std::string config_for(const std::string& dataset,
                        const TrainRegistry& registry,
+                       const std::string& task = {},
                        const std::filesystem::path& root = "/");
 
 }  // namespace sluice

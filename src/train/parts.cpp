@@ -135,12 +135,14 @@ LoaderOptions common_options(const RunOptions& options, const Model& model, Trac
 
 GraphSchema narrow_labels(const GraphSchema& schema, std::int64_t classes) {
   GraphSchema narrow = schema;
-  for (NodeTypeSchema& type : narrow.nodes) {
-    if (classes == 0 || !type.labels || type.labels->kind == LabelKind::kRegression) continue;
-    if (type.labels->width <= classes) continue;
-    type.labels->width = static_cast<std::uint32_t>(classes);
-    type.labels->names.clear();
-  }
+  const auto cut = [classes](std::optional<LabelSchema>& labels) {
+    if (classes == 0 || !labels || labels->kind == LabelKind::kRegression) return;
+    if (labels->width <= classes) return;
+    labels->width = static_cast<std::uint32_t>(classes);
+    labels->names.clear();
+  };
+  for (NodeTypeSchema& type : narrow.nodes) cut(type.labels);
+  for (RelationSchema& relation : narrow.relations) cut(relation.labels);
   return narrow;
 }
 

@@ -151,6 +151,35 @@ TEST_CASE("device: multi-label and regression, evaluate and predict, go through 
   }
 }
 
+TEST_CASE("device: links go through a device too, and are predicted with the CPU's bits") {
+  const Sandbox box;
+  const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
+  json reports[2];
+  std::string predictions[2];
+  for (const int on_device : {0, 1}) {
+    CAPTURE(on_device);
+    const std::string device = on_device == 1 ? "train.device=cuda" : "train.device=cpu";
+    reports[on_device] = report_of(box,
+                                   {device,
+                                    "task.type=link_prediction",
+                                    "task.edge_split=[0.85, 0.05, 0.1]",
+                                    "task.decoder=mlp",
+                                    "task.width=16",
+                                    "task.eval_negatives=5",
+                                    "train.epochs=1",
+                                    "train.batch_size=512"});
+    const std::string out = (box.folder() / (std::to_string(on_device) + ".csv")).string();
+    const Outcome predicted = train({"predict", box.dir(), "--out", out, "--set", device});
+    REQUIRE_MESSAGE(predicted.code == 0, predicted.err);
+    predictions[on_device] = read_all(out);
+  }
+  CHECK(results(reports[0]) == results(reports[1]));
+  CHECK(reports[1].at("metrics").contains("test.mrr"));
+  CHECK(predictions[0] == predictions[1]);
+  CHECK(predictions[0].starts_with("source,target,probability\n"));
+  CHECK(predictions[0].size() > 1000);
+}
+
 TEST_CASE("device: a run goes on on the device that it was begun on, and on no other") {
   const Sandbox box;
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());

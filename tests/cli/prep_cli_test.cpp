@@ -374,6 +374,16 @@ TEST_CASE("import PATH prints what it would do, and with --yes does it") {
   CHECK(shown.err.find("save this as graph.toml") != std::string::npos);
   CHECK_FALSE(fs::exists(out));
 
+  // It names the folder by its whole path: it may be saved anywhere.
+  const Outcome relative = sluice::test::run({"/bin/sh",
+                                              "-c",
+                                              "cd \"$0\" && \"$1\" import data",
+                                              dir.path(),
+                                              sluice::test::tool("sluice-prep")});
+  CHECK(relative.out == shown.out);
+  dir.write("elsewhere/graph.toml", relative.out);
+  CHECK(prep({"import", "--config", dir / "elsewhere/graph.toml", "--out", dir / "w"}).code == 0);
+
   // What is printed imports to what --yes makes.
   dir.write("graph.toml", shown.out);
   REQUIRE(prep({"import", "--config", dir / "graph.toml", "--out", dir / "y"}).code == 0);

@@ -160,25 +160,41 @@ TEST_CASE("held out: what a rule keeps from training, by brute force; both direc
   }
 }
 
-TEST_CASE("held out: an edge that is listed takes the one that leads back with it") {
+TEST_CASE("held out: a training edge beside one that is listed is in no part") {
   TestGraph graph = test::make_graph({6});
-  // 0 -> 1 (id 10), 1 -> 0 (id 11), 2 -> 1 (id 12), 3 -> 4 (id 13), 4 -> 3 (id 14).
-  test::add_relation(graph, 0, 0, {{{1, 11}}, {{0, 10}, {2, 12}}, {}, {{4, 14}}, {{3, 13}}, {}});
+  // 0 -> 1 (ids 10 and 15), 1 -> 0 (id 11), 2 -> 1 (id 12), 3 -> 4 (id 13), 4 -> 3 (id 14).
+  test::add_relation(
+      graph, 0, 0, {{{1, 11}}, {{0, 10}, {0, 15}, {2, 12}}, {}, {{4, 14}}, {{3, 13}}, {}});
   const auto ids = [](std::vector<std::uint64_t> values) {
     Array made = Array::make(DType::kU64, {static_cast<std::int64_t>(values.size())}).or_throw();
     std::ranges::copy(values, made.as<std::uint64_t>().begin());
     return made;
   };
-  const auto positions = [&](bool reverses) {
-    const SamplerGraph opened = graph.open(Held::k32);
-    const HeldOutEdges found =
-        find_held_out(*opened.relations[0], ListedEdges(ids({13}), ids({10}), reverses), nullptr)
-            .or_throw();
-    const auto all = found.positions.as<std::uint64_t>();
+  const SamplerGraph opened = graph.open(Held::k32);
+  const auto found = [&](SplitEdgeIds split, Twins twins) {
+    return find_held_out(
+        *opened.relations[0], ListedEdges(std::move(split), "split 'x'", twins), nullptr);
+  };
+  const auto positions = [&](SplitEdgeIds split, Twins twins) {
+    const HeldOutEdges held = found(std::move(split), twins).or_throw();
+    const auto all = held.positions.as<std::uint64_t>();
+    // Those beside the listed ones are not asked about.
+    CHECK(held.valid.ids.as<std::uint64_t>().front() == 13);
+    CHECK(held.valid.ids.numel() + held.test.ids.numel() == 2);
+    CHECK(held.in_no_part() == std::ssize(all) - 2);
     return std::vector(all.begin(), all.end());
   };
-  CHECK(positions(false) == std::vector<std::uint64_t>{1, 4});
-  CHECK(positions(true) == std::vector<std::uint64_t>{0, 1, 3, 4});
+  const auto listed = [&] { return SplitEdgeIds{{}, ids({13}), ids({10})}; };
+  CHECK(positions(listed(), Twins::kStay) == std::vector<std::uint64_t>{1, 5});
+  CHECK(positions(listed(), Twins::kSameEnds) == std::vector<std::uint64_t>{1, 2, 5});
+  CHECK(positions(listed(), Twins::kEitherWay) == std::vector<std::uint64_t>{0, 1, 2, 4, 5});
+  // What is in no list is in no part, unless it came after all that are.
+  CHECK(positions({ids({11, 14}), ids({13}), ids({10})}, Twins::kStay) ==
+        std::vector<std::uint64_t>{1, 3, 5});
+  const auto missing = found({{}, ids({13, 99}), ids({10})}, Twins::kStay);
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().code() == ErrorCode::kData);
+  CHECK(missing.error().message() == "split 'x', part valid: there is no edge 99");
 }
 
 TEST_CASE("excluded edges are in no layer, and all others still are, in their order") {

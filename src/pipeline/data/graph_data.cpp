@@ -7,6 +7,7 @@
 #include "storage/topology/paged_topology.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -71,6 +72,18 @@ std::shared_ptr<const TemporalGraph> with_times(const Dataset& from,
     return std::make_shared<TemporalGraph>(TemporalGraph::load(from, relation.key()).or_throw());
   return std::make_shared<TemporalGraph>(
       TemporalGraph::of(topology, std::move(times), relation.source == relation.target).or_throw());
+}
+
+// Labels, and those of LabelsOf::more behind them.
+Array with_more(Array labels, const Array& more, MemoryLedger* ledger) {
+  if (more.empty()) return labels;
+  Array all =
+      Array::make(DType::kI32, {labels.numel() + more.numel()}, ledger, "labels").or_throw();
+  const auto end =
+      std::ranges::copy(std::as_const(labels).as<std::int32_t>(), all.as<std::int32_t>().begin())
+          .out;
+  std::ranges::copy(more.as<std::int32_t>(), end);
+  return all;
 }
 
 void tell_disk(const SamplerGraph& graph, const DiskProfile& disk) {
@@ -139,7 +152,9 @@ LabelTable GraphData::State::open_labels(const Dataset& from) const {
   }
   if (labels_of.relation) {
     const RelationSchema& relation = schema.relations.at(*labels_of.relation);
-    if (relation.labels) return {from.edge_labels(relation.key()), from.ledger()};
+    if (relation.labels)
+      return {with_more(from.edge_labels(relation.key()), labels_of.more, from.ledger()),
+              from.ledger()};
   }
   if (labels_of.graphs && schema.graphs && schema.graphs->labels)
     return {from.graphs().labels, from.ledger()};
@@ -243,7 +258,8 @@ std::int64_t GraphData::State::labels_in(const Dataset& from) const {
   if (labels_of.node_type)
     return static_cast<std::int64_t>(schema.nodes.at(*labels_of.node_type).count);
   if (labels_of.graphs) return static_cast<std::int64_t>(schema.graphs->count);
-  return static_cast<std::int64_t>(schema.relations.at(*labels_of.relation).edge_id_bound);
+  return static_cast<std::int64_t>(schema.relations.at(*labels_of.relation).edge_id_bound) +
+         labels_of.more.numel();
 }
 
 bool GraphData::State::reads() const {

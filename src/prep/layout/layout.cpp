@@ -1,5 +1,6 @@
 #include "prep/layout/layout.h"
 
+#include "core/utf8.h"
 #include "prep/layout/left_out.h"
 #include "storage/format/layout.h"
 
@@ -7,9 +8,23 @@
 #include <fmt/ranges.h>
 
 #include <cctype>
+#include <filesystem>
 
 namespace sluice {
 namespace {
+
+// The whole path stands in the text, so that it can be saved anywhere.
+void say_root(const std::filesystem::path& root, Description& made) {
+  std::string path = std::filesystem::absolute(root).lexically_normal().generic_string();
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  if (valid_utf8(path)) {
+    made.spec.root = std::move(path);
+    made.comment("root", "Leave it out where this stands beside the files: both may move then.");
+  } else if (root != ".") {
+    made.spec.root = root.generic_string();
+    made.comment("root", "From the folder where this was printed: save it there.");
+  }
+}
 
 Description describe_by(const Layout& layout,
                         const std::string& name,
@@ -21,8 +36,7 @@ Description describe_by(const Layout& layout,
   for (const std::string& text : made.comments.head) said += text + "\n";
   for (const auto& [key, text] : made.comments.at) said += text + "\n";
   for (std::string& line : unread_files(files, said)) made.warn(std::move(line));
-  // The root stands in the text, so that it can be saved where the command was given.
-  if (files.root() != ".") made.spec.root = files.root().generic_string();
+  say_root(files.root(), made);
   auto& head = made.comments.head;
   head.insert(head.begin(), fmt::format("Described by the layout \"{}\": {}.", name, why));
   for (const std::string& warning : made.warnings) head.push_back("Left out: " + warning);

@@ -1,0 +1,19 @@
+// Finds a relation that holds another one's edges the other way round, which shows what a model of
+// links is asked.
+#pragma once
+
+#include <sluice/loader.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace sluice::tasks {
+
+/// Of relations with the types swapped and as many edges: the first in which all of 64 edges of
+/// `relation` have one that leads back. Throws what a topology fails with.
+/// @param reverse the one that is known, and passed over
+std::optional<std::size_t> unnamed_reverse(const GraphData& data,
+                                           std::size_t relation,
+                                           std::optional<std::size_t> reverse);
+
+}  // namespace sluice::tasks
