@@ -3,7 +3,6 @@
 #include "samplers/edge_scan.h"
 
 #include <algorithm>
-#include <compare>
 #include <numeric>
 #include <span>
 #include <utility>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "pipeline/epoch_plan.h"
-#include "storage/feature/disk_store.h"
 #include "storage/feature/packed_rows.h"
+#include "storage/feature/wanted_rows.h"
 #include "storage/io/scratch_list.h"
 
 #include <cstdint>

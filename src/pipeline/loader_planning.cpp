@@ -1,6 +1,7 @@
 // How a loader's epochs are planned: in which memory, and which of them beside the one before.
 #include "core/interrupt.h"
 #include "pipeline/loader_state.h"
+#include "pipeline/plan_split.h"
 
 #include <fmt/format.h>
 #include <sluice/mutex.h>

@@ -6,7 +6,6 @@
 #include "pipeline/byte_queue.h"
 #include "pipeline/device_feed.h"
 #include "pipeline/next_epoch.h"
-#include "pipeline/plan_split.h"
 #include "pipeline/row_fetcher.h"
 #include "pipeline/stage_clock.h"
 #include "pipeline/stage_state.h"

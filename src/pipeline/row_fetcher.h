@@ -5,9 +5,10 @@
 #include "pipeline/epoch_plan.h"
 #include "pipeline/graph_data_state.h"
 #include "pipeline/window.h"
-#include "storage/feature/disk_store.h"
 #include "storage/feature/row_cache.h"
+#include "storage/feature/wanted_rows.h"
 
+#include <sluice/feature_store.h>
 #include <sluice/loader.h>
 
 #include <cstdint>

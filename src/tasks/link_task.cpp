@@ -3,8 +3,6 @@
 #include "samplers/held_out_edges.h"
 #include "samplers/link_queries.h"
 
-#include <sluice/units.h>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -4,7 +4,7 @@
 #include "pipeline/row_popularity.h"
 #include "pipeline/row_sample.h"
 #include "prep/generate/rmat.h"
-#include "support/expect_error.h"
+#include "support/temp_dir.h"
 
 #include <sluice/random.h>
 
