@@ -35,8 +35,8 @@ void pair_up(std::span<double> weights,
   while (light != 0 && heavy != waiting.size()) {
     const std::uint32_t low = waiting[--light];
     const std::uint32_t high = waiting[heavy];
-    entries[2 * low] = threshold(weights[low]);
-    entries[2 * low + 1] = high;
+    entries[std::size_t{2} * low] = threshold(weights[low]);
+    entries[std::size_t{2} * low + 1] = high;
     weights[high] -= 1 - weights[low];
     if (weights[high] >= 1) continue;
     ++heavy;
@@ -44,8 +44,8 @@ void pair_up(std::span<double> weights,
   }
   // What is left has a weight of 1, up to rounding; but 0 stays 0.
   const auto fill = [&](std::uint32_t i) {
-    entries[2 * i] = weights[i] > 0 ? kAlways : 0;
-    entries[2 * i + 1] = weights[i] > 0 ? i : some;
+    entries[std::size_t{2} * i] = weights[i] > 0 ? kAlways : 0;
+    entries[std::size_t{2} * i + 1] = weights[i] > 0 ? i : some;
   };
   for (std::size_t i = 0; i < light; ++i) fill(waiting[i]);
   for (std::size_t i = heavy; i < waiting.size(); ++i) fill(waiting[i]);

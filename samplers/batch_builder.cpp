@@ -40,6 +40,7 @@ std::vector<SampledRelation> resolve_relations(const SamplerGraph& graph) {
             "{} topologies for {} relations", graph.relations.size(), schema.relations.size()));
   }
   std::vector<SampledRelation> relations;
+  relations.reserve(schema.relations.size());
   for (std::size_t r = 0; r < schema.relations.size(); ++r) {
     relations.push_back({.topology = graph.relations[r].get(),
                          .index = r,

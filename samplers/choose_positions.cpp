@@ -31,9 +31,11 @@ bool draw_lanes_portable(std::uint64_t begin,
 #if defined(__x86_64__)
 
 // GCC 12 finds the undefined operands that its own headers pass where none matters.
+#ifndef __clang__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 // Eight of RandomKey::below(bounds[i], counters[i]): SplitMix64, then the upper half of draw times
 // bound, in two products since a bound has 32 bits.
@@ -73,7 +75,9 @@ __attribute__((target("avx512f,avx512dq,avx512cd,avx512vl"))) bool draw_lanes_av
   return (_mm512_test_epi32_mask(conflicts, conflicts) & lanes) == 0;
 }
 
+#ifndef __clang__
 #pragma GCC diagnostic pop
+#endif
 
 #endif
 

@@ -4,6 +4,7 @@
 #include "samplers/edge_lookup.h"
 #include "samplers/topology_access.h"
 
+#include <sluice/no_node.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>

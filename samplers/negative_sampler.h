@@ -12,7 +12,6 @@
 #include "samplers/alias_table.h"
 #include "samplers/batch_builder.h"
 
-#include <sluice/no_node.h>
 #include <sluice/options.h>
 #include <sluice/sampler.h>
 

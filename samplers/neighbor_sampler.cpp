@@ -2,8 +2,6 @@
 
 #include "samplers/transpose_block.h"
 
-#include <sluice/units.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,6 +99,7 @@ void NeighborSampler::check_options(const SamplerGraph& graph) const {
       continue;
     }
     std::vector<std::string> known;
+    known.reserve(schema.relations.size());
     for (const RelationSchema& relation : schema.relations) known.push_back(relation.key());
     throw unknown_name("relation", own.relation, known);
   }

@@ -2,6 +2,7 @@
 
 #include "samplers/topology_access.h"
 
+#include <sluice/no_node.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>

@@ -20,7 +20,6 @@
 #include "samplers/charged_buffer.h"
 #include "samplers/edge_lookup.h"
 
-#include <sluice/no_node.h>
 #include <sluice/options.h>
 
 #include <cstdint>

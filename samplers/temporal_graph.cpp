@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
+#include <new>  // NOLINT(misc-include-cleaner): placement new
 #include <string>
 #include <utility>
 

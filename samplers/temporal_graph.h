@@ -8,7 +8,6 @@
 #include <sluice/array.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
-#include <sluice/no_node.h>
 #include <sluice/topology.h>
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include "samplers/temporal_negative_sampler.h"
 
+#include <sluice/no_node.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>

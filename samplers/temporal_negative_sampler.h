@@ -16,7 +16,6 @@
 
 #include <sluice/array.h>
 #include <sluice/memory.h>
-#include <sluice/no_node.h>
 #include <sluice/random.h>
 
 #include <cstddef>

@@ -5,9 +5,6 @@
 // edge. Plain views of the caller's memory.
 #pragma once
 
-#include "samplers/temporal_graph.h"
-
-#include <sluice/no_node.h>
 #include <sluice/query.h>
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 
 #include "storage/feature/disk_store.h"
 #include "storage/feature/memory_store.h"
+#include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/format/manifest.h"
 #include "storage/format/succession.h"
@@ -19,6 +20,7 @@ namespace {
 template <class Item, class Name>
 std::vector<std::string> names_of(const std::vector<Item>& items, const Name& name) {
   std::vector<std::string> names;
+  names.reserve(items.size());
   for (const Item& item : items) names.push_back(name(item));
   return names;
 }

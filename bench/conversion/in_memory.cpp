@@ -4,9 +4,7 @@
 #include "bench/support/folder.h"
 #include "bench/support/program.h"
 #include "core/cgroup.h"
-#include "core/log.h"
 #include "prep/convert/converter.h"
-#include "prep/generate/drawn_edges.h"
 #include "prep/generate/rmat.h"
 #include "storage/io/file.h"
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <fstream>
 #include <string>
@@ -89,8 +90,8 @@ EpochResult run_epoch(const fs::path& folder,
   });
   const nlohmann::json& line = *middle;
   result.seconds = line.at("seconds");
-  result.seeds =
-      static_cast<std::uint64_t>(line.at("seeds_per_second").get<double>() * result.seconds + 0.5);
+  result.seeds = static_cast<std::uint64_t>(
+      std::llround(line.at("seeds_per_second").get<double>() * result.seconds));
   result.bytes_read = line.at("bytes").at("read");
   result.bytes_useful = line.at("bytes").at("useful");
   result.requests = line.at("requests").at("count");

@@ -13,7 +13,6 @@
 
 #include <cstring>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +50,7 @@ class Bench {
     const AlignedBuffer stored = filled(table * row_bytes, device_);
     if (!stored.pinned()) throw Error(ErrorCode::kResource, "this machine does not pin memory");
     std::vector<const std::byte*> addresses;
+    addresses.reserve(rows);
     const RandomKey key(1);
     for (std::uint64_t i = 0; i < rows; ++i)
       addresses.push_back(stored.data() + key.below(table, i) * row_bytes);

@@ -26,7 +26,9 @@ class Segments {
         edges_(static_cast<std::int64_t>(sizes.targets * sizes.degree)),
         dim_(static_cast<std::int64_t>(dim)) {
     std::vector<std::int64_t> offsets;
+    offsets.reserve(sizes.targets + 1);
     std::vector<std::int32_t> items;
+    items.reserve(sizes.targets * sizes.degree);
     const RandomKey key(1);
     for (std::uint64_t t = 0; t <= sizes.targets; ++t)
       offsets.push_back(static_cast<std::int64_t>(t * sizes.degree));

@@ -3,7 +3,6 @@
 #include "bench/support/child.h"
 #include "bench/support/folder.h"
 #include "bench/support/program.h"
-#include "storage/io/file.h"
 
 #include <fmt/format.h>
 

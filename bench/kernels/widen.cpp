@@ -48,6 +48,7 @@ struct Bench {
     for (std::size_t i = 0; i < table.size(); ++i)  // exponents that are neither 0 nor all set
       table[i] = static_cast<std::byte>(key.below(0x3b, i) + 4);
     std::vector<const std::byte*> wanted;
+    wanted.reserve(rows);
     for (std::uint64_t row = 0; row < rows; ++row) wanted.push_back(&table[row * row_bytes]);
     std::vector<float> out(rows * dim);
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ios>
 #include <span>
 #include <vector>
 

@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include <fstream>
+#include <ios>
 #include <span>
 #include <sstream>
 

@@ -2,6 +2,7 @@
 #include "samplers/seed_order.h"
 
 #include "bench/support/program.h"
+#include "samplers/neighbor_sampler.h"
 
 #include <sluice/memory.h>
 
@@ -56,6 +57,7 @@ RoundTimes run_round(std::vector<std::unique_ptr<Worker>>& workers,
   const auto start = std::chrono::steady_clock::now();
   const std::clock_t cpu_start = std::clock();
   std::vector<std::thread> threads;
+  threads.reserve(workers.size());
   for (std::size_t w = 0; w < workers.size(); ++w) {
     threads.emplace_back([&, w] {
       try {
@@ -102,6 +104,7 @@ SamplingResult run_sampling(const BenchGraph& graph, const SamplingWork& work) {
   MemoryLedger ledger;
   const SeedOrder order = seed_order(graph, work);
   std::vector<std::unique_ptr<Worker>> workers;
+  workers.reserve(static_cast<std::size_t>(work.threads));
   for (int t = 0; t < work.threads; ++t)
     workers.push_back(std::make_unique<Worker>(graph, work, ledger));
   run_round(workers, order, work.num_batches);

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "bench/support/rmat_dataset.h"
-#include "samplers/neighbor_sampler.h"
 #include "samplers/seed_order.h"
+
+#include <sluice/sampler.h>
 
 #include <cstdint>
 #include <string>

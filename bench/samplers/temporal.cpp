@@ -96,6 +96,7 @@ Rounds run(const TemporalSampler& sampler,
            const TemporalBenchOptions& options) {
   ThreadArena arena(static_cast<int>(options.threads));
   std::vector<std::unique_ptr<TemporalWorker>> workers;
+  workers.reserve(options.threads);
   for (std::uint64_t t = 0; t < options.threads; ++t)
     workers.push_back(std::make_unique<TemporalWorker>(sampler, TemporalBenchQueries::kRoots));
   Rounds rounds;

@@ -4,6 +4,7 @@
 
 #include "bench/samplers/temporal_graph.h"
 #include "bench/support/program.h"
+#include "samplers/temporal_sampler.h"
 
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/threads.h"
-#include "samplers/temporal_sampler.h"
+#include "samplers/temporal_graph.h"
+#include "samplers/temporal_rows.h"
 
 #include <cstdint>
 #include <filesystem>

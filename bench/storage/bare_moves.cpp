@@ -7,8 +7,6 @@
 #include "storage/io/aligned_buffer.h"
 #include "storage/io/file.h"
 
-#include <sluice/units.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>

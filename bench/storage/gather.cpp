@@ -4,7 +4,7 @@
 #include "bench/storage/known_rows.h"
 #include "bench/support/child.h"
 #include "bench/support/program.h"
-#include "core/peak_memory.h"
+#include "core/cgroup.h"
 #include "pipeline/trace.h"
 
 #include <sluice/error.h>
@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>

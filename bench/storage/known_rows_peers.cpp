@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -113,7 +114,7 @@ Delivery deliver_page_a_row(const std::filesystem::path& table,
         const auto slot = static_cast<unsigned>(::io_uring_cqe_get_data64(done));
         for (std::size_t i = runs[slot].first; i < runs[slot].second; ++i) {
           const std::uint64_t within = ids[order[i]] % per_page * row_bytes;
-          std::memcpy(out.data() + order[i] * row_bytes,
+          std::memcpy(out.data() + std::size_t{order[i]} * row_bytes,
                       pages.data() + slot * kPageBytes + within,
                       row_bytes);
         }

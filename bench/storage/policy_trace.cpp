@@ -130,6 +130,7 @@ void admit_all(const std::vector<std::vector<std::uint64_t>>& windows,
     const auto admission =
         cache.admit(windows[w], next[w], whole_epoch ? nullptr : &ahead, places, missing);
     std::vector<std::uint64_t> ids;
+    ids.reserve(missing.size());
     for (const std::uint32_t i : missing) ids.push_back(windows[w][i]);
     take(ids, admission.fresh);
   }

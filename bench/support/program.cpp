@@ -48,7 +48,8 @@ void print(const Line& line) {
   }
   out.update(line.more);
   fmt::print("{}\n", out.dump());
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0)
+    throw Error(ErrorCode::kIo, "cannot write to standard output", "is what it goes to full?");
 }
 
 double median(std::vector<double> values) {

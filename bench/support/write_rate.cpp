@@ -26,6 +26,7 @@ double write_rate(const std::filesystem::path& folder, const WriteMix& mix) {
   const auto begin = std::chrono::steady_clock::now();
   {
     std::vector<std::jthread> writers;
+    writers.reserve(static_cast<std::size_t>(mix.depth));
     for (int i = 0; i < mix.depth; ++i) {
       writers.emplace_back([&] {
         for (std::uint64_t at = next++; at < requests; at = next++)

@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include <fstream>
+#include <ios>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>

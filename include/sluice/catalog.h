@@ -42,6 +42,7 @@ class Catalog final : public OptionsCatalog {
 
   std::vector<Entry> list() const override {
     std::vector<Entry> all;
+    all.reserve(entries_.size());
     for (const Row& row : entries_) all.push_back(row.entry);
     return all;
   }
@@ -61,6 +62,7 @@ class Catalog final : public OptionsCatalog {
       return row.create(*row.make_options(), std::forward<Args>(args)...);
     }
     std::vector<std::string> known;
+    known.reserve(entries_.size());
     for (const Row& row : entries_) known.push_back(row.entry.name);
     throw unknown_name(kind_, selection.type, known);
   }

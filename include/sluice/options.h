@@ -11,7 +11,6 @@
 // A Schema holds pointers into the struct it describes: it must not outlive it. Not thread-safe.
 #pragma once
 
-#include <sluice/error.h>
 #include <sluice/units.h>
 
 #include <cstddef>
@@ -216,7 +215,7 @@ class Config {
  public:
   /// Throws Error(kUsage) naming line and column of a syntax error. `file` is used in messages
   /// only.
-  static Config parse(std::string text, std::string file);
+  static Config parse(const std::string& text, std::string file);
   /// Throws Error(kUsage) when the file cannot be read.
   static Config load(const std::string& file);
 
@@ -260,6 +259,7 @@ Field& Schema::choice(std::string key, Enum& member, std::vector<Choice<Enum>> c
         : target_(target), known_(std::move(known)) {}
     std::vector<Value> values() const override {
       std::vector<Value> all;
+      all.reserve(known_.size());
       for (const auto& choice : known_) all.push_back({choice.name, choice.help});
       return all;
     }

@@ -9,8 +9,15 @@
 #define SLUICE_X86 1
 // `flatten` inlines the body, so that it is compiled for the version's registers.
 #define SLUICE_FOR_AVX2 __attribute__((target("avx2,f16c,bmi2"), flatten))
-#define SLUICE_FOR_AVX512                                                                  \
-  __attribute__((                                                                          \
-      target("avx2,f16c,bmi2,avx512f,avx512vl,avx512bw,avx512dq,prefer-vector-width=512"), \
+// GCC would use half of the widest registers; clang uses them whole, and ignores a `target` with a
+// word that it does not know.
+#if defined(__clang__)
+#define SLUICE_WHOLE_REGISTERS
+#else
+#define SLUICE_WHOLE_REGISTERS ",prefer-vector-width=512"
+#endif
+#define SLUICE_FOR_AVX512                                                                 \
+  __attribute__((                                                                         \
+      target("avx2,f16c,bmi2,avx512f,avx512vl,avx512bw,avx512dq" SLUICE_WHOLE_REGISTERS), \
       flatten))
 #endif

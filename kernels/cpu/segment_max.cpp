@@ -26,6 +26,7 @@ std::int64_t stripes_of(std::int64_t width) {
 // Whether a value takes the place of the best so far: NaN does, and stays, so that what is not a
 // number is seen in the end.
 SLUICE_INLINE IntLanes beats(const Lanes& value, const Lanes& best) {
+  // NOLINTNEXTLINE(misc-redundant-expression): NaN is not itself
   return (value > best) | ((value != value) & (best == best));
 }
 SLUICE_INLINE bool beats(float value, float best) {

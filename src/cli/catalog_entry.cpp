@@ -23,8 +23,9 @@ void CatalogEntry::add_flags(CLI::App& command,
   Schema schema;
   options->describe(schema);
   for (const auto& field : schema.fields()) {
-    std::string help = field->help_text().empty() ? "" : field->help_text() + "; ";
-    help += fmt::format("{} [{}]", field->type_name(), field->value_text());
+    const std::string more = fmt::format("{} [{}]", field->type_name(), field->value_text());
+    const std::string help =
+        field->help_text().empty() ? more : fmt::format("{}; {}", field->help_text(), more);
     command.add_option(flag_of(field->key()), values_[field->key()], help)->type_name("");
   }
 }

@@ -2,7 +2,7 @@
 // options.
 #pragma once
 
-#include <sluice/catalog.h>
+#include <sluice/options.h>
 
 #include <CLI/CLI.hpp>
 

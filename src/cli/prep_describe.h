@@ -2,7 +2,6 @@
 #pragma once
 
 #include "prep/import/graph_spec.h"
-#include "prep/import/spec_toml.h"
 #include "prep/prep_context.h"
 
 #include <optional>

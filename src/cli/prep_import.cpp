@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 namespace sluice::cli {
@@ -152,7 +151,7 @@ bool show_description(const ImportRequest& request,
                       PrepContext& context) {
   if (request.paths.empty()) return false;
   if (!session.json()) fmt::print("{}", described.toml);
-  std::fflush(stdout);
+  flush_output();
   if (request.yes) return false;
   if (session.json())
     print_json({{"graph_toml", described.toml}, {"warnings", described.warnings}});

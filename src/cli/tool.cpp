@@ -5,7 +5,6 @@
 #include "core/utf8.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -49,11 +48,7 @@ int print_error(Output output, const Error& error) {
 int run_command(Output output, const std::function<void()>& command) {
   try {
     command();
-    if (std::fflush(stdout) != 0) {
-      throw Error(ErrorCode::kIo,
-                  "cannot write to standard output",
-                  "is the disk or the pipe behind it closed?");
-    }
+    flush_output();
     return 0;
   } catch (const Error& error) {
     return print_error(output, error);
@@ -84,6 +79,13 @@ int parse(CLI::App& app, int argc, char** argv) {
 int check_processor(int argc, char** argv) {
   const auto isa = choose_cpu_isa(cpu_features(), std::getenv(kMaxCpuIsaVariable));
   return isa ? -1 : print_error(wanted_output(argc, argv), isa.error());
+}
+
+void flush_output() {
+  if (std::fflush(stdout) == 0) return;
+  throw Error(ErrorCode::kIo,
+              "cannot write to standard output",
+              "is the disk or the pipe behind it closed?");
 }
 
 void print_json(const nlohmann::ordered_json& object) {

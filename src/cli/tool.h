@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 
 namespace sluice::cli {
 
@@ -26,6 +25,9 @@ int parse(CLI::App& app, int argc, char** argv);
 /// The first that a tool does: where the processor lacks what Sluice needs, or SLUICE_MAX_CPU_ISA
 /// makes no sense, says so and returns the exit code; else -1.
 int check_processor(int argc, char** argv);
+
+/// What was printed is written. Throws kIo where it cannot be.
+void flush_output();
 
 /// One JSON object on one line of stdout.
 void print_json(const nlohmann::ordered_json& object);

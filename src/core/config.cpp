@@ -8,8 +8,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <fstream>
+#include <ios>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -388,7 +391,7 @@ const std::string& Config::file() const {
   return document_->file;
 }
 
-Config Config::parse(std::string text, std::string file) {
+Config Config::parse(const std::string& text, std::string file) {
   auto document = std::make_unique<Document>();
   document->file = std::move(file);
   std::istringstream in(text);

@@ -1,5 +1,9 @@
 #include "core/interrupt.h"
 
+#include <sluice/error.h>
+
+#include <signal.h>
+
 #include <csignal>
 
 namespace sluice {
@@ -10,8 +14,8 @@ volatile std::sig_atomic_t g_signalled = 0;
 
 extern "C" void on_signal(int number) {
   if (g_signalled != 0) {
-    std::signal(number, SIG_DFL);
-    std::raise(number);
+    (void)std::signal(number, SIG_DFL);
+    (void)std::raise(number);
   }
   g_signalled = 1;
 }
@@ -29,8 +33,8 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  (void)std::signal(SIGINT, SIG_DFL);
+  (void)std::signal(SIGTERM, SIG_DFL);
 }
 
 bool interrupted() noexcept {

@@ -1,8 +1,6 @@
 // Ctrl-C and SIGTERM as a flag that long work polls, so that it can stop at a clean place.
 #pragma once
 
-#include <sluice/error.h>
-
 namespace sluice {
 
 /// Installs handlers for SIGINT and SIGTERM while it lives; a second signal kills at once. One at a

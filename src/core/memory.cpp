@@ -181,6 +181,7 @@ std::uint64_t MemoryLedger::available() const {
 std::vector<MemoryLedger::Entry> MemoryLedger::entries() const {
   const MutexLock lock(mutex_);
   std::vector<Entry> all;
+  all.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) all.push_back(entry);
   return all;
 }

@@ -50,7 +50,7 @@ void Progress::print(Clock::time_point now, bool last) {
   } else {
     fmt::print(stderr, "{}\n", line);
   }
-  std::fflush(stderr);
+  (void)std::fflush(stderr);  // nobody is left to be told
 }
 
 std::string Progress::text(double elapsed_seconds) const {

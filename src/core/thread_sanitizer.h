@@ -1,4 +1,5 @@
 // SLUICE_THREAD_SANITIZER: defined where ThreadSanitizer watches, with g++ or clang.
+// IWYU pragma: always_keep
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -1,6 +1,9 @@
 // toml++, without what it claims that text from outside can break; found by scripts/fuzz in 3.3.0.
 // Included by config.cpp alone.
+// IWYU pragma: always_keep
 #pragma once
+
+#include <cstdint>  // NOLINT(misc-include-cleaner): the first of toml++ needs it
 
 #define TOML_EXCEPTIONS 0
 // It asserts that a time begins with a digit ("1979-05-27T("), and says the same as an error after.

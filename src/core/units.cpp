@@ -53,11 +53,12 @@ Result<std::uint64_t> parse_scaled(std::string_view text,
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
     text.remove_suffix(1);
   double number = 0;
+  const char* const begin = text.data();
   const auto [end, problem] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+      std::from_chars(begin, begin + text.size(), number, std::chars_format::fixed);
   if (problem != std::errc{} || !(number >= 0)) return malformed;  // from_chars takes "nan"
   std::string suffix;
-  for (const char c : text.substr(static_cast<std::size_t>(end - text.data()))) {
+  for (const char c : text.substr(static_cast<std::size_t>(end - begin))) {
     if (!std::isspace(static_cast<unsigned char>(c))) {
       suffix += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
@@ -66,7 +67,7 @@ Result<std::uint64_t> parse_scaled(std::string_view text,
     if (unit.name != suffix) continue;
     // Whole numbers are scaled in integers, so that no byte is lost above 2^53.
     std::uint64_t whole = 0;
-    const auto integer = std::from_chars(text.data(), end, whole);
+    const auto integer = std::from_chars(begin, end, whole);
     if (integer.ec == std::errc{} && integer.ptr == end) {
       if (whole > ~std::uint64_t{0} / unit.scale) return malformed;
       return whole * unit.scale;

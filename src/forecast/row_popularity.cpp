@@ -13,8 +13,12 @@ constexpr int kSteps = 2000;
 // 0, and then in equal ratios up to 1.
 std::vector<double> grid() {
   std::vector<double> chances{0};
+  double chance = kLeastChance;
   const double ratio = std::pow(10.0, 1.0 / static_cast<double>(kClassesADecade));
-  for (double chance = kLeastChance; chance < 1; chance *= ratio) chances.push_back(chance);
+  while (chance < 1) {
+    chances.push_back(chance);
+    chance *= ratio;
+  }
   chances.push_back(1);
   return chances;
 }

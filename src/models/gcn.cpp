@@ -1,7 +1,5 @@
 #include "models/gcn.h"
 
-#include "nn/tensor_view.h"
-
 #include <string>
 
 namespace sluice::models {

@@ -5,8 +5,6 @@
 
 #include "kernels/table.h"
 
-#include <sluice/error.h>
-
 namespace sluice::nn {
 namespace {
 

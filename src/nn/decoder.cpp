@@ -1,5 +1,7 @@
 #include "nn/decoder.h"
 
+#include "nn/linear.h"
+
 namespace sluice::nn {
 namespace {
 

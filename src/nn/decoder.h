@@ -1,8 +1,6 @@
 // Decoder: a score a pair of rows: how likely a link is between what they encode.
 #pragma once
 
-#include "nn/linear.h"
-
 #include <sluice/random.h>
 
 #include <torch/torch.h>

@@ -1,7 +1,7 @@
 #include "prep/dataset_edges.h"
 
 #include "core/interrupt.h"
-#include "storage/format/data_file_reader.h"
+#include "storage/format/data_file.h"
 
 #include <algorithm>
 #include <utility>

@@ -17,6 +17,7 @@ bool has_kind(const NodeTypeSchema& nodes, const std::vector<LabelKind>& kinds) 
 
 std::string kind_names(const std::vector<LabelKind>& kinds) {
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const LabelKind kind : kinds) names.emplace_back(to_string(kind));
   return fmt::format("{}", fmt::join(names, " or "));
 }

@@ -5,8 +5,6 @@
 #include "samplers/link_queries.h"
 #include "tasks/reverse_relation.h"
 
-#include <sluice/units.h>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -54,6 +54,7 @@ torch::Tensor NodeClassification::predict(const torch::Tensor& outputs) const {
 std::vector<std::string> NodeClassification::prediction_columns() const {
   if (labels_.kind == LabelKind::kClass) return {"class"};
   std::vector<std::string> columns;
+  columns.reserve(labels_.width);
   for (std::uint32_t c = 0; c < labels_.width; ++c) columns.push_back(fmt::format("class_{}", c));
   return columns;
 }

@@ -1,6 +1,5 @@
 #include "tasks/node_task.h"
 
-#include "nn/tensor_view.h"
 #include "samplers/node_queries.h"
 
 #include <fmt/format.h>

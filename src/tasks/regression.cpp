@@ -114,6 +114,7 @@ torch::Tensor Regression::predict(const torch::Tensor& outputs) const {
 std::vector<std::string> Regression::prediction_columns() const {
   if (width_ == 1) return {"target"};
   std::vector<std::string> columns;
+  columns.reserve(static_cast<std::size_t>(width_));
   for (std::int64_t c = 0; c < width_; ++c) columns.push_back(fmt::format("target_{}", c));
   return columns;
 }

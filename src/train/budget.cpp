@@ -1,7 +1,6 @@
 #include "train/budget.h"
 
 #include "train/trial.h"
-#include "train/weights.h"
 
 #include <fmt/format.h>
 

@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
-#include <utility>
 
 namespace sluice {
 namespace {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
 #include <vector>
 
 namespace sluice {

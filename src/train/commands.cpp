@@ -19,6 +19,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 
 namespace sluice {
 namespace {
@@ -206,6 +207,7 @@ std::vector<std::uint64_t> longest_ids(const Parts& parts,
                                        const std::vector<ExternalIds>& ids,
                                        Part part) {
   std::vector<std::uint64_t> longest;
+  longest.reserve(ids.size());
   for (const ExternalIds& of_column : ids)
     longest.push_back(of_column.kind() == IdKind::kString ? 1 : 0);
   if (std::ranges::count(longest, 0) == std::ssize(longest)) return longest;

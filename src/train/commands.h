@@ -5,7 +5,6 @@
 #include "core/log.h"
 #include "core/peak_memory.h"
 #include "core/progress.h"
-#include "train/plan_run.h"
 #include "train/report.h"
 #include "train/run_directory.h"
 

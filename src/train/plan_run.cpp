@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 

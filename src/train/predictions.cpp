@@ -1,12 +1,13 @@
 #include "train/predictions.h"
 
+#include "storage/io/atomic_file.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 namespace sluice {
 namespace {

@@ -8,8 +8,6 @@
 // target, and no name. Throws Error. Not thread-safe.
 #pragma once
 
-#include "storage/io/atomic_file.h"
-
 #include <sluice/array.h>
 #include <sluice/dataset.h>
 

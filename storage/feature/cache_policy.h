@@ -5,8 +5,6 @@
 // agree. One policy a cache; not thread-safe.
 #pragma once
 
-#include <sluice/error.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "storage/feature/disk_store.h"
 
 #include "storage/feature/row_copy.h"
-#include "storage/format/data_file_reader.h"
+#include "storage/format/data_file.h"
 #include "storage/io/engine_kind.h"
 #include "storage/io/staging_ring.h"
 

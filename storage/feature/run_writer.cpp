@@ -1,6 +1,7 @@
 #include "storage/feature/run_writer.h"
 
 #include "core/hash.h"
+#include "storage/io/aligned_buffer.h"
 
 #include <algorithm>
 #include <cassert>

@@ -6,11 +6,9 @@
 #pragma once
 
 #include "core/condition_variable.h"
-#include "storage/io/aligned_buffer.h"
 #include "storage/io/file.h"
 
 #include <sluice/error.h>
-#include <sluice/memory.h>
 #include <sluice/mutex.h>
 
 #include <cstdint>

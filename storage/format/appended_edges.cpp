@@ -1,5 +1,8 @@
 #include "storage/format/appended_edges.h"
 
+#include "storage/format/data_file_reader.h"
+#include "storage/format/layout.h"
+
 #include <fmt/format.h>
 
 #include <utility>

@@ -2,11 +2,15 @@
 // target, edge id), in the order in which they came.
 #pragma once
 
-#include "storage/format/data_file_reader.h"
+#include "storage/format/manifest.h"
 
+#include <sluice/array.h>
+#include <sluice/dataset.h>
 #include <sluice/graph_schema.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <span>
 
 namespace sluice {
 

@@ -1,6 +1,8 @@
 #include "storage/format/checksum.h"
 
 #include "core/hash.h"
+#include "storage/format/layout.h"
+#include "storage/io/file.h"
 
 #include <fmt/format.h>
 

@@ -3,13 +3,11 @@
 // FORMAT.md, "Checksum files".
 #pragma once
 
-#include "storage/format/layout.h"
-#include "storage/io/file.h"
-
 #include <sluice/memory.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "storage/format/data_file_reader.h"
 
 #include "core/pages_ahead.h"
+#include "storage/format/data_file.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // Reading data files of a dataset back whole, checked page by page.
 #pragma once
 
-#include "storage/format/data_file.h"
 #include "storage/format/file_cursor.h"
+#include "storage/format/manifest.h"
 
 #include <sluice/array.h>
 #include <sluice/dataset.h>

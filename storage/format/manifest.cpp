@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 namespace sluice {
 namespace {

@@ -1,6 +1,7 @@
 #include "storage/format/partitions.h"
 
 #include "core/hash.h"
+#include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/io/read_errors.h"
 

@@ -2,12 +2,14 @@
 // one type, and the edges between them in P x P buckets. Layout: FORMAT.md, "Partitions".
 #pragma once
 
-#include "storage/format/data_file_reader.h"
+#include "storage/format/checksum.h"
+#include "storage/format/manifest.h"
+#include "storage/io/file.h"
 
-#include <sluice/array.h>
 #include <sluice/graph_schema.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 namespace sluice {

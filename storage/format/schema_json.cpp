@@ -3,6 +3,7 @@
 #include "storage/format/manifest.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace sluice {
 namespace {

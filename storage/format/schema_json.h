@@ -1,8 +1,6 @@
 // The schema's part of the manifest, as JSON and back.
 #pragma once
 
-#include "storage/format/layout.h"
-
 #include <sluice/graph_schema.h>
 
 #include <fmt/format.h>

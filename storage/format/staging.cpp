@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <cerrno>
-#include <cstdio>
 #include <span>
 #include <system_error>
 #include <utility>

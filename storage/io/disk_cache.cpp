@@ -18,6 +18,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,7 @@
 #include "storage/io/fault_engine.h"
 
+#include <sluice/random.h>
+
 #include <fmt/format.h>
 
 #include <cerrno>

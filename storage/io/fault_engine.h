@@ -4,8 +4,6 @@
 
 #include "storage/io/io_engine.h"
 
-#include <sluice/random.h>
-
 #include <cstdint>
 #include <memory>
 

@@ -7,8 +7,6 @@
 
 #include "storage/io/file.h"
 
-#include <sluice/error.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <span>

@@ -65,6 +65,7 @@ class Writing {
   Result<void> run(std::span<std::byte> buffer) {
     {
       std::vector<std::jthread> threads;
+      threads.reserve(kWriters);
       for (std::size_t i = 0; i < std::min<std::size_t>(kWriters, buffer.size() / kMiB); ++i)
         threads.emplace_back([this, piece = buffer.subspan(i * kMiB, kMiB)] { write(piece); });
     }

@@ -1,5 +1,6 @@
 #include "storage/topology/compressed_offsets.h"
 
+#include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/topology/topology_errors.h"
 

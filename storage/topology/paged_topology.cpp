@@ -1,6 +1,6 @@
 #include "storage/topology/paged_topology.h"
 
-#include "storage/format/data_file_reader.h"
+#include "storage/format/data_file.h"
 #include "storage/io/staging_ring.h"
 #include "storage/topology/topology_errors.h"
 

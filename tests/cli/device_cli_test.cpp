@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <optional>
 
 using namespace sluice;

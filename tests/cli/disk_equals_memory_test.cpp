@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>

@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <fstream>
+#include <ios>
 #include <thread>
 
 using namespace sluice;

@@ -4,8 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <csignal>
 #include <fstream>
+#include <ios>
 
 using namespace sluice;
 using namespace sluice::test;

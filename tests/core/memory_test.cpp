@@ -6,6 +6,7 @@
 #include <sluice/memory.h>
 #include <sluice/units.h>
 
+#include <cstdlib>
 #include <thread>
 #include <vector>
 

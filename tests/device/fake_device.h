@@ -12,7 +12,6 @@
 #include "device/happens_before.h"
 
 #include <sluice/mutex.h>
-#include <sluice/random.h>
 
 #include <deque>
 #include <functional>

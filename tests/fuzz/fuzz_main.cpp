@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <string>
 #include <string_view>
 
@@ -79,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sluice::fuzz::chosen->body({reinterpret_cast<const char*>(data), size});
   } catch (const std::exception& problem) {
     fmt::print(stderr, "finding: {}\n", problem.what());
-    std::fflush(stderr);
+    (void)std::fflush(stderr);
     std::abort();  // libFuzzer keeps the input
   }
   return 0;

@@ -4,7 +4,6 @@
 #include "core/threads.h"
 #include "support/expect_error.h"
 
-#include <algorithm>
 #include <map>
 
 using namespace sluice;

@@ -1,7 +1,6 @@
 // What the model tests share: a run described as in a config file, and whole graphs as batches.
 #pragma once
 
-#include "nn/tensor_view.h"
 #include "registry/train.h"
 #include "support/blocks.h"
 #include "tasks/node_task.h"

@@ -4,7 +4,7 @@
 #include "forecast/row_sample.h"
 #include "loader_support.h"
 #include "prep/generate/rmat.h"
-#include "support/expect_error.h"
+#include "support/temp_dir.h"
 
 #include <sluice/random.h>
 

@@ -1,6 +1,7 @@
 // Windows of epochs that are planned: they hold no mini-batches, which are brought one by one.
 #include "loader_support.h"
 #include "support/file_size_limit.h"
+#include "support/temp_dir.h"
 
 using namespace sluice;
 using namespace sluice::test;

@@ -3,6 +3,7 @@
 #include "pipeline/loader_support.h"
 #include "samplers/held_out_edges.h"
 #include "samplers/link_queries.h"
+#include "support/temp_dir.h"
 
 #include <sluice/edge_rule.h>
 #include <sluice/sampler.h>

@@ -3,7 +3,6 @@
 
 #include "support/sample_dataset.h"
 #include "support/sanitized.h"
-#include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 #include <sluice/loader.h>

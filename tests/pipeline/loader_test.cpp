@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <ios>
 #include <set>
 #include <thread>
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <ios>
+#include <iterator>
 #include <set>
 #include <thread>
 

@@ -3,6 +3,7 @@
 #include "storage/io/disk_profile.h"
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
+#include "support/temp_dir.h"
 
 #include <filesystem>
 

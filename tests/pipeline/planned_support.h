@@ -4,6 +4,7 @@
 
 #include "loader_support.h"
 #include "prep/generate/hetero.h"
+#include "support/temp_dir.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include "pipeline/stream/lent_staging.h"
 #include "storage/topology/paged_topology.h"
 #include "support/expect_error.h"
+#include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 

@@ -5,6 +5,7 @@
 
 #include "loader_support.h"
 #include "support/own_mounts.h"
+#include "support/temp_dir.h"
 
 #include <sluice/units.h>
 

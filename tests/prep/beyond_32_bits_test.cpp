@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <ios>
 
 using namespace sluice;
 using sluice::test::TempDir;

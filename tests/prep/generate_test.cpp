@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <ios>
 #include <set>
 
 using namespace sluice;

@@ -65,7 +65,9 @@ TEST_CASE("import: Cora") {
   std::string line;
   std::getline(lines, line);
   for (std::uint64_t a = 0, b = 0; std::getline(lines, line);) {
-    REQUIRE(std::sscanf(line.c_str(), "%lu,%lu", &a, &b) == 2);
+    std::istringstream fields(line);
+    char comma = 0;
+    REQUIRE(static_cast<bool>(fields >> a >> comma >> b));
     edges.emplace_back(a, b);
     if (a != b) edges.emplace_back(b, a);
   }

@@ -4,6 +4,7 @@
 
 #include <sluice/random.h>
 
+#include <algorithm>
 #include <sstream>
 
 using namespace sluice;

@@ -5,9 +5,6 @@
 #include "support/sanitized.h"
 #include "table_folder.h"
 
-#include <limits>
-#include <map>
-
 using namespace sluice;
 using namespace sluice::test;
 

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <ios>
 
 namespace sluice {
 namespace {

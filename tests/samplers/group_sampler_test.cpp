@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <ios>
 
 namespace sluice {
 namespace {

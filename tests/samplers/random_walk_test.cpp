@@ -7,6 +7,8 @@
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 
+#include <sluice/no_node.h>
+
 #include <doctest/doctest.h>
 
 #include <map>

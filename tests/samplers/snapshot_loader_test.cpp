@@ -1,6 +1,7 @@
 // Snapshot caches through the whole pipeline: what is delivered depends on the mode's options
 // alone.
 #include "pipeline/loader_support.h"
+#include "support/temp_dir.h"
 
 namespace sluice {
 namespace {

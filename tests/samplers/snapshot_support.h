@@ -3,7 +3,6 @@
 
 #include "sampler_support.h"
 
-#include "core/hash.h"
 #include "samplers/group_sampler.h"
 #include "samplers/snapshot/snapshot_graph.h"
 

@@ -5,13 +5,13 @@
 #include "samplers/temporal_append.h"
 #include "samplers/temporal_sampler.h"
 
+#include <sluice/no_node.h>
 #include <sluice/random.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -9,6 +9,7 @@
 #include <sluice/random.h>
 
 #include <algorithm>
+#include <ios>
 
 using namespace sluice;
 using sluice::test::expect_error;

@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <ios>
 #include <map>
 
 using namespace sluice;

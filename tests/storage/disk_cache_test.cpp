@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <ios>
 #include <optional>
 
 using namespace sluice;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -119,11 +120,12 @@ TEST_CASE("no request is faster than a smaller one, whatever the noise") {
     for (std::size_t i = 0; i < kSizes.size(); ++i)
       rates.read_seconds[i] *= 0.1 + 10 * key.uniform(i);
     const DiskProfile disk(rates);
-    double last = 0;
-    for (double bytes = 100; bytes < 3e6; bytes *= 1.05) {
+    double last = 0, bytes = 100;
+    while (bytes < 3e6) {
       const double seconds = disk.seconds_for(bytes);
       REQUIRE(seconds >= last);
       last = seconds;
+      bytes *= 1.05;
     }
     CHECK(disk.request_overhead_seconds() >= 0);
     CHECK(disk.fitted_bandwidth() > 0);

@@ -1,5 +1,6 @@
 #include "core/hash.h"
 #include "storage/format/checksum.h"
+#include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/format/data_file_writer.h"
 #include "storage/format/layout.h"

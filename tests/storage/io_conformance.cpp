@@ -1,5 +1,6 @@
 // The contract of IoEngine, tested on every implementation.
 #include "io_support.h"
+#include "support/temp_dir.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,8 +1,12 @@
 // Random read sets under random faults, on every engine: right bytes or the right error, and never
 // a hang. SLUICE_TEST_SEED=N draws the sets and plans of an earlier run again.
 #include "io_support.h"
+#include "storage/io/block_reader.h"
+#include "storage/io/engines.h"
+#include "support/temp_dir.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <random>

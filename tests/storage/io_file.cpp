@@ -2,6 +2,7 @@
 #include "io_support.h"
 #include "storage/io/file_closer.h"
 #include "storage/io/scratch_files.h"
+#include "support/temp_dir.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,10 +1,12 @@
 // BlockReader's own promises: errors that name the place, stalls that end, damage that is found,
 // requests refused.
 #include "io_support.h"
+#include "storage/io/block_reader.h"
+#include "support/temp_dir.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
-#include <thread>
 
 namespace sluice::test {
 namespace {

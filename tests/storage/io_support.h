@@ -3,11 +3,8 @@
 #pragma once
 
 #include "core/hash.h"
-#include "storage/io/block_reader.h"
-#include "storage/io/engines.h"
 #include "storage/io/fault_engine.h"
 #include "support/sanitized.h"
-#include "support/temp_dir.h"
 
 #include <sluice/random.h>
 

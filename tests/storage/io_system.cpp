@@ -1,6 +1,9 @@
 // What the machine may refuse: io_uring itself, locked memory, threads that never come back,
 // descriptors, space.
 #include "io_support.h"
+#include "storage/io/block_reader.h"
+#include "storage/io/engines.h"
+#include "support/temp_dir.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -12,6 +15,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <future>
@@ -133,7 +137,7 @@ TEST_CASE("without privileges and lockable memory io_uring still reads") {
   if (child == 0) ::_exit(read_without_memlock(file));
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
+  CHECK(WIFEXITED(status));  // NOLINT(misc-include-cleaner): of <sys/wait.h>
   CHECK(WEXITSTATUS(status) == 0);
 }
 

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ios>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>

@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <ios>
 #include <numeric>
 #include <thread>
 

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include <iterator>
+
 using namespace sluice;
 using sluice::test::expect_error;
 using sluice::test::TempDir;

@@ -24,7 +24,7 @@ class FileSizeLimit {
   FileSizeLimit& operator=(const FileSizeLimit&) = delete;
   ~FileSizeLimit() {
     ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
+    (void)std::signal(SIGXFSZ, handler_);
   }
 
  private:

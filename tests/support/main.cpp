@@ -36,6 +36,6 @@ int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   const int code = context.run();
   if (context.shouldExit() || tests_found > 0) return code;
-  std::fputs("error: no test passes these filters\n", stderr);
+  (void)std::fputs("error: no test passes these filters\n", stderr);
   return 1;
 }

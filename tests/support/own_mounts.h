@@ -21,7 +21,7 @@ inline void need_own_mounts() {
   static const bool own = ::unshare(CLONE_NEWNS) == 0 &&
                           ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
   if (own) return;
-  std::puts("skipped: this user may not make a mount namespace");
+  (void)std::puts("skipped: this user may not make a mount namespace");
   std::exit(77);
 }
 

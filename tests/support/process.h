@@ -1,6 +1,8 @@
 // Runs a program as a child: its exit code, stdout and stderr, or a kill after a while.
 #pragma once
 
+#include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -49,8 +51,8 @@ class Process {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
     }
-    std::fclose(out_);
-    std::fclose(err_);
+    (void)std::fclose(out_);
+    (void)std::fclose(err_);
   }
 
   pid_t pid() const { return pid_; }
@@ -63,6 +65,7 @@ class Process {
     }
     pid_ = -1;
     Outcome outcome;
+    // NOLINTNEXTLINE(misc-include-cleaner): of <sys/wait.h>
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     outcome.peak_rss_kib = usage.ru_maxrss;
     outcome.out = read(out_);

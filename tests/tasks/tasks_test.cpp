@@ -14,7 +14,7 @@ namespace {
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-std::unique_ptr<tasks::NodeTask> make_task(const std::string& type, LabelSchema labels) {
+std::unique_ptr<tasks::NodeTask> make_task(const std::string& type, const LabelSchema& labels) {
   auto task = builtin_tasks().create({type, nullptr}, {homogeneous_schema(10, 4, labels)});
   return std::unique_ptr<tasks::NodeTask>(&dynamic_cast<tasks::NodeTask&>(*task.release()));
 }

@@ -1,3 +1,5 @@
+#include "support/expect_error.h"
+#include "support/generated_dataset.h"
 #include "train/support.h"
 #include "train/weights.h"
 

@@ -1,4 +1,6 @@
 #include "train/checkpoint.h"
+#include "support/expect_error.h"
+#include "support/generated_dataset.h"
 #include "train/support.h"
 #include "train/weights.h"
 

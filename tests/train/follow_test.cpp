@@ -1,4 +1,6 @@
 // Training that goes on while its dataset grows: dataset.follow.
+#include "support/expect_error.h"
+#include "support/generated_dataset.h"
 #include "train/support.h"
 
 #include <doctest/doctest.h>
@@ -86,7 +88,7 @@ std::string hashes(const RunReport& report) {
   return to_json(report).at("weights_xxh3").dump() + to_json(report).at("batches_xxh3").dump();
 }
 
-std::vector<std::string> with(std::vector<std::string> sets, std::vector<std::string> more) {
+std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }

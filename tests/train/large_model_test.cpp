@@ -1,7 +1,7 @@
 // A run whose model is too large for its budget is refused by what is counted, before it is made.
+#include "support/expect_error.h"
 #include "train/model_size.h"
 #include "train/support.h"
-#include "train/weights.h"
 
 #include "support/own_graph.h"
 

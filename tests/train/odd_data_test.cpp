@@ -1,5 +1,6 @@
 // Runs over data that is odd in one place: mini-batches of one row, parts without labels, values
 // that are not finite. What comes out is right, or the user is told.
+#include "support/expect_error.h"
 #include "support/own_graph.h"
 #include "train/support.h"
 

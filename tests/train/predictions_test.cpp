@@ -1,8 +1,10 @@
 #include "train/predictions.h"
+#include "support/expect_error.h"
 #include "train/support.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -1,4 +1,5 @@
 #include "train/run_directory.h"
+#include "support/expect_error.h"
 #include "train/epoch_line.h"
 #include "train/support.h"
 

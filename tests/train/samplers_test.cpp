@@ -1,4 +1,6 @@
 // Every sampler of the registry, and every snapshot mode, trains: the same bits wherever edges are.
+#include "support/expect_error.h"
+#include "support/generated_dataset.h"
 #include "train/support.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +23,7 @@ std::vector<std::string> keys_of(const std::string& sampler) {
 
 RunReport train_sampled(const TempDir& dir,
                         const std::string& toml,
-                        std::vector<std::string> sets) {
+                        const std::vector<std::string>& sets) {
   Quiet quiet;
   std::filesystem::remove_all(dir / "run");
   return run_training(options_of(toml, sets), RunDirectory::Mode::kNew, quiet.context);

@@ -2,12 +2,9 @@
 #pragma once
 
 #include "core/log.h"
-#include "support/expect_error.h"
-#include "support/generated_dataset.h"
 #include "support/temp_dir.h"
 #include "train/commands.h"
 #include "train/options.h"
-#include "train/plan_run.h"
 
 #include <sluice/train.h>
 

@@ -1,5 +1,7 @@
 // Training in process: what it learns, and that nothing that should not matter does. Kills are in
 // tests/cli.
+#include "support/expect_error.h"
+#include "support/generated_dataset.h"
 #include "train/support.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +15,7 @@ using namespace sluice::test;
 
 namespace {
 
-RunReport train(const TempDir& dir, const std::string& toml, std::vector<std::string> sets) {
+RunReport train(const TempDir& dir, const std::string& toml, const std::vector<std::string>& sets) {
   Quiet quiet;
   std::filesystem::remove_all(dir / "run");
   return run_training(options_of(toml, sets), RunDirectory::Mode::kNew, quiet.context);

@@ -7,6 +7,7 @@ namespace sluice {
 
 std::vector<Array::Shape> DeviceFeed::shapes_of(const Batch& batch) const {
   std::vector<Array::Shape> shapes;
+  shapes.reserve(batch.nodes.size());
   for (std::size_t type = 0; type < batch.nodes.size(); ++type)
     shapes.push_back(assembler_.feature_shape(batch, type));
   return shapes;

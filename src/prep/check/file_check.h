@@ -2,6 +2,7 @@
 // that are in range. Problems are collected, not thrown. Private to src/prep/check.
 #pragma once
 
+#include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "prep/check/inspect.h"
 
+#include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 
 #include <fmt/format.h>

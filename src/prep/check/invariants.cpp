@@ -3,7 +3,7 @@
 #include "prep/check/file_check.h"
 #include "prep/dataset_edges.h"
 #include "storage/format/appended_edges.h"
-#include "storage/format/data_file_reader.h"
+#include "storage/format/data_file.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "core/hash.h"
 #include "core/interrupt.h"
 #include "prep/check/invariants.h"
-#include "storage/format/data_file_reader.h"
+#include "storage/format/data_file.h"
 #include "storage/format/manifest.h"
 #include "storage/io/read_errors.h"
 

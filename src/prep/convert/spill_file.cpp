@@ -1,5 +1,8 @@
 #include "prep/convert/spill_file.h"
 
+#include "storage/io/block_reader.h"
+
+#include <sys/types.h>
 #include <sys/uio.h>
 #include <algorithm>
 #include <cerrno>
@@ -99,6 +102,7 @@ void SpillFile::write_loop() {
     }
     try {
       std::vector<iovec> pieces;
+      pieces.reserve(batch.size());
       for (const Waiting& each : batch) pieces.push_back({each.segment, segment_bytes_});
       write_all(*file_, batch.front().slot * segment_bytes_, std::move(pieces));
       for (const Waiting& each : batch) release_(each.segment);

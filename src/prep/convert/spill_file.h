@@ -6,7 +6,8 @@
 #pragma once
 
 #include "core/condition_variable.h"
-#include "storage/io/block_reader.h"
+#include "storage/io/aligned_buffer.h"
+#include "storage/io/file.h"
 
 #include <sluice/mutex.h>
 

@@ -18,6 +18,7 @@ std::vector<SinkColumn> LabelCells::columns() const {
   }
   if (schema_.width == 1) return {{"label", Type::kFloat32}};
   std::vector<SinkColumn> columns;
+  columns.reserve(schema_.width);
   for (std::uint32_t i = 0; i < schema_.width; ++i)
     columns.push_back({fmt::format("label{}", i), Type::kFloat32});
   return columns;

@@ -3,7 +3,6 @@
 // be learned from any of them.
 #pragma once
 
-#include "prep/csc_builder.h"
 #include "prep/generate/generator.h"
 #include "prep/generate/synthetic_nodes.h"
 

@@ -2,6 +2,8 @@
 
 #include "prep/generate/drawn_edges.h"
 
+#include <sluice/random.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>

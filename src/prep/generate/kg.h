@@ -2,9 +2,9 @@
 // a cluster to the one so many further on, with noise. Few entities have many edges.
 #pragma once
 
-#include "prep/csc_builder.h"
 #include "prep/generate/generator.h"
-#include "prep/generate/synthetic_nodes.h"
+
+#include <sluice/options.h>
 
 namespace sluice {
 

@@ -2,7 +2,6 @@
 // scrambled.
 #pragma once
 
-#include "prep/csc_builder.h"
 #include "prep/generate/generator.h"
 #include "prep/generate/synthetic_nodes.h"
 

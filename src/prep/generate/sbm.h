@@ -2,7 +2,6 @@
 // so that neither features nor topology lie together by accident.
 #pragma once
 
-#include "prep/csc_builder.h"
 #include "prep/generate/generator.h"
 #include "prep/generate/synthetic_nodes.h"
 

@@ -2,7 +2,6 @@
 // which repeat an event of the recent past. Stored as CSC whose in-edges ascend in (time, edge id).
 #pragma once
 
-#include "prep/csc_builder.h"
 #include "prep/generate/generator.h"
 #include "prep/generate/synthetic_nodes.h"
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "prep/import/edge_table.h"
 
 #include "core/interrupt.h"
+#include "prep/import/import_context.h"
 #include "prep/import/times.h"
 #include "prep/table/column_use.h"
 

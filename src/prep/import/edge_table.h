@@ -2,8 +2,13 @@
 // two), and what stands beside them: times, weights, types. Private to src/prep/import.
 #pragma once
 
-#include "prep/import/import_context.h"
+#include "core/progress.h"
+#include "prep/import/graph_spec.h"
+#include "prep/import/node_ids.h"
+#include "prep/table/table_reader.h"
+#include "prep/table/table_values.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

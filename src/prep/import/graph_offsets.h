@@ -5,15 +5,15 @@
 #include "prep/import/graph_spec.h"
 #include "prep/import/id_map.h"
 #include "prep/import/node_ids.h"
-#include "prep/prep_context.h"
 #include "prep/table/table_reader.h"
+
+#include <sluice/memory.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace sluice {
 

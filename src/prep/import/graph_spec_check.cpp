@@ -29,6 +29,7 @@ void check_name(const std::string& name, const std::string& key) {
 
 std::vector<std::string> type_names(const GraphSpec& spec) {
   std::vector<std::string> names;
+  names.reserve(spec.nodes.size());
   for (const NodeSpec& node : spec.nodes) names.push_back(node.type);
   return names;
 }
@@ -215,6 +216,7 @@ void check_split(const SplitSpec& split) {
 void complete_edge_split(SplitSpec& split, GraphSpec& spec) {
   const std::string where = fmt::format("[[splits]] '{}': relation", split.name);
   std::vector<std::string> relations;
+  relations.reserve(spec.edges.size());
   for (const EdgeSpec& edge : spec.edges) relations.push_back(edge.relation);
   if (split.relation.empty() && relations.size() == 1) split.relation = relations.front();
   const auto found = std::find(relations.begin(), relations.end(), split.relation);

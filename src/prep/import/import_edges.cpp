@@ -1,5 +1,6 @@
 // Edges that need no spool: a table as a stream of dense ids.
 #include "prep/import/edge_table.h"
+#include "prep/import/import_context.h"
 
 #include <memory>
 #include <optional>

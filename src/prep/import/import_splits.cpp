@@ -1,5 +1,4 @@
 // Splits of nodes and of graphs: lists of ids, masks, or drawn by ratio.
-#include "core/interrupt.h"
 #include "prep/import/import_context.h"
 #include "prep/import/split_parts.h"
 #include "prep/splits.h"

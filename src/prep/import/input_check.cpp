@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace sluice {

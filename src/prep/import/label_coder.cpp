@@ -21,6 +21,7 @@ bool holds_fractions(const ColumnInfo& column) {
 
 std::vector<ColumnInfo> label_columns(const TableReader& table, const LabelSpec& spec) {
   std::vector<ColumnInfo> columns;
+  columns.reserve(spec.columns.size());
   for (const std::string& name : spec.columns) columns.push_back(table.column(name, 0));
   if (!columns.empty()) return columns;
   const std::size_t first =

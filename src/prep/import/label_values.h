@@ -2,8 +2,6 @@
 // src/prep/import.
 #pragma once
 
-#include "prep/table/table_values.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>

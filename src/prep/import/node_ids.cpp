@@ -235,6 +235,7 @@ void NodeIds::fail_unknown(const IdValues& ids, std::size_t index, const IdPlace
 std::vector<std::string> NodeIds::texts() const {
   const auto& strings = std::get<StringIdMap>(map_);
   std::vector<std::string> all;
+  all.reserve(strings.size());
   for (std::uint64_t node = 0; node < strings.size(); ++node) all.emplace_back(strings.id(node));
   return all;
 }

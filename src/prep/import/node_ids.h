@@ -12,7 +12,6 @@
 #include <sluice/dataset.h>
 #include <sluice/graph_schema.h>
 
-#include <atomic>
 #include <optional>
 #include <span>
 #include <string>

@@ -31,6 +31,7 @@ void PlacesLook::say_parts(const std::string& file) const {
   constexpr std::size_t kMostNames = 5;
   const Shards shards = find_shards(TablePath::parse(root_ / file).file);
   std::vector<std::string> empty;
+  empty.reserve(shards.empty.size());
   for (const auto& part : shards.empty) empty.push_back(part.string());
   if (!empty.empty()) {
     const std::size_t shown = std::min(empty.size(), kMostNames);

@@ -1,7 +1,6 @@
 #include "prep/import/relation_names.h"
 
 #include "core/hash.h"
-#include "storage/format/layout.h"
 
 #include <fmt/format.h>
 

@@ -18,7 +18,7 @@ namespace {
 class GatheredRows final : public TableReader {
  public:
   GatheredRows(std::unique_ptr<TableReader> table,
-               std::string id_column,
+               const std::string& id_column,
                ImportContext& context,
                NodeState& node,
                bool count_skipped)

@@ -8,10 +8,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <set>
-#include <utility>
 
 namespace sluice {
 namespace {

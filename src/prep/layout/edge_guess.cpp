@@ -83,6 +83,7 @@ class EdgeColumnsGuess {
 
   std::vector<ColumnInfo> infos() const {
     std::vector<ColumnInfo> all;
+    all.reserve(columns_.size());
     for (const ColumnGlance& column : columns_) all.push_back(column.info);
     return all;
   }

@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 #include <span>
-#include <utility>
 
 namespace sluice {
 namespace {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
+#include <system_error>
 
 namespace sluice {
 namespace {

@@ -5,9 +5,7 @@
 #include "prep/import/graph_spec.h"
 #include "prep/table/table_formats.h"
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>

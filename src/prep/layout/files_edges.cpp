@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace sluice {
@@ -89,6 +90,7 @@ void FilesGuess::add_edges(Table table) {
 void FilesGuess::choose_edges() {
   if (!edges_.empty()) return;  // names say which hold edges
   std::vector<bool> lists;
+  lists.reserve(tables_.size());
   for (std::size_t i = 0; i < tables_.size(); ++i) lists.push_back(lists_nodes_of_others(i));
   std::vector<Table> others;
   for (std::size_t i = 0; i < tables_.size(); ++i) {

@@ -83,6 +83,7 @@ void FilesGuess::find_mask(const FileRole& role,
 /// Several splits in one array, as PyG's heterophilous data sets have them.
 void FilesGuess::say_mask_matrices(const std::vector<std::pair<std::string, TableGlance>>& files) {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const auto& [name, seen] : files) names.push_back(name);
   const TableGlance& seen = files.front().second;
   const std::uint32_t width = seen.columns.front().info.width;

@@ -2,13 +2,10 @@
 #include "prep/layout/files_guess.h"
 #include "prep/table/column_names.h"
 
-#include <sluice/units.h>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
@@ -160,6 +157,7 @@ void FilesGuess::find_ends() {
 /// For each table, the column that holds the most ids of edges.
 void FilesGuess::find_keys() {
   std::vector<const IdSample*> samples;
+  samples.reserve(ends_.size());
   for (const EdgeEnd& end : ends_) samples.push_back(&end.sample);
   if (samples.empty()) return;
   for (std::size_t i = 0; i < tables_.size(); ++i) {

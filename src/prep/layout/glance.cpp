@@ -151,6 +151,7 @@ class HeaderSuspect {
                                           static_cast<unsigned char>(cell[0]) >= 0x80);
       if (!name || chunk.first_row + row == 0) continue;
       std::vector<std::string_view> cells;
+      cells.reserve(chunk.columns.size());
       for (const ColumnValues& column : chunk.columns)
         cells.push_back(trimmed_cell(column.text[row]));
       const auto hint = header_hint(cells, {});

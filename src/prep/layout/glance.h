@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <map>
 
 namespace sluice {
 namespace {
@@ -84,12 +83,14 @@ class OgbHetero {
     const std::string file = *files_.find_csv(raw_ + "triplet-type-list");
     const auto table = files_.open(file, "auto", made_.spec.formats);
     std::vector<ColumnRequest> requests;
+    requests.reserve(3);
     for (std::size_t i = 0; i < 3; ++i)
       requests.push_back({table->column({}, i).name, ColumnType::kText});
     table->select(requests);
     for (TableChunk chunk; table->next(chunk);) {
       for (std::size_t row = 0; row < chunk.rows; ++row) {
         std::vector<std::string> names;
+        names.reserve(chunk.columns.size());
         for (const ColumnValues& column : chunk.columns) names.emplace_back(column.text[row]);
         add_relation(names);
       }

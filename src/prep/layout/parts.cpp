@@ -211,6 +211,7 @@ void add_group(const FileSet& files,
                const std::vector<std::string>& names,
                std::vector<TableFiles>& tables) {
   std::vector<NameForm> forms;
+  forms.reserve(names.size());
   for (const std::string& name : names) forms.push_back(form_of(base_name(name)));
   if (names.size() > 1 && !forms.front().numbers.empty() && are_parts(forms)) {
     for (const char* star : {"*", "[0-9]*"}) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "prep/layout/glance.h"
-#include "prep/layout/layout.h"
 
 #include <string>
 #include <vector>

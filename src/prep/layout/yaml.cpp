@@ -1,9 +1,12 @@
 #include "prep/layout/yaml.h"
 
+#include <sluice/error.h>
+
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace sluice {

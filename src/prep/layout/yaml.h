@@ -2,8 +2,6 @@
 // yaml-cpp out of the layouts.
 #pragma once
 
-#include <sluice/error.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>

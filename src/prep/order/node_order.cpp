@@ -2,7 +2,7 @@
 
 #include "core/interrupt.h"
 #include "prep/dataset_edges.h"
-#include "storage/format/data_file_reader.h"
+#include "storage/format/data_file.h"
 
 #include <sluice/dataset.h>
 

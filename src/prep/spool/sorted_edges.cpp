@@ -124,6 +124,7 @@ void merge(const ScratchBytes& rows,
   const std::size_t at_once = std::max<std::uint64_t>(64, rows_in_memory / (ends.size() + 1));
   std::vector<RunReader> runs;
   std::uint64_t first = 0;
+  runs.reserve(ends.size());
   for (const std::uint64_t end : ends)
     runs.emplace_back(rows, std::exchange(first, end), end, at_once);
   const auto later = [&](std::size_t a, std::size_t b) {

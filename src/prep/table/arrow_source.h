@@ -3,7 +3,6 @@
 #pragma once
 
 #include "prep/table/arrow_memory.h"
-#include "prep/table/table_reader.h"
 #include "storage/io/file.h"
 
 #include <sluice/mutex.h>

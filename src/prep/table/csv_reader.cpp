@@ -374,7 +374,7 @@ void CsvReader::Impl::fail(const Block& block) const {
       Place{layout_.file, block.first_line, -1, -1});
 }
 
-CsvReader::CsvReader(Options options, const TableSource& source)
+CsvReader::CsvReader(const Options& options, const TableSource& source)
     : TableReader(source), impl_(std::make_unique<Impl>(options, source)) {}
 CsvReader::~CsvReader() = default;
 

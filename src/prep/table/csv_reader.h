@@ -35,7 +35,7 @@ class CsvReader final : public TableReader {
     void describe(Schema& schema);
   };
 
-  CsvReader(Options options, const TableSource& source);
+  CsvReader(const Options& options, const TableSource& source);
   ~CsvReader() override;
 
   const std::vector<ColumnInfo>& columns() const override;

@@ -1,5 +1,6 @@
 #include "prep/table/csv_text.h"
 
+#include "core/utf8.h"
 #include "prep/table/stray_lines.h"
 #include "prep/table/text_cells.h"
 #include "prep/table/text_columns.h"
@@ -47,6 +48,7 @@ void trim_csv_line(std::string_view line, char delimiter, Put put) {
 
 std::vector<std::string_view> csv_texts_of(const std::vector<CsvField>& fields) {
   std::vector<std::string_view> texts;
+  texts.reserve(fields.size());
   for (const CsvField& field : fields) texts.emplace_back(field.text);
   return texts;
 }

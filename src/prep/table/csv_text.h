@@ -3,7 +3,9 @@
 // functions.
 #pragma once
 
-#include "prep/table/table_reader.h"
+#include "prep/table/table_values.h"
+
+#include <sluice/error.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,9 @@
 #include "prep/table/list_parser.h"
 
+#include "core/utf8.h"
 #include "prep/table/text_cells.h"
+
+#include <string.h>
 
 #include <algorithm>
 #include <charconv>

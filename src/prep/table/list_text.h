@@ -2,7 +2,9 @@
 // what is wrong with a line. Never on the fast path. Pure functions.
 #pragma once
 
-#include "prep/table/table_reader.h"
+#include "prep/table/table_values.h"
+
+#include <sluice/error.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,10 @@
 #include "prep/table/market_banner.h"
 
+#include <sluice/error.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 
 namespace sluice {
 

@@ -2,8 +2,6 @@
 // formats of text it is a comment, and the size behind it would be a row. Pure functions.
 #pragma once
 
-#include <sluice/error.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <utility>
+#include <initializer_list>
 
 namespace sluice {
 namespace {

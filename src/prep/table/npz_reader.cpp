@@ -1,5 +1,7 @@
 #include "prep/table/npz_reader.h"
 
+#include "prep/table/npz_sparse_rows.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -6,7 +6,6 @@
 #include "prep/table/array_column.h"
 #include "prep/table/npz_arrays.h"
 #include "prep/table/npz_sparse.h"
-#include "prep/table/npz_sparse_rows.h"
 
 #include <sluice/options.h>
 

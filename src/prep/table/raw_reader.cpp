@@ -97,6 +97,7 @@ std::vector<std::string> RawReader::doubts(const Options& options, std::span<con
   });
   if (!differ || !options.dtype || options.width == 0) return {};
   std::vector<std::string> names;
+  names.reserve(shared.size());
   for (const TableUse* use : shared)
     names.push_back(fmt::format("{} ({})", use->path.filename().string(), use->role));
   return {

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace sluice {

@@ -30,6 +30,7 @@ Error TableReader::value_error(std::uint64_t row,
 const ColumnInfo& TableReader::column(const std::string& name, std::size_t default_index) const {
   const auto& all = columns();
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const ColumnInfo& column : all) names.push_back(column.name);
   const Place place{path().string(), -1, -1, -1};
   if (name.empty()) {

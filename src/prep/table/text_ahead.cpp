@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stop_token>
 #include <utility>
 
 namespace sluice {

@@ -12,6 +12,7 @@
 #include <array>
 #include <condition_variable>
 #include <exception>
+#include <stop_token>
 #include <thread>
 
 namespace sluice {

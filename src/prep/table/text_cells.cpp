@@ -1,5 +1,6 @@
 #include "prep/table/text_cells.h"
 
+#include "core/utf8.h"
 #include "prep/table/column_use.h"
 
 #include <fmt/format.h>

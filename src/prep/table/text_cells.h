@@ -2,7 +2,6 @@
 // is wrong with one that does not read. Never on the fast path. Pure functions.
 #pragma once
 
-#include "core/utf8.h"
 #include "prep/table/table_values.h"
 
 #include <cstdint>

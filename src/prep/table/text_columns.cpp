@@ -11,6 +11,7 @@ namespace sluice {
 
 std::vector<ColumnInfo> numbered_columns(std::size_t count) {
   std::vector<ColumnInfo> columns;
+  columns.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
     columns.push_back({fmt::format("c{}", i), std::nullopt, 1});
   return columns;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "prep/import/import_context.h"
-#include "prep/update/generation.h"
 
 #include <sluice/dataset.h>
 

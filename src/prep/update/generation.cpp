@@ -1,4 +1,5 @@
 #include "prep/update/generation.h"
+#include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 
 #include <algorithm>

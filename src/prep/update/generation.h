@@ -4,7 +4,6 @@
 
 #include "prep/prep_context.h"
 #include "prep/update/append.h"
-#include "storage/format/data_file_reader.h"
 #include "storage/format/dataset_writer.h"
 
 #include <sluice/dataset.h>

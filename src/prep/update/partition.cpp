@@ -1,6 +1,5 @@
 #include "prep/update/partition.h"
 
-#include "core/interrupt.h"
 #include "prep/dataset_edges.h"
 #include "prep/update/generation.h"
 #include "storage/format/partitions.h"

@@ -2,6 +2,8 @@
 // missing value, and passing over it would move all rows behind it.
 #include "text_cases.h"
 
+#include <cstdint>
+
 using namespace sluice;
 using namespace sluice::test;
 

@@ -1,6 +1,8 @@
 // Blanks around fields of CSV and TSV are none of a name; those in it, and in quotes, are.
 #include "text_cases.h"
 
+#include <cstdint>
+
 using namespace sluice;
 using namespace sluice::test;
 

@@ -1,7 +1,7 @@
 // Classes that are written as 1.0, empty, NaN: what pandas makes of integers with gaps.
 #include "text_cases.h"
 
-#include <cmath>
+#include <cstdint>
 
 using namespace sluice;
 using namespace sluice::test;

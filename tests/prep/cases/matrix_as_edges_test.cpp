@@ -2,6 +2,8 @@
 // columns are not taken for ids.
 #include "text_cases.h"
 
+#include <cstdint>
+
 using namespace sluice;
 using namespace sluice::test;
 

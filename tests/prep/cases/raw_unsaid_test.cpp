@@ -3,6 +3,9 @@
 
 #include <spdlog/sinks/ostream_sink.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <sstream>
 
 using namespace sluice;

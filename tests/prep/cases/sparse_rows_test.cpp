@@ -3,6 +3,8 @@
 
 #include <sluice/random.h>
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::test;
 

@@ -6,6 +6,7 @@
 #include "layout_support.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
