@@ -2,7 +2,6 @@
 
 #include "core/hash.h"
 #include "pipeline/loader_state.h"
-#include "pipeline/plan_split.h"
 #include "samplers/node_queries.h"
 
 #include <algorithm>

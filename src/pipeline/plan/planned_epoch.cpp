@@ -69,7 +69,7 @@ SampledEpoch sample_epoch(const PlanSetting& setting,
   windows.begin(where, limits);
   // Mini-batches that were freed stay with malloc otherwise, beside the cache's rows, which take
   // their room in the budget from here on: up to 180 MiB were, of a budget of 1.2 GiB.
-  ::malloc_trim(0);
+  (void)::malloc_trim(0);
   return sampled;
 }
 

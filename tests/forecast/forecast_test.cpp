@@ -2,7 +2,7 @@
 #include "forecast/drawn_windows.h"
 #include "forecast/row_popularity.h"
 #include "forecast/row_sample.h"
-#include "loader_support.h"
+#include "pipeline/loader_support.h"
 #include "prep/generate/rmat.h"
 #include "support/temp_dir.h"
 
