@@ -79,10 +79,10 @@ struct GraphDataOptions {
 struct LabelsOf {
   std::optional<std::size_t> node_type{};  ///< index into GraphSchema::nodes
   std::optional<std::size_t> relation{};   ///< index into GraphSchema::relations: by edge id
-  bool graphs = false;                     ///< of the dataset's many small graphs: by number
   /// Classes, i32 [n], of links that are no edges of the relation: theirs are the ids from
   /// RelationSchema::edge_id_bound on.
   Array more{};
+  bool graphs = false;                     ///< of the dataset's many small graphs: by number
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
