@@ -1,7 +1,5 @@
 #include "pipeline/stages.h"
 
-#include "core/hash.h"
-
 #include <utility>
 
 namespace sluice {

@@ -19,7 +19,7 @@ struct Passing {
 
 // A row's part of two windows, one of which is read or listed: as above, and where it is missing
 // itself, and what goes to the files.
-constexpr std::uint64_t kAdmitBytes = 2 * (8 + 4 + 4 + 4) + sizeof(WantedRow) + 12;
+constexpr std::uint64_t kAdmitBytes = std::uint64_t{2} * (8 + 4 + 4 + 4) + sizeof(WantedRow) + 12;
 
 bool may_pack(const PlanSetting& setting) {
   const PlanChoice plan = setting.data.options.plan;
