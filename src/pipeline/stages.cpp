@@ -39,7 +39,7 @@ std::optional<Ready> Stages::next() {
 }
 
 void Stages::stop() {
-  stopping_ = true;
+  if (stopping_.exchange(true)) return;  // once: the ring may be another loader's by now
   set_.planner.ask_to_stop();
   sampled_.cancel();
   fetched_.cancel();
