@@ -17,9 +17,10 @@ class Links {
   /// Where the ends of some links go, each span as long as the numbers.
   struct Ends {
     std::span<std::uint64_t> sources, targets;
-    std::span<std::uint64_t> ids;   ///< edge ids; none are asked for where it is empty
-    std::span<std::uint8_t> truth;  ///< as LinkArrays::truth; none is asked for where it is empty
-    std::span<std::int64_t> times;  ///< when each was; none is asked for where it is empty
+    std::span<std::uint64_t> ids = {};  ///< edge ids; none are asked for where it is empty
+    std::span<std::uint8_t> truth =
+        {};  ///< as LinkArrays::truth; none is asked for where it is empty
+    std::span<std::int64_t> times = {};  ///< when each was; none is asked for where it is empty
   };
 
   virtual ~Links() = default;

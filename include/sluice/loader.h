@@ -82,7 +82,7 @@ struct LabelsOf {
   /// Classes, i32 [n], of links that are no edges of the relation: theirs are the ids from
   /// RelationSchema::edge_id_bound on.
   Array more{};
-  bool graphs = false;                     ///< of the dataset's many small graphs: by number
+  bool graphs = false;  ///< of the dataset's many small graphs: by number
 };
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,

@@ -67,6 +67,8 @@ with tempfile.TemporaryDirectory() as name:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     shutil.copy(ROOT / ".clang-tidy", root)
+    (root / "tests").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "tests/.clang-tidy", root / "tests")
     (root / "build").mkdir()
     (root / "build/compile_commands.json").write_text(json.dumps([
         {"directory": str(root / "build"), "file": str(root / path), "output": f"{path}.o",
