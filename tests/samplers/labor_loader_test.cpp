@@ -1,6 +1,7 @@
 // Samplers that share draws, through the whole pipeline: what is delivered depends on options and
 // seed alone.
 #include "pipeline/loader_support.h"
+#include "support/temp_dir.h"
 
 #include "samplers/labor_sampler.h"
 
