@@ -4,8 +4,12 @@
 #include "train/support.h"
 
 #include <doctest/doctest.h>
+#include <sluice/random.h>
 
 #include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -27,6 +31,57 @@ RunReport train_sampled(const TempDir& dir,
   Quiet quiet;
   std::filesystem::remove_all(dir / "run");
   return run_training(options_of(toml, sets), RunDirectory::Mode::kNew, quiet.context);
+}
+
+// Whose edges lead from nodes of the target's own class; the others' come from any.
+enum class Tell { kEarly, kLate };
+
+// 600 nodes of four classes that are asked about at time 100. Their own features say the class of
+// five in eight; edges of before or of after that time tell it of all.
+void import_timed_graph(const TempDir& dir, Tell which) {
+  constexpr std::uint64_t kNodes = 600, kClasses = 4, kEdges = 8;
+  const RandomKey key = RandomKey(3).with("timed graph");
+  std::string nodes = "f0,f1,f2,f3,label,time\n", edges = "src,dst,time\n";
+  const auto of_class = [&](std::uint64_t label, std::uint64_t draw) {
+    return key.below(kNodes / kClasses, draw) * kClasses + label % kClasses;
+  };
+  std::uint64_t draw = 0;
+  for (std::uint64_t node = 0; node < kNodes; ++node) {
+    const std::uint64_t label = node % kClasses;
+    const std::uint64_t shown = key.uniform(draw++) < 0.5 ? label : key.below(kClasses, draw++);
+    for (std::uint64_t c = 0; c < kClasses; ++c) nodes += c == shown ? "1," : "0,";
+    nodes += std::to_string(label) + ",100\n";
+    const auto edge = [&](bool tells, std::uint64_t first_time) {
+      const std::uint64_t from = tells ? label : key.below(kClasses, draw++);
+      const std::uint64_t source = of_class(from, draw++);
+      const std::uint64_t time = first_time + key.below(100, draw++);
+      edges +=
+          std::to_string(source) + "," + std::to_string(node) + "," + std::to_string(time) + "\n";
+    };
+    for (std::uint64_t i = 0; i < kEdges; ++i) {
+      edge(which == Tell::kEarly, 0);
+      edge(which == Tell::kLate, 100);
+    }
+  }
+  dir.write("nodes.csv", nodes);
+  dir.write("edges.csv", edges);
+  dir.write("graph.toml",
+            "[[nodes]]\ntype = \"node\"\ncount = 600\n"
+            "features = { file = \"nodes.csv\", columns = [\"f0\", \"f1\", \"f2\", \"f3\"] }\n"
+            "labels = { file = \"nodes.csv\", columns = [\"label\"] }\n"
+            "times = { file = \"nodes.csv\", column = \"time\" }\n"
+            "[[edges]]\nfile = \"edges.csv\"\ntime_column = \"time\"\n"
+            "[[splits]]\nratio = [0.5, 0.2, 0.3]\n");
+  const Outcome outcome = test::run({tool("sluice-prep"),
+                                     "import",
+                                     "--config",
+                                     (dir / "graph.toml").string(),
+                                     "--overwrite",
+                                     "--root",
+                                     dir.path().string(),
+                                     "--out",
+                                     (dir / "x").string()});
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
 }
 
 // Trained with everything in memory and with all of it on disk: the same.
@@ -55,6 +110,7 @@ TEST_CASE("every sampler trains to what the graph teaches, from memory and from 
   generate_dataset(dir / "x");
   for (const auto& entry : registry().samplers.list()) {
     CAPTURE(entry.name);
+    if (entry.name == "temporal") continue;  // below: this graph has no times
     std::vector<std::string> sets = keys_of(entry.name);
     sets.insert(sets.begin(), "sampler.type=" + entry.name);
     sets.insert(sets.end(), {"train.epochs=8", "train.optimizer.lr=0.01"});
@@ -89,4 +145,37 @@ TEST_CASE("weights are asked of a dataset that has them") {
       [&] { train_sampled(dir, short_config(dir, dir / "x"), {"sampler.weighted=true"}); });
   CHECK(error.code() == ErrorCode::kUsage);
   CHECK(error.message() == "[sampler] weighted is set, but no relation of the dataset has weights");
+}
+
+TEST_CASE("the temporal sampler sees what was before each node's time, and nothing later") {
+  const TempDir dir;
+  const auto accuracy = [&](Tell which, std::vector<std::string> sets) {
+    import_timed_graph(dir, which);
+    sets.insert(sets.end(), {"train.epochs=20", "train.optimizer.lr=0.01"});
+    const double reached =
+        train_twice(dir, config_without_sampler(dir), sets).metrics.at("test.accuracy");
+    MESSAGE(sets.front(), std::string(which == Tell::kEarly ? ", early: " : ", late: "), reached);
+    return reached;
+  };
+  const std::vector<std::string> temporal{"sampler.type=temporal", "sampler.count=[5, 5]"};
+  const std::vector<std::string> neighbor{"sampler.type=neighbor", "sampler.fanout=[5, 5]"};
+  CHECK(accuracy(Tell::kEarly, temporal) > 0.9);
+  const double blind = accuracy(Tell::kLate, temporal);
+  CHECK(blind < 0.7);
+  CHECK(accuracy(Tell::kLate, neighbor) > blind + 0.1);  // it is told what came later
+  std::vector<std::string> other = temporal;
+  other.push_back("eval.fanout=[5, 5]");
+  const Error eval = expect_error([&] { accuracy(Tell::kEarly, other); });
+  CHECK(eval.message().find("eval.fanout") != std::string::npos);
+}
+
+TEST_CASE("times are asked of a dataset that has them") {
+  const TempDir dir;
+  generate_dataset(dir / "x");
+  const Error error = expect_error([&] {
+    train_sampled(
+        dir, config_without_sampler(dir), {"sampler.type=temporal", "sampler.count=[5, 5]"});
+  });
+  CHECK(error.code() == ErrorCode::kUsage);
+  CHECK(error.message().find("time") != std::string::npos);
 }
