@@ -26,6 +26,11 @@ Result<void> ListScan::begin(const Request& request,
     if (auto room = heap_.ensure(most, ledger); !room) return room;
   }
   if (!hubs) return {};
+  // A copy: what the sources are listed in may be what the targets are, and moves as it grows.
+  if (auto room = targets_.ensure(request.targets.size(), ledger); !room) return room;
+  const auto targets = targets_.first(request.targets.size());
+  std::ranges::copy(request.targets, targets.begin());
+  request_.targets = targets;
   return request.weights.empty() ? chooser_.reserve(most, ledger) : weighted_.reserve(most, ledger);
 }
 
@@ -92,10 +97,12 @@ void ListScan::choose(std::span<std::uint64_t> positions) {
     const EdgeRange& range = request_.ranges[target];
     const auto out = positions.first(stretch.count);
     positions = positions.subspan(stretch.count);
-    const RandomKey key = request_.key.with(request_.targets[target]);
     if (!draws_own(target)) {
       std::iota(out.begin(), out.end(), range.begin + stretch.first);
-    } else if (request_.weights.empty()) {
+      return;
+    }
+    const RandomKey key = request_.key.with(request_.targets[target]);
+    if (request_.weights.empty()) {
       chooser_.choose(range.begin, range.degree(), key, out);
     } else {
       weighted_.draw(range.begin, weights_of(target), key, false, out);

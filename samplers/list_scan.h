@@ -110,6 +110,7 @@ class ListScan {
   PositionChooser chooser_;
   WeightedChooser weighted_;
   std::size_t kept_ = 0;
+  ChargedBuffer<std::uint64_t> targets_;  // where any draws on its own
   ChargedBuffer<std::uint64_t> kept_sources_;
   ChargedBuffer<std::uint64_t> kept_positions_;
 };
