@@ -96,7 +96,8 @@ TEST_CASE("parallel edges have one number, so that a node named twice counts for
   std::vector<double> counts(3);
   LaborSampler sampler(graph.open(Held::k32), {.fanout = {1}}, kIds, RandomKey(kSeed));
   for (std::uint64_t round = 0; round < kRounds; ++round) {
-    for (const std::uint64_t id : draw(sampler, {0}, round).at(0)) ++counts[id - 10];
+    const auto drawn = draw(sampler, {0}, round);
+    for (const std::uint64_t id : drawn.at(0)) ++counts[id - 10];
   }
   CHECK(counts[1] == 0);  // the first of equals
   CHECK(test::fit({counts[0], counts[2]}, {1, 1}, static_cast<double>(kRounds)) < 1);
@@ -114,7 +115,8 @@ TEST_CASE("by weight, chances are those of the definitions") {
         opened, {.fanout = {3}, .count = count, .weighted = true}, kIds, RandomKey(kSeed));
     std::vector<double> counts(7);
     for (std::uint64_t round = 0; round < kRounds; ++round) {
-      for (const std::uint64_t id : draw(sampler, {0}, round).at(0)) ++counts[id - 1];
+      const auto drawn = draw(sampler, {0}, round);
+      for (const std::uint64_t id : drawn.at(0)) ++counts[id - 1];
     }
     return counts;
   };
