@@ -72,6 +72,9 @@ struct TemporalArrays {
   bool one_type = true;
 };
 
+/// An Error(kUsage): edges with times cannot be appended.
+Error appended_without_times(std::string_view relation);
+
 class TemporalGraph {
  public:
   /// A relation of a dataset, loaded and charged to the dataset's ledger as "topology" and "times".

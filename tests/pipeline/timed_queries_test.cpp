@@ -2,6 +2,7 @@
 // any block that was not before the time of who asks.
 #include "pipeline/loader_support.h"
 #include "samplers/event_links.h"
+#include "samplers/held_out_edges.h"
 #include "samplers/link_queries.h"
 #include "samplers/negative_sampler.h"
 #include "samplers/node_queries.h"
@@ -9,6 +10,7 @@
 
 #include <sluice/sampler.h>
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -133,6 +135,36 @@ TEST_CASE("timed nodes: each asked about at its own time, the same from everywhe
     asked.times = data.node_times(0);
     return std::make_shared<NodeQueries>(data.schema(), asked, &ledger);
   });
+}
+
+TEST_CASE("timed nodes: edges that are held out are in no block, wherever edges are kept") {
+  const TempDir dir;
+  write_sample(dir / "x", timed_sample());
+  const DrawnEdges rule({0.6, 0.2, 0.2}, DrawnEdges::Ends::kOrdered, RandomKey(4));
+  for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {
+    MemoryLedger ledger;
+    const Dataset dataset = Dataset::open((dir / "x").string(), {.ledger = &ledger});
+    GraphDataOptions kept;
+    kept.topology = topology;
+    kept.edge_times = true;
+    kept.edge_rules = {std::shared_ptr<const EdgeRule>(std::shared_ptr<void>(), &rule)};
+    const GraphData data(dataset, kept, LabelsOf{});
+    const TemporalView& view = data.graph().temporal.at(0)->view();
+    CHECK(view.num_edges() + static_cast<std::uint64_t>(data.held_out(0)->positions.numel()) ==
+          data.schema().relations[0].edges);
+    const std::vector<std::int64_t> all =
+        sample_times(timed_sample().nodes, sample_edges(timed_sample()));
+    std::map<std::uint64_t, std::int64_t> time_of;  // by edge id
+    const TemporalGraph whole = TemporalGraph::load(dataset, "node__edge__node").or_throw();
+    for (std::uint64_t e = 0; e < whole.view().num_edges(); ++e)
+      time_of[whole.view().edge_id(e)] = all[e];
+    for (std::uint64_t target = 0; target < view.num_nodes(); ++target) {
+      for (std::uint64_t e = view.offsets[target]; e < view.offsets[target + 1]; ++e) {
+        REQUIRE(rule.part(view.neighbour(e), target, 0) == Part::kTrain);
+        REQUIRE(view.time(e) == time_of.at(view.edge_id(e)));
+      }
+    }
+  }
 }
 
 TEST_CASE("timed links: batches in time order, a node a seed for each time, rows for its queries") {

@@ -61,17 +61,31 @@ Array without_positions(const Array& column,
   return rest;
 }
 
-// The edges of a relation with their times: those of the topology, or loaded where it is on disk.
-// Null for a relation without times.
+// The edges of a relation with their times, without those held out; null for a relation without
+// times. Those of the topology where it is in RAM, else loaded beside it. @param times of all edges
 std::shared_ptr<const TemporalGraph> with_times(const Dataset& from,
                                                 const RelationSchema& relation,
-                                                const std::shared_ptr<Topology>& topology,
+                                                std::shared_ptr<Topology> topology,
+                                                const HeldOutEdges* held,
                                                 Array times) {
   if (!relation.has_times) return nullptr;
-  if (relation.appended != 0 || topology->resident() == nullptr)
-    return std::make_shared<TemporalGraph>(TemporalGraph::load(from, relation.key()).or_throw());
+  if (topology->resident() == nullptr) {
+    topology = from.topology(relation.key());
+    if (held != nullptr)
+      topology = without_edges(std::move(topology), held->positions, from.ledger());
+  }
+  if (held != nullptr)
+    times = without_positions<std::int64_t>(times, held->positions, "edge times", from.ledger());
   return std::make_shared<TemporalGraph>(
-      TemporalGraph::of(topology, std::move(times), relation.source == relation.target).or_throw());
+      TemporalGraph::of(std::move(topology), std::move(times), relation.source == relation.target)
+          .or_throw());
+}
+
+// Times of a relation's edges; without a shape where it has none.
+Array times_of(const Dataset& from, const RelationSchema& relation) {
+  if (!relation.has_times) return {};
+  if (relation.appended != 0) throw appended_without_times(relation.key());
+  return from.edge_times(relation.key());
 }
 
 // Labels, and those of LabelsOf::more behind them.
@@ -172,19 +186,19 @@ GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const
         from.topology(relation.key(), topology_options(schema, relation, options));
     Array weights, times;
     if (options.edge_weights && relation.has_weights) weights = from.edge_weights(relation.key());
-    if (options.edge_times && relation.has_times) times = from.edge_times(relation.key());
+    if (options.edge_times) times = times_of(from, relation);
     if (r < options.edge_rules.size() && options.edge_rules[r]) {
       HeldOutEdges held =
           find_held_out(*topology, *options.edge_rules[r], from.ledger()).or_throw();
       topology = without_edges(std::move(topology), held.positions, from.ledger());
       if (!weights.empty())
         weights = without_positions<float>(weights, held.positions, "edge weights", from.ledger());
-      if (!times.empty())
-        times = without_positions<std::int64_t>(times, held.positions, "edge times", from.ledger());
       opened.held_out[r] = std::make_shared<const HeldOutEdges>(std::move(held));
     }
-    if (options.edge_times)
-      opened.graph.temporal.push_back(with_times(from, relation, topology, std::move(times)));
+    if (options.edge_times) {
+      opened.graph.temporal.push_back(
+          with_times(from, relation, topology, opened.held_out[r].get(), std::move(times)));
+    }
     opened.graph.relations.push_back(std::move(topology));
     if (options.edge_weights) opened.graph.weights.push_back(std::move(weights));
   }
