@@ -235,9 +235,9 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   state.graph.schema = &dataset.schema();
   const std::uint64_t staging = staging_of(budget);
   state.options.staging_bytes = staging;
-  state.features.push_back(dataset.features(dataset.schema().nodes[0].name,
-                                            {Placement::kDisk, IoChoice::kAuto, staging}));
-  const std::size_t row_bytes = state.features[0]->row_bytes();
+  state.tables = open_feature_tables(dataset, state.options);
+  const FeatureStore& store = *state.tables[0].store;
+  const std::size_t row_bytes = store.row_bytes();
   DiskProbeOptions probe;
   probe.buffer_bytes = staging;
   const auto found =
@@ -325,7 +325,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   }
   assembled();
   delivery.seconds = seconds_since(begin);
-  const FeatureStats stats = state.features[0]->stats();
+  const FeatureStats stats = store.stats();
   delivery.read = stats.bytes_read;
   delivery.requests = stats.requests;
   delivery.how = "one window, swept";

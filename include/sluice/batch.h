@@ -30,6 +30,9 @@ struct Block {
   Array offsets;                 ///< i64 [num_targets + 1]
   Array neighbours;              ///< i32 [edges]: local source rows, grouped by target
   Array edge_ids;                ///< u64 [edges], or empty when nobody asked
+  /// Of the edges, by group (GraphDataOptions::edge_feature_groups): f32 [edges, dim], or empty for
+  /// a group that the relation does not have.
+  std::vector<Array> features;
   /// i64 [edges], of batches with times: how long before its target's time each edge was; the
   /// source's row has the edge's time. Never negative; at most 2^63 - 1, where it is more.
   Array deltas;
@@ -42,8 +45,10 @@ struct Block {
 
 /// The nodes of one type in a batch.
 struct BatchNodes {
-  Array ids;       ///< u64 [n]: dense node ids; local row i is ids[i]; the seeds first
-  Array features;  ///< f32 [n, dim], or empty for a type without features
+  Array ids;  ///< u64 [n]: dense node ids; local row i is ids[i]; the seeds first
+  /// By group (GraphDataOptions::feature_groups): f32 [n, dim], or empty for a group that the type
+  /// does not have.
+  std::vector<Array> features;
   /// i64 [n]: in-edges in the whole graph, not only the sampled ones, over the relations into this
   /// type; with times, those before the row's. Empty unless the model asks (Model::needs).
   Array degrees;
@@ -66,6 +71,11 @@ struct Batch {
   /// Else null.
   std::shared_ptr<const Batch> host = nullptr;
 
+  /// BatchNodes::features of a type and group; empty where there are none.
+  Array features(std::size_t type, std::size_t group = 0) const {
+    const std::vector<Array>& groups = nodes.at(type).features;
+    return group < groups.size() ? groups[group] : Array();
+  }
   std::int64_t num_queries() const { return queries.size(); }
   std::int64_t num_seeds(std::size_t type) const {
     return type < seeds.size() ? seeds[type].numel() : 0;

@@ -46,6 +46,12 @@ enum class PlanChoice { kAuto, kDirect, kSweep, kRepack };
 /// Where features and edges are kept for a run.
 struct GraphDataOptions {
   Placement features = Placement::kDisk;
+  /// The groups of node features that mini-batches carry, by name, each for the types that have it:
+  /// BatchNodes::features is in this order. "" is a type's first group, whatever it is called.
+  std::vector<std::string> feature_groups{""};
+  /// Likewise of edge features: Block::features. Their rows are read, cached and planned as those
+  /// of nodes are.
+  std::vector<std::string> edge_feature_groups{};
   IoChoice io = IoChoice::kAuto;
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
   std::string cache = "belady";            ///< which rows stay: belady, lru, clock, degree or none
@@ -143,9 +149,10 @@ struct LoaderOptions {
   bool shuffle = true;             ///< of the same: a new order every epoch
   bool transpose = true;           ///< blocks carry their transpose (for training)
   bool degrees = false;         ///< BatchNodes::degrees, for models that need them (Model::needs)
+  bool edge_ids = false;        ///< Block::edge_ids; there too where edge features are asked for
   bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
   bool exact = false;           ///< not from approximate snapshots: for evaluation
-  bool normalize_rows = false;  ///< divide each feature row by the sum of its absolute values
+  bool normalize_rows = false;  ///< divide each node feature row by the sum of its absolute values
   std::int64_t window =
       0;  ///< mini-batches sampled ahead; 0: as many as fit `LoaderMemory::window_bytes`
   int data_threads = 0;          ///< 0: all cores

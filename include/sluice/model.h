@@ -19,6 +19,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace sluice {
@@ -40,9 +41,13 @@ struct ModelContext {
   const kernels::KernelTable* kernels = nullptr;
 };
 
-/// What a batch must hold beyond blocks and features.
+/// What a batch must hold beyond blocks.
 struct BatchNeeds {
-  bool degrees = false;  ///< BatchNodes::degrees of every node in the batch
+  bool degrees = false;   ///< BatchNodes::degrees of every node in the batch
+  bool edge_ids = false;  ///< Block::edge_ids
+  /// Of GraphDataOptions: a type's first group of features, and none of edges, unless it asks.
+  std::vector<std::string> feature_groups{""};
+  std::vector<std::string> edge_feature_groups{};
 };
 
 /// A row a seed, by node type: f32 [batch.num_seeds(type), context.output_width]; undefined for a

@@ -49,7 +49,8 @@ template <class Visitor, class AnyNodes>
 void visit_nodes(AnyNodes& nodes, Visitor& visitor) {
   auto& [ids, features, degrees, times, size_at] = nodes;
   visitor.array(ids, BatchPart::kSampled);
-  visitor.array(features, BatchPart::kFeatures);
+  visitor.count(features);
+  for (auto& group : features) visitor.array(group, BatchPart::kFeatures);
   visitor.array(degrees, BatchPart::kSampled);
   visitor.array(times, BatchPart::kSampled);
   visitor.count(size_at);
@@ -66,6 +67,7 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
          offsets,
          neighbours,
          edge_ids,
+         features,
          deltas,
          transposed_offsets,
          transposed_targets,
@@ -77,6 +79,8 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
   visitor.number(num_targets);
   for (auto* array : {&offsets, &neighbours, &edge_ids, &deltas})
     visitor.array(*array, BatchPart::kSampled);
+  visitor.count(features);
+  for (auto& group : features) visitor.array(group, BatchPart::kFeatures);
   for (auto* array : {&transposed_offsets, &transposed_targets, &transposed_edges})
     visitor.array(*array, BatchPart::kDerived);
 }

@@ -27,7 +27,7 @@ struct Epoch {
   std::uint64_t batches = 0;
   std::uint64_t window = 0;          // mini-batches as the options ask, or 0
   WindowLimits limits;               // of windows
-  std::vector<std::uint64_t> slots;  // of the cache, by node type; 0: none
+  std::vector<std::uint64_t> slots;  // of the cache, by feature table; 0: none
   bool planned = false;              // whether all next uses would be known
   std::uint64_t planning_room = 0;   // free while it is planned
   std::uint64_t planning_bytes = 0;  // of that, for lists and packing
@@ -35,7 +35,7 @@ struct Epoch {
 
 // Trial mini-batches, from all over an epoch.
 struct Trials {
-  std::vector<std::optional<RowSample>> samples;  // by node type; none of tables in memory
+  std::vector<std::optional<RowSample>> samples;  // by feature table; none of those in memory
   std::uint64_t batches = 0;
   std::uint64_t block_bytes = 0;                  // of all, row numbers included
   std::uint64_t kept_bytes = 0;                   // of all, as they are kept on disk
@@ -43,19 +43,23 @@ struct Trials {
   TopologyStats later;                            // what that read of edges on disk
   std::optional<WindowSampler::Keeping> keeping;  // of an epoch whose mini-batches are kept
 
-  void add(const Batch& batch, MemoryLedger& ledger);
+  void add(const Batch& batch, std::span<const FeatureTable> tables, MemoryLedger& ledger);
 };
 
-void Trials::add(const Batch& batch, MemoryLedger& ledger) {
+void Trials::add(const Batch& batch,
+                 std::span<const FeatureTable> tables,
+                 MemoryLedger& ledger) {
   ++batches;
   block_bytes += sluice::block_bytes(batch);
   std::vector<Array> numbers(samples.size());  // of rows, as a window has them
-  for (std::size_t type = 0; type < samples.size(); ++type) {
-    if (!samples[type]) continue;
-    const Array& rows = batch.nodes[type].ids;
-    numbers[type] = Array::make(DType::kU32, {rows.numel()}, &ledger, "forecast").or_throw();
-    block_bytes += numbers[type].bytes();
-    samples[type]->add(rows.as<std::uint64_t>());
+  for (std::size_t table = 0; table < samples.size(); ++table) {
+    if (!samples[table]) continue;
+    const auto rows = static_cast<std::int64_t>(count_rows(batch, tables[table]));
+    numbers[table] = Array::make(DType::kU32, {rows}, &ledger, "forecast").or_throw();
+    block_bytes += numbers[table].bytes();
+    samples[table]->begin_trial();
+    for (const std::span<const std::uint64_t> list : wanted_rows(batch, tables[table]))
+      samples[table]->add(list);
   }
   kept_bytes += BatchSpool::bytes_on_disk(batch, numbers);
 }
@@ -71,10 +75,10 @@ Trials sample_trials(GraphData::State& data,
   // Half of what is free: the trial mini-batches take some.
   const std::uint64_t rows =
       std::clamp<std::uint64_t>(ledger.available() / 2 / kBytesARow, 1, kMostRows);
-  trials.samples.resize(data.features.size());
-  for (std::size_t type = 0; type < trials.samples.size(); ++type) {
-    if (data.on_disk(type))
-      trials.samples[type].emplace(disk_store(data, type).layout(), rows, ledger);
+  trials.samples.resize(data.tables.size());
+  for (std::size_t table = 0; table < trials.samples.size(); ++table) {
+    if (data.on_disk(table))
+      trials.samples[table].emplace(disk_store(data, table).layout(), rows, ledger);
   }
   // Groups as they will be sampled.
   if (epoch.planned && sampler.worth_keeping()) {
@@ -94,7 +98,7 @@ Trials sample_trials(GraphData::State& data,
       earlier = trials.batches;
     }
     const std::uint64_t first = groups == 1 ? 0 : (epoch.batches - group) / (groups - 1) * done;
-    for (const Batch& batch : sampler.sample_some(first, group)) trials.add(batch, ledger);
+    for (const Batch& batch : sampler.sample_some(first, group)) trials.add(batch, data.tables, ledger);
     throw_if_interrupted();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     if (took.count() > seconds) break;
@@ -104,7 +108,7 @@ Trials sample_trials(GraphData::State& data,
   return trials;
 }
 
-using Popularities = std::vector<std::optional<RowPopularity>>;  // by node type
+using Popularities = std::vector<std::optional<RowPopularity>>;  // by feature table
 
 // As WindowSampler fills windows: up to a number that doubles, while blocks and rows have room.
 // Returns by window the mini-batch after its last.
@@ -114,10 +118,10 @@ std::vector<std::uint64_t> window_ends(const Epoch& epoch,
   const std::uint64_t bytes = std::max<std::uint64_t>(trials.block_bytes / trials.batches, 1);
   const auto fits = [&](std::uint64_t batches) {
     if (batches * bytes > epoch.limits.block_bytes) return false;
-    for (std::size_t type = 0; type < popularities.size(); ++type) {
-      if (popularities[type] && trials.samples[type]->scale() *
-                                        popularities[type]->distinct(static_cast<double>(batches)) >
-                                    static_cast<double>(epoch.limits.rows[type]))
+    for (std::size_t table = 0; table < popularities.size(); ++table) {
+      if (popularities[table] && trials.samples[table]->scale() *
+                                        popularities[table]->distinct(static_cast<double>(batches)) >
+                                    static_cast<double>(epoch.limits.rows[table]))
         return false;
     }
     return true;
@@ -145,13 +149,13 @@ struct Missed {
 
 // Lets a directory go through drawn windows as a plan or a RowFetcher would.
 Missed go_through(const GraphData::State& data,
-                  std::size_t type,
+                  std::size_t table,
                   const RowSample& sample,
                   const RowPopularity& popularity,
                   const Epoch& epoch,
                   std::span<const std::uint64_t> ends,
                   MemoryLedger& ledger) {
-  const FeatureLayout& layout = disk_store(data, type).layout();
+  const FeatureLayout& layout = disk_store(data, table).layout();
   const Charge charge =
       ledger.charge("forecast", sample.size() * (DrawnWindows::kBytesARow + 28)).or_throw();
   const auto scaled = [&](std::uint64_t rows) {
@@ -159,7 +163,7 @@ Missed go_through(const GraphData::State& data,
   };
   DrawnWindows windows(sample, popularity, ends);
   const std::uint64_t slots =
-      std::clamp<std::uint64_t>(scaled(epoch.slots[type]), 1, sample.size());
+      std::clamp<std::uint64_t>(scaled(epoch.slots[table]), 1, sample.size());
   const HotnessOf hotness = [&](std::uint64_t place) {
     return static_cast<std::uint64_t>(1e9 * windows.chance(place));
   };
@@ -172,7 +176,7 @@ Missed go_through(const GraphData::State& data,
                               ends.size(),
                               layout,
                               epoch.planning_bytes,
-                              static_cast<std::uint32_t>(epoch.slots[type]))));
+                              static_cast<std::uint32_t>(epoch.slots[table]))));
   Missed all{EpochCost(layout, *data.disk, data.options.plan, &ledger, sample.scale())};
   std::vector<std::uint64_t> places;
   std::vector<WantedRow> missed;
@@ -197,7 +201,7 @@ Missed go_through(const GraphData::State& data,
   return all;
 }
 
-void add_features(const NodeTypeSchema& node,
+void add_features(const FeatureTable& table,
                   const Missed& missed,
                   double scale,
                   const Epoch& epoch,
@@ -215,10 +219,10 @@ void add_features(const NodeTypeSchema& node,
   forecast.seconds += reading.seconds;
   std::uint64_t& windows = decision.pack ? forecast.windows_packed : forecast.windows_swept;
   windows = std::max(windows, decision.pack ? forecast.windows : missed.swept);
-  forecast.plans.push_back(node.name + ": " + decision.why);
+  forecast.plans.push_back(table.name + ": " + decision.why);
   if (!epoch.planned) return;
   const EpochLists::Bytes lists =
-      EpochLists::bytes(node.count,
+      EpochLists::bytes(table.rows(),
                         {.windows = forecast.windows,
                          .wanted = wanted,
                          .missed = cost.missed_rows(),
@@ -275,11 +279,11 @@ LoaderForecast Loader::forecast(double seconds) {
   epoch.planned = is_planned(data, Phases(state.memory), num_batches());
   // As much as there will be once the caches are made.
   std::uint64_t bookkeeping = 0;
-  for (std::size_t type = 0; type < epoch.slots.size(); ++type) {
-    if (epoch.slots[type] == 0) continue;
-    bookkeeping += RowDirectory::bytes_of(epoch.slots[type]) +
-                   RowDirectory::bytes_of_table(data.graph.schema->nodes[type].count);
-    forecast.cache_rows += epoch.slots[type];
+  for (std::size_t table = 0; table < epoch.slots.size(); ++table) {
+    if (epoch.slots[table] == 0) continue;
+    bookkeeping += RowDirectory::bytes_of(epoch.slots[table]) +
+                   RowDirectory::bytes_of_table(data.tables[table].rows());
+    forecast.cache_rows += epoch.slots[table];
   }
   const std::uint64_t room = state.planning.room();
   epoch.planning_room = room - std::min(room, bookkeeping);
@@ -288,17 +292,17 @@ LoaderForecast Loader::forecast(double seconds) {
   const Trials trials = sample_trials(data, state.sampler, epoch, seconds, state.ledger);
   forecast.batches_sampled = trials.batches;
   Popularities popularities(trials.samples.size());
-  for (std::size_t type = 0; type < popularities.size(); ++type) {
-    if (trials.samples[type]) popularities[type] = trials.samples[type]->popularity();
+  for (std::size_t table = 0; table < popularities.size(); ++table) {
+    if (trials.samples[table]) popularities[table] = trials.samples[table]->popularity();
   }
   const std::vector<std::uint64_t> ends = window_ends(epoch, trials, popularities);
   forecast.windows = ends.size();
-  for (std::size_t type = 0; type < popularities.size(); ++type) {
-    if (!popularities[type] || epoch.slots[type] == 0) continue;
-    const RowSample& sample = *trials.samples[type];
+  for (std::size_t table = 0; table < popularities.size(); ++table) {
+    if (!popularities[table] || epoch.slots[table] == 0) continue;
+    const RowSample& sample = *trials.samples[table];
     const Missed missed =
-        go_through(data, type, sample, *popularities[type], epoch, ends, state.ledger);
-    add_features(data.graph.schema->nodes[type], missed, sample.scale(), epoch, forecast);
+        go_through(data, table, sample, *popularities[table], epoch, ends, state.ledger);
+    add_features(data.tables[table], missed, sample.scale(), epoch, forecast);
   }
   if (!trials.keeping || trials.keeping->edge_bytes == 0)
     add_paged_edges(trials, epoch, *data.disk, forecast);

@@ -49,13 +49,16 @@ RowSample::RowSample(const FeatureLayout& layout, std::uint64_t most_rows, Memor
   last_.assign(size, 0);
 }
 
-void RowSample::add(std::span<const std::uint64_t> rows) {
+void RowSample::begin_trial() {
   ++trials_;
+}
+
+void RowSample::add(std::span<const std::uint64_t> rows) {
   for (const std::uint64_t row : rows) {
     const std::uint32_t stretch = place_of_[row / stretch_rows_];
     if (stretch == kNone) continue;
     const std::uint64_t at = stretch * stretch_rows_ + row % stretch_rows_;
-    // A mini-batch with times may have a node in several rows.
+    // A mini-batch may ask for a row several times: with times, or through edges of two layers.
     if (std::exchange(last_[at], static_cast<std::uint8_t>(trials_)) != trials_) ++counts_[at];
   }
 }

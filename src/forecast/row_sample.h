@@ -21,7 +21,9 @@ class RowSample {
   /// Of at most so many rows, and at least one stretch. Charged as "forecast". Throws kResource.
   RowSample(const FeatureLayout& layout, std::uint64_t most_rows, MemoryLedger& ledger);
 
-  /// A trial mini-batch asked for these rows, some maybe several times. @pre at most 255 trials
+  /// Another trial mini-batch, which asks for what is added from here on. @pre at most 255 of them
+  void begin_trial();
+  /// It asks for these rows, some maybe several times. @pre begin_trial()
   void add(std::span<const std::uint64_t> rows);
 
   std::uint64_t size() const { return counts_.size(); }

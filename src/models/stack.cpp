@@ -121,7 +121,7 @@ std::int64_t Stack::width_out(std::int64_t layer) const {
 }
 
 torch::Tensor Stack::input_rows(const Batch& batch) const {
-  const torch::Tensor features = nn::as_tensor(batch.nodes.at(target_type_).features);
+  const torch::Tensor features = nn::as_tensor(batch.features(target_type_));
   if (features.dim() != 2 || features.size(1) != input_width_) {
     throw Error(ErrorCode::kInternal,
                 fmt::format("a batch without the {} feature columns of its model", input_width_));

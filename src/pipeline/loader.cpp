@@ -77,7 +77,7 @@ void Loader::State::check_planned() const {
 }
 
 const BatchSizes& Loader::State::first_sizes() {
-  if (!sizes_of_first) sizes_of_first.emplace(sampler.sample_one(0));
+  if (!sizes_of_first) sizes_of_first.emplace(sampler.sample_one(0), data.tables);
   return *sizes_of_first;
 }
 
@@ -96,9 +96,9 @@ void Loader::State::make_room() {
   const TraceSpan span(options.trace, "make room");
   WindowBudget budget = split(where.first_batch);
   data.make_caches(budget.cache_bytes, budget.cached_bytes, budget.least_slots, ledger);
-  std::vector<std::uint64_t> slots(data.features.size());
-  for (std::size_t type = 0; type < data.caches.size(); ++type)
-    slots[type] = data.caches[type] ? data.caches[type]->table.slots() : 0;
+  std::vector<std::uint64_t> slots(data.tables.size());
+  for (std::size_t table = 0; table < data.caches.size(); ++table)
+    slots[table] = data.caches[table] ? data.caches[table]->table.slots() : 0;
   planner.size_windows(within(std::move(budget.limits), slots), first_sizes().blocks);
 }
 
@@ -151,7 +151,7 @@ LoaderProbe Loader::probe(std::uint64_t count) {
   probe.group = state_->sampler.group_size();
   for (std::uint64_t i = 0; i < std::min(count, num_batches()); ++i) {
     Batch batch = state_->sampler.sample_one(i);
-    const BatchSizes sizes(batch);
+    const BatchSizes sizes(batch, state_->data.tables);
     state_->assembler.add_transposes(batch);
     const std::uint64_t blocks = block_bytes(batch);
     if (i == 0) state_->sizes_of_first = sizes;

@@ -6,9 +6,7 @@ namespace sluice {
 
 FeatureStats DataCounts::disk_of(const GraphData::State& data) {
   FeatureStats sum;
-  for (const auto& store : data.features) {
-    if (store) sum += store->stats();
-  }
+  for (const FeatureTable& table : data.tables) sum += table.store->stats();
   return sum;
 }
 

@@ -34,16 +34,16 @@ std::uint64_t list_bytes(const Phases& phases) {
   return phases.live_windows() * (index + sizeof(std::uint32_t)) + RowFetcher::kBytesARow;
 }
 
-std::uint64_t cache_bytes(const GraphData::State& data, std::size_t type, std::uint64_t slots) {
-  return RowCache::bytes_of(slots, data.features[type]->row_bytes()) +
-         RowDirectory::bytes_of_table(data.graph.schema->nodes[type].count);
+std::uint64_t cache_bytes(const GraphData::State& data, std::size_t table, std::uint64_t slots) {
+  return RowCache::bytes_of(slots, data.tables[table].store->row_bytes()) +
+         RowDirectory::bytes_of_table(data.tables[table].rows());
 }
 
 // Blocks, and the numbers of the rows that they need.
 std::uint64_t sampled_bytes(const GraphData::State& data, const BatchSizes& batch) {
   std::uint64_t bytes = batch.blocks;
-  for (std::size_t type = 0; type < batch.rows.size(); ++type) {
-    if (data.on_disk(type)) bytes += batch.rows[type] * sizeof(std::uint32_t);
+  for (std::size_t table = 0; table < batch.rows.size(); ++table) {
+    if (data.on_disk(table)) bytes += batch.rows[table] * sizeof(std::uint32_t);
   }
   return bytes;
 }
@@ -54,10 +54,10 @@ std::uint64_t least_window_bytes(const GraphData::State& data,
                                  const BatchSizes& batch,
                                  const Phases& phases) {
   std::uint64_t bytes = phases.live_windows() * sampled_bytes(data, batch);
-  for (std::size_t type = 0; type < batch.rows.size(); ++type) {
-    if (!data.on_disk(type)) continue;
-    const std::uint64_t rows = batch.rows[type];
-    bytes += cache_bytes(data, type, rows + 1) + rows * list_bytes(phases);
+  for (std::size_t table = 0; table < batch.rows.size(); ++table) {
+    if (!data.on_disk(table)) continue;
+    const std::uint64_t rows = batch.rows[table];
+    bytes += cache_bytes(data, table, rows + 1) + rows * list_bytes(phases);
   }
   return bytes;
 }
@@ -70,11 +70,11 @@ TurnBytes turn_bytes(const GraphData::State& data,
   const std::uint64_t sampled = sampled_bytes(data, batch);
   turns.sampling = kCopiesSampled * group * sampled + kSpareBytes;
   turns.kept = BatchSpool::buffer_bytes(sampled);
-  for (std::size_t type = 0; type < batch.rows.size(); ++type) {
-    if (!data.on_disk(type)) continue;
-    const std::uint64_t rows = batch.rows[type];
+  for (std::size_t table = 0; table < batch.rows.size(); ++table) {
+    if (!data.on_disk(table)) continue;
+    const std::uint64_t rows = batch.rows[table];
     turns.sampling += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
-    const std::uint64_t pages = rows * data.features[type]->row_bytes() / kPageBytes + 1;
+    const std::uint64_t pages = rows * data.tables[table].store->row_bytes() / kPageBytes + 1;
     turns.kept += batches * pages * sizeof(std::uint32_t);
   }
   return turns;
@@ -88,12 +88,12 @@ WindowBudget split_for(const GraphData::State& data,
                        std::uint64_t window_bytes,
                        std::uint64_t batches,
                        const WindowKind& kind) {
-  const std::size_t types = data.features.size();
+  const std::size_t tables = data.tables.size();
   WindowBudget budget;
-  budget.cached_bytes.resize(types);
-  budget.least_slots.resize(types);
-  budget.limits.rows.resize(types);
-  budget.limits.most_rows.resize(types);
+  budget.cached_bytes.resize(tables);
+  budget.least_slots.resize(tables);
+  budget.limits.rows.resize(tables);
+  budget.limits.most_rows.resize(tables);
   const std::uint64_t one = sampled_bytes(data, batch);
   budget.limits.block_bytes = kind.known ? WindowLimits::kNoBlocks : batches * one;
   std::uint64_t others =
@@ -101,17 +101,17 @@ WindowBudget split_for(const GraphData::State& data,
   const std::uint64_t share = kind.known && kind.batches == 0 ? kShareOfRows : 2;
   // The lists are as long as windows have rows, and windows have rows as the cache has slots: half
   // of them at most, so that one window is read in while the one before is in use.
-  for (std::size_t type = 0; type < types; ++type) {
-    if (!data.on_disk(type)) continue;
-    const std::uint64_t rows = batch.rows[type];
-    const std::size_t row_bytes = data.features[type]->row_bytes();
+  for (std::size_t table = 0; table < tables; ++table) {
+    if (!data.on_disk(table)) continue;
+    const std::uint64_t rows = batch.rows[table];
+    const std::size_t row_bytes = data.tables[table].store->row_bytes();
     const std::uint64_t room = window_bytes / (share * row_bytes + list_bytes(kind.phases));
     const std::uint64_t wanted =
-        std::min({batches * rows, room, data.graph.schema->nodes[type].count});
-    budget.cached_bytes[type] = rows * row_bytes;
-    budget.least_slots[type] = std::min(rows + rows / 4 + 1, data.graph.schema->nodes[type].count);
-    budget.limits.rows[type] = std::max(wanted, rows);
-    others += budget.limits.rows[type] * list_bytes(kind.phases);
+        std::min({batches * rows, room, data.tables[table].rows()});
+    budget.cached_bytes[table] = rows * row_bytes;
+    budget.least_slots[table] = std::min(rows + rows / 4 + 1, data.tables[table].rows());
+    budget.limits.rows[table] = std::max(wanted, rows);
+    others += budget.limits.rows[table] * list_bytes(kind.phases);
   }
   budget.cache_bytes = window_bytes - std::min(window_bytes, others);
   return budget;
@@ -120,10 +120,10 @@ WindowBudget split_for(const GraphData::State& data,
 // Whether the caches hold what a window asks for, and a mini-batch that is a quarter larger.
 bool holds(const GraphData::State& data, const WindowBudget& budget) {
   std::uint64_t least = 0;
-  for (std::size_t type = 0; type < data.features.size(); ++type) {
-    if (!data.on_disk(type)) continue;
-    const std::uint64_t slots = std::max(budget.limits.rows[type], budget.least_slots[type]);
-    least += cache_bytes(data, type, slots);
+  for (std::size_t table = 0; table < data.tables.size(); ++table) {
+    if (!data.on_disk(table)) continue;
+    const std::uint64_t slots = std::max(budget.limits.rows[table], budget.least_slots[table]);
+    least += cache_bytes(data, table, slots);
   }
   return least <= budget.cache_bytes;
 }
@@ -150,10 +150,10 @@ WindowBudget split_window_bytes(const GraphData::State& data,
                                 const WindowKind& kind) {
   if (!data.rows_on_disk()) {
     WindowBudget budget;
-    budget.least_slots.resize(data.features.size());
+    budget.least_slots.resize(data.tables.size());
     budget.limits.block_bytes = window_bytes / kind.phases.live_windows();
-    budget.limits.rows.resize(data.features.size());
-    budget.limits.most_rows.resize(data.features.size());
+    budget.limits.rows.resize(data.tables.size());
+    budget.limits.most_rows.resize(data.tables.size());
     return budget;
   }
   std::uint64_t batches = batches_in(data, batch, window_bytes, kind);
@@ -166,10 +166,10 @@ WindowBudget split_window_bytes(const GraphData::State& data,
 }
 
 WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots) {
-  for (std::size_t type = 0; type < slots.size(); ++type) {
-    if (slots[type] == 0) continue;
-    limits.rows[type] = std::min(limits.rows[type], slots[type] / 2);
-    limits.most_rows[type] = slots[type];
+  for (std::size_t table = 0; table < slots.size(); ++table) {
+    if (slots[table] == 0) continue;
+    limits.rows[table] = std::min(limits.rows[table], slots[table] / 2);
+    limits.most_rows[table] = slots[table];
   }
   return limits;
 }

@@ -13,9 +13,9 @@ namespace sluice {
 
 struct WindowBudget {
   WindowLimits limits;
-  std::uint64_t cache_bytes = 0;            ///< of all types together
-  std::vector<std::uint64_t> cached_bytes;  ///< by node type: what a mini-batch asks of each
-  std::vector<std::uint64_t> least_slots;   ///< by node type: for a mini-batch a quarter larger
+  std::uint64_t cache_bytes = 0;            ///< of all tables together
+  std::vector<std::uint64_t> cached_bytes;  ///< by table: what a mini-batch asks of each
+  std::vector<std::uint64_t> least_slots;   ///< by table: for a mini-batch a quarter larger
 };
 
 /// What windows are like.
@@ -31,9 +31,9 @@ WindowBudget split_window_bytes(const GraphData::State& data,
                                 std::uint64_t window_bytes,
                                 const WindowKind& kind);
 
-/// No window has more rows than its type's cache has slots, nor, of several mini-batches, than
+/// No window has more rows than its table's cache has slots, nor, of several mini-batches, than
 /// half.
-/// @param slots by node type; 0: there is none
+/// @param slots by table; 0: there is none
 WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots);
 
 /// The least window bytes that a run of such mini-batches works with.

@@ -1,5 +1,6 @@
 #include "train/budget.h"
 
+#include "core/batch_fields.h"
 #include "train/trial.h"
 
 #include <fmt/format.h>
@@ -40,7 +41,9 @@ std::uint64_t bytes_of(const NamedTensors& tensors) {
 
 std::uint64_t feature_bytes(const Batch& batch) {
   std::uint64_t sum = 0;
-  for (const BatchNodes& nodes : batch.nodes) sum += nodes.features.bytes();
+  for_each_array(batch, [&](const Array& array, BatchPart part) {
+    if (part == BatchPart::kFeatures) sum += array.bytes();
+  });
   return sum;
 }
 

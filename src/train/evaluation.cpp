@@ -56,15 +56,17 @@ std::string NotFinite::text(const Parts& parts, Part part) const {
 std::string node_of_bad_features(const Parts& parts, const Batch& batch) {
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     const BatchNodes& nodes = batch.nodes[type];
-    const torch::Tensor features = nn::as_tensor(nodes.features).cpu();
-    if (features.dim() != 2) continue;
-    const Array finite = finite_rows(features);
-    const Array ids = nn::as_array(nn::as_tensor(nodes.ids));
-    const auto rows = finite.as<std::uint8_t>();
-    const auto bad = std::ranges::find(rows, 0);
-    if (bad == rows.end()) continue;
-    const auto row = static_cast<std::size_t>(bad - rows.begin());
-    return name_of_node(parts, type, ids.as<std::uint64_t>()[row]);
+    for (const Array& group : nodes.features) {
+      const torch::Tensor features = nn::as_tensor(group).cpu();
+      if (features.dim() != 2) continue;
+      const Array finite = finite_rows(features);
+      const Array ids = nn::as_array(nn::as_tensor(nodes.ids));
+      const auto rows = finite.as<std::uint8_t>();
+      const auto bad = std::ranges::find(rows, 0);
+      if (bad == rows.end()) continue;
+      const auto row = static_cast<std::size_t>(bad - rows.begin());
+      return name_of_node(parts, type, ids.as<std::uint64_t>()[row]);
+    }
   }
   return {};
 }

@@ -67,6 +67,7 @@ GraphDataOptions placement_of(const RunOptions& options,
                               const PartsPlacement& where,
                               const SamplerMethod& sampler,
                               const Task& task,
+                              const BatchNeeds& needs,
                               const GraphSchema& schema) {
   // Where all is tight, large reads are little help, and kept pages of edges less.
   const std::uint64_t budget = options.memory.host.bytes;
@@ -78,6 +79,8 @@ GraphDataOptions placement_of(const RunOptions& options,
   placement.staging_bytes =
       read_buffer_bytes(where.in_turns ? budget / 4 : budget, static_cast<std::size_t>(tables));
   placement.features = where.features;
+  placement.feature_groups = needs.feature_groups;
+  placement.edge_feature_groups = needs.edge_feature_groups;
   placement.topology = where.topology;
   placement.topology_cache_bytes = topology_cache_bytes(where.in_turns ? budget / 16 : budget);
   placement.edge_weights = sampler.needs_weights();
@@ -124,7 +127,9 @@ LoaderOptions common_options(const RunOptions& options, const Model& model, Trac
   loader.trace = trace;
   loader.seed = options.seed;
   loader.hash = options.train.hash_batches;
-  loader.degrees = model.needs().degrees;
+  const BatchNeeds needs = model.needs();
+  loader.degrees = needs.degrees;
+  loader.edge_ids = needs.edge_ids;
   loader.normalize_rows = options.dataset.normalize == Normalize::kRowL1;
   loader.window = options.storage.window;
   loader.data_threads = options.train.data_threads;
@@ -156,11 +161,13 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       narrow(narrow_schema(dataset, placement.outputs)),
       task(make_task(options, dataset, narrow ? *narrow : dataset.schema(), device)),
       sampler(options.registry->samplers.create(options.sampler)),
-      data(dataset,
-           placement_of(options, device, placement, *sampler, *task, dataset.schema()),
-           task->labels_of()),
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, device, compute)),
+      data(
+          dataset,
+          placement_of(
+              options, device, placement, *sampler, *task, model->needs(), dataset.schema()),
+          task->labels_of()),
       optimizer(make_optimizer(options, *model, *task)) {}
 
 NamedTensors Parts::weights() const {

@@ -69,9 +69,9 @@ struct Parts {
   std::vector<Dataset> outgrown;  ///< earlier generations: tasks and models may know their schemas
   std::unique_ptr<Task> task;
   std::shared_ptr<const SamplerMethod> sampler;  ///< of training
-  GraphData data;
   ThreadArena compute;
   std::shared_ptr<Model> model;
+  GraphData data;
   std::unique_ptr<Optimizer> optimizer;
 };
 

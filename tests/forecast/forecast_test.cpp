@@ -126,6 +126,7 @@ TEST_CASE("drawn windows ask for each row as often as its chance has it, and kno
     for (std::uint64_t row = 0; row < 2000; ++row) {
       if (row % 10 == 0 || (row % 10 == 1 && (trial + row / 10) % 4 == 0)) rows.push_back(row);
     }
+    sample.begin_trial();
     sample.add(rows);
   }
   const RowPopularity popularity = sample.popularity();

@@ -115,7 +115,7 @@ TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter
     std::vector<std::int64_t> degrees(60, 9);
     batch.nodes.resize(1);
     batch.nodes[0].ids = array_of(ids);
-    batch.nodes[0].features = array_of(random_floats(60 * kDim, 2), {60, kDim});
+    batch.nodes[0].features = {array_of(random_floats(60 * kDim, 2), {60, kDim})};
     batch.nodes[0].degrees = array_of(degrees);
     batch.nodes[0].size_at = {60, 25, 10};
     batch.seeds = {array_of(std::vector<std::uint64_t>(10))};

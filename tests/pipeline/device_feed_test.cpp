@@ -1,5 +1,6 @@
 // Mini-batches on their way to a GPU: the same bits as on the host, in the right order, through a
 // fake device that runs everything late; and bugs planted in that order are found.
+#include "core/batch_fields.h"
 #include "device/fake_device.h"
 #include "pipeline/gpu/transfer_ring.h"
 #include "support/sample_dataset.h"
@@ -23,6 +24,7 @@ struct FeedSetup {
   std::uint64_t transfer_bytes = 0;
   std::string cache = "belady";
   std::string scratch;
+  std::vector<std::string> groups{""}, edge_groups;
   std::size_t kept = 1;          // batches that the consumer keeps alive
   std::size_t refuse_after = 0;  // so many batches the device records no event
   LoaderOptions loader;
@@ -40,24 +42,9 @@ LoaderOptions feed_options() {
 // All that a batch holds, one after the other.
 std::vector<std::byte> content_of(const Batch& batch) {
   std::vector<std::byte> all;
-  const auto add = [&](const Array& array) {
+  for_each_array(batch, [&](const Array& array, BatchPart) {
     all.insert(all.end(), array.raw().begin(), array.raw().end());
-  };
-  for (const Array* array : {&batch.seeds[0], &batch.labels}) add(*array);
-  for (const BatchNodes& nodes : batch.nodes) {
-    for (const Array* array : {&nodes.ids, &nodes.features, &nodes.degrees}) add(*array);
-  }
-  for (const auto& relations : batch.layers) {
-    for (const Block& block : relations) {
-      for (const Array* array : {&block.offsets,
-                                 &block.neighbours,
-                                 &block.edge_ids,
-                                 &block.transposed_offsets,
-                                 &block.transposed_targets,
-                                 &block.transposed_edges})
-        add(*array);
-    }
-  }
+  });
   return all;
 }
 
@@ -79,6 +66,8 @@ Delivered deliver(const std::filesystem::path& path,
     kept.staging_bytes = 1 << 20;
     kept.cache = setup.cache;
     kept.scratch = setup.scratch;
+    kept.feature_groups = setup.groups;
+    kept.edge_feature_groups = setup.edge_groups;
     kept.compute = setup.device;
     kept.compute_ledger = &device_ledger;
     GraphData data(dataset, kept, 0);
@@ -183,6 +172,31 @@ TEST_CASE("device feed: features of every dtype are gathered and widened to the 
       }
       // Where the GPU gathers, rows go as they are stored, not four bytes an element.
       CHECK(stats[0].bytes_to_device < stats[1].bytes_to_device);
+    }
+  }
+}
+
+TEST_CASE("device feed: several tables of nodes, and those of edges") {
+  const TempDir dir;
+  SampleOptions sample;
+  sample.nodes = 1000;
+  sample.edges = 8000;
+  sample.dim = 30;
+  sample.text_dim = 9;
+  sample.edge_dim = 17;
+  write_sample(dir / "x", sample);
+  FeedSetup setup;
+  setup.loader = feed_options();
+  setup.groups = {"text", ""};
+  setup.edge_groups = {""};
+  const Delivered reference = deliver(dir / "x", setup);
+  for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
+    for (const bool hash : {true, false}) {
+      setup.features = features;
+      setup.loader.hash = hash;
+      setup.device = fake(5);
+      CHECK(deliver(dir / "x", setup).batches == reference.batches);
+      CHECK(setup.device->violations() == std::vector<std::string>{});
     }
   }
 }

@@ -46,7 +46,7 @@ struct InTurns {
     while (const std::shared_ptr<const Batch> batch = loader.next()) {
       if (run.chain.size() % 8 == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       CHECK(charged("sampler workspace") == 0);
-      CHECK(2 * charged("batch features") < 3 * batch->nodes[0].features.bytes());
+      CHECK(2 * charged("batch features") < 3 * batch->features(0).bytes());
       run.chain.push_back(loader.stats().batches_xxh3);
     }
     run.stats = loader.stats();

@@ -162,7 +162,7 @@ TEST_CASE("what a batch holds is what was stored, widened") {
     loader.start({});
     const auto batch = loader.next();
     const auto ids = batch->nodes[0].ids.as<std::uint64_t>();
-    const auto x = batch->nodes[0].features.as<float>();
+    const auto x = batch->features(0).as<float>();
     REQUIRE(x.size() == ids.size() * sample.dim);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const auto expected = stored_values(dtype, store->resident_row(ids[i]), sample.dim);
@@ -336,7 +336,7 @@ TEST_CASE("a batch holds what it says: features, labels, and every seed of the e
   std::set<std::uint64_t> seen;
   while (const auto batch = loader.next()) {
     const auto ids = batch->nodes[0].ids.as<std::uint64_t>();
-    const auto x = batch->nodes[0].features.as<float>();
+    const auto x = batch->features(0).as<float>();
     for (std::size_t i = 0; i < ids.size(); ++i) {
       for (std::uint32_t c = 0; c < 7; ++c) REQUIRE(x[i * 7 + c] == sample_feature(ids[i], c));
     }
@@ -360,7 +360,7 @@ TEST_CASE("rows can be normalised to a sum of one") {
   Loader loader(data, options, dataset.split("default").train, {}, ledger);
   loader.start({});
   const auto batch = loader.next();
-  const auto x = batch->nodes[0].features.as<float>();
+  const auto x = batch->features(0).as<float>();
   for (std::int64_t row = 0; row < batch->nodes[0].ids.numel(); ++row) {
     double sum = 0;
     for (std::size_t c = 0; c < 32; ++c) sum += std::abs(x[static_cast<std::size_t>(row) * 32 + c]);

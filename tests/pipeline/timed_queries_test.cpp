@@ -36,7 +36,7 @@ void check_timed_batch(const Batch& batch) {
   std::set<std::pair<std::uint64_t, std::int64_t>> rows;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     REQUIRE(rows.insert({ids[i], times[i]}).second);
-    REQUIRE(nodes.features.as<float>()[40 * i + 7] == sample_feature(ids[i], 7));
+    REQUIRE(nodes.features[0].as<float>()[40 * i + 7] == sample_feature(ids[i], 7));
   }
   for (const auto& layer : batch.layers) {
     const Block& block = layer.at(0);

@@ -21,8 +21,8 @@ Batch full_batch() {
   batch.labels = Array::make(DType::kI32, {batch.num_seeds(0)}).or_throw();
   std::fill(batch.labels.as<std::int32_t>().begin(), batch.labels.as<std::int32_t>().end(), 3);
   for (BatchNodes& nodes : batch.nodes) {
-    nodes.features = Array::make(DType::kF32, {nodes.ids.numel(), 2}).or_throw();
-    std::fill(nodes.features.as<float>().begin(), nodes.features.as<float>().end(), 0.5f);
+    nodes.features = {Array::make(DType::kF32, {nodes.ids.numel(), 2}).or_throw()};
+    std::ranges::fill(nodes.features[0].as<float>(), 0.5f);
   }
   return batch;
 }
@@ -50,7 +50,7 @@ TEST_CASE("any change of what a model sees changes the hash") {
       [](Batch& b) { ++b.labels.as<std::int32_t>()[0]; },
       [](Batch& b) { b.labels = Array(); },
       [](Batch& b) { ++b.nodes[0].ids.as<std::uint64_t>()[0]; },
-      [](Batch& b) { b.nodes[0].features.as<float>()[3] = 0.25f; },
+      [](Batch& b) { b.nodes[0].features[0].as<float>()[3] = 0.25f; },
       [](Batch& b) { ++b.nodes[0].degrees.as<std::int64_t>()[0]; },
       [](Batch& b) { ++b.nodes[0].size_at[1]; },
       [](Batch& b) { b.nodes[0].size_at.push_back(0); },

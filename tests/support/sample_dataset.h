@@ -46,6 +46,8 @@ struct SampleOptions {
   bool edge_ids = true;
   DType dtype = DType::kF32;  ///< of the features
   bool times = false;         ///< of nodes, sample_node_time(), and edges
+  std::uint32_t text_dim = 0;  ///< of another group of node features, "text"; 0: there is none
+  std::uint32_t edge_dim = 0;  ///< of the edges' features; 0: they have none
 };
 
 inline std::int64_t sample_node_time(std::uint64_t node) {
@@ -55,6 +57,14 @@ inline std::int64_t sample_node_time(std::uint64_t node) {
 /// The value of a feature: what a reader must give back, as far as the dtype can.
 inline float sample_feature(std::uint64_t node, std::uint32_t column) {
   return static_cast<float>(node) + static_cast<float>(column) / 1024.0f;
+}
+
+/// Of the group "text", and of the edge with that id.
+inline float sample_text(std::uint64_t node, std::uint32_t column) {
+  return -sample_feature(node, column);
+}
+inline float sample_edge_feature(std::uint64_t edge, std::uint32_t column) {
+  return sample_feature(edge, column) + 0.5f;
 }
 
 inline std::vector<std::pair<std::uint64_t, std::uint64_t>> sample_edges(
@@ -80,6 +90,30 @@ inline std::vector<std::int64_t> sample_times(
   return times;
 }
 
+/// A feature table of a sample, of values by row and column.
+template <class ValueOf>
+FeatureSchema write_table(DatasetWriter& writer,
+                          const std::filesystem::path& path,
+                          FeatureSchema features,
+                          std::uint64_t seed,
+                          ThreadArena& arena,
+                          const ValueOf& value_of) {
+  auto file = writer.create(path.string());
+  FeatureWriter rows(*file, Manifest::layout_of(features));
+  MemoryLedger ledger;
+  const auto log = make_silent_logger();
+  PrepContext context{ledger, arena, *log};
+  FeatureEncoder encoder({features.dtype, features.dim, NotFinite::kRefuse, RandomKey(seed)},
+                         context);
+  std::vector<float> row(features.dim);
+  for (std::uint64_t n = 0; n < features.rows; ++n) {
+    for (std::uint32_t c = 0; c < features.dim; ++c) row[c] = value_of(n, c);
+    rows.append_rows(encoder.encode(n, DType::kF32, std::as_bytes(std::span(row))).bytes);
+  }
+  writer.add(std::move(file));
+  return features;
+}
+
 inline void write_sample(const std::filesystem::path& target, const SampleOptions& options = {}) {
   DatasetWriter writer(target, Overwrite::kRefuse, nullptr);
   ThreadArena arena(2);
@@ -90,20 +124,18 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   features.dtype = options.dtype;
   features.rows = options.nodes;
   features.dim = options.dim;
-  auto file = writer.create(node_path("node", "features.bin"));
-  FeatureWriter rows(*file, Manifest::layout_of(features));
-  MemoryLedger ledger;
-  const auto log = make_silent_logger();
-  PrepContext context{ledger, arena, *log};
-  FeatureEncoder encoder(
-      {features.dtype, features.dim, NotFinite::kRefuse, RandomKey(options.seed)}, context);
-  std::vector<float> row(options.dim);
-  for (std::uint64_t n = 0; n < options.nodes; ++n) {
-    for (std::uint32_t c = 0; c < options.dim; ++c) row[c] = sample_feature(n, c);
-    rows.append_rows(encoder.encode(n, DType::kF32, std::as_bytes(std::span(row))).bytes);
+  node.features.push_back(write_table(writer,
+                                      node_path("node", "features.bin"),
+                                      features,
+                                      options.seed,
+                                      arena,
+                                      sample_feature));
+  if (options.text_dim != 0) {
+    features.name = "text";
+    features.dim = options.text_dim;
+    node.features.push_back(write_table(
+        writer, node_path("node", "text.bin"), features, options.seed, arena, sample_text));
   }
-  writer.add(std::move(file));
-  node.features.push_back(features);
   node.labels = LabelSchema{LabelKind::kClass, 5};
   std::vector<std::int32_t> labels(options.nodes);
   for (std::uint64_t n = 0; n < options.nodes; ++n)
@@ -122,6 +154,17 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   csc.edge_ids = options.edge_ids;
   VectorEdges edges(sample_edges(options));
   build_csc(writer, relation, options.nodes, options.nodes, edges, csc, arena);
+  if (options.edge_dim != 0) {
+    FeatureSchema of_edges;
+    of_edges.rows = relation.edge_id_bound;
+    of_edges.dim = options.edge_dim;
+    relation.features.push_back(write_table(writer,
+                                            relation_path(relation, "features.bin"),
+                                            of_edges,
+                                            options.seed,
+                                            arena,
+                                            sample_edge_feature));
+  }
   if (options.times) {
     relation.has_times = true;
     const std::vector<std::int64_t> times = sample_times(options.nodes, sample_edges(options));

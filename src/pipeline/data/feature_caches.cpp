@@ -1,4 +1,4 @@
-// GraphData's row caches: their sizes by node type, and the hotness that the static policy asks
+// GraphData's row caches: their sizes by table, and the hotness that the static policy asks
 // for.
 #include "device/device.h"
 #include "pipeline/data/graph_data_state.h"
@@ -38,28 +38,28 @@ Array count_neighbours(const SamplerGraph& graph, std::size_t type, MemoryLedger
 
 std::vector<std::uint64_t> GraphData::State::slots_for(
     std::uint64_t bytes, const std::vector<std::uint64_t>& wanted_bytes) const {
-  std::vector<std::uint64_t> slots(features.size());
+  std::vector<std::uint64_t> slots(tables.size());
   const std::uint64_t wanted =
       std::accumulate(wanted_bytes.begin(), wanted_bytes.end(), std::uint64_t{0});
-  for (std::size_t type = 0; type < features.size(); ++type) {
-    if (!on_disk(type) || wanted == 0) continue;
-    const std::uint64_t rows = graph.schema->nodes[type].count;
-    const double share = static_cast<double>(wanted_bytes[type]) / static_cast<double>(wanted);
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    if (!on_disk(table) || wanted == 0) continue;
+    const std::uint64_t rows = tables[table].rows();
+    const double share = static_cast<double>(wanted_bytes[table]) / static_cast<double>(wanted);
     const auto own = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
     const std::uint64_t bits = RowDirectory::bytes_of_table(rows);
     const std::uint64_t room =
-        RowCache::slots_in(own - std::min(own, bits), features[type]->row_bytes());
-    slots[type] = std::min<std::uint64_t>({room, rows, RowCache::kMaxSlots});
+        RowCache::slots_in(own - std::min(own, bits), tables[table].store->row_bytes());
+    slots[table] = std::min<std::uint64_t>({room, rows, RowCache::kMaxSlots});
   }
   return slots;
 }
 
 std::uint64_t GraphData::State::spare_cache_bytes() const {
   std::uint64_t taken = 0;
-  for (std::size_t type = 0; type < caches.size(); ++type) {
-    if (!caches[type]) continue;
-    taken += RowCache::bytes_of(caches[type]->table.slots(), caches[type]->table.row_bytes()) +
-             RowDirectory::bytes_of_table(graph.schema->nodes[type].count);
+  for (std::size_t table = 0; table < caches.size(); ++table) {
+    if (!caches[table]) continue;
+    taken += RowCache::bytes_of(caches[table]->table.slots(), caches[table]->table.row_bytes()) +
+             RowDirectory::bytes_of_table(tables[table].rows());
   }
   return cache_bytes - std::min(cache_bytes, taken);
 }
@@ -70,28 +70,30 @@ void GraphData::State::make_caches(std::uint64_t bytes,
                                    MemoryLedger& ledger) {
   // Loaders of one run ask for a little more or less: what is cached is worth more than that.
   bool keep = !caches.empty() && cache_bytes <= bytes && cache_bytes >= bytes - bytes / 4;
-  for (std::size_t type = 0; keep && type < caches.size(); ++type)
-    keep = !caches[type] || caches[type]->table.slots() >= least_slots[type];
+  for (std::size_t table = 0; keep && table < caches.size(); ++table)
+    keep = !caches[table] || caches[table]->table.slots() >= least_slots[table];
   if (keep) return;
   caches.clear();
-  caches.resize(features.size());
+  caches.resize(tables.size());
   cache_bytes = bytes;
   ++caches_made;
   const std::vector<std::uint64_t> slots = slots_for(bytes, wanted_bytes);
-  for (std::size_t type = 0; type < features.size(); ++type) {
-    if (slots[type] == 0) continue;
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    if (slots[table] == 0) continue;
     RowCache::Options cache;
-    cache.row_bytes = features[type]->row_bytes();
-    cache.slots = static_cast<std::uint32_t>(slots[type]);
-    cache.table_rows = graph.schema->nodes[type].count;
+    cache.row_bytes = tables[table].store->row_bytes();
+    cache.slots = static_cast<std::uint32_t>(slots[table]);
+    cache.table_rows = tables[table].rows();
     cache.device = options.compute;
     HotnessOf hotness;
-    if (options.cache == "degree") {
-      hotness = [counts = count_neighbours(graph, type, ledger)](std::uint64_t id) {
+    // Of an edge nothing is known: those that come first stay.
+    if (options.cache == "degree") hotness = [](std::uint64_t) { return std::uint64_t{0}; };
+    if (options.cache == "degree" && tables[table].of == FeatureTable::Of::kNodes) {
+      hotness = [counts = count_neighbours(graph, tables[table].owner, ledger)](std::uint64_t id) {
         return counts.as<std::uint32_t>()[id];
       };
     }
-    caches[type] = std::make_unique<RowCache>(
+    caches[table] = std::make_unique<RowCache>(
         cache, make_cache_policy(options.cache, std::move(hotness)), &ledger);
   }
 }

@@ -117,12 +117,10 @@ GraphData::GraphData(const Dataset& dataset,
   state_->options = options;
   state_->disk = options.disk ? options.disk : typical_disk();
   state_->labels_of = labels;
-  const GraphSchema& schema = dataset.schema();
   State::Opened opened = state_->open_graph(dataset);
   state_->graph = std::move(opened.graph);
   state_->held_out = std::move(opened.held_out);
-  for (std::size_t type = 0; type < schema.nodes.size(); ++type)
-    state_->features.push_back(state_->open_features(dataset, type));
+  state_->tables = open_feature_tables(dataset, options);
   state_->labels = state_->open_labels(dataset);
 }
 
@@ -214,15 +212,6 @@ std::shared_ptr<Topology> GraphData::State::load_relation(std::size_t relation) 
   return without_edges(std::move(loaded), held_out[relation]->positions, dataset->ledger());
 }
 
-std::unique_ptr<FeatureStore> GraphData::State::open_features(const Dataset& from,
-                                                              std::size_t type) const {
-  const NodeTypeSchema& node = from.schema().nodes[type];
-  if (node.features.empty()) return nullptr;
-  const FeatureStoreOptions where{
-      options.features, options.io, options.staging_bytes, options.compute};
-  return from.features(node.name, where, node.features.front().name);
-}
-
 // A snapshot cache compares old edges with new ones, so both are there for a while; where they do
 // not fit beside each other it is given up, and made anew by the next loader.
 void GraphData::State::reopen_graph(const Dataset& newer) {
@@ -253,14 +242,10 @@ void GraphData::reopen(const Dataset& newer) {
   state.reopen_graph(newer);
   state.dataset = &newer;
   state.node_times.clear();
-  for (std::size_t type = 0; type < state.features.size(); ++type) {
-    const NodeTypeSchema& node = newer.schema().nodes[type];
-    auto& store = state.features[type];
-    if (node.features.empty() || (store && store->schema().rows == node.features.front().rows))
-      continue;
+  for (FeatureTable& table : state.tables) {
+    if (feature_rows(newer, table) == table.rows()) continue;
     state.caches.clear();
-    store.reset();
-    store = state.open_features(newer, type);
+    table.store = open_feature_store(newer, table, state.options);
   }
   if (state.labels.empty() || state.labels.shape().front() == state.labels_in(newer)) return;
   state.labels = {};
@@ -317,8 +302,8 @@ void GraphData::plan_epochs(std::string scratch, std::shared_ptr<const DiskProfi
 }
 
 std::string GraphData::engine() const {
-  for (const auto& store : state_->features) {
-    if (const auto* disk = dynamic_cast<const DiskFeatureStore*>(store.get()))
+  for (const FeatureTable& table : state_->tables) {
+    if (const auto* disk = dynamic_cast<const DiskFeatureStore*>(table.store.get()))
       return std::string(disk->engine_name());
   }
   return "memory";

@@ -1,6 +1,7 @@
 // What GraphData holds; for the pipeline's own files.
 #pragma once
 
+#include "pipeline/data/feature_table.h"
 #include "pipeline/data/label_table.h"
 #include "samplers/snapshot/snapshot_graph.h"
 #include "storage/feature/disk_store.h"
@@ -12,6 +13,7 @@
 #include <sluice/loader.h>
 #include <sluice/sampler.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,10 +30,10 @@ struct GraphData::State {
   LabelsOf labels_of;
   SamplerGraph graph;
   std::vector<std::shared_ptr<const HeldOutEdges>> held_out;  // by relation; null: none
-  std::vector<std::unique_ptr<FeatureStore>> features;  // by node type; null for a type without
+  std::vector<FeatureTable> tables;
   LabelTable labels;                      // as labels_of says; empty where there are none
   mutable std::vector<Array> node_times;  // by node type; without a shape until they are asked for
-  /// By node type; null where rows are in memory. Made by the first loader that starts, kept for
+  /// By table; null where rows are in memory. Made by the first loader that starts, kept for
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;
   std::uint64_t cache_bytes = 0;  // they were made for
@@ -47,9 +49,7 @@ struct GraphData::State {
   /// Mini-batches on their way to the GPU, where there is one; made by the first loader.
   std::shared_ptr<TransferRing> ring;
 
-  bool on_disk(std::size_t type) const {
-    return features[type] != nullptr && features[type]->placement() == "disk";
-  }
+  bool on_disk(std::size_t table) const { return tables[table].on_disk(); }
 
   /// The graph with its snapshot cache, and what its records were made for.
   std::unique_ptr<SnapshotGraph> snapshots;
@@ -68,16 +68,16 @@ struct GraphData::State {
                                      MemoryLedger& book);
 
   /// Whether features are on disk.
-  bool rows_on_disk() const {
-    for (std::size_t type = 0; type < features.size(); ++type) {
-      if (on_disk(type)) return true;
-    }
-    return false;
+  bool rows_on_disk() const { return std::ranges::any_of(tables, &FeatureTable::on_disk); }
+  /// Whether mini-batches carry features of edges, which are looked up by edge id.
+  bool carries_edge_features() const {
+    return std::ranges::any_of(
+        tables, [](const FeatureTable& table) { return table.of == FeatureTable::Of::kEdges; });
   }
   /// Whether features or edges are on disk.
   bool reads() const;
 
-  /// The relations and feature stores of a dataset, as the options say.
+  /// The relations of a dataset, as the options say.
   struct Opened {
     SamplerGraph graph;
     std::vector<std::shared_ptr<const HeldOutEdges>> held_out;
@@ -88,10 +88,9 @@ struct GraphData::State {
   LabelTable open_labels(const Dataset& from) const;
   /// Rows of labels that a dataset has.
   std::int64_t labels_in(const Dataset& from) const;
-  std::unique_ptr<FeatureStore> open_features(const Dataset& from, std::size_t type) const;
   void reopen_graph(const Dataset& newer);
 
-  /// Slots of caches of `bytes` in all, by type, as make_caches shares them out.
+  /// Slots of caches of `bytes` in all, by table, as make_caches shares them out.
   std::vector<std::uint64_t> slots_for(std::uint64_t bytes,
                                        const std::vector<std::uint64_t>& wanted_bytes) const;
 
@@ -106,19 +105,19 @@ struct GraphData::State {
     }
   }
 
-  /// Makes the caches of `bytes` in all, split over the types by `wanted_bytes`, unless those that
+  /// Makes the caches of `bytes` in all, split over the tables by `wanted_bytes`, unless those that
   /// are there take about as much and have the slots. Throws kResource.
-  /// @param wanted_bytes by type: what a mini-batch asks for
-  /// @param least_slots by type. @param ledger must outlive this
+  /// @param wanted_bytes by table: what a mini-batch asks for
+  /// @param least_slots by table. @param ledger must outlive this
   void make_caches(std::uint64_t bytes,
                    const std::vector<std::uint64_t>& wanted_bytes,
                    const std::vector<std::uint64_t>& least_slots,
                    MemoryLedger& ledger);
 };
 
-/// Of a node type whose features are on disk.
-inline DiskFeatureStore& disk_store(const GraphData::State& data, std::size_t type) {
-  return dynamic_cast<DiskFeatureStore&>(*data.features[type]);
+/// Of a table on disk.
+inline DiskFeatureStore& disk_store(const GraphData::State& data, std::size_t table) {
+  return dynamic_cast<DiskFeatureStore&>(*data.tables[table].store);
 }
 
 }  // namespace sluice

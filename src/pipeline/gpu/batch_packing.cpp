@@ -44,31 +44,28 @@ BatchPacking::BatchPacking(const Batch& batch,
   for_each_packed(batch, [&](const Array& array) { offsets_.push_back(take(array.bytes())); });
   for (const Array::Shape& shape : shapes) {
     Features features{shape, 0, 0};
-    if (!shape.empty() && gather == Gather::kHost) {
+    if (gather == Gather::kHost) {
       features.offset = take(bytes_of(shape));
-    } else if (!shape.empty()) {
+    } else {
       features.addresses = take(static_cast<std::uint64_t>(shape[0]) * sizeof(std::uint64_t));
     }
     features_.push_back(features);
   }
   slab_bytes_ = device_bytes_;
   for (Features& features : features_) {
-    if (!features.shape.empty() && gather == Gather::kGpu)
-      features.offset = take(bytes_of(features.shape));
+    if (gather == Gather::kGpu) features.offset = take(bytes_of(features.shape));
   }
 }
 
-Array BatchPacking::host_features(std::size_t type,
-                                  std::span<std::byte> slab,
-                                  const std::shared_ptr<void>& owner) const {
-  const Features& features = features_[type];
-  return view(
-      DType::kF32, features.shape, slab.data() + features.offset, MemorySpace::kHost, owner);
+Array BatchPacking::features_in(std::byte* memory,
+                                std::size_t i,
+                                MemorySpace space,
+                                const std::shared_ptr<void>& owner) const {
+  return view(DType::kF32, features_[i].shape, memory + features_[i].offset, space, owner);
 }
 
-std::span<std::uint64_t> BatchPacking::addresses(std::size_t type,
-                                                 std::span<std::byte> slab) const {
-  const Features& features = features_[type];
+std::span<std::uint64_t> BatchPacking::addresses(std::size_t i, std::span<std::byte> slab) const {
+  const Features& features = features_[i];
   return {reinterpret_cast<std::uint64_t*>(slab.data() + features.addresses),
           static_cast<std::size_t>(features.shape[0])};
 }
@@ -92,12 +89,6 @@ Batch BatchPacking::on_device(const Batch& batch,
       array = view(array.dtype(), array.shape(), memory + *offset, space, owner);
     ++offset;
   });
-  for (std::size_t type = 0; type < features_.size(); ++type) {
-    const Features& features = features_[type];
-    if (features.shape.empty()) continue;
-    there.nodes[type].features =
-        view(DType::kF32, features.shape, memory + features.offset, space, owner);
-  }
   return there;
 }
 

@@ -19,30 +19,33 @@ enum class Gather { kHost, kGpu };
 
 class BatchPacking {
  public:
-  /// Features of a type that are yet to come. Empty shape: none.
+  /// An array of features that is yet to come.
   struct Features {
     Array::Shape shape;
     std::uint64_t offset = 0;     ///< in the GPU's memory; with kHost in the slab too
     std::uint64_t addresses = 0;  ///< with kGpu: in both; u64 [shape[0]]
   };
 
-  /// @param batch complete but for its features  @param shapes of those, by node type
+  /// @param batch complete but for its features  @param shapes of those: [rows, columns]
   BatchPacking(const Batch& batch, const std::vector<Array::Shape>& shapes, Gather gather);
 
   std::uint64_t slab_bytes() const { return slab_bytes_; }
   std::uint64_t device_bytes() const { return device_bytes_; }
   const std::vector<Features>& features() const { return features_; }
 
-  /// The features' place in the slab as arrays, which `owner` keeps alive.
-  Array host_features(std::size_t type,
-                      std::span<std::byte> slab,
-                      const std::shared_ptr<void>& owner) const;
-  std::span<std::uint64_t> addresses(std::size_t type, std::span<std::byte> slab) const;
+  /// The place of the i-th features in the slab, or in the GPU's memory, as an array, which `owner`
+  /// keeps alive.
+  Array features_in(std::byte* memory,
+                    std::size_t i,
+                    MemorySpace space,
+                    const std::shared_ptr<void>& owner) const;
+  /// With kGpu: where the addresses of their rows go.
+  std::span<std::uint64_t> addresses(std::size_t i, std::span<std::byte> slab) const;
 
   /// Copies all but features and addresses into the slab.
   void pack(const Batch& batch, std::span<std::byte> slab) const;
 
-  /// The batch over the GPU's memory, which `owner` keeps alive.
+  /// The batch over the GPU's memory, which `owner` keeps alive; its features are as they were.
   Batch on_device(const Batch& batch,
                   std::byte* memory,
                   MemorySpace space,
@@ -52,7 +55,7 @@ class BatchPacking {
   std::uint64_t take(std::uint64_t bytes);
 
   std::vector<std::uint64_t> offsets_;  // of the arrays, in the order of for_each_array
-  std::vector<Features> features_;      // by node type
+  std::vector<Features> features_;      // in the order of the shapes
   std::uint64_t slab_bytes_ = 0;
   std::uint64_t device_bytes_ = 0;
 };

@@ -53,8 +53,11 @@ class DeviceFeed {
   TransferRing& ring() const { return *ring_; }
 
  private:
-  std::vector<Array::Shape> shapes_of(const Batch& batch) const;
-  void queue(const BatchPacking& packing, Gather gather, TransferRing::Slot& slot);
+  std::vector<Array::Shape> shapes_of(std::span<const FeatureList> lists) const;
+  void queue(std::span<const FeatureList> lists,
+             const BatchPacking& packing,
+             Gather gather,
+             TransferRing::Slot& slot);
 
   Assembler& assembler_;
   LoaderOptions options_;

@@ -1,4 +1,4 @@
-// Directories: those of a GraphData's row caches on loan, by node type, empty at first. Who plans
+// Directories: those of a GraphData's row caches on loan, by feature table, empty at first. Who plans
 // an epoch lets them go through windows without rows, and hands them on to who plans the next. When
 // the loan ends they are back in the caches and know no rows: what they say never came. Movable;
 // used by one thread at a time.
@@ -19,8 +19,8 @@ class Directories {
   explicit Directories(GraphData::State& data)
       : data_(&data), made_(data.caches_made), held_(data.caches.size()) {
     data.clear_caches();
-    for (std::size_t type = 0; type < held_.size(); ++type) {
-      if (data.caches[type]) held_[type].emplace(std::move(data.caches[type]->directory));
+    for (std::size_t table = 0; table < held_.size(); ++table) {
+      if (data.caches[table]) held_[table].emplace(std::move(data.caches[table]->directory));
     }
   }
   Directories(Directories&& other) noexcept
@@ -37,15 +37,15 @@ class Directories {
   ~Directories() { give_back(); }
 
   bool empty() const { return data_ == nullptr; }
-  RowDirectory& of(std::size_t type) { return *held_[type]; }
+  RowDirectory& of(std::size_t table) { return *held_[table]; }
 
   void give_back() noexcept {
     GraphData::State* const data = std::exchange(data_, nullptr);
     if (data == nullptr || data->caches_made != made_) return;
-    for (std::size_t type = 0; type < held_.size(); ++type) {
-      if (!held_[type]) continue;
-      held_[type]->clear();
-      data->caches[type]->directory = *std::move(held_[type]);
+    for (std::size_t table = 0; table < held_.size(); ++table) {
+      if (!held_[table]) continue;
+      held_[table]->clear();
+      data->caches[table]->directory = *std::move(held_[table]);
     }
   }
 

@@ -1,4 +1,4 @@
-// EpochCost: what bringing an epoch's missed rows of one node type costs the disk, window by
+// EpochCost: what bringing an epoch's missed rows of one feature table costs the disk, window by
 // window or repacked, and which of the two is chosen: for epoch plans, and for forecasts of them.
 // Used by one thread.
 #pragma once

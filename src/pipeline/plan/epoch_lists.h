@@ -1,4 +1,4 @@
-// EpochLists: what is noted of each window of an epoch that is planned, of one node type, in
+// EpochLists: what is noted of each window of an epoch that is planned, of one feature table, in
 // scratch files without a name: its rows' ids, the windows that ask for each next, the slots they
 // belong in, and those that are missing there. Memory: a few numbers a window.
 #pragma once
@@ -31,7 +31,7 @@ class EpochLists {
     std::uint32_t gap_bytes = 0;
   };
 
-  /// @param nodes of the type. Throws Error.
+  /// @param nodes rows of the table. Throws Error.
   EpochLists(const std::filesystem::path& folder, std::uint64_t nodes);
 
   std::vector<Step> steps;           ///< by window

@@ -21,13 +21,13 @@ void add_window(EpochLists& lists, std::span<const std::uint64_t> ids, WindowSou
   }
 }
 
-// Whether there is memory to plan beside training. Types are planned one after the other; the
+// Whether there is memory to plan beside training. Tables are planned one after the other; the
 // checksums of all stay.
 void check_room_beside(const PlanSetting& setting, const PlanRequest& request, std::uint64_t kept) {
   std::uint64_t most = 0;
-  for (std::size_t type = 0; type < request.sampled.size(); ++type) {
-    if (request.sampled[type])
-      most = std::max(most, bytes_beside_training(setting, type, *request.sampled[type]));
+  for (std::size_t table = 0; table < request.sampled.size(); ++table) {
+    if (request.sampled[table])
+      most = std::max(most, bytes_beside_training(setting, table, *request.sampled[table]));
   }
   most += request.kept_before + kept;
   if (most > request.bytes) {
@@ -53,17 +53,17 @@ SampledEpoch sample_epoch(const PlanSetting& setting,
   const GraphData::State& data = setting.data;
   const Busy busy(setting.clocks.planning);
   const TraceSpan span(setting.trace(), "sample ahead");
-  SampledEpoch sampled(data.features.size());
-  for (std::size_t type = 0; type < sampled.size(); ++type) {
-    if (data.on_disk(type))
-      sampled[type] =
-          std::make_unique<EpochLists>(data.options.scratch, data.graph.schema->nodes[type].count);
+  SampledEpoch sampled(data.tables.size());
+  for (std::size_t table = 0; table < sampled.size(); ++table) {
+    if (data.on_disk(table))
+      sampled[table] =
+          std::make_unique<EpochLists>(data.options.scratch, data.tables[table].rows());
   }
   windows.begin(where, limits);
   while (const auto window = windows.sample()) {
     setting.check_stopped();
-    for (std::size_t type = 0; type < sampled.size(); ++type) {
-      if (sampled[type]) add_window(*sampled[type], window->rows[type]->ids(), windows);
+    for (std::size_t table = 0; table < sampled.size(); ++table) {
+      if (sampled[table]) add_window(*sampled[table], window->rows[table]->ids(), windows);
     }
   }
   windows.begin(where, limits);
@@ -76,10 +76,10 @@ SampledEpoch sample_epoch(const PlanSetting& setting,
 PlannedEpoch plan_epoch(const PlanSetting& setting, PlanRequest request, Directories directories) {
   Busy busy(setting.clocks.planning);
   PlannedEpoch epoch;
-  epoch.types_.resize(request.sampled.size());
-  for (std::size_t type = 0; type < request.sampled.size(); ++type) {
-    if (request.sampled[type])
-      epoch.kept_bytes_ += bytes_of_sums(setting, type, *request.sampled[type]);
+  epoch.tables_.resize(request.sampled.size());
+  for (std::size_t table = 0; table < request.sampled.size(); ++table) {
+    if (request.sampled[table])
+      epoch.kept_bytes_ += bytes_of_sums(setting, table, *request.sampled[table]);
   }
   const bool beside = request.slots != PlanSlots::kFree;
   std::uint64_t taken = 0;
@@ -87,50 +87,50 @@ PlannedEpoch plan_epoch(const PlanSetting& setting, PlanRequest request, Directo
     check_room_beside(setting, request, epoch.kept_bytes_);
     taken = request.kept_before + epoch.kept_bytes_;
   }
-  for (std::size_t type = 0; type < request.sampled.size(); ++type) {
-    if (!request.sampled[type]) continue;
+  for (std::size_t table = 0; table < request.sampled.size(); ++table) {
+    if (!request.sampled[table]) continue;
     const std::uint64_t left = request.bytes - std::min(request.bytes, taken);
-    epoch.types_[type] = std::make_unique<TypePlan>(
-        plan_type(setting,
-                  {type, std::move(request.sampled[type]), request.slots, left, request.followed},
-                  directories.of(type),
+    epoch.tables_[table] = std::make_unique<TablePlan>(
+        plan_table(setting,
+                  {table, std::move(request.sampled[table]), request.slots, left, request.followed},
+                  directories.of(table),
                   busy));
-    taken += epoch.types_[type]->taken_bytes;
+    taken += epoch.tables_[table]->taken_bytes;
     epoch.reasons_.push_back((beside ? "beside the epoch before: " : "") +
-                             epoch.types_[type]->reason);
+                             epoch.tables_[table]->reason);
   }
   if (request.followed) epoch.directories_ = std::move(directories);
   return epoch;
 }
 
 void PlannedEpoch::begin(GraphData::State& data) {
-  for (std::size_t type = 0; type < types_.size(); ++type) {
-    if (types_[type] && types_[type]->packed)
-      disk_store(data, type).count_extra(types_[type]->packed->scan_stats());
+  for (std::size_t table = 0; table < tables_.size(); ++table) {
+    if (tables_[table] && tables_[table]->packed)
+      disk_store(data, table).count_extra(tables_[table]->packed->scan_stats());
   }
 }
 
-const EpochLists::Step& PlannedEpoch::step(std::size_t window, std::size_t type) const {
-  const std::vector<EpochLists::Step>& steps = types_[type]->lists->steps;
+const EpochLists::Step& PlannedEpoch::step(std::size_t window, std::size_t table) const {
+  const std::vector<EpochLists::Step>& steps = tables_[table]->lists->steps;
   if (window >= steps.size())
     throw Error(ErrorCode::kInternal, "a window is asked for that was not planned");
   return steps[window];
 }
 
-WindowPlan PlannedEpoch::plan(std::size_t window, std::size_t type) const {
-  return step(window, type).plan;
+WindowPlan PlannedEpoch::plan(std::size_t window, std::size_t table) const {
+  return step(window, table).plan;
 }
 
-std::uint32_t PlannedEpoch::gap(std::size_t window, std::size_t type) const {
-  return step(window, type).gap_bytes;
+std::uint32_t PlannedEpoch::gap(std::size_t window, std::size_t table) const {
+  return step(window, table).gap_bytes;
 }
 
 RowDirectory::Admission PlannedEpoch::rows(std::size_t window,
-                                           std::size_t type,
+                                           std::size_t table,
                                            std::span<std::uint32_t> places,
                                            std::vector<WantedRow>& wanted) {
-  EpochLists& lists = *types_[type]->lists;
-  const EpochLists::Step& of_window = step(window, type);
+  EpochLists& lists = *tables_[table]->lists;
+  const EpochLists::Step& of_window = step(window, table);
   if (of_window.rows != places.size())
     throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
   lists.read_places(of_window, places);
@@ -139,23 +139,23 @@ RowDirectory::Admission PlannedEpoch::rows(std::size_t window,
 }
 
 Result<void> PlannedEpoch::read_packed(std::size_t window,
-                                       std::size_t type,
+                                       std::size_t table,
                                        std::span<const WantedRow> wanted,
-                                       std::span<std::byte> table) {
-  return types_[type]->packed->read(window, wanted, table);
+                                       std::span<std::byte> slots) {
+  return tables_[table]->packed->read(window, wanted, slots);
 }
 
 PlanTraffic PlannedEpoch::traffic() const {
   PlanTraffic all;
-  for (const auto& of_type : types_) {
-    if (of_type) all += of_type->traffic();
+  for (const auto& of_table : tables_) {
+    if (of_table) all += of_table->traffic();
   }
   return all;
 }
 
 void PlannedEpoch::drop_packed() {
-  for (const auto& of_type : types_) {
-    if (of_type) of_type->drop_packed();
+  for (const auto& of_table : tables_) {
+    if (of_table) of_table->drop_packed();
   }
 }
 

@@ -12,7 +12,7 @@
 
 #include "pipeline/plan/directories.h"
 #include "pipeline/plan/plan_setting.h"
-#include "pipeline/plan/type_plan.h"
+#include "pipeline/plan/table_plan.h"
 #include "pipeline/stream/window_source.h"
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace sluice {
 
-/// The windows of an epoch: the ids of their rows, by node type; null where features are in memory.
+/// The windows of an epoch: the ids of their rows, by feature table; null where it is in memory.
 using SampledEpoch = std::vector<std::unique_ptr<EpochLists>>;
 
 /// Goes through the epoch from `where` on, and leaves `windows` at its begin. Throws Error.
@@ -50,23 +50,23 @@ class PlannedEpoch {
  public:
   /// Counts what packing read of the tables with their stores, once the epoch begins.
   void begin(GraphData::State& data);
-  WindowPlan plan(std::size_t window, std::size_t type) const;
+  WindowPlan plan(std::size_t window, std::size_t table) const;
   /// For a sweep: the gap to read through, bytes.
-  std::uint32_t gap(std::size_t window, std::size_t type) const;
+  std::uint32_t gap(std::size_t window, std::size_t table) const;
   /// Where the window's rows belong in the cache: `places` [rows], by number; `wanted`: those that
   /// are to be read, ascending. Returns what the cache found. Each window once, in order.
   RowDirectory::Admission rows(std::size_t window,
-                               std::size_t type,
+                               std::size_t table,
                                std::span<std::uint32_t> places,
                                std::vector<WantedRow>& wanted);
   /// Brings the rows of a packed window to their places of the cache's table. `wanted`: as rows()
   /// gave them. Each window once, in order.
   Result<void> read_packed(std::size_t window,
-                           std::size_t type,
+                           std::size_t table,
                            std::span<const WantedRow> wanted,
-                           std::span<std::byte> table);
+                           std::span<std::byte> slots);
 
-  /// What was chosen and why, with the figures: a line a node type.
+  /// What was chosen and why, with the figures: a line a table.
   const std::vector<std::string>& reasons() const { return reasons_; }
   PlanTraffic traffic() const;
   /// Memory that the checksums of packed rows keep, at most.
@@ -80,9 +80,9 @@ class PlannedEpoch {
  private:
   friend PlannedEpoch plan_epoch(const PlanSetting&, PlanRequest, Directories);
 
-  const EpochLists::Step& step(std::size_t window, std::size_t type) const;
+  const EpochLists::Step& step(std::size_t window, std::size_t table) const;
 
-  std::vector<std::unique_ptr<TypePlan>> types_;  // null where features are in memory
+  std::vector<std::unique_ptr<TablePlan>> tables_;  // null where a table is in memory
   std::vector<std::string> reasons_;
   std::uint64_t kept_bytes_ = 0;
   Directories directories_;

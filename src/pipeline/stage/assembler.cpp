@@ -23,9 +23,8 @@ void normalize(std::span<float> row) {
 
 Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, MemoryLedger& ledger)
     : data_(data), options_(options), ledger_(ledger), arena_(options.data_threads) {
-  for (const auto& store : data.features) {
-    if (!store) continue;
-    const DType dtype = store->schema().dtype;
+  for (const FeatureTable& table : data.tables) {
+    const DType dtype = table.store->schema().dtype;
     if (!kernels::can_widen(dtype)) {
       throw Error(ErrorCode::kUsage,
                   fmt::format("features of dtype {} cannot be trained on", to_string(dtype)),
@@ -43,11 +42,9 @@ void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) 
 void Assembler::assemble_blank(Batch& batch) {
   add_transposes(batch);
   add_labels(batch);
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
-    const Array::Shape shape = feature_shape(batch, type);
-    if (shape.empty()) continue;
-    Array& features = batch.nodes[type].features;
-    features = Array::make(DType::kF32, shape, &ledger_, "batch features").or_throw();
+  for (const FeatureList& list : lists_of(batch)) {
+    Array& features = *list.features;
+    features = Array::make(DType::kF32, shape_of(list), &ledger_, "batch features").or_throw();
     std::ranges::fill(features.as<float>(), 0.0f);
   }
 }
@@ -69,30 +66,29 @@ void Assembler::add_labels(Batch& batch) {
 
 std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
   std::uint64_t bytes = 0;
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
-    if (!data_.features[type]) continue;
-    bytes += static_cast<std::uint64_t>(batch.nodes[type].ids.numel()) *
-             data_.features[type]->schema().dim * sizeof(float);
-  }
+  for (const FeatureTable& table : data_.tables)
+    bytes += count_rows(batch, table) * table.store->schema().dim * sizeof(float);
   return bytes;
 }
 
-Array::Shape Assembler::feature_shape(const Batch& batch, std::size_t type) const {
-  if (!data_.features[type]) return {};
-  return {batch.nodes[type].ids.numel(),
-          static_cast<std::int64_t>(data_.features[type]->schema().dim)};
+Array::Shape Assembler::shape_of(const FeatureList& list) const {
+  return {static_cast<std::int64_t>(list.rows.size()),
+          static_cast<std::int64_t>(store_of(list).schema().dim)};
 }
 
 template <class See>
-void Assembler::for_rows(
-    const Batch& batch, std::size_t type, const Window& window, std::size_t index, const See& see) {
-  const FeatureStore& store = *data_.features[type];
-  const std::span<const std::uint64_t> wanted = batch.nodes[type].ids.as<std::uint64_t>();
-  const WindowRows* const cached = window.rows[type].get();
-  const SlotTable* const slots = cached == nullptr ? nullptr : &data_.caches[type]->table;
+void Assembler::for_rows(const FeatureList& list,
+                         const Window& window,
+                         std::size_t index,
+                         const See& see) {
+  const FeatureStore& store = store_of(list);
+  const std::span<const std::uint64_t> wanted = list.rows;
+  const WindowRows* const cached = window.rows[list.table].get();
+  const SlotTable* const slots = cached == nullptr ? nullptr : &data_.caches[list.table]->table;
   std::span<const std::uint32_t> numbers, places;
   if (cached != nullptr) {
-    numbers = cached->numbers[index].as<std::uint32_t>();
+    numbers =
+        std::as_const(cached->numbers[index]).as<std::uint32_t>().subspan(list.first, wanted.size());
     places = std::as_const(cached->places).as<std::uint32_t>();
   }
   constexpr std::size_t kGrain = 256;  // rows a task
@@ -107,39 +103,37 @@ void Assembler::for_rows(
 }
 
 void Assembler::add_features(Batch& batch, const Window& window, std::size_t index) {
-  for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
-    const Array::Shape shape = feature_shape(batch, type);
-    if (shape.empty()) continue;
-    Array& features = batch.nodes[type].features;
+  for (const FeatureList& list : lists_of(batch)) {
+    Array& features = *list.features;
     if (features.shape().empty())
-      features = Array::make(DType::kF32, shape, &ledger_, "batch features").or_throw();
-    const FeatureSchema& schema = data_.features[type]->schema();
+      features = Array::make(DType::kF32, shape_of(list), &ledger_, "batch features").or_throw();
+    const FeatureSchema& schema = store_of(list).schema();
+    const bool normalized =
+        options_.normalize_rows && data_.tables[list.table].of == FeatureTable::Of::kNodes;
     const auto dim = static_cast<std::size_t>(schema.dim);
     const std::span<float> out = features.as<float>();
     const auto widen = [&](std::size_t first, std::span<const std::byte* const> rows) {
       const std::span<float> to = out.subspan(first * dim, rows.size() * dim);
       const auto count = static_cast<std::int64_t>(rows.size());
       kernels::widen_rows({}, schema.dtype, rows.data(), {to.data(), count, schema.dim});
-      for (std::size_t i = 0; options_.normalize_rows && i < rows.size(); ++i)
+      for (std::size_t i = 0; normalized && i < rows.size(); ++i)
         normalize(to.subspan(i * dim, dim));
     };
-    for_rows(batch, type, window, index, widen);
+    for_rows(list, window, index, widen);
   }
 }
 
 bool Assembler::gpu_may_gather() const {
   if (options_.normalize_rows) return false;
-  for (std::size_t type = 0; type < data_.features.size(); ++type) {
-    if (!data_.features[type]) continue;
-    const bool pinned =
-        data_.on_disk(type) ? data_.caches[type]->table.pinned() : data_.features[type]->pinned();
-    if (!pinned) return false;
+  for (std::size_t table = 0; table < data_.tables.size(); ++table) {
+    const FeatureTable& of = data_.tables[table];
+    if (of.rows() == 0) continue;
+    if (!(of.on_disk() ? data_.caches[table]->table.pinned() : of.store->pinned())) return false;
   }
   return true;
 }
 
-void Assembler::add_addresses(const Batch& batch,
-                              std::size_t type,
+void Assembler::add_addresses(const FeatureList& list,
                               const Window& window,
                               std::size_t index,
                               std::span<std::uint64_t> addresses) {
@@ -147,7 +141,7 @@ void Assembler::add_addresses(const Batch& batch,
     for (std::size_t i = 0; i < rows.size(); ++i)
       addresses[first + i] = reinterpret_cast<std::uintptr_t>(rows[i]);
   };
-  for_rows(batch, type, window, index, take);
+  for_rows(list, window, index, take);
 }
 
 }  // namespace sluice

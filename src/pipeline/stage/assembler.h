@@ -8,6 +8,10 @@
 
 #include <sluice/loader.h>
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 namespace sluice {
 
 class Assembler {
@@ -25,34 +29,34 @@ class Assembler {
   void add_transposes(Batch& batch);
   void add_labels(Batch& batch);
   /// Features come from the caches, where the window's rows are, or straight from a store in
-  /// memory; they go where BatchNodes::features already is, or into new arrays.
+  /// memory; they go where the batch's arrays of features already are, or into new ones.
   void add_features(Batch& batch, const Window& window, std::size_t index);
 
-  /// f32 [n, dim] of the batch's nodes of that type; empty for a type without features.
-  Array::Shape feature_shape(const Batch& batch, std::size_t type) const;
+  /// What add_features() fills in; feature_lists() of the data's tables.
+  std::vector<FeatureList> lists_of(Batch& batch) const {
+    return feature_lists(batch, data_.tables);
+  }
+  /// f32 [n, dim] of a list's rows.
+  Array::Shape shape_of(const FeatureList& list) const;
 
   /// Whether a GPU may gather and widen the rows itself: they are pinned, and go to it as stored.
   bool gpu_may_gather() const;
-  DType stored_dtype(std::size_t type) const { return data_.features[type]->schema().dtype; }
-  std::size_t row_bytes(std::size_t type) const { return data_.features[type]->row_bytes(); }
-  /// Where each row of the batch is, for that. @param addresses [n]
-  void add_addresses(const Batch& batch,
-                     std::size_t type,
+  const FeatureStore& store_of(const FeatureList& list) const {
+    return *data_.tables[list.table].store;
+  }
+  /// Where each row of a list is, for that. @param addresses [n]
+  void add_addresses(const FeatureList& list,
                      const Window& window,
                      std::size_t index,
                      std::span<std::uint64_t> addresses);
 
-  /// Bytes of the features and labels that `assemble` adds to a batch.
+  /// Bytes of the features that `assemble` adds to a batch.
   std::uint64_t assembled_bytes(const Batch& batch) const;
 
  private:
-  // Calls see(i, where the rows of the batch's i-th and next nodes are), on several threads.
+  // Calls see(i, where the list's i-th and next rows are), on several threads.
   template <class See>
-  void for_rows(const Batch& batch,
-                std::size_t type,
-                const Window& window,
-                std::size_t index,
-                const See& see);
+  void for_rows(const FeatureList& list, const Window& window, std::size_t index, const See& see);
 
   GraphData::State& data_;
   LoaderOptions options_;

@@ -51,17 +51,17 @@ class RowFetcher {
   static constexpr std::uint64_t kBytesARow = sizeof(std::uint32_t) + sizeof(WantedRow);
 
  private:
-  RowDirectory::Admission assign(std::size_t type,
+  RowDirectory::Admission assign(std::size_t table,
                                  const Window& window,
                                  const Window* ahead,
                                  std::span<std::uint32_t> places);
-  std::uint64_t read_and_enter(std::size_t type,
+  std::uint64_t read_and_enter(std::size_t table,
                                const Window& window,
                                std::span<const std::uint32_t> places);
-  void read_planned(std::size_t type, const Window& window, PlannedEpoch& plan);
-  void read_missing(std::size_t type, const WantedRows& wanted);
+  void read_planned(std::size_t table, const Window& window, PlannedEpoch& plan);
+  void read_missing(std::size_t table, const WantedRows& wanted);
   RequestShape sweep(std::uint32_t gap_bytes);
-  void read(std::size_t type, const WantedRows& wanted, const RequestShape& request);
+  void read(std::size_t table, const WantedRows& wanted, const RequestShape& request);
 
   GraphData::State& data_;
   MemoryLedger& ledger_;

@@ -2,6 +2,8 @@
 
 #include "core/batch_fields.h"
 
+#include <algorithm>
+
 namespace sluice {
 
 std::uint64_t block_bytes(const Batch& batch) {
@@ -12,9 +14,14 @@ std::uint64_t block_bytes(const Batch& batch) {
   return bytes;
 }
 
-BatchSizes::BatchSizes(const Batch& batch) : blocks(block_bytes(batch)) {
-  for (const BatchNodes& nodes : batch.nodes)
-    rows.push_back(static_cast<std::uint64_t>(nodes.ids.numel()));
+BatchSizes::BatchSizes(const Batch& batch, std::span<const FeatureTable> tables)
+    : blocks(block_bytes(batch)) {
+  // One that happens to ask nothing of a table tells nothing of those that do.
+  constexpr std::uint64_t kUnknown = 256;
+  for (const FeatureTable& table : tables) {
+    const std::uint64_t asked = count_rows(batch, table);
+    rows.push_back(asked != 0 ? asked : std::min(table.rows(), kUnknown));
+  }
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // Window: mini-batches sampled ahead together with the distinct feature rows they need.
 #pragma once
 
+#include "pipeline/data/feature_table.h"
 #include "pipeline/stream/row_index.h"
 
 #include <sluice/array.h>
@@ -15,7 +16,7 @@
 
 namespace sluice {
 
-/// The distinct rows of one node type that a window needs, each once.
+/// The distinct rows of one feature table that a window needs, each once.
 struct WindowRows {
   /// Of a window being made: numbers the rows as they come, at most so many.
   WindowRows(std::uint64_t max_rows, MemoryLedger& ledger) { index.emplace(max_rows, ledger); }
@@ -37,8 +38,8 @@ struct WindowRows {
   std::optional<RowIndex> index;  ///< row ids by number, while they may be looked up or numbered
   std::uint64_t known = 0;
   Array listed;
-  std::vector<Array> numbers;  ///< by batch: u32 [n], the number of each of its nodes
-  Array places;                ///< u32 [rows]: the slot of each number in the type's RowCache
+  std::vector<Array> numbers;  ///< by batch: u32 [n], of each row it asks for, list by list
+  Array places;                ///< u32 [rows]: the slot of each number in the table's RowCache
 };
 
 struct Window {
@@ -46,7 +47,7 @@ struct Window {
   /// Sampled; features, labels and transposes not yet filled in. Of a window that a plan knows from
   /// before just which they are, until WindowSampler::bring() fills one in.
   std::vector<Batch> batches;
-  /// By node type; null where rows come straight from memory.
+  /// By feature table; null where rows come straight from memory.
   std::vector<std::unique_ptr<WindowRows>> rows;
 };
 
@@ -56,10 +57,10 @@ std::uint64_t block_bytes(const Batch& batch);
 /// What memory is split by.
 struct BatchSizes {
   BatchSizes() = default;
-  explicit BatchSizes(const Batch& batch);
+  BatchSizes(const Batch& batch, std::span<const FeatureTable> tables);
 
   std::uint64_t blocks = 0;         ///< block_bytes()
-  std::vector<std::uint64_t> rows;  ///< by node type
+  std::vector<std::uint64_t> rows;  ///< by feature table, repeats among them
 };
 
 }  // namespace sluice

@@ -16,8 +16,8 @@ namespace sluice {
 struct WindowLimits {
   /// Of sampled blocks and row numbers; kNoBlocks where windows do not hold them.
   std::uint64_t block_bytes = 0;
-  std::vector<std::uint64_t> rows;  ///< by node type: distinct rows wanted at most
-  /// By node type: distinct rows that a window of a single mini-batch may have beyond that.
+  std::vector<std::uint64_t> rows;  ///< by feature table: distinct rows wanted at most
+  /// By feature table: distinct rows that a window of a single mini-batch may have beyond that.
   std::vector<std::uint64_t> most_rows;
 
   static constexpr std::uint64_t kNoBlocks = ~std::uint64_t{0};

@@ -1,4 +1,4 @@
-// TypePlan: what is planned for an epoch's windows of one node type, and how it is made.
+// TablePlan: what is planned for an epoch's windows of one feature table, and how it is made.
 #pragma once
 
 #include "pipeline/plan/epoch_lists.h"
@@ -21,7 +21,7 @@ struct PlanTraffic {
   PlanTraffic& operator+=(const PlanTraffic& more);
 };
 
-struct TypePlan {
+struct TablePlan {
   std::unique_ptr<EpochLists> lists;
   std::unique_ptr<PackedRows> packed;  ///< a run a window; null where windows are not packed
   std::string reason;                  ///< what was chosen and why, with the figures
@@ -45,8 +45,8 @@ enum class PlanSlots {
   kInUse     ///< none: beside an epoch after which the caches begin empty
 };
 
-struct TypeRequest {
-  std::size_t type = 0;
+struct TableRequest {
+  std::size_t table = 0;
   std::unique_ptr<EpochLists> lists;
   PlanSlots slots = PlanSlots::kFree;
   std::uint64_t bytes = 0;  ///< for lists and packing, and rows that the cache takes on its way
@@ -56,16 +56,16 @@ struct TypeRequest {
 /// Finds next uses, lets the directory go through the windows without rows, chooses how what is
 /// missing is brought, and packs it if that is the choice.
 /// @param busy of planning: paused while it packs
-TypePlan plan_type(const PlanSetting& setting,
-                   TypeRequest request,
+TablePlan plan_table(const PlanSetting& setting,
+                   TableRequest request,
                    RowDirectory& directory,
                    Busy& busy);
 
 /// What that takes at least beside training, and gives back.
 std::uint64_t bytes_beside_training(const PlanSetting& setting,
-                                    std::size_t type,
+                                    std::size_t table,
                                     const EpochLists& lists);
 /// Of the checksums of packed rows, which stay, if all rows are missing.
-std::uint64_t bytes_of_sums(const PlanSetting& setting, std::size_t type, const EpochLists& lists);
+std::uint64_t bytes_of_sums(const PlanSetting& setting, std::size_t table, const EpochLists& lists);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "pipeline/plan/type_plan.h"
+#include "pipeline/plan/table_plan.h"
 
 #include "core/radix_sort.h"
 #include "core/side_thread.h"
@@ -26,21 +26,21 @@ bool may_pack(const PlanSetting& setting) {
   return plan != PlanChoice::kDirect && plan != PlanChoice::kSweep;
 }
 
-class TypePlanner {
+class TablePlanner {
  public:
-  TypePlanner(const PlanSetting& setting, const TypeRequest& request, RowDirectory& directory)
+  TablePlanner(const PlanSetting& setting, const TableRequest& request, RowDirectory& directory)
       : setting_(setting),
         request_(request),
         lists_(*request.lists),
         directory_(directory),
-        table_(setting.data.caches[request.type]->table),
-        store_(disk_store(setting.data, request.type)) {}
+        table_(setting.data.caches[request.table]->table),
+        store_(disk_store(setting.data, request.table)) {}
 
   void find_next_uses();
   /// Lets the directory go through the windows, and prices each.
   void admit();
   /// Chooses, and packs if that is the choice.
-  void bring(TypePlan& plan, Busy& busy);
+  void bring(TablePlan& plan, Busy& busy);
 
  private:
   void list_prefill(std::uint64_t slots);
@@ -49,13 +49,13 @@ class TypePlanner {
   void make_buffers();
   void go_through_windows();
   void note_window(const Passing& window, EpochLists::Step& step);
-  bool pack(TypePlan& plan, std::uint64_t bytes);
+  bool pack(TablePlan& plan, std::uint64_t bytes);
   std::uint64_t bytes_without(std::uint64_t others) const {
     return request_.bytes - std::min(request_.bytes, others);
   }
 
   const PlanSetting& setting_;
-  const TypeRequest& request_;
+  const TableRequest& request_;
   EpochLists& lists_;
   RowDirectory& directory_;
   SlotTable& table_;
@@ -73,7 +73,7 @@ class TypePlanner {
 };
 
 // The rows that the epoch before leaves are asked for by this one, or not at all.
-void TypePlanner::find_next_uses() {
+void TablePlanner::find_next_uses() {
   const TraceSpan span(setting_.trace(), "find next uses");
   EpochLists::TellUses tell;
   if (request_.slots == PlanSlots::kGoingOn) {
@@ -87,13 +87,13 @@ void TypePlanner::find_next_uses() {
 }
 
 // Room to list the rows that go to so many slots.
-void TypePlanner::list_prefill(std::uint64_t slots) {
+void TablePlanner::list_prefill(std::uint64_t slots) {
   prefill_charge_ = setting_.ledger.charge("epoch plan", slots * 2 * sizeof(WantedRow)).or_throw();
   prefill_.reserve(slots);
 }
 
 // Takes the slots that packing brings rows into.
-void TypePlanner::take_free_slots() {
+void TablePlanner::take_free_slots() {
   const FeatureLayout& layout = store_.layout();
   prefilled_slots_ = slots_to_prefill(setting_.data.options.plan,
                                       lists_.steps.size(),
@@ -108,10 +108,10 @@ void TypePlanner::take_free_slots() {
 }
 
 // Slots that no row of the epoch before had: nobody reads there meanwhile.
-void TypePlanner::take_slots_left() {
+void TablePlanner::take_slots_left() {
   const std::uint32_t left = table_.slots() - directory_.resident();
   if (!may_pack(setting_) || left == 0) return;
-  const std::uint64_t least = bytes_beside_training(setting_, request_.type, lists_);
+  const std::uint64_t least = bytes_beside_training(setting_, request_.table, lists_);
   const std::uint64_t room = bytes_without(least) / (2 * sizeof(WantedRow));
   const std::uint64_t fresh = std::min<std::uint64_t>(room, left);
   prefilled_slots_ = directory_.resident() + static_cast<std::uint32_t>(fresh);
@@ -119,7 +119,7 @@ void TypePlanner::take_slots_left() {
 }
 
 // None where there is no room, which packing says itself.
-void TypePlanner::make_buffers() {
+void TablePlanner::make_buffers() {
   if (!may_pack(setting_)) return;
   try {
     buffers_ = std::make_shared<PackingBuffers>(
@@ -129,7 +129,7 @@ void TypePlanner::make_buffers() {
   }
 }
 
-void TypePlanner::admit() {
+void TablePlanner::admit() {
   const Charge charge =
       setting_.ledger.charge("epoch plan", lists_.most_rows() * kAdmitBytes).or_throw();
   const TraceSpan span(setting_.trace(), "admit");
@@ -143,7 +143,7 @@ void TypePlanner::admit() {
 }
 
 // On another thread the window before is listed and priced meanwhile, and the one after read.
-void TypePlanner::go_through_windows() {
+void TablePlanner::go_through_windows() {
   std::array<Passing, 2> passing;
   const std::size_t windows = lists_.steps.size();
   const auto read = [&](std::size_t w) {
@@ -170,7 +170,7 @@ void TypePlanner::go_through_windows() {
 }
 
 // Lists where rows go and what is missing, and chooses how that is best read without repacking.
-void TypePlanner::note_window(const Passing& window, EpochLists::Step& step) {
+void TablePlanner::note_window(const Passing& window, EpochLists::Step& step) {
   lists_.append_places(window.places);
   step.prefilled = count_prefilled(step.admission, window.missing, window.places, prefilled_slots_);
   step.missing = window.missing.size() - step.prefilled;
@@ -186,7 +186,7 @@ void TypePlanner::note_window(const Passing& window, EpochLists::Step& step) {
   step.gap_bytes = choice.gap_bytes;
 }
 
-void TypePlanner::bring(TypePlan& plan, Busy& busy) {
+void TablePlanner::bring(TablePlan& plan, Busy& busy) {
   missed_ = {};
   const EpochCost::Decision decision = cost_.decide(request_.bytes);
   plan.reason = decision.why;
@@ -210,7 +210,7 @@ void TypePlanner::bring(TypePlan& plan, Busy& busy) {
 }
 
 // False where there is no room, as on the disk: what was only the cheapest plan may be left.
-bool TypePlanner::pack(TypePlan& plan, std::uint64_t bytes) {
+bool TablePlanner::pack(TablePlan& plan, std::uint64_t bytes) {
   const GraphDataOptions& options = setting_.data.options;
   const std::unique_ptr<RunIds> runs = lists_.runs();
   PackedRowsOptions packed;
@@ -250,13 +250,13 @@ bool TypePlanner::pack(TypePlan& plan, std::uint64_t bytes) {
 
 }  // namespace
 
-TypePlan plan_type(const PlanSetting& setting,
-                   TypeRequest request,
+TablePlan plan_table(const PlanSetting& setting,
+                   TableRequest request,
                    RowDirectory& directory,
                    Busy& busy) {
-  TypePlan plan;
+  TablePlan plan;
   {
-    TypePlanner planner(setting, request, directory);
+    TablePlanner planner(setting, request, directory);
     planner.find_next_uses();
     planner.admit();
     planner.bring(plan, busy);
@@ -266,9 +266,9 @@ TypePlan plan_type(const PlanSetting& setting,
 }
 
 std::uint64_t bytes_beside_training(const PlanSetting& setting,
-                                    std::size_t type,
+                                    std::size_t table,
                                     const EpochLists& lists) {
-  const FeatureLayout& layout = disk_store(setting.data, type).layout();
+  const FeatureLayout& layout = disk_store(setting.data, table).layout();
   const std::uint64_t admitting = lists.most_rows() * kAdmitBytes;
   if (!may_pack(setting)) return NeededParts::bytes(layout) + admitting;
   // Half as good as it gets, or less for a small table.
@@ -279,10 +279,10 @@ std::uint64_t bytes_beside_training(const PlanSetting& setting,
   return NeededParts::bytes(layout) + std::max(admitting, packing);
 }
 
-std::uint64_t bytes_of_sums(const PlanSetting& setting, std::size_t type, const EpochLists& lists) {
+std::uint64_t bytes_of_sums(const PlanSetting& setting, std::size_t table, const EpochLists& lists) {
   std::uint64_t rows = 0;
   for (const EpochLists::Step& step : lists.steps) rows += step.rows;
-  const std::uint64_t pages = rows * disk_store(setting.data, type).row_bytes() / kPageBytes;
+  const std::uint64_t pages = rows * disk_store(setting.data, table).row_bytes() / kPageBytes;
   return (pages + lists.steps.size()) * sizeof(std::uint32_t);
 }
 
@@ -295,7 +295,7 @@ PlanTraffic& PlanTraffic::operator+=(const PlanTraffic& more) {
   return *this;
 }
 
-PlanTraffic TypePlan::of_packed() const {
+PlanTraffic TablePlan::of_packed() const {
   if (!packed) return dropped_;
   return {packed->bytes_read(),
           packed->bytes_written(),
@@ -304,12 +304,12 @@ PlanTraffic TypePlan::of_packed() const {
           packed->io_stats().latency};
 }
 
-void TypePlan::drop_packed() {
+void TablePlan::drop_packed() {
   dropped_ = of_packed();
   packed.reset();
 }
 
-PlanTraffic TypePlan::traffic() const {
+PlanTraffic TablePlan::traffic() const {
   PlanTraffic all = of_packed();
   all.bytes_read += lists->bytes_read();
   all.bytes_written += lists->bytes_written();
