@@ -8,6 +8,7 @@
 #include "core/interrupt.h"
 #include "forecast/drawn_windows.h"
 #include "pipeline/loader_state.h"
+#include "pipeline/stream/keeping_plan.h"
 
 #include <algorithm>
 #include <chrono>
@@ -37,11 +38,11 @@ struct Epoch {
 struct Trials {
   std::vector<std::optional<RowSample>> samples;  // by node type; none of tables in memory
   std::uint64_t batches = 0;
-  std::uint64_t block_bytes = 0;                  // of all, row numbers included
-  std::uint64_t kept_bytes = 0;                   // of all, as they are kept on disk
-  std::uint64_t later_batches = 0;                // of the later half
-  TopologyStats later;                            // what that read of edges on disk
-  std::optional<WindowSampler::Keeping> keeping;  // of an epoch whose mini-batches are kept
+  std::uint64_t block_bytes = 0;       // of all, row numbers included
+  std::uint64_t kept_bytes = 0;        // of all, as they are kept on disk
+  std::uint64_t later_batches = 0;     // of the later half
+  TopologyStats later;                 // what that read of edges on disk
+  std::optional<KeepingPlan> keeping;  // of an epoch whose mini-batches are kept
 
   void add(const Batch& batch, MemoryLedger& ledger);
 };
@@ -62,7 +63,7 @@ void Trials::add(const Batch& batch, MemoryLedger& ledger) {
 
 // For at most so many seconds, at least one group: edges on disk are read for it.
 Trials sample_trials(GraphData::State& data,
-                     WindowSampler& sampler,
+                     BatchSampler& sampler,
                      const Epoch& epoch,
                      double seconds,
                      MemoryLedger& ledger) {
@@ -78,8 +79,8 @@ Trials sample_trials(GraphData::State& data,
   }
   // Groups as they will be sampled.
   if (epoch.planned && sampler.worth_keeping()) {
-    trials.keeping =
-        sampler.plan_keeping(epoch.planning_room, block_bytes(sampler.sample_one(0)), epoch.limits);
+    trials.keeping = plan_keeping(
+        sampler, epoch.planning_room, block_bytes(sampler.sample_one(0)), epoch.limits);
     sampler.set_group(trials.keeping->group);
   }
   const std::uint64_t group =
@@ -94,7 +95,7 @@ Trials sample_trials(GraphData::State& data,
       earlier = trials.batches;
     }
     const std::uint64_t first = groups == 1 ? 0 : (epoch.batches - group) / (groups - 1) * done;
-    for (const Batch& batch : sampler.sample_some(first, group)) trials.add(batch, ledger);
+    for (const Batch& batch : sampler.sample(0, first, group)) trials.add(batch, ledger);
     throw_if_interrupted();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     if (took.count() > seconds) break;

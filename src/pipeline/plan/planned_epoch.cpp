@@ -46,10 +46,7 @@ void check_room_beside(const PlanSetting& setting, const PlanRequest& request, s
 
 }  // namespace
 
-SampledEpoch sample_epoch(const PlanSetting& setting,
-                          WindowSource& windows,
-                          const LoaderStart& where,
-                          const WindowLimits& limits) {
+SampledEpoch sample_epoch(const PlanSetting& setting, WindowSource& windows) {
   const GraphData::State& data = setting.data;
   const Busy busy(setting.clocks.planning);
   const TraceSpan span(setting.trace(), "sample ahead");
@@ -59,14 +56,12 @@ SampledEpoch sample_epoch(const PlanSetting& setting,
       sampled[type] =
           std::make_unique<EpochLists>(data.options.scratch, data.graph.schema->nodes[type].count);
   }
-  windows.begin(where, limits);
-  while (const auto window = windows.sample()) {
+  while (const auto window = windows.next()) {
     setting.check_stopped();
     for (std::size_t type = 0; type < sampled.size(); ++type) {
       if (sampled[type]) add_window(*sampled[type], window->rows[type]->ids(), windows);
     }
   }
-  windows.begin(where, limits);
   // Mini-batches that were freed stay with malloc otherwise, beside the cache's rows, which take
   // their room in the budget from here on: up to 180 MiB were, of a budget of 1.2 GiB.
   (void)::malloc_trim(0);

@@ -44,7 +44,7 @@ struct WindowRows {
 struct Window {
   std::size_t number = 0;  ///< since the epoch was begun
   /// Sampled; features, labels and transposes not yet filled in. Of a window that a plan knows from
-  /// before just which they are, until WindowSampler::bring() fills one in.
+  /// before just which they are, until KeptWindows::bring() fills one in.
   std::vector<Batch> batches;
   /// By node type; null where rows come straight from memory.
   std::vector<std::unique_ptr<WindowRows>> rows;
