@@ -8,7 +8,7 @@
 #include "core/interrupt.h"
 #include "forecast/drawn_windows.h"
 #include "pipeline/loader_state.h"
-#include "pipeline/stream/keeping_plan.h"
+#include "pipeline/stream/window_keeper.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "pipeline/plan/planning_memory.h"
 
-#include "pipeline/stream/keeping_plan.h"
+#include "pipeline/stream/window_keeper.h"
 #include "pipeline/trace.h"
 
 #include <algorithm>
