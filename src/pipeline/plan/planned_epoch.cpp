@@ -128,7 +128,7 @@ RowDirectory::Admission PlannedEpoch::rows(std::size_t window,
   const EpochLists::Step& of_window = step(window, type);
   if (of_window.rows != places.size())
     throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
-  lists.read_places(of_window, places);
+  lists.places.read(of_window.first_id, places);
   lists.read_missing(of_window, wanted);
   return of_window.admission;
 }
