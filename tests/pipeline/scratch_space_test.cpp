@@ -66,7 +66,7 @@ TEST_CASE("mini-batches that find no room on the disk take that of scratch files
     files->give_back(std::move(large));
   }
   CHECK(disk.used_bytes() == 2 * kMiB + kMiB / 4);
-  BatchSpool spool(dir / "disk", 1, 0, ledger, files);
+  BatchSpool spool(dir / "disk", 0, ledger, files);
   const auto batch = [](std::uint64_t index) {
     Batch made;
     made.epoch = 1;

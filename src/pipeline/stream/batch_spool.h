@@ -23,7 +23,6 @@ class BatchSpool {
   /// Batches begin with number `first` of their epoch. @param scratch whose its file is.
   /// Throws Error.
   BatchSpool(const std::filesystem::path& folder,
-             std::uint64_t epoch,
              std::uint64_t first,
              MemoryLedger& ledger,
              std::shared_ptr<ScratchFiles> scratch = std::make_shared<ScratchFiles>());
@@ -51,15 +50,13 @@ class BatchSpool {
   void finish();
 
   /// @pre finished, or given up after an error
-  bool has(std::uint64_t epoch, std::uint64_t index) const {
-    return epoch == epoch_ && index >= first_ && index - first_ < records_.size();
-  }
+  bool has(std::uint64_t index) const { return index - first_ < records_.size(); }
   struct Kept {
     Batch batch;
     std::vector<Array> numbers;  ///< by node type
   };
   /// The batch of that number, its arrays charged as "batches". Quickest in order. Throws Error:
-  /// kIo when what is read is not what was written. @pre has(epoch, index)
+  /// kIo when what is read is not what was written. @pre has(index)
   Kept read(std::uint64_t index);
 
   std::uint64_t bytes_written() const { return bytes_written_; }
@@ -86,7 +83,6 @@ class BatchSpool {
 
   std::shared_ptr<ScratchFiles> scratch_;
   std::shared_ptr<File> file_;
-  std::uint64_t epoch_;
   std::uint64_t first_;
   MemoryLedger& ledger_;
   std::array<Side, 2> sides_;

@@ -7,11 +7,8 @@ namespace sluice {
 KeptWindows::KeptWindows(BatchSampler& sampler, const LoaderStart& where, std::uint64_t batch_bytes)
     : sampler_(sampler), where_(where) {
   const BatchSetting& setting = sampler.setting();
-  spool_ = std::make_unique<BatchSpool>(setting.data.options.scratch,
-                                        where.epoch,
-                                        where.first_batch,
-                                        setting.ledger,
-                                        setting.data.scratch_files);
+  spool_ = std::make_unique<BatchSpool>(
+      setting.data.options.scratch, where.first_batch, setting.ledger, setting.data.scratch_files);
   spool_->reserve(batch_bytes);
 }
 
