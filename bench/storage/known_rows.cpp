@@ -76,7 +76,7 @@ class KnownIds {
 };
 
 // The known lists as windows: the whole epoch in one where the budget holds its rows, else a
-// mini-batch each. Planning wants the ids alone; from number_rows() on, each call of sample()
+// mini-batch each. Planning wants the ids alone; from number_rows() on, each call of next()
 // numbers the rows of the window before, which are not wanted before they were read.
 class KnownWindows final : public WindowSource {
  public:
@@ -85,7 +85,8 @@ class KnownWindows final : public WindowSource {
     for (int i = 0; i < arena.threads(); ++i) ids_.emplace_back(known.rows, ledger);
   }
 
-  void begin(const LoaderStart&, WindowLimits limits) override {
+  // They come again from the first.
+  void begin(WindowLimits limits) {
     limits_ = std::move(limits);
     next_ = 0;
     number_ = 0;
@@ -95,7 +96,7 @@ class KnownWindows final : public WindowSource {
 
   void number_rows() { numbered_ = true; }
 
-  std::shared_ptr<Window> sample() override {
+  std::shared_ptr<Window> next() override {
     if (given_) number(*given_);
     given_.reset();
     if (ahead_.empty()) make_windows();
@@ -277,15 +278,15 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   PlanClocks clocks(trace);
   // One window holds all there is to know: no plan of the epoch could tell more.
   std::optional<PlannedEpoch> plan;
-  if (one_window) {
-    windows.begin({}, limits);
-  } else {
+  windows.begin(limits);
+  if (!one_window) {
     state.caches[0]->forget_rows(0);
     const auto planning = SteadyClock::now();
     const PlanSetting setting{state, ledger, clocks, [] { return false; }};
     PlanRequest request;
     request.bytes = (ledger.available() + cache_bytes) / 4 * 3;
-    request.sampled = sample_epoch(setting, windows, {}, limits);
+    request.sampled = sample_epoch(setting, windows);
+    windows.begin(limits);
     plan = plan_epoch(setting, std::move(request), Directories(state));
     plan->begin(state);
     delivery.plan_seconds = seconds_since(planning);
@@ -296,7 +297,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   // read.
   std::future<std::shared_ptr<Window>> sampling;
   const auto sample_next = [&] {
-    sampling = std::async(std::launch::async, [&] { return windows.sample(); });
+    sampling = std::async(std::launch::async, [&] { return windows.next(); });
   };
   std::future<void> assembling;
   const auto assembled = [&] {

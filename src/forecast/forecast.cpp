@@ -8,6 +8,7 @@
 #include "core/interrupt.h"
 #include "forecast/drawn_windows.h"
 #include "pipeline/loader_state.h"
+#include "pipeline/stream/window_keeper.h"
 
 #include <algorithm>
 #include <chrono>
@@ -37,18 +38,16 @@ struct Epoch {
 struct Trials {
   std::vector<std::optional<RowSample>> samples;  // by feature table; none of those in memory
   std::uint64_t batches = 0;
-  std::uint64_t block_bytes = 0;                  // of all, row numbers included
-  std::uint64_t kept_bytes = 0;                   // of all, as they are kept on disk
-  std::uint64_t later_batches = 0;                // of the later half
-  TopologyStats later;                            // what that read of edges on disk
-  std::optional<WindowSampler::Keeping> keeping;  // of an epoch whose mini-batches are kept
+  std::uint64_t block_bytes = 0;       // of all, row numbers included
+  std::uint64_t kept_bytes = 0;        // of all, as they are kept on disk
+  std::uint64_t later_batches = 0;     // of the later half
+  TopologyStats later;                 // what that read of edges on disk
+  std::optional<KeepingPlan> keeping;  // of an epoch whose mini-batches are kept
 
-  void add(const Batch& batch, std::span<const FeatureTable> tables, MemoryLedger& ledger);
+  void add(const Batch& batch, FeatureTables tables, MemoryLedger& ledger);
 };
 
-void Trials::add(const Batch& batch,
-                 std::span<const FeatureTable> tables,
-                 MemoryLedger& ledger) {
+void Trials::add(const Batch& batch, FeatureTables tables, MemoryLedger& ledger) {
   ++batches;
   block_bytes += sluice::block_bytes(batch);
   std::vector<Array> numbers(samples.size());  // of rows, as a window has them
@@ -66,7 +65,7 @@ void Trials::add(const Batch& batch,
 
 // For at most so many seconds, at least one group: edges on disk are read for it.
 Trials sample_trials(GraphData::State& data,
-                     WindowSampler& sampler,
+                     BatchSampler& sampler,
                      const Epoch& epoch,
                      double seconds,
                      MemoryLedger& ledger) {
@@ -82,8 +81,8 @@ Trials sample_trials(GraphData::State& data,
   }
   // Groups as they will be sampled.
   if (epoch.planned && sampler.worth_keeping()) {
-    trials.keeping =
-        sampler.plan_keeping(epoch.planning_room, block_bytes(sampler.sample_one(0)), epoch.limits);
+    trials.keeping = plan_keeping(
+        sampler, epoch.planning_room, block_bytes(sampler.sample_one(0)), epoch.limits);
     sampler.set_group(trials.keeping->group);
   }
   const std::uint64_t group =
@@ -98,7 +97,8 @@ Trials sample_trials(GraphData::State& data,
       earlier = trials.batches;
     }
     const std::uint64_t first = groups == 1 ? 0 : (epoch.batches - group) / (groups - 1) * done;
-    for (const Batch& batch : sampler.sample_some(first, group)) trials.add(batch, data.tables, ledger);
+    for (const Batch& batch : sampler.sample(0, first, group))
+      trials.add(batch, data.tables, ledger);
     throw_if_interrupted();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     if (took.count() > seconds) break;
@@ -119,9 +119,10 @@ std::vector<std::uint64_t> window_ends(const Epoch& epoch,
   const auto fits = [&](std::uint64_t batches) {
     if (batches * bytes > epoch.limits.block_bytes) return false;
     for (std::size_t table = 0; table < popularities.size(); ++table) {
-      if (popularities[table] && trials.samples[table]->scale() *
-                                        popularities[table]->distinct(static_cast<double>(batches)) >
-                                    static_cast<double>(epoch.limits.rows[table]))
+      if (popularities[table] &&
+          trials.samples[table]->scale() *
+                  popularities[table]->distinct(static_cast<double>(batches)) >
+              static_cast<double>(epoch.limits.rows[table]))
         return false;
     }
     return true;

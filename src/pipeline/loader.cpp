@@ -19,7 +19,7 @@ Loader::State::State(GraphData& graph,
       memory(share),
       ledger(book),
       queries(std::move(asked)),
-      sampler(data, options, *queries, book),
+      sampler({data, options, *queries, book}),
       fetcher(data, book),
       assembler(data, options, book),
       planning(data, options, memory, book, sampler),
@@ -57,9 +57,7 @@ void Loader::State::halt() {
   if (data.active == this) data.active = nullptr;
   if (stages) stages->stop();
   planner.end();
-  if (!stages) return;
-  sampler.halt();
-  if (!feed) return;
+  if (!stages || !feed) return;
   feed->finish_window();  // a stopped run leaves one in the middle
   feed->ring().open();
 }

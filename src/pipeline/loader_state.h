@@ -38,7 +38,7 @@ struct Loader::State {
   LoaderMemory memory;
   MemoryLedger& ledger;
   std::shared_ptr<const QuerySource> queries;
-  WindowSampler sampler;
+  BatchSampler sampler;
   RowFetcher fetcher;
   Assembler assembler;
   std::optional<DeviceFeed> feed;  // where batches go to a GPU

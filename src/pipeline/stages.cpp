@@ -54,8 +54,10 @@ void Stages::stop() {
 void Stages::count_sampling() {
   topology_.set(DataCounts::topology_of(set_.data) - set_.before.topology);
   snapshot_.set(DataCounts::snapshot_of(set_.data) - set_.before.snapshot);
-  spool_read_ = stream_->windows().spool_bytes_read();
-  spool_written_ = stream_->windows().spool_bytes_written();
+  if (const KeptWindows* const kept = stream_->kept()) {
+    spool_read_ = kept->bytes_read();
+    spool_written_ = kept->bytes_written();
+  }
 }
 
 void Stages::sample_loop() {
@@ -71,7 +73,7 @@ void Stages::sample_loop() {
         busy.note("epoch", static_cast<double>(set_.epoch));
         busy.note("batches", window ? static_cast<double>(window->batches.size()) : 0);
       }
-      if (!stream_->brings()) count_sampling();
+      if (stream_->kept() == nullptr) count_sampling();
       if (!window || !sampled_.hand_over(std::move(window))) break;
     }
     sampled_.finish();
@@ -142,8 +144,8 @@ std::optional<Ready> Stages::make_ready(Window& window, std::size_t index) {
   Busy busy(assembling_);
   busy.note("epoch", static_cast<double>(set_.epoch));
   busy.note("batch", static_cast<double>(window.batches[index].index));
-  if (stream_->brings()) {
-    stream_->bring(window, index);
+  if (KeptWindows* const kept = stream_->kept()) {
+    kept->bring(window, index);
     count_sampling();
   }
   Batch& sampled = window.batches[index];

@@ -106,8 +106,7 @@ WindowBudget split_for(const GraphData::State& data,
     const std::uint64_t rows = batch.rows[table];
     const std::size_t row_bytes = data.tables[table].store->row_bytes();
     const std::uint64_t room = window_bytes / (share * row_bytes + list_bytes(kind.phases));
-    const std::uint64_t wanted =
-        std::min({batches * rows, room, data.tables[table].rows()});
+    const std::uint64_t wanted = std::min({batches * rows, room, data.tables[table].rows()});
     budget.cached_bytes[table] = rows * row_bytes;
     budget.least_slots[table] = std::min(rows + rows / 4 + 1, data.tables[table].rows());
     budget.limits.rows[table] = std::max(wanted, rows);

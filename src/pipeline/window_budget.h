@@ -22,7 +22,7 @@ struct WindowBudget {
 struct WindowKind {
   std::int64_t batches = 0;  ///< of each, as the options ask; 0: as many as there is room for
   Phases phases;
-  bool known = false;  ///< from before: they hold no mini-batches (WindowSampler::bring)
+  bool known = false;  ///< from before: they hold no mini-batches (KeptWindows)
 };
 
 /// @param batch any mini-batch of the run, to size things by

@@ -163,11 +163,10 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       sampler(options.registry->samplers.create(options.sampler)),
       compute(options.train.compute_threads),
       model(make_model(options, dataset, *task, device, compute)),
-      data(
-          dataset,
-          placement_of(
-              options, device, placement, *sampler, *task, model->needs(), dataset.schema()),
-          task->labels_of()),
+      data(dataset,
+           placement_of(
+               options, device, placement, *sampler, *task, model->needs(), dataset.schema()),
+           task->labels_of()),
       optimizer(make_optimizer(options, *model, *task)) {}
 
 NamedTensors Parts::weights() const {

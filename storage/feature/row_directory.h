@@ -10,9 +10,8 @@
 // alone, never on timing. Movable; used by one thread at a time.
 #pragma once
 
-#include "core/zeroed_array.h"
 #include "storage/feature/cache_policy.h"
-#include "storage/feature/slot_index.h"
+#include "storage/feature/slot_rows.h"
 
 #include <sluice/memory.h>
 
@@ -33,8 +32,6 @@ class LookAhead {
 
 class RowDirectory {
  public:
-  static constexpr std::uint32_t kNoSlot = SlotIndex::kNoSlot;
-
   /// What one window found.
   struct Admission {
     std::uint64_t hits = 0;
@@ -100,42 +97,29 @@ class RowDirectory {
 
   /// The number the next window admitted will have.
   std::uint32_t next_window() const { return window_; }
-  std::uint32_t slots() const { return static_cast<std::uint32_t>(rows_.size()); }
   std::uint32_t resident() const { return used_; }
   const CachePolicy& policy() const { return *policy_; }
 
  private:
-  void sort_by_id(std::vector<std::uint32_t>& missing, std::span<const std::uint64_t> ids);
   std::uint64_t look_up(std::span<const std::uint64_t> ids,
                         std::span<const std::uint32_t> next_use,
                         std::span<std::uint32_t> places,
                         std::vector<std::uint32_t>& missing);
-  auto id_of() const {
-    return [this](std::uint32_t slot) { return rows_[slot].id; };
-  }
   Admission make_room(std::size_t count, const LookAhead* ahead);
-  std::size_t count_idle(std::uint32_t filled) const;
   template <class Of>
   std::size_t list_candidates(std::uint32_t filled, const Of& of);
   void evict(std::size_t count);
-  void merge_evicted(std::size_t begin, std::size_t count);
   void evict_unused_first(std::uint32_t filled, const Admission& admission);
-  void expect_use(std::uint32_t slot, std::uint32_t window);
-  void note_use(std::uint32_t slot) { used_now_[slot / 64] |= std::uint64_t{1} << slot % 64; }
-  bool note_seen(std::uint64_t id);
-  void seek(std::uint32_t slot);
 
   std::unique_ptr<CachePolicy> policy_;
   Charge charge_;
-  ZeroedArray<CachedRow> rows_;      // by slot; those ever filled
+  SlotRows rows_;                    // those ever filled
   std::vector<std::uint64_t> seen_;  // a bit an id, where the table's rows are told
-  SlotIndex index_;
-  std::uint32_t used_ = 0;  // slots ever filled: those above are free
+  std::uint32_t used_ = 0;           // slots ever filled: those above are free
   std::uint32_t window_ = 1;
   bool whole_trace_ = false;                // of the window being admitted
   std::vector<std::uint64_t> used_now_;     // a bit a slot: asked for by the window being admitted
   std::vector<std::uint64_t> used_before_;  // by the one before
-  std::vector<std::uint64_t> unused_;       // by none that is known
   std::vector<std::uint32_t> free_;         // slots for the window being admitted
   std::vector<std::uint32_t> candidates_;
 };

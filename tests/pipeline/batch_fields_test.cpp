@@ -125,7 +125,7 @@ TEST_CASE("batch fields: a scratch file gives back every field that is sampled")
     first.epoch = second.epoch = 3;
     first.index = 10;
     second.index = 11;
-    BatchSpool spool(dir.path(), 3, 10, ledger);
+    BatchSpool spool(dir.path(), 10, ledger);
     const std::vector<Array> numbers(2);
     spool.append(first, numbers);
     spool.append(second, numbers);

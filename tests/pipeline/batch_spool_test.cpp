@@ -63,7 +63,7 @@ TEST_CASE("mini-batches come back from a spool as they went in, in any order, ch
   test::TempDir dir;
   MemoryLedger ledger;
   {
-    BatchSpool spool(dir.path(), 3, 10, ledger);
+    BatchSpool spool(dir.path(), 10, ledger);
     std::vector<Batch> kept;
     std::vector<std::vector<Array>> numbers;
     for (std::uint64_t i = 0; i < 12; ++i) {
@@ -74,11 +74,10 @@ TEST_CASE("mini-batches come back from a spool as they went in, in any order, ch
       spool.append(kept.back(), numbers.back());
     }
     spool.finish();
-    CHECK(spool.has(3, 10));
-    CHECK(spool.has(3, 21));
-    CHECK_FALSE(spool.has(3, 22));
-    CHECK_FALSE(spool.has(3, 9));
-    CHECK_FALSE(spool.has(4, 10));
+    CHECK(spool.has(10));
+    CHECK(spool.has(21));
+    CHECK_FALSE(spool.has(22));
+    CHECK_FALSE(spool.has(9));
     for (const std::uint64_t i : {0u, 1u, 2u, 3u, 11u, 0u, 5u, 5u, 6u, 7u, 6u}) {
       const BatchSpool::Kept read = spool.read(10 + i);
       const Batch& back = read.batch;
@@ -120,7 +119,7 @@ TEST_CASE("where the disk has no room for a batch those before it are there") {
   test::TempDir dir;
   MemoryLedger ledger;
   {
-    BatchSpool spool(dir.path(), 3, 10, ledger);
+    BatchSpool spool(dir.path(), 10, ledger);
     std::uint64_t appended = 0;
     {
       const test::FileSizeLimit limit(500 * 4096);
@@ -134,8 +133,8 @@ TEST_CASE("where the disk has no room for a batch those before it are there") {
     }
     REQUIRE(appended > 3);
     // The last one but one did not arrive; the last was not begun.
-    CHECK(spool.has(3, 10 + appended - 2));
-    CHECK_FALSE(spool.has(3, 10 + appended - 1));
+    CHECK(spool.has(10 + appended - 2));
+    CHECK_FALSE(spool.has(10 + appended - 1));
     for (std::uint64_t i = 0; i + 1 < appended; ++i)
       CHECK(hash_batch(spool.read(10 + i).batch) ==
             hash_batch(random_batch(10 + i, RandomKey(8).with(i))));

@@ -158,7 +158,8 @@ TEST_CASE("feature tables: edges come in turns with their features, and by other
   Setup memory;
   memory.loader = base_options();
   memory.features = Placement::kMemory;
-  memory.loader.sampler = std::make_shared<SamplerKind<RandomWalkSampler>>(RandomWalkSampler::Options{});
+  memory.loader.sampler =
+      std::make_shared<SamplerKind<RandomWalkSampler>>(RandomWalkSampler::Options{});
   memory.loader.fanout = {};
   Setup disk = memory;
   disk.features = disk.topology = Placement::kDisk;

@@ -66,7 +66,7 @@ TEST_CASE("mini-batches that find no room on the disk take that of scratch files
     files->give_back(std::move(large));
   }
   CHECK(disk.used_bytes() == 2 * kMiB + kMiB / 4);
-  BatchSpool spool(dir / "disk", 1, 0, ledger, files);
+  BatchSpool spool(dir / "disk", 0, ledger, files);
   const auto batch = [](std::uint64_t index) {
     Batch made;
     made.epoch = 1;
@@ -108,10 +108,10 @@ TEST_CASE("what is noted of windows has its room on the disk from the time they 
   const std::vector<std::uint32_t> places(kRows, 7);
   const std::vector<WantedRow> missing(kRows / 4, WantedRow{5, 7});
   for (EpochLists::Step& step : lists.steps) {
-    lists.append_places(places);
-    step.first_missing = lists.missing_rows();
+    lists.places.append(places);
+    step.first_missing = lists.missing.ids.size();
     step.missing = missing.size();
-    lists.append_missing(missing);
+    lists.missing.append(missing);
   }
   lists.give_back_room();
   CHECK(4 * kMiB - disk.used_bytes() >= kWindows * kRows / 4 * 3 * 8 - 2 * kPageBytes);

@@ -44,8 +44,8 @@ struct SampleOptions {
   std::uint32_t dim = 32;
   std::uint64_t seed = 1;
   bool edge_ids = true;
-  DType dtype = DType::kF32;  ///< of the features
-  bool times = false;         ///< of nodes, sample_node_time(), and edges
+  DType dtype = DType::kF32;   ///< of the features
+  bool times = false;          ///< of nodes, sample_node_time(), and edges
   std::uint32_t text_dim = 0;  ///< of another group of node features, "text"; 0: there is none
   std::uint32_t edge_dim = 0;  ///< of the edges' features; 0: they have none
 };
@@ -124,12 +124,8 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   features.dtype = options.dtype;
   features.rows = options.nodes;
   features.dim = options.dim;
-  node.features.push_back(write_table(writer,
-                                      node_path("node", "features.bin"),
-                                      features,
-                                      options.seed,
-                                      arena,
-                                      sample_feature));
+  node.features.push_back(write_table(
+      writer, node_path("node", "features.bin"), features, options.seed, arena, sample_feature));
   if (options.text_dim != 0) {
     features.name = "text";
     features.dim = options.text_dim;

@@ -121,9 +121,8 @@ std::uint64_t feature_rows(const Dataset& dataset, const FeatureTable& table) {
 std::vector<std::span<const std::uint64_t>> wanted_rows(const Batch& batch,
                                                         const FeatureTable& table) {
   std::vector<std::span<const std::uint64_t>> lists;
-  for_each_list(batch, table, [&](std::span<const std::uint64_t> ids, const auto&) {
-    lists.push_back(ids);
-  });
+  for_each_list(
+      batch, table, [&](std::span<const std::uint64_t> ids, const auto&) { lists.push_back(ids); });
   return lists;
 }
 
@@ -134,7 +133,7 @@ std::uint64_t count_rows(const Batch& batch, const FeatureTable& table) {
   return rows;
 }
 
-std::vector<FeatureList> feature_lists(Batch& batch, std::span<const FeatureTable> tables) {
+std::vector<FeatureList> feature_lists(Batch& batch, FeatureTables tables) {
   for (const FeatureTable& table : tables) {
     for_each_list(batch, table, [&](std::span<const std::uint64_t>, std::vector<Array>& groups) {
       groups.resize(std::max(groups.size(), table.group + 1));

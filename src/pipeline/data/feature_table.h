@@ -27,6 +27,8 @@ struct FeatureTable {
   bool on_disk() const { return rows() != 0 && store->placement() == "disk"; }
 };
 
+using FeatureTables = std::span<const FeatureTable>;
+
 /// The tables of GraphDataOptions::feature_groups and ::edge_feature_groups, in the schema's order.
 /// Throws kUsage for a group that nobody has, and what opening a store throws.
 std::vector<FeatureTable> open_feature_tables(const Dataset& dataset,
@@ -38,22 +40,23 @@ std::unique_ptr<FeatureStore> open_feature_store(const Dataset& dataset,
 /// The rows that its store would have in that generation.
 std::uint64_t feature_rows(const Dataset& dataset, const FeatureTable& table);
 
-/// Rows that a mini-batch asks of a table, repeats among them, in lists: of a type all its nodes, of
-/// a relation the edges of each block.
+/// Rows that a mini-batch asks of a table, repeats among them, in lists: of a type all its nodes,
+/// of a relation the edges of each block.
 std::vector<std::span<const std::uint64_t>> wanted_rows(const Batch& batch,
                                                         const FeatureTable& table);
 std::uint64_t count_rows(const Batch& batch, const FeatureTable& table);
 
 /// One such list, and the array that the rows' features go to.
 struct FeatureList {
-  std::size_t table = 0;   ///< index
-  std::uint64_t first = 0;  ///< where its rows begin among all that the mini-batch asks of the table
+  std::size_t table = 0;  ///< index
+  std::uint64_t first =
+      0;  ///< where its rows begin among all that the mini-batch asks of the table
   std::span<const std::uint64_t> rows;
   Array* features = nullptr;
 };
 
 /// All lists of a mini-batch, table by table, as wanted_rows() has them. Makes room for the arrays,
 /// which stay as they are.
-std::vector<FeatureList> feature_lists(Batch& batch, std::span<const FeatureTable> tables);
+std::vector<FeatureList> feature_lists(Batch& batch, FeatureTables tables);
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
-// Directories: those of a GraphData's row caches on loan, by feature table, empty at first. Who plans
-// an epoch lets them go through windows without rows, and hands them on to who plans the next. When
-// the loan ends they are back in the caches and know no rows: what they say never came. Movable;
-// used by one thread at a time.
+// Directories: those of a GraphData's row caches on loan, by feature table, empty at first. Who
+// plans an epoch lets them go through windows without rows, and hands them on to who plans the
+// next. When the loan ends they are back in the caches and know no rows: what they say never came.
+// Movable; used by one thread at a time.
 #pragma once
 
 #include "pipeline/data/graph_data_state.h"

@@ -28,37 +28,61 @@ std::uint64_t noted_at_once(std::uint64_t nodes, std::size_t note, std::uint64_t
 
 }  // namespace
 
+RowList::RowList(const std::filesystem::path& folder, std::uint64_t nodes)
+    : ids(folder, id_width(nodes)), places(folder, sizeof(std::uint32_t)) {}
+
+void RowList::append(std::span<const WantedRow> rows) {
+  std::array<std::uint64_t, kListedAtOnce> row_ids;
+  std::array<std::uint32_t, kListedAtOnce> row_places;
+  while (!rows.empty()) {
+    const std::size_t count = std::min(kListedAtOnce, rows.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      row_ids[i] = rows[i].row;
+      row_places[i] = static_cast<std::uint32_t>(rows[i].place);
+    }
+    ids.append(std::span<const std::uint64_t>(row_ids).first(count));
+    places.append(std::span<const std::uint32_t>(row_places).first(count));
+    rows = rows.subspan(count);
+  }
+}
+
+void RowList::read(std::uint64_t at, std::uint64_t count, std::vector<WantedRow>& out) {
+  std::array<std::uint64_t, kListedAtOnce> row_ids;
+  std::array<std::uint32_t, kListedAtOnce> row_places;
+  out.clear();
+  out.reserve(count);
+  while (out.size() < count) {
+    const std::size_t piece = std::min<std::uint64_t>(kListedAtOnce, count - out.size());
+    ids.read(at + out.size(), std::span(row_ids).first(piece));
+    places.read(at + out.size(), std::span(row_places).first(piece));
+    for (std::size_t i = 0; i < piece; ++i) out.push_back({row_ids[i], row_places[i]});
+  }
+}
+
 EpochLists::EpochLists(const std::filesystem::path& folder, std::uint64_t nodes)
-    : nodes_(nodes),
+    : ids(folder, id_width(nodes)),
+      places(folder, sizeof(std::uint32_t)),
+      missing(folder, nodes),
+      nodes_(nodes),
       folder_(folder),
-      ids_(folder, id_width(nodes)),
-      places_(folder, sizeof(std::uint32_t)),
-      missing_(folder, id_width(nodes)),
-      missing_places_(folder, sizeof(std::uint32_t)),
       next_(folder, window_width(0)) {}
 
-// Next uses are written once all windows are known: until then the list may change its width.
-void EpochLists::make_room(std::uint64_t rows) {
+void EpochLists::add_window(std::span<const std::uint64_t> window) {
+  // Next uses are written once all windows are known: until then the list may change its width.
   if (const std::size_t width = window_width(steps.size() + 1); width != next_.width())
     next_ = ScratchList(folder_, width);
-  next_.reserve(rows);
-  places_.reserve(rows);
-  missing_.reserve(rows);
-  missing_places_.reserve(rows);
+  for (ScratchList* const list : {&next_, &places, &missing.ids, &missing.places})
+    list->reserve(ids.size() + window.size());
+  Step step;
+  step.first_id = ids.size();
+  step.rows = window.size();
+  ids.append(window);
+  steps.push_back(step);
 }
 
 void EpochLists::give_back_room() {
-  missing_.give_back_room();
-  missing_places_.give_back_room();
-}
-
-void EpochLists::add_window(std::span<const std::uint64_t> ids) {
-  make_room(ids_.size() + ids.size());
-  Step step;
-  step.first_id = ids_.size();
-  step.rows = ids.size();
-  ids_.append(ids);
-  steps.push_back(step);
+  missing.ids.give_back_room();
+  missing.places.give_back_room();
 }
 
 std::uint64_t EpochLists::most_rows() const {
@@ -78,16 +102,16 @@ void EpochLists::find_next_uses_by(std::uint64_t buffer_bytes,
   const std::uint64_t range = noted_at_once(nodes_, sizeof(Note), buffer_bytes);
   AlignedBuffer notes = AlignedBuffer::make(range * sizeof(Note), &ledger, "epoch plan").or_throw();
   const std::span<Note> met(reinterpret_cast<Note*>(notes.data()), range);
-  std::vector<std::uint64_t> ids(most);
+  std::vector<std::uint64_t> listed(most);
   std::vector<std::uint32_t> next(most);
   for (std::uint64_t begin = 0; begin < nodes_; begin += range) {
     std::ranges::fill(met, Note{kUnwritten});
     for (std::size_t w = steps.size(); w-- > 0;) {
       check();
       const Step& step = steps[w];
-      const std::span<std::uint64_t> of_window = std::span(ids).first(step.rows);
+      const std::span<std::uint64_t> of_window = std::span(listed).first(step.rows);
       const std::span<std::uint32_t> uses = std::span(next).first(step.rows);
-      ids_.read(step.first_id, of_window);
+      ids.read(step.first_id, of_window);
       if (begin != 0) next_.read(step.first_id, uses);
       constexpr std::size_t kAhead = 16;
       for (std::size_t i = 0; i < step.rows; ++i) {
@@ -123,53 +147,15 @@ std::uint32_t EpochLists::to_window(std::uint32_t note) const {
   return note == kUnwritten ? kNeverUsed : windows_before + note;
 }
 
-void EpochLists::read_ids(const Step& step, std::vector<std::uint64_t>& out) {
-  out.resize(step.rows);
-  ids_.read(step.first_id, std::span<std::uint64_t>(out));
-}
-
 void EpochLists::read_next_uses(const Step& step, std::vector<std::uint32_t>& out) {
   out.resize(step.rows);
   next_.read(step.first_id, std::span<std::uint32_t>(out));
   for (std::uint32_t& use : out) use = to_window(use);
 }
 
-void EpochLists::append_places(std::span<const std::uint32_t> places) {
-  places_.append(places);
-}
-
-void EpochLists::append_missing(std::span<const WantedRow> rows) {
-  std::array<std::uint64_t, kListedAtOnce> ids;
-  std::array<std::uint32_t, kListedAtOnce> places;
-  for (std::size_t at = 0; at < rows.size(); at += kListedAtOnce) {
-    const std::span<const WantedRow> piece =
-        rows.subspan(at, std::min(kListedAtOnce, rows.size() - at));
-    for (std::size_t i = 0; i < piece.size(); ++i) {
-      ids[i] = piece[i].row;
-      places[i] = static_cast<std::uint32_t>(piece[i].place);
-    }
-    missing_.append(std::span<const std::uint64_t>(ids).first(piece.size()));
-    missing_places_.append(std::span<const std::uint32_t>(places).first(piece.size()));
-  }
-}
-
-void EpochLists::read_places(const Step& step, std::span<std::uint32_t> places) {
-  places_.read(step.first_id, places);
-}
-
 void EpochLists::read_missing(const Step& step, std::vector<WantedRow>& wanted) {
   const std::uint64_t here = step.plan == WindowPlan::kPacked ? step.prefilled : 0;
-  const std::uint64_t end = step.first_missing + step.prefilled + step.missing;
-  std::array<std::uint64_t, kListedAtOnce> ids;
-  std::array<std::uint32_t, kListedAtOnce> places;
-  wanted.clear();
-  wanted.reserve(end - step.first_missing - here);
-  for (std::uint64_t at = step.first_missing + here; at < end; at += kListedAtOnce) {
-    const std::size_t count = std::min<std::uint64_t>(kListedAtOnce, end - at);
-    missing_.read(at, std::span(ids).first(count));
-    missing_places_.read(at, std::span(places).first(count));
-    for (std::size_t i = 0; i < count; ++i) wanted.push_back({ids[i], places[i]});
-  }
+  missing.read(step.first_missing + here, step.prefilled + step.missing - here, wanted);
 }
 
 class EpochLists::MissedIds final : public RunIds {
@@ -180,7 +166,7 @@ class EpochLists::MissedIds final : public RunIds {
   std::size_t take(std::size_t run, std::span<std::uint64_t> out) override {
     const Step& step = lists_.steps[run];
     const std::size_t count = std::min<std::uint64_t>(out.size(), step.missing - taken_[run]);
-    lists_.missing_.read(step.first_missing + step.prefilled + taken_[run], out.first(count));
+    lists_.missing.ids.read(step.first_missing + step.prefilled + taken_[run], out.first(count));
     taken_[run] += count;
     return count;
   }
@@ -194,14 +180,13 @@ std::unique_ptr<RunIds> EpochLists::runs() {
   return std::make_unique<MissedIds>(*this);
 }
 
-std::uint64_t EpochLists::bytes_read() const {
-  return ids_.bytes_read() + places_.bytes_read() + missing_.bytes_read() +
-         missing_places_.bytes_read() + next_.bytes_read();
-}
-
-std::uint64_t EpochLists::bytes_written() const {
-  return ids_.bytes_written() + places_.bytes_written() + missing_.bytes_written() +
-         missing_places_.bytes_written() + next_.bytes_written();
+EpochLists::Bytes EpochLists::moved() const {
+  Bytes all;
+  for (const ScratchList* const list : {&ids, &places, &missing.ids, &missing.places, &next_}) {
+    all.read += list->bytes_read();
+    all.written += list->bytes_written();
+  }
+  return all;
 }
 
 // Ids: written, read in each pass, and when the cache goes through. Next uses: written in each

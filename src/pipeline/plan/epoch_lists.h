@@ -17,6 +17,18 @@
 
 namespace sluice {
 
+/// Rows, and the places that they belong in.
+struct RowList {
+  /// @param nodes of the type. Throws Error.
+  RowList(const std::filesystem::path& folder, std::uint64_t nodes);
+
+  void append(std::span<const WantedRow> rows);
+  void read(std::uint64_t at, std::uint64_t count, std::vector<WantedRow>& out);
+
+  ScratchList ids;
+  ScratchList places;
+};
+
 class EpochLists {
  public:
   /// What is planned for one window.
@@ -36,10 +48,13 @@ class EpochLists {
 
   std::vector<Step> steps;           ///< by window
   std::uint32_t windows_before = 0;  ///< that the cache counts before the first of these
+  ScratchList ids;                   ///< of all windows' rows
+  ScratchList places;                ///< by ids: slots
+  RowList missing;  ///< of each window, ascending, but first those that are prefilled
 
   /// Makes room on the disk for all that will be noted of the window too, while who fills the disk
   /// meanwhile can still give way. Throws Error: then it may be called again.
-  void add_window(std::span<const std::uint64_t> ids);
+  void add_window(std::span<const std::uint64_t> window);
   /// Of the largest window.
   std::uint64_t most_rows() const;
 
@@ -53,38 +68,28 @@ class EpochLists {
                       MemoryLedger& ledger,
                       const std::function<void()>& check,
                       const TellUses& tell = {});
-  void read_ids(const Step& step, std::vector<std::uint64_t>& out);
   /// As RowCache counts windows; kNeverUsed where no later one of these lists asks for a row.
   void read_next_uses(const Step& step, std::vector<std::uint32_t>& out);
-
-  void append_places(std::span<const std::uint32_t> places);
-  /// Rows that the last step misses, ascending: first those that are prefilled.
-  void append_missing(std::span<const WantedRow> rows);
-  std::uint64_t missing_rows() const { return missing_.size(); }
   /// Once the cache went through all windows: room that was made for rows which are not missing.
   void give_back_room();
-
-  void read_places(const Step& step, std::span<std::uint32_t> places);
   /// The rows to be read, ascending. Where they are packed, prefilled ones are there already.
   void read_missing(const Step& step, std::vector<WantedRow>& wanted);
-
   /// The missed ids of each window, as PackedRows takes them: once, in order.
   std::unique_ptr<RunIds> runs();
 
-  std::uint64_t bytes_read() const;
-  std::uint64_t bytes_written() const;
-
-  /// What the lists of an epoch move, foreseen.
   struct Bytes {
     std::uint64_t read = 0;
     std::uint64_t written = 0;
   };
+  /// What the lists moved so far.
+  Bytes moved() const;
   struct Sizes {
     std::uint64_t windows = 0;
     std::uint64_t wanted = 0;  ///< rows, summed over windows
     std::uint64_t missed = 0;  ///< of these, that the cache does not have
     std::uint64_t packed = 0;  ///< of the missed ones, that are repacked
   };
+  /// What the lists of an epoch will move, foreseen.
   static Bytes bytes(std::uint64_t nodes, const Sizes& sizes, std::uint64_t buffer_bytes);
 
  private:
@@ -96,14 +101,9 @@ class EpochLists {
                          const std::function<void()>& check,
                          const TellUses& tell);
   std::uint32_t to_window(std::uint32_t note) const;
-  void make_room(std::uint64_t rows);
 
   std::uint64_t nodes_;
   std::filesystem::path folder_;
-  ScratchList ids_;
-  ScratchList places_;  // by ids
-  ScratchList missing_;
-  ScratchList missing_places_;
   ScratchList next_;  // by ids
 };
 

@@ -1,6 +1,7 @@
 #include "pipeline/plan/epoch_planner.h"
 
 #include "core/interrupt.h"
+#include "pipeline/stream/window_keeper.h"
 
 #include <fmt/format.h>
 #include <sluice/units.h>
@@ -39,7 +40,7 @@ EpochPlanner::EpochPlanner(GraphData::State& data,
                            const LoaderMemory& share,
                            MemoryLedger& ledger,
                            const QuerySource& queries,
-                           WindowSampler& sampler,
+                           BatchSampler& sampler,
                            PlanningMemory& memory)
     : data_(data),
       options_(options),
@@ -125,9 +126,9 @@ bool EpochPlanner::take_prepared() {
   }
   // Its rows go where those are that others brought meanwhile.
   if (prepared->completed()) data_.clear_caches();
-  caches_go_on_ = !prepared->windows().paged() && !prepared->completed() && !where_.others_between;
-  sampler_.forget_kept();
-  stream_ = std::make_unique<WindowStream>(std::move(prepared_));
+  caches_go_on_ = !sampler_.paged() && !prepared->completed() && !where_.others_between;
+  stream_ = std::make_unique<WindowStream>(
+      prepared->take_windows(), prepared->take_plan(), std::move(prepared_));
   stream_->plan()->begin(data_);
   return true;
 }
@@ -136,9 +137,9 @@ void EpochPlanner::plan_now(const std::function<bool()>& stopped) {
   memory_.begin();
   const Phases phases(share_);
   if (!is_planned(data_, phases, queries_.num_batches() - where_.first_batch)) {
-    sampler_.begin(where_, limits_);
     const MutexLock lock(mutex_);
-    stream_ = std::make_unique<WindowStream>(sampler_, std::nullopt);
+    stream_ =
+        std::make_unique<WindowStream>(std::make_unique<WindowSampler>(sampler_, where_, limits_));
     return;
   }
   PlanClocks* clocks = nullptr;
@@ -148,18 +149,24 @@ void EpochPlanner::plan_now(const std::function<bool()>& stopped) {
   }
   const PlanSetting setting{
       data_, ledger_, *clocks, [&stopped] { return stopped() || interrupted(); }};
-  const std::uint64_t kept = memory_.forget_rows(limits_, batch_bytes_);
+  const std::uint64_t cached = memory_.forget_rows(limits_, batch_bytes_);
   const std::uint64_t room = memory_.room();
-  const std::uint64_t share = memory_.share_of(room + kept);
-  if (sampler_.worth_keeping() || phases.all_kept())
-    sampler_.keep_windows(data_.options.scratch, room, batch_bytes_);
+  const std::uint64_t share = memory_.share_of(room + cached);
   PlanRequest request;
-  request.sampled = sample_epoch(setting, sampler_, where_, limits_);
-  request.bytes = share - std::min(share, kept);
+  std::unique_ptr<KeptWindows> kept;
+  if (sampler_.worth_keeping() || phases.all_kept()) {
+    WindowKeeper windows(sampler_, where_, limits_, room, batch_bytes_);
+    request.sampled = sample_epoch(setting, windows);
+    kept = windows.take_kept();
+  } else {
+    WindowSampler windows(sampler_, where_, limits_);
+    request.sampled = sample_epoch(setting, windows);
+  }
+  request.bytes = share - std::min(share, cached);
   caches_go_on_ = may_follow() && !where_.others_between && !sampler_.paged();
   request.followed = caches_go_on_;
   PlannedEpoch plan = plan_epoch(setting, std::move(request), Directories(data_));
-  if (phases.all_kept() && !sampler_.all_kept()) {
+  if (phases.all_kept() && !kept->all_kept()) {
     throw Error(
         ErrorCode::kResource,
         fmt::format("the disk of {} has no room for the sampled mini-batches of an epoch, and "
@@ -170,7 +177,12 @@ void EpochPlanner::plan_now(const std::function<bool()>& stopped) {
   if (phases.all_kept()) (void)sampler_.release_workspaces();
   plan.begin(data_);
   const MutexLock lock(mutex_);
-  stream_ = std::make_unique<WindowStream>(sampler_, std::move(plan));
+  if (kept) {
+    stream_ = std::make_unique<WindowStream>(std::move(kept), std::move(plan));
+  } else {
+    stream_ = std::make_unique<WindowStream>(
+        std::make_unique<WindowSampler>(sampler_, where_, limits_), std::move(plan));
+  }
 }
 
 // Whether the epoch after may be prepared beside this one's training, as far as is known before.
@@ -196,7 +208,7 @@ std::unique_ptr<NextEpoch> EpochPlanner::next_epoch(int threads) const {
 
 void EpochPlanner::prepare_next() {
   const MutexLock lock(mutex_);
-  if (!may_follow() || stream_->plan() == nullptr || !stream_->windows().all_kept())
+  if (!may_follow() || stream_->kept() == nullptr || !stream_->kept()->all_kept())
     return following_.reset();
   const IdleMemory free = memory_.beside_training(limits_);
   if (!following_) {
@@ -253,7 +265,6 @@ std::unique_ptr<NextEpoch> EpochPlanner::complete_next() {
 
 void EpochPlanner::set_aside(std::unique_ptr<NextEpoch> next) {
   if (!next && !Phases(share_).all_kept()) return;
-  sampler_.forget_kept();
   const MutexLock lock(mutex_);
   if (stream_) stream_->forget();
   aside_ = std::move(next);

@@ -34,7 +34,7 @@ class EpochPlanner {
                const LoaderMemory& share,
                MemoryLedger& ledger,
                const QuerySource& queries,
-               WindowSampler& sampler,
+               BatchSampler& sampler,
                PlanningMemory& memory);
 
   /// Before the epoch before is ended: the one to come, if it was prepared. @param over whether all
@@ -72,7 +72,7 @@ class EpochPlanner {
   const LoaderMemory& share_;
   MemoryLedger& ledger_;
   const QuerySource& queries_;
-  WindowSampler& sampler_;
+  BatchSampler& sampler_;
   PlanningMemory& memory_;
 
   LoaderStart where_;  // of the epoch

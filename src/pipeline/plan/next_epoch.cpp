@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/threads.h"
+#include "pipeline/stream/window_keeper.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,10 +19,7 @@ LoaderOptions with_threads(LoaderOptions options, int threads) {
 
 // Two groups of a mini-batch, the spool's two sides, and the rows of the window being made.
 std::uint64_t NextEpoch::sampling_bytes(const WindowLimits& limits, std::uint64_t batch_bytes) {
-  std::uint64_t bytes = 5 * batch_bytes;
-  for (const std::uint64_t rows : limits.rows)
-    bytes += rows * (RowIndex::kBytesAnId + sizeof(std::uint32_t));
-  return bytes;
+  return 5 * batch_bytes + numbering_bytes(limits);
 }
 
 NextEpoch::NextEpoch(GraphData::State& data,
@@ -33,7 +31,7 @@ NextEpoch::NextEpoch(GraphData::State& data,
     : data_(data),
       setup_(std::move(setup)),
       caches_made_(data.caches_made),
-      sampler_(data, with_threads(options, threads), queries, ledger),
+      sampler_({data, with_threads(options, threads), queries, ledger}),
       clocks_(options.trace),
       setting_{data, ledger, clocks_, [this] { return stopping_ || (awaited_ && interrupted()); }} {
   sampler_.share_tables(options.data_threads > 0 ? options.data_threads : available_cores());
@@ -42,14 +40,19 @@ NextEpoch::NextEpoch(GraphData::State& data,
 void NextEpoch::sample(std::uint64_t bytes) {
   awaited_ = true;
   try {
-    sampler_.keep_windows(data_.options.scratch, bytes, setup_.batch_bytes);
-    sampled_ = sample_epoch(setting_, sampler_, setup_.where, setup_.limits);
-    (void)sampler_.release_workspaces();
+    sample_now(bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
     failure_ = std::current_exception();
   }
   awaited_ = false;
+}
+
+void NextEpoch::sample_now(std::uint64_t bytes) {
+  WindowKeeper windows(sampler_, setup_.where, setup_.limits, bytes, setup_.batch_bytes);
+  sampled_ = sample_epoch(setting_, windows);
+  windows_ = windows.take_kept();
+  (void)sampler_.release_workspaces();
 }
 
 void NextEpoch::prepare_beside(PlannedEpoch& now, std::uint64_t bytes, std::uint64_t kept_bytes) {
@@ -80,12 +83,8 @@ void NextEpoch::prepare_beside(PlannedEpoch& now, std::uint64_t bytes, std::uint
 PlannedEpoch NextEpoch::plan(PlanRequest request, Directories directories) {
   give_way_to_others();
   if (setting_.trace() != nullptr) setting_.trace()->name_thread("next epoch");
-  if (!sampled_) {
-    sampler_.keep_windows(data_.options.scratch, request.bytes, setup_.batch_bytes);
-    sampled_ = sample_epoch(setting_, sampler_, setup_.where, setup_.limits);
-  }
-  (void)sampler_.release_workspaces();
-  if (!sampler_.all_kept())
+  if (!sampled_) sample_now(request.bytes);
+  if (!windows_->all_kept())
     throw Error(ErrorCode::kResource, "the disk has no room for its mini-batches");
   request.sampled = *std::move(sampled_);
   return plan_epoch(setting_, std::move(request), std::move(directories));

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "pipeline/plan/planned_epoch.h"
-#include "pipeline/stream/window_sampler.h"
+#include "pipeline/stream/kept_windows.h"
 
 #include <sluice/loader.h>
 
@@ -63,8 +63,8 @@ class NextEpoch {
   bool completed() const { return completed_; }
   /// Whether the caches are those that it was planned for.
   bool caches_are_there() const { return data_.caches_made == caches_made_; }
-  /// @pre wait() said so
-  WindowSampler& windows() { return sampler_; }
+  /// @pre wait() said so. The windows borrow from this
+  std::unique_ptr<KeptWindows> take_windows() { return std::move(windows_); }
   PlannedEpoch take_plan() { return *std::move(plan_); }
 
   /// Of plan and repack, so far; may be asked from any thread.
@@ -75,19 +75,21 @@ class NextEpoch {
   void stop() noexcept;
 
  private:
+  void sample_now(std::uint64_t bytes);
   PlannedEpoch plan(PlanRequest request, Directories directories);
   void settle() noexcept;
 
   GraphData::State& data_;
   Setup setup_;
   std::uint64_t caches_made_;
-  WindowSampler sampler_;
+  BatchSampler sampler_;
   PlanClocks clocks_;
   PlanSetting setting_;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> awaited_ = false;
   bool completed_ = false;
   std::optional<SampledEpoch> sampled_;
+  std::unique_ptr<KeptWindows> windows_;  // likewise
   std::exception_ptr failure_;
   std::optional<PlannedEpoch> plan_;
   std::future<PlannedEpoch> planning_;  // until it is settled; uses the others

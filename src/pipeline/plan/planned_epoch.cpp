@@ -46,10 +46,7 @@ void check_room_beside(const PlanSetting& setting, const PlanRequest& request, s
 
 }  // namespace
 
-SampledEpoch sample_epoch(const PlanSetting& setting,
-                          WindowSource& windows,
-                          const LoaderStart& where,
-                          const WindowLimits& limits) {
+SampledEpoch sample_epoch(const PlanSetting& setting, WindowSource& windows) {
   const GraphData::State& data = setting.data;
   const Busy busy(setting.clocks.planning);
   const TraceSpan span(setting.trace(), "sample ahead");
@@ -59,14 +56,12 @@ SampledEpoch sample_epoch(const PlanSetting& setting,
       sampled[table] =
           std::make_unique<EpochLists>(data.options.scratch, data.tables[table].rows());
   }
-  windows.begin(where, limits);
-  while (const auto window = windows.sample()) {
+  while (const auto window = windows.next()) {
     setting.check_stopped();
     for (std::size_t table = 0; table < sampled.size(); ++table) {
       if (sampled[table]) add_window(*sampled[table], window->rows[table]->ids(), windows);
     }
   }
-  windows.begin(where, limits);
   // Mini-batches that were freed stay with malloc otherwise, beside the cache's rows, which take
   // their room in the budget from here on: up to 180 MiB were, of a budget of 1.2 GiB.
   (void)::malloc_trim(0);
@@ -90,11 +85,11 @@ PlannedEpoch plan_epoch(const PlanSetting& setting, PlanRequest request, Directo
   for (std::size_t table = 0; table < request.sampled.size(); ++table) {
     if (!request.sampled[table]) continue;
     const std::uint64_t left = request.bytes - std::min(request.bytes, taken);
-    epoch.tables_[table] = std::make_unique<TablePlan>(
-        plan_table(setting,
-                  {table, std::move(request.sampled[table]), request.slots, left, request.followed},
-                  directories.of(table),
-                  busy));
+    epoch.tables_[table] = std::make_unique<TablePlan>(plan_table(
+        setting,
+        {table, std::move(request.sampled[table]), request.slots, left, request.followed},
+        directories.of(table),
+        busy));
     taken += epoch.tables_[table]->taken_bytes;
     epoch.reasons_.push_back((beside ? "beside the epoch before: " : "") +
                              epoch.tables_[table]->reason);
@@ -133,7 +128,7 @@ RowDirectory::Admission PlannedEpoch::rows(std::size_t window,
   const EpochLists::Step& of_window = step(window, table);
   if (of_window.rows != places.size())
     throw Error(ErrorCode::kInternal, "a window differs from the one that was planned");
-  lists.read_places(of_window, places);
+  lists.places.read(of_window.first_id, places);
   lists.read_missing(of_window, wanted);
   return of_window.admission;
 }

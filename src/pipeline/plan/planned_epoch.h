@@ -27,11 +27,8 @@ namespace sluice {
 /// The windows of an epoch: the ids of their rows, by feature table; null where it is in memory.
 using SampledEpoch = std::vector<std::unique_ptr<EpochLists>>;
 
-/// Goes through the epoch from `where` on, and leaves `windows` at its begin. Throws Error.
-SampledEpoch sample_epoch(const PlanSetting& setting,
-                          WindowSource& windows,
-                          const LoaderStart& where,
-                          const WindowLimits& limits);
+/// Goes through the windows. Throws Error.
+SampledEpoch sample_epoch(const PlanSetting& setting, WindowSource& windows);
 
 struct PlanRequest {
   SampledEpoch sampled;

@@ -1,5 +1,6 @@
 #include "pipeline/plan/planning_memory.h"
 
+#include "pipeline/stream/window_keeper.h"
 #include "pipeline/trace.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ std::uint64_t PlanningMemory::forget_rows(const WindowLimits& limits, std::uint6
   const TraceSpan span(options_.trace, "forget rows");
   std::uint64_t room = this->room();
   for (const auto& cache : data_.caches) room += cache ? cache->table.held_bytes() : 0;
-  const std::uint64_t wanted = sampler_.wish_for_keeping(batch_bytes, limits);
+  const std::uint64_t wanted = wish_for_keeping(sampler_, batch_bytes, limits);
   std::uint64_t left = std::min(room / 2, room - std::min(room, wanted));
   std::uint64_t held = 0;
   for (const auto& cache : data_.caches) {
@@ -29,18 +30,15 @@ std::uint64_t PlanningMemory::forget_rows(const WindowLimits& limits, std::uint6
 
 const IdleMemory& PlanningMemory::beside_training(const WindowLimits& limits) {
   if (idle_) return *idle_;
-  idle_.emplace();
-  if (!sampler_.all_kept()) return *idle_;
   std::uint64_t rows = 0;
   for (const std::uint64_t of_type : limits.rows) rows += of_type;
   // The budget has room for a group's, however many there were.
   const std::uint64_t made = std::max<std::uint64_t>(sampler_.workspaces(), 1);
   const std::uint64_t each = sampler_.release_workspaces() / made;
-  *idle_ = {each * sampler_.group_size() +
-                Phases(memory_).live_windows() * RowIndex::kBytesAnId * rows +
-                data_.spare_cache_bytes(),
-            each};
-  return *idle_;
+  return idle_.emplace(IdleMemory{each * sampler_.group_size() +
+                                      Phases(memory_).live_windows() * RowIndex::kBytesAnId * rows +
+                                      data_.spare_cache_bytes(),
+                                  each});
 }
 
 }  // namespace sluice

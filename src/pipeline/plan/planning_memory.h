@@ -3,7 +3,8 @@
 #pragma once
 
 #include "pipeline/phases.h"
-#include "pipeline/stream/window_sampler.h"
+#include "pipeline/stream/batch_sampler.h"
+#include "pipeline/stream/window_source.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +25,7 @@ class PlanningMemory {
                  const LoaderOptions& options,
                  const LoaderMemory& memory,
                  MemoryLedger& ledger,
-                 WindowSampler& sampler)
+                 BatchSampler& sampler)
       : data_(data), options_(options), memory_(memory), ledger_(ledger), sampler_(sampler) {}
 
   /// What is free while an epoch is planned, of caches whose rows were released: nothing is
@@ -51,7 +52,7 @@ class PlanningMemory {
   const LoaderOptions& options_;
   const LoaderMemory& memory_;
   MemoryLedger& ledger_;
-  WindowSampler& sampler_;
+  BatchSampler& sampler_;
   std::optional<IdleMemory> idle_;  // since the sampler's last epoch
 };
 

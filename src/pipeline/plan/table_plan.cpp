@@ -148,9 +148,11 @@ void TablePlanner::go_through_windows() {
   const std::size_t windows = lists_.steps.size();
   const auto read = [&](std::size_t w) {
     Passing& window = passing[w % 2];
-    lists_.read_ids(lists_.steps[w], window.ids);
-    lists_.read_next_uses(lists_.steps[w], window.next);
-    window.places.resize(lists_.steps[w].rows);
+    const EpochLists::Step& step = lists_.steps[w];
+    window.ids.resize(step.rows);
+    window.places.resize(step.rows);
+    lists_.ids.read(step.first_id, std::span(window.ids));
+    lists_.read_next_uses(step, window.next);
   };
   SideThread beside;
   beside.begin([&] { read(0); });  // there is always one
@@ -171,7 +173,7 @@ void TablePlanner::go_through_windows() {
 
 // Lists where rows go and what is missing, and chooses how that is best read without repacking.
 void TablePlanner::note_window(const Passing& window, EpochLists::Step& step) {
-  lists_.append_places(window.places);
+  lists_.places.append(window.places);
   step.prefilled = count_prefilled(step.admission, window.missing, window.places, prefilled_slots_);
   step.missing = window.missing.size() - step.prefilled;
   missed_.clear();
@@ -179,8 +181,8 @@ void TablePlanner::note_window(const Passing& window, EpochLists::Step& step) {
   prefill_.insert(prefill_.end(),
                   missed_.begin(),
                   missed_.begin() + static_cast<std::ptrdiff_t>(step.prefilled));
-  step.first_missing = lists_.missing_rows();
-  lists_.append_missing(missed_);
+  step.first_missing = lists_.missing.ids.size();
+  lists_.missing.append(missed_);
   const EpochCost::Choice choice = cost_.add(missed_, step.missing);
   step.plan = choice.plan;
   step.gap_bytes = choice.gap_bytes;
@@ -223,7 +225,7 @@ bool TablePlanner::pack(TablePlan& plan, std::uint64_t bytes) {
   packed.scratch = setting_.data.scratch_files;
   Busy repacking(setting_.clocks.packing);
   repacking.note("windows", static_cast<double>(lists_.steps.size()));
-  repacking.note("rows", static_cast<double>(lists_.missing_rows()));
+  repacking.note("rows", static_cast<double>(lists_.missing.ids.size()));
   std::vector<WantedRow> sorting;
   radix_sort(prefill_, sorting, [](const WantedRow& row) { return row.row; });
   sorting = {};
@@ -251,9 +253,9 @@ bool TablePlanner::pack(TablePlan& plan, std::uint64_t bytes) {
 }  // namespace
 
 TablePlan plan_table(const PlanSetting& setting,
-                   TableRequest request,
-                   RowDirectory& directory,
-                   Busy& busy) {
+                     TableRequest request,
+                     RowDirectory& directory,
+                     Busy& busy) {
   TablePlan plan;
   {
     TablePlanner planner(setting, request, directory);
@@ -279,7 +281,9 @@ std::uint64_t bytes_beside_training(const PlanSetting& setting,
   return NeededParts::bytes(layout) + std::max(admitting, packing);
 }
 
-std::uint64_t bytes_of_sums(const PlanSetting& setting, std::size_t table, const EpochLists& lists) {
+std::uint64_t bytes_of_sums(const PlanSetting& setting,
+                            std::size_t table,
+                            const EpochLists& lists) {
   std::uint64_t rows = 0;
   for (const EpochLists::Step& step : lists.steps) rows += step.rows;
   const std::uint64_t pages = rows * disk_store(setting.data, table).row_bytes() / kPageBytes;
@@ -311,8 +315,9 @@ void TablePlan::drop_packed() {
 
 PlanTraffic TablePlan::traffic() const {
   PlanTraffic all = of_packed();
-  all.bytes_read += lists->bytes_read();
-  all.bytes_written += lists->bytes_written();
+  const EpochLists::Bytes of_lists = lists->moved();
+  all.bytes_read += of_lists.read;
+  all.bytes_written += of_lists.written;
   return all;
 }
 

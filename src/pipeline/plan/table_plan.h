@@ -57,9 +57,9 @@ struct TableRequest {
 /// missing is brought, and packs it if that is the choice.
 /// @param busy of planning: paused while it packs
 TablePlan plan_table(const PlanSetting& setting,
-                   TableRequest request,
-                   RowDirectory& directory,
-                   Busy& busy);
+                     TableRequest request,
+                     RowDirectory& directory,
+                     Busy& busy);
 
 /// What that takes at least beside training, and gives back.
 std::uint64_t bytes_beside_training(const PlanSetting& setting,

@@ -87,8 +87,9 @@ void Assembler::for_rows(const FeatureList& list,
   const SlotTable* const slots = cached == nullptr ? nullptr : &data_.caches[list.table]->table;
   std::span<const std::uint32_t> numbers, places;
   if (cached != nullptr) {
-    numbers =
-        std::as_const(cached->numbers[index]).as<std::uint32_t>().subspan(list.first, wanted.size());
+    numbers = std::as_const(cached->numbers[index])
+                  .as<std::uint32_t>()
+                  .subspan(list.first, wanted.size());
     places = std::as_const(cached->places).as<std::uint32_t>();
   }
   constexpr std::size_t kGrain = 256;  // rows a task

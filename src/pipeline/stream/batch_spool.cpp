@@ -117,11 +117,10 @@ class Read {
 }  // namespace
 
 BatchSpool::BatchSpool(const std::filesystem::path& folder,
-                       std::uint64_t epoch,
                        std::uint64_t first,
                        MemoryLedger& ledger,
                        std::shared_ptr<ScratchFiles> scratch)
-    : scratch_(std::move(scratch)), epoch_(epoch), first_(first), ledger_(ledger) {
+    : scratch_(std::move(scratch)), first_(first), ledger_(ledger) {
   file_ = scratch_->take(folder, 0);
 }
 
@@ -221,7 +220,7 @@ BatchSpool::Kept BatchSpool::read(std::uint64_t index) {
   side.reading.get();
   turn_ = 1 - turn_;
   Side& other = sides_[turn_];
-  if (has(epoch_, index + 1) && !(other.reading.valid() && other.batch == index + 1)) {
+  if (has(index + 1) && !(other.reading.valid() && other.batch == index + 1)) {
     if (other.reading.valid()) other.reading.wait();
     start_reading(other, index + 1);
   }

@@ -23,7 +23,6 @@ class BatchSpool {
   /// Batches begin with number `first` of their epoch. @param scratch whose its file is.
   /// Throws Error.
   BatchSpool(const std::filesystem::path& folder,
-             std::uint64_t epoch,
              std::uint64_t first,
              MemoryLedger& ledger,
              std::shared_ptr<ScratchFiles> scratch = std::make_shared<ScratchFiles>());
@@ -34,14 +33,14 @@ class BatchSpool {
 
   /// What its two buffers take for batches of so many bytes.
   static std::uint64_t buffer_bytes(std::uint64_t bytes);
-  /// Of the file, that a batch takes there. @param numbers by node type, as append() takes them
+  /// Of the file, that a batch takes there. @param numbers by feature table, as append() takes them
   static std::uint64_t bytes_on_disk(const Batch& batch, std::span<const Array> numbers);
   /// Room for batches of so many bytes from the start: before others take the memory.
   void reserve(std::uint64_t bytes);
 
   /// Appends a batch as a sampler made it, without what an Assembler adds (transposes, labels,
-  /// features), and by node type the numbers of its rows in its window. Memory: two buffers of the
-  /// largest batch's size, charged as "sampled batches", and 16 bytes a batch. Throws Error,
+  /// features), and by feature table the numbers of its rows in its window. Memory: two buffers of
+  /// the largest batch's size, charged as "sampled batches", and 16 bytes a batch. Throws Error,
   /// perhaps for the batch before: no more can be appended then, and those before that one are
   /// there.
   /// @pre batches come in the order of their numbers
@@ -51,15 +50,13 @@ class BatchSpool {
   void finish();
 
   /// @pre finished, or given up after an error
-  bool has(std::uint64_t epoch, std::uint64_t index) const {
-    return epoch == epoch_ && index >= first_ && index - first_ < records_.size();
-  }
+  bool has(std::uint64_t index) const { return index - first_ < records_.size(); }
   struct Kept {
     Batch batch;
-    std::vector<Array> numbers;  ///< by node type
+    std::vector<Array> numbers;  ///< by feature table
   };
   /// The batch of that number, its arrays charged as "batches". Quickest in order. Throws Error:
-  /// kIo when what is read is not what was written. @pre has(epoch, index)
+  /// kIo when what is read is not what was written. @pre has(index)
   Kept read(std::uint64_t index);
 
   std::uint64_t bytes_written() const { return bytes_written_; }
@@ -86,7 +83,6 @@ class BatchSpool {
 
   std::shared_ptr<ScratchFiles> scratch_;
   std::shared_ptr<File> file_;
-  std::uint64_t epoch_;
   std::uint64_t first_;
   MemoryLedger& ledger_;
   std::array<Side, 2> sides_;

@@ -14,8 +14,7 @@ std::uint64_t block_bytes(const Batch& batch) {
   return bytes;
 }
 
-BatchSizes::BatchSizes(const Batch& batch, std::span<const FeatureTable> tables)
-    : blocks(block_bytes(batch)) {
+BatchSizes::BatchSizes(const Batch& batch, FeatureTables tables) : blocks(block_bytes(batch)) {
   // One that happens to ask nothing of a table tells nothing of those that do.
   constexpr std::uint64_t kUnknown = 256;
   for (const FeatureTable& table : tables) {

@@ -45,7 +45,7 @@ struct WindowRows {
 struct Window {
   std::size_t number = 0;  ///< since the epoch was begun
   /// Sampled; features, labels and transposes not yet filled in. Of a window that a plan knows from
-  /// before just which they are, until WindowSampler::bring() fills one in.
+  /// before just which they are, until KeptWindows::bring() fills one in.
   std::vector<Batch> batches;
   /// By feature table; null where rows come straight from memory.
   std::vector<std::unique_ptr<WindowRows>> rows;
@@ -57,7 +57,7 @@ std::uint64_t block_bytes(const Batch& batch);
 /// What memory is split by.
 struct BatchSizes {
   BatchSizes() = default;
-  BatchSizes(const Batch& batch, std::span<const FeatureTable> tables);
+  BatchSizes(const Batch& batch, FeatureTables tables);
 
   std::uint64_t blocks = 0;         ///< block_bytes()
   std::vector<std::uint64_t> rows;  ///< by feature table, repeats among them

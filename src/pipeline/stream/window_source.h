@@ -1,10 +1,8 @@
-// WindowSource: where windows of mini-batches come from, one after the other, again and again the
-// same: a sampler, or lists that were known before.
+// WindowSource: the windows of mini-batches of an epoch, one after the other: sampled as they come,
+// or known from before.
 #pragma once
 
 #include "pipeline/stream/window.h"
-
-#include <sluice/loader.h>
 
 #include <cstdint>
 #include <memory>
@@ -29,12 +27,8 @@ class WindowSource {
  public:
   virtual ~WindowSource() = default;
 
-  /// Begins again at a batch of an epoch.
-  virtual void begin(const LoaderStart& where, WindowLimits limits) = 0;
-
-  /// The next window with its batches and no rows yet; null at the end of the epoch. After the same
-  /// begin() always the same windows. Throws Error.
-  virtual std::shared_ptr<Window> sample() = 0;
+  /// The next window with its batches and no rows yet; null at the end of the epoch. Throws Error.
+  virtual std::shared_ptr<Window> next() = 0;
 
   /// Asked by who finds no room on the disk while windows are sampled: gives up what is kept there.
   /// False where nothing is.

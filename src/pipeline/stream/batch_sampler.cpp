@@ -1,0 +1,105 @@
+#include "pipeline/stream/batch_sampler.h"
+
+#include "samplers/exclude_edges.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// Of sampled blocks, by two cores, of a graph in memory.
+constexpr double kSampledBytesASecond = 500e6;
+
+std::shared_ptr<const SamplerMethod> method_of(const LoaderOptions& options) {
+  if (options.sampler) return options.sampler;
+  return std::make_shared<SamplerKind<NeighborSampler>>(NeighborSamplerOptions{options.fanout});
+}
+
+}  // namespace
+
+BatchSampler::BatchSampler(const BatchSetting& setting)
+    : BatchSampler(setting,
+                   setting.data.sampling_graph(setting.options, setting.queries, setting.ledger)) {}
+
+// Transposes follow from the rest: they are made last, so that neither windows nor scratch files
+// hold them.
+BatchSampler::BatchSampler(const BatchSetting& setting, SamplerGraph graph)
+    : setting_(setting),
+      arena_(setting.options.data_threads),
+      sampler_(std::move(graph),
+               method_of(setting.options),
+               {.transpose = false,
+                .edge_ids = setting.options.edge_ids || setting.data.carries_edge_features(),
+                .degrees = setting.options.degrees},
+               RandomKey(setting.options.seed),
+               arena_) {}
+
+// As many are sampled together as there was room for by the first: where later ones are larger,
+// and there is none, fewer.
+std::vector<Batch> BatchSampler::sample(std::uint64_t epoch,
+                                        std::uint64_t first,
+                                        std::size_t count) {
+  while (paged() && count > GroupSampler::kGroup) {
+    try {
+      return sample_together(epoch, first, count);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kResource) throw;
+    }
+    count = std::max(count / 2, GroupSampler::kGroup);
+    sampler_.set_group(count);
+  }
+  return sample_together(epoch, first, count);
+}
+
+std::vector<Batch> BatchSampler::sample_together(std::uint64_t epoch,
+                                                 std::uint64_t first,
+                                                 std::size_t count) {
+  MemoryLedger* const ledger = &setting_.ledger;
+  std::vector<QueryBatch> asked(count);
+  std::vector<SampleRequest> requests(count);
+  arena_.for_each(count, [&](std::size_t i) {
+    asked[i] = setting_.queries.batch(epoch, first + i, ledger).or_throw();
+    requests[i] = {epoch, asked[i].round, first + i, SeedLists(asked[i]), asked[i].cut};
+  });
+  std::vector<Batch> batches = sampler_.sample(requests, ledger).or_throw();
+  arena_.for_each(count, [&](std::size_t i) {
+    exclude_edges(batches[i], asked[i].excluded, ledger).or_throw();
+    batches[i].queries = std::move(asked[i].queries);
+  });
+  return batches;
+}
+
+Batch BatchSampler::sample_one(std::uint64_t index) {
+  Batch batch = std::move(sample(0, index, 1).front());
+  measured_workspace_ = bytes_a_workspace();
+  return batch;
+}
+
+bool BatchSampler::worth_keeping() const {
+  if (paged()) return true;
+  const DiskRates& rates = setting_.data.disk->rates();
+  if (rates.sequential_write == 0) return false;
+  return 1 / rates.sequential_read + 1 / rates.sequential_write < 1 / kSampledBytesASecond;
+}
+
+// Of all loaders on this ledger: one samples at a time.
+std::uint64_t BatchSampler::workspace_bytes() const {
+  for (const MemoryLedger::Entry& entry : setting_.ledger.entries()) {
+    if (entry.name == "sampler workspace") return entry.bytes;
+  }
+  return 0;
+}
+
+std::uint64_t BatchSampler::bytes_a_workspace() const {
+  if (sampler_.workspaces() == 0 && measured_workspace_ != 0) return measured_workspace_;
+  return workspace_bytes() / std::max<std::size_t>(sampler_.workspaces(), 1);
+}
+
+std::uint64_t BatchSampler::release_workspaces() {
+  const std::uint64_t before = workspace_bytes();
+  sampler_.release();
+  return before - workspace_bytes();
+}
+
+}  // namespace sluice
