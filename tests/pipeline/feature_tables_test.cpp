@@ -26,7 +26,7 @@ SampleOptions several_tables() {
   return sample;
 }
 
-struct Asked {
+struct AskedGroups {
   std::vector<std::string> groups{"text", ""};
   std::vector<std::string> edge_groups{""};
 };
@@ -70,7 +70,7 @@ void check_edge_ids(const Batch& batch,
 
 Run deliver_tables(const std::filesystem::path& path,
                    const Setup& setup,
-                   const Asked& asked,
+                   const AskedGroups& asked,
                    LoaderStart where = {}) {
   Run run;
   MemoryLedger ledger(setup.ledger_bytes);
@@ -171,7 +171,7 @@ TEST_CASE("feature tables: edges come in turns with their features, and by other
 TEST_CASE("feature tables: a group that nobody has is refused, by name") {
   const TempDir dir;
   write_sample(dir / "x", several_tables());
-  const auto message_for = [&](const Asked& asked) -> std::string {
+  const auto message_for = [&](const AskedGroups& asked) -> std::string {
     try {
       deliver_tables(dir / "x", {}, asked);
     } catch (const Error& error) {
