@@ -8,7 +8,7 @@
 #include <sluice/topology.h>
 
 #include <array>
-#include <compare>
+#include <compare>  // IWYU pragma: keep, of operator<=>
 #include <cstdint>
 #include <memory>
 #include <string>

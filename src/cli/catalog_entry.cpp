@@ -33,7 +33,7 @@ void CatalogEntry::add_flags(CLI::App& command,
 Selection CatalogEntry::selection(const OptionsCatalog& catalog) const {
   Config config = Config::parse("", "");
   for (const auto& [key, value] : values_) {
-    if (!value.empty()) config.set(key + "=" + value, flag_of(key));
+    if (!value.empty()) config.set(fmt::format("{}={}", key, value), flag_of(key));
   }
   Selection selection{name_, catalog.make_options(name_)};
   Schema schema;

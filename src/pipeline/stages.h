@@ -19,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <vector>
 
 namespace sluice {
 

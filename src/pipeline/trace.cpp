@@ -152,7 +152,7 @@ void TraceWriter::close() {
   AtomicFile& file = *file_;
   if (failure_) {
     file_.reset();
-    throw *failure_;
+    throw Error(*failure_);
   }
   file.commit();
   file_.reset();

@@ -1,6 +1,6 @@
 // GraphData's row caches: their sizes by table, and the hotness that the static policy asks
 // for.
-#include "device/device.h"
+#include "device/device.h"  // IWYU pragma: keep, it is a HostPinning
 #include "pipeline/data/graph_data_state.h"
 
 #include <algorithm>

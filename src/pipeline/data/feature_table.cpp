@@ -1,6 +1,6 @@
 #include "pipeline/data/feature_table.h"
 
-#include "device/device.h"
+#include "device/device.h"  // IWYU pragma: keep, it is a HostPinning
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,3 @@
-#include "device/device.h"
 #include "pipeline/data/graph_data_state.h"
 #include "samplers/held_out_edges.h"
 #include "samplers/temporal_graph.h"

@@ -2,7 +2,6 @@
 // take; beside one, in what training leaves alone. Used by one thread at a time.
 #pragma once
 
-#include "pipeline/phases.h"
 #include "pipeline/stream/batch_sampler.h"
 #include "pipeline/stream/window_source.h"
 

@@ -62,7 +62,7 @@ class ByteQueue {
   void finish(std::exception_ptr failure = nullptr) {
     const MutexLock lock(mutex_);
     finished_ = true;
-    failure_ = failure;
+    failure_ = std::move(failure);
     changed_.notify_all();
   }
 

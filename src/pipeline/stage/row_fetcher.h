@@ -5,7 +5,7 @@
 #include "pipeline/data/graph_data_state.h"
 #include "pipeline/plan/planned_epoch.h"
 #include "pipeline/stream/window.h"
-#include "storage/feature/row_cache.h"
+#include "storage/feature/row_directory.h"
 #include "storage/feature/wanted_rows.h"
 
 #include <sluice/feature_store.h>
