@@ -59,6 +59,7 @@ class BatchBuilder {
   Result<Batch> finish();
   /// Drops a batch that was begun; the tables' memory is kept.
   void reset() { batch_ = {}; }
+  std::uint64_t workspace_bytes() const { return workspace_of(tables_, ranges_); }
 
  private:
   Result<void> list_seeds(const SampleRequest& request);

@@ -70,6 +70,10 @@ class BlockSampler {
   Result<Block> finish();
   /// Drops a block that was begun; scratch is kept.
   void reset();
+  std::uint64_t workspace_bytes() const {
+    return workspace_of(
+        chooser_, weighted_, ranges_, positions_, sources_, scan_, taken_rows_, taken_positions_);
+  }
 
  private:
   // Consecutive targets, whose edges are drawn and relabelled together.

@@ -10,6 +10,7 @@
 #include <sluice/memory.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -47,6 +48,10 @@ class ChargedBuffer {
   }
 
   std::size_t capacity() const noexcept { return capacity_; }
+  /// What it takes of a ledger, as blocks of its size come.
+  std::uint64_t workspace_bytes() const noexcept {
+    return capacity_ == 0 ? 0 : MemoryLedger::block_bytes(capacity_ * sizeof(T));
+  }
   T* data() noexcept { return data_; }
   const T* data() const noexcept { return data_; }
   std::span<T> first(std::size_t count) { return {data_, count}; }
@@ -67,5 +72,20 @@ class ChargedBuffer {
   T* data_ = nullptr;
   std::size_t capacity_ = 0;
 };
+
+/// workspace_bytes() of all parts together: buffers, what has some, and ranges of such.
+template <class... Parts>
+std::uint64_t workspace_of(const Parts&... parts) {
+  const auto of = [](const auto& part) {
+    if constexpr (requires { part.workspace_bytes(); }) {
+      return part.workspace_bytes();
+    } else {
+      std::uint64_t sum = 0;
+      for (const auto& each : part) sum += workspace_of(each);
+      return sum;
+    }
+  };
+  return (std::uint64_t{0} + ... + of(parts));
+}
 
 }  // namespace sluice

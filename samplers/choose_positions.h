@@ -54,6 +54,8 @@ class PositionChooser {
                  RandomKey key,
                  std::span<std::uint64_t> out);
 
+  std::uint64_t workspace_bytes() const { return workspace_of(taken_); }
+
  private:
   NodeTable taken_;
 };

@@ -49,6 +49,9 @@ class ClusterSampler final : public Sampler {
   /// The seeds, then the other nodes cluster by cluster, ascending. All rows are written by each
   /// layer but the last: InducedSubgraph::make_layers.
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+  std::uint64_t workspace_bytes() const override {
+    return workspace_of(builder_, workspace_.clusters, workspace_.induced);
+  }
 
  private:
   struct Workspace {

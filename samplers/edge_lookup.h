@@ -27,6 +27,7 @@ class EdgeLookup {
                     std::span<const std::uint64_t> targets,
                     std::span<std::uint8_t> found,
                     MemoryLedger* ledger);
+  std::uint64_t workspace_bytes() const { return workspace_of(pairs_, targets_, firsts_, scan_); }
 
  private:
   struct Pair {

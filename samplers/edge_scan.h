@@ -48,6 +48,9 @@ class EdgeScan {
 
   /// Where the in-edges of target i are. @pre begin()
   const EdgeRange& range(std::size_t i) const { return ranges_.data()[i]; }
+  std::uint64_t workspace_bytes() const {
+    return workspace_of(chooser_, ranges_, targets_, positions_, sources_);
+  }
 
  private:
   bool drawn(std::size_t target) const;

@@ -55,6 +55,13 @@ void GroupSampler::release() {
   answers_ = {};
 }
 
+std::uint64_t GroupSampler::workspace_bytes() const {
+  std::uint64_t bytes = workspace_of(positions_, answers_);
+  for (const auto& sampler : samplers_) bytes += sampler->workspace_bytes();
+  for (const auto& topology : graph_.relations) bytes += topology->workspace_bytes();
+  return bytes;
+}
+
 void GroupSampler::make_samplers(std::size_t count) {
   while (samplers_.size() < count) samplers_.push_back(method_->make(graph_, parts_, key_));
 }

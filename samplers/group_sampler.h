@@ -59,6 +59,8 @@ class GroupSampler {
   void release();
   /// Workspaces that exist now.
   std::size_t workspaces() const { return samplers_.size(); }
+  /// What they take together, and the topologies' own. @pre nobody samples
+  std::uint64_t workspace_bytes() const;
 
   /// Whether all edges are in RAM.
   bool resident() const { return resident_; }

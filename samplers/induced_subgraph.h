@@ -40,6 +40,9 @@ class InducedSubgraph {
   /// writes the seeds only. size_at is n at each boundary but the last, which is the seeds.
   /// Errors: as block(). @pre the builder's num_layers() > 0
   Result<void> make_layers(BatchBuilder& builder, MemoryLedger* ledger);
+  std::uint64_t workspace_bytes() const {
+    return workspace_of(index_, scan_, rows_, edge_ids_, positions_);
+  }
 
  private:
   Result<void> scan(const SampledRelation& relation, const BlockParts& parts, Block& block);

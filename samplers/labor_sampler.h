@@ -62,6 +62,7 @@ class LaborSampler final : public Sampler {
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override {
     return sampler_.sample(request, ledger);
   }
+  std::uint64_t workspace_bytes() const override { return sampler_.workspace_bytes(); }
   NeighborSampler* by_hops() override { return &sampler_; }
 
  private:

@@ -60,6 +60,10 @@ class LadiesSampler final : public Sampler {
 
   std::size_t num_layers() const override { return options_.nodes.size(); }
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+  std::uint64_t workspace_bytes() const override {
+    return workspace_of(
+        builder_, workspace_.scan, workspace_.induced, workspace_.candidates, workspace_.race);
+  }
   /// The same batch with its probabilities, charged as "batches" too.
   Result<LadiesBatch> sample_weighted(const SampleRequest& request, MemoryLedger* ledger);
 
@@ -78,6 +82,8 @@ class LadiesSampler final : public Sampler {
     NodeTable table;
     ChargedBuffer<Candidate> rows;
     double total_weight = 0;
+
+    std::uint64_t workspace_bytes() const { return workspace_of(table, rows); }
   };
   struct Workspace {
     EdgeScan scan;

@@ -56,6 +56,9 @@ class ListScan {
   /// Edges that the last piece added, by target, then by position.
   std::span<const std::uint64_t> sources() const { return kept_sources_.first(kept_); }
   std::span<const std::uint64_t> positions() const { return kept_positions_.first(kept_); }
+  std::uint64_t workspace_bytes() const {
+    return workspace_of(heap_, chooser_, weighted_, targets_, kept_sources_, kept_positions_);
+  }
 
  private:
   // The next edge to be looked at: a target, and how many of its edges are behind.

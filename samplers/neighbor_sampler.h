@@ -71,6 +71,7 @@ class NeighborSampler final : public Sampler {
 
   std::size_t num_layers() const override { return options_.fanout.size(); }
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+  std::uint64_t workspace_bytes() const override { return workspace_of(builder_, blocks_); }
   NeighborSampler* by_hops() override { return this; }
 
   // The same in steps, for GroupSampler: begin(); for each hop begin_hop(), the relations in their

@@ -26,6 +26,7 @@ class NodeIndex {
     }
   }
 
+  std::uint64_t workspace_bytes() const { return workspace_of(slots_); }
   /// Starts loading the slot that find(id) will look at.
   void prefetch(std::uint64_t id) const { __builtin_prefetch(slots_.data() + slot_of(id)); }
 

@@ -69,6 +69,7 @@ class NodeTable {
   }
 
   std::size_t size() const noexcept { return size_; }
+  std::uint64_t workspace_bytes() const { return workspace_of(own_, slots_, ids_); }
   /// All ids by row; valid until the next reserve().
   std::span<const std::uint64_t> ids() const { return ids_.first(size_); }
 

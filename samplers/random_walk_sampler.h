@@ -39,6 +39,9 @@ class RandomWalkSampler final : public Sampler {
   /// Nodes come in the order of the steps that find them. All rows are written by each layer but
   /// the last: InducedSubgraph::make_layers.
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+  std::uint64_t workspace_bytes() const override {
+    return workspace_of(builder_, walker_, induced_);
+  }
 
  private:
   Result<Batch> sample_whole(const SampleRequest& request);

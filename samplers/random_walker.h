@@ -54,6 +54,7 @@ class RandomWalker {
   /// what is kept as "sampler workspace". Errors: kData (a seed that is no node), kResource, and
   /// what a topology fails with; the walker stays usable.
   Result<Walks> walk(const SampleRequest& request, MemoryLedger* ledger);
+  std::uint64_t workspace_bytes() const { return workspace_.workspace_bytes(); }
 
  private:
   // A walk at a step.
@@ -79,6 +80,11 @@ class RandomWalker {
     ChargedBuffer<std::uint8_t> found;
     ChargedBuffer<std::uint32_t> asked;  // steps that a question is for
     EdgeLookup lookup;
+
+    std::uint64_t workspace_bytes() const {
+      return workspace_of(
+          steps, order, current, ranges, positions, sources, targets, near, found, asked, lookup);
+    }
   };
 
   Result<void> make_room(std::size_t walks);

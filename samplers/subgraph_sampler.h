@@ -49,6 +49,9 @@ class SubgraphSampler final : public Sampler {
   std::size_t num_layers() const override { return num_layers_; }
   /// All rows are written by each layer but the last: InducedSubgraph::make_layers.
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+  std::uint64_t workspace_bytes() const override {
+    return workspace_of(builder_, workspace_.scan, workspace_.induced, workspace_.frontier);
+  }
 
  private:
   struct Workspace {

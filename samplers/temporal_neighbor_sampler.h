@@ -30,6 +30,14 @@ class TemporalNeighborSampler final : public Sampler {
 
   std::size_t num_layers() const override { return options_.count.size(); }
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
+  std::uint64_t workspace_bytes() const override {
+    return workspace_of(tables_,
+                        workspace_.counts,
+                        workspace_.neighbours,
+                        workspace_.edge_ids,
+                        workspace_.times,
+                        workspace_.deltas);
+  }
 
  private:
   // A relation at one hop. What `lagging` says of seeds is not what holds for rows that were met:

@@ -33,6 +33,7 @@ class TimedNodeTable {
   std::int32_t insert(const TimedNode& key);
 
   std::size_t size() const noexcept { return size_; }
+  std::uint64_t workspace_bytes() const { return workspace_of(slots_, nodes_, times_, events_); }
   // By row; valid until the next reserve().
   std::span<const std::uint64_t> nodes() const { return nodes_.first(size_); }
   std::span<const std::int64_t> times() const { return times_.first(size_); }

@@ -36,6 +36,8 @@ class WeightedChooser {
             bool replace,
             std::span<std::uint64_t> out);
 
+  std::uint64_t workspace_bytes() const { return workspace_of(entries_); }
+
  private:
   // An edge and its time in the race, or a point of the sum of weights.
   struct Entry {

@@ -72,6 +72,9 @@ class Sampler {
   /// / kData from a topology on disk. The sampler stays usable.
   virtual Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) = 0;
 
+  /// What it keeps for the next batch: the budget of a run goes by it.
+  virtual std::uint64_t workspace_bytes() const = 0;
+
   /// This sampler where it goes hop by hop in steps, so that several batches ask a topology on disk
   /// at once; else null.
   virtual NeighborSampler* by_hops() { return nullptr; }

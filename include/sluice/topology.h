@@ -105,6 +105,10 @@ class Topology {
   /// All zero in RAM.
   virtual TopologyStats stats() const { return {}; }
 
+  /// Scratch that it keeps for the next call, charged as "sampler workspace". Called while nobody
+  /// samples.
+  virtual std::uint64_t workspace_bytes() const { return 0; }
+
   /// What it stands on, down to what reads files: itself, unless it shows another one's edges.
   virtual Topology& stored() { return *this; }
 };

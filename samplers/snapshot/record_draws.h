@@ -44,6 +44,7 @@ class RecordDraws {
     std::uint64_t most = 0;
   };
   Age age(std::uint64_t period, std::size_t count) const;
+  std::uint64_t workspace_bytes() const { return workspace_of(chooser_, taken_, places_); }
 
  private:
   // Fixed point with 32 bits behind it: the same on every machine.

@@ -169,6 +169,12 @@ Result<std::uint64_t> SnapshotTopology::begin_round(std::uint64_t epoch, std::ui
   return (period + 1) * length;
 }
 
+std::uint64_t SnapshotTopology::workspace_bytes() const {
+  const ReadLock lock(mutex_);
+  return workspace_of(
+      draws_, now_drawn_, before_drawn_, behind_, sweep_.positions, sweep_.entries, sweep_.sources);
+}
+
 SnapshotStats SnapshotTopology::snapshot_stats() const {
   const ReadLock lock(mutex_);
   SnapshotStats stats = stats_;

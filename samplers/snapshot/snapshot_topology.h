@@ -76,6 +76,7 @@ class SnapshotTopology final : public Topology {
   Result<std::uint64_t> begin_round(std::uint64_t epoch, std::uint64_t round) override;
   /// Of the topology behind.
   TopologyStats stats() const override { return inner_->stats(); }
+  std::uint64_t workspace_bytes() const override;
 
   SnapshotStats snapshot_stats() const;
 

@@ -23,7 +23,8 @@ std::string catalog_text(const OptionsCatalog& catalog) {
 }
 
 bool reads(const DryRun& dry) {
-  return dry.plan.features == Placement::kDisk || dry.plan.topology == Placement::kDisk;
+  return dry.places.features.where == Placement::kDisk ||
+         dry.places.topology.where == Placement::kDisk;
 }
 
 std::string plan_of(const LoaderForecast& epoch) {
@@ -44,7 +45,7 @@ std::string epoch_text(const DryRun& dry) {
       format_bytes(epoch.bytes_written),
       format_count(epoch.requests),
       epoch.seconds);
-  if (dry.plan.features == Placement::kDisk) {
+  if (dry.places.features.where == Placement::kDisk) {
     text += fmt::format(
         "#   rows: {} distinct a window on average, {} of them not in the cache, which has room "
         "for {}\n",
@@ -71,38 +72,50 @@ nlohmann::ordered_json epoch_json(const LoaderForecast& epoch) {
       {"seconds", epoch.seconds}};
 }
 
+nlohmann::ordered_json split_json(const MemoryTable& table, const MemoryPhase& phase) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const MemoryLine& line : table.lines) {
+    if (phase.takes(line.use)) json[line.name] = line.bytes;
+  }
+  return json;
+}
+
+nlohmann::ordered_json memory_json(const MemoryTable& plan) {
+  nlohmann::ordered_json json = {{"budget", plan.budget},
+                                 {"least", plan.least},
+                                 {"split", split_json(plan, plan.phases.back())}};
+  // What is there before steps, where that is something else.
+  if (plan.phases.size() > 1) json["before_steps"] = split_json(plan, plan.phases.front());
+  return json;
+}
+
 void print_dry_run(const DryRun& dry, const TrainSession& session) {
-  const char* features = dry.plan.features == Placement::kMemory ? "memory" : "disk";
-  const bool device = dry.plan.device_budget != 0;
-  const char* topology = dry.plan.topology == Placement::kMemory ? "memory" : "disk";
+  const char* features = dry.places.features.where == Placement::kMemory ? "memory" : "disk";
+  const bool device = dry.plan.device.budget != 0;
+  const char* topology = dry.places.topology.where == Placement::kMemory ? "memory" : "disk";
   if (!session.json()) {
     fmt::print("{}\n# memory\n{}\n\n# features in {}: {}; read by {}\n# edges in {}: {}\n# {}",
                dry.config,
                dry.plan.table(),
                features,
-               dry.plan.why,
+               dry.places.features.why,
                dry.engine,
                topology,
-               dry.plan.topology_why,
+               dry.places.topology.why,
                epoch_text(dry));
-    if (device) fmt::print("# on the GPU\n{}\n", dry.plan.device_table());
+    if (device) fmt::print("# on the GPU\n{}\n", dry.plan.device.table());
     return;
   }
-  nlohmann::ordered_json lines = nlohmann::ordered_json::object();
-  for (const BudgetLine& line : dry.plan.lines) lines[line.name] = line.bytes;
-  nlohmann::ordered_json on_device = nlohmann::ordered_json::object();
-  for (const BudgetLine& line : dry.plan.device_lines) on_device[line.name] = line.bytes;
-  print_json(
-      {{"config", dry.config},
-       {"storage",
-        {{"features", features},
-         {"why", dry.plan.why},
-         {"topology", topology},
-         {"engine", dry.engine}}},
-       {"memory", {{"budget", dry.plan.budget}, {"least", dry.plan.least}, {"split", lines}}},
-       {"device", {{"budget", dry.plan.device_budget}, {"split", on_device}}},
-       {"batches", dry.forecast.batches},
-       {"epoch", epoch_json(dry.forecast)}});
+  print_json({{"config", dry.config},
+              {"storage",
+               {{"features", features},
+                {"why", dry.places.features.why},
+                {"topology", topology},
+                {"engine", dry.engine}}},
+              {"memory", memory_json(dry.plan)},
+              {"device", memory_json(dry.plan.device)},
+              {"batches", dry.forecast.batches},
+              {"epoch", epoch_json(dry.forecast)}});
 }
 
 void run(const RunRequest& request, TrainSession& session) {

@@ -5,6 +5,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -24,7 +25,7 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
                                           public std::enable_shared_from_this<Allocator> {
  public:
   explicit Allocator(std::shared_ptr<MemoryLedger> ledger)
-      : ledger_(std::move(ledger)), charge_(ledger_->charge("tensors", 0).or_throw()) {}
+      : ledger_(std::move(ledger)), charge_(ledger_->charge(kName, 0).or_throw()) {}
 
   c10::DataPtr allocate(std::size_t size) override {
     const MemoryBlock block = take(size + kHeaderBytes);
@@ -43,6 +44,10 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
   std::uint64_t bytes() const {
     const MutexLock lock(mutex_);
     return charge_.bytes();
+  }
+  std::uint64_t peak() const {
+    const MutexLock lock(mutex_);
+    return peak_;
   }
 
  private:
@@ -64,7 +69,9 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
 
   MemoryBlock take(std::uint64_t bytes) {
     const MutexLock lock(mutex_);
-    return ledger_->take_block(bytes, charge_).or_throw();
+    const MemoryBlock block = ledger_->take_block(bytes, charge_).or_throw();
+    peak_ = std::max(peak_, charge_.bytes());
+    return block;
   }
 
   void give(const MemoryBlock& block) {
@@ -75,6 +82,7 @@ class LedgerAllocation::Allocator final : public c10::Allocator,
   std::shared_ptr<MemoryLedger> ledger_;
   mutable Mutex mutex_;
   Charge charge_ SLUICE_GUARDED_BY(mutex_);  ///< after ledger_: dies first
+  std::uint64_t peak_ SLUICE_GUARDED_BY(mutex_) = 0;
 };
 
 LedgerAllocation::LedgerAllocation(std::shared_ptr<MemoryLedger> ledger)
@@ -88,6 +96,10 @@ LedgerAllocation::~LedgerAllocation() {
 
 std::uint64_t LedgerAllocation::bytes() const {
   return allocator_->bytes();
+}
+
+std::uint64_t LedgerAllocation::peak() const {
+  return allocator_->peak();
 }
 
 }  // namespace sluice::nn

@@ -16,6 +16,8 @@ namespace sluice::nn {
 
 class LedgerAllocation {
  public:
+  static constexpr const char* kName = "tensors";  ///< of the charge
+
   /// Installs itself; LibTorch's own allocator is put back by the destructor. One at a time.
   explicit LedgerAllocation(std::shared_ptr<MemoryLedger> ledger);
   LedgerAllocation(const LedgerAllocation&) = delete;
@@ -24,6 +26,8 @@ class LedgerAllocation {
 
   /// Bytes of tensors alive that were allocated under this scope, as charged.
   std::uint64_t bytes() const;
+  /// The most that they ever were.
+  std::uint64_t peak() const;
 
  private:
   class Allocator;

@@ -169,11 +169,7 @@ LoaderProbe Loader::probe(std::uint64_t count) {
     probe.sampling_bytes = std::max(probe.sampling_bytes, turns.sampling);
     probe.kept_bytes = std::max(probe.kept_bytes, turns.kept);
   }
-  for (const MemoryLedger::Entry& entry : state_->ledger.entries()) {
-    if (entry.name == "sampler workspace") {
-      probe.workspace_bytes = entry.bytes * state_->sampler.group_size();
-    }
-  }
+  probe.workspace_bytes = state_->sampler.bytes_a_workspace() * probe.group;
   probe.sampling_bytes += probe.workspace_bytes;
   return probe;
 }

@@ -67,7 +67,7 @@ void say_plan(const PlannedRun& run, Logger& log) {
            format_count(parts.count(Part::kTest)),
            parts.data.engine());
   log.debug("memory\n{}", run.plan.table());
-  if (run.plan.device_budget != 0) log.debug("on the GPU\n{}", run.plan.device_table());
+  if (run.plan.device.budget != 0) log.debug("on the GPU\n{}", run.plan.device.table());
 }
 
 std::uint64_t trace_bytes(const TrainContext& context) {
@@ -358,6 +358,7 @@ DryRun dry_run(const RunOptions& options, const TrainContext& context) {
   // A forecast writes nothing: that epochs would be planned is all it is told.
   plan_epochs(run, options.run.dir, context.log);
   return {kept_config(options),
+          run.places,
           run.plan,
           run.parts->data.engine(),
           run.parts->training_loader(run.plan.loader)->forecast(kSeconds)};

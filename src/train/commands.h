@@ -64,7 +64,8 @@ PredictReport predict_run(const std::string& directory,
 /// read.
 struct DryRun {
   std::string config;
-  BudgetPlan plan;
+  Places places;
+  MemoryPlan plan;
   std::string engine;
   LoaderForecast forecast;  ///< of the first epoch of training
 };

@@ -115,7 +115,10 @@ std::optional<SmallerRun> smaller_run(const RunOptions& options,
   }
 }
 
-BudgetPlan scaled_up(BudgetPlan plan, const ModelSize& smaller, const ModelSize& whole) {
+MemoryPlan scaled_up(MemoryNeeds needs,
+                     const MemoryPlan& plan,
+                     const ModelSize& smaller,
+                     const ModelSize& whole) {
   const auto ratio = [](auto more, auto less) {
     return less == 0 ? 1.0 : static_cast<double>(more) / static_cast<double>(less);
   };
@@ -124,36 +127,24 @@ BudgetPlan scaled_up(BudgetPlan plan, const ModelSize& smaller, const ModelSize&
   // Of a step's peak, whenever it is, either all grew as the most did; or its activations grew as
   // the columns, beside all gradients and what the optimiser makes of the largest.
   const double most = std::max(columns, ratio(whole.weights, smaller.weights));
-  plan.budget = 0;
-  std::uint64_t not_measured = 0;  // of what is there when a step is tried
-  for (BudgetLine& line : plan.lines) {
-    if (line.name == "model and optimizer") line.bytes = whole.resident();
-    if (line.name == "best weights") line.bytes = whole.weights;
-    if (line.name == "tensors of a step") {
-      const std::uint64_t beside = whole.gradients + 2 * whole.largest;
-      line.bytes = std::min(scaled(line.bytes, most), beside + scaled(line.bytes, columns));
-      line.note = "estimated by a step of a smaller model";
-    }
-    if (line.name == "best weights" || line.name == "windows" || line.name == "queue")
-      not_measured += line.bytes;
-    plan.budget += line.bytes;
-  }
-  // Weights and state are there twice then.
-  if (whole.gradients != 0 && whole.resident() > not_measured) {
-    const std::uint64_t copies = whole.resident() - not_measured;
-    plan.lines.push_back({kWhileMeasured, copies, "copies of weights and state"});
-    plan.budget += copies;
-  }
-  plan.budget = (plan.budget + kMiB - 1) / kMiB * kMiB;
-  return plan;
+  const std::uint64_t beside = whole.gradients + 2 * whole.largest;
+  for (std::uint64_t* bytes : {&needs.step, &needs.tried})
+    *bytes = std::min(scaled(*bytes, most), beside + scaled(*bytes, columns));
+  needs.step_from = "by a step of a smaller model";
+  needs.resident = whole.resident();
+  needs.weights = whole.weights;
+  if (needs.copied != 0) needs.copied = whole.resident();
+  const MemoryPlan none = plan_memory(needs, 0);
+  const std::uint64_t budget = plan.budget - plan.fixed + none.fixed;
+  return plan_memory(needs, std::max(none.least, (budget + kMiB - 1) / kMiB * kMiB));
 }
 
 LargePart large_part(const RunOptions& options,
                      const GraphSchema& schema,
                      const Work& work,
-                     const BudgetPlan& plan,
+                     const MemoryPlan& plan,
                      const std::optional<ModelSize>& size) {
-  const auto largest = std::ranges::max_element(plan.lines, {}, &BudgetLine::bytes);
+  const auto largest = std::ranges::max_element(plan.lines, {}, &MemoryLine::bytes);
   LargePart large{largest == plan.lines.end() ? std::string()
                                               : fmt::format("the largest part is '{}', {}",
                                                             largest->name,

@@ -3,7 +3,7 @@
 // large to be tried.
 #pragma once
 
-#include "train/budget.h"
+#include "train/measured_needs.h"
 #include "train/options.h"
 
 #include <sluice/graph_schema.h>
@@ -53,10 +53,13 @@ std::optional<SmallerRun> smaller_run(const RunOptions& options,
                                       const ModelSize& size,
                                       std::uint64_t bytes);
 
-/// What the whole run takes by what the smaller one does: weights and optimiser as counted, a
-/// step's tensors at most as much larger as outputs and hidden columns are more. The budget is
-/// their sum.
-BudgetPlan scaled_up(BudgetPlan plan, const ModelSize& smaller, const ModelSize& whole);
+/// The plan of the whole run by that of the smaller one: weights and optimiser as counted, a step's
+/// tensors at most as much larger as outputs and hidden columns are more, windows as they were.
+/// @param plan of `needs`, which fits
+MemoryPlan scaled_up(MemoryNeeds needs,
+                     const MemoryPlan& plan,
+                     const ModelSize& smaller,
+                     const ModelSize& whole);
 
 /// What makes a run large, and what to do about that: for the refusal's message and hint.
 struct LargePart {
@@ -66,7 +69,7 @@ struct LargePart {
 LargePart large_part(const RunOptions& options,
                      const GraphSchema& schema,
                      const Work& work,
-                     const BudgetPlan& plan,
+                     const MemoryPlan& plan,
                      const std::optional<ModelSize>& size);
 
 }  // namespace sluice

@@ -57,11 +57,6 @@ std::unique_ptr<Optimizer> make_optimizer(const RunOptions& options,
   return options.registry->optimizers.create(options.train.optimizer, context);
 }
 
-// Pages of edges on disk that stay in memory.
-std::uint64_t topology_cache_bytes(std::uint64_t budget) {
-  return std::max<std::uint64_t>(budget / 16, 256 * kKiB);
-}
-
 GraphDataOptions placement_of(const RunOptions& options,
                               const RunDevice& device,
                               const PartsPlacement& where,
@@ -69,7 +64,6 @@ GraphDataOptions placement_of(const RunOptions& options,
                               const Task& task,
                               const BatchNeeds& needs,
                               const GraphSchema& schema) {
-  // Where all is tight, large reads are little help, and kept pages of edges less.
   const std::uint64_t budget = options.memory.host.bytes;
   GraphDataOptions placement;
   placement.compute = device.device;
@@ -77,12 +71,12 @@ GraphDataOptions placement_of(const RunOptions& options,
   const auto tables = std::ranges::count_if(
       schema.nodes, [](const NodeTypeSchema& type) { return !type.features.empty(); });
   placement.staging_bytes =
-      read_buffer_bytes(where.in_turns ? budget / 4 : budget, static_cast<std::size_t>(tables));
+      read_buffer_bytes(where.phases.read_budget(budget), static_cast<std::size_t>(tables));
   placement.features = where.features;
   placement.feature_groups = needs.feature_groups;
   placement.edge_feature_groups = needs.edge_feature_groups;
   placement.topology = where.topology;
-  placement.topology_cache_bytes = topology_cache_bytes(where.in_turns ? budget / 16 : budget);
+  placement.topology_cache_bytes = where.phases.topology_cache_bytes(budget);
   placement.edge_weights = sampler.needs_weights();
   placement.edge_times = sampler.needs_times();
   placement.edge_rules = task.edge_rules();

@@ -4,6 +4,7 @@
 
 #include "core/threads.h"
 #include "nn/ledger_allocator.h"
+#include "train/memory_phases.h"
 #include "train/options.h"
 #include "train/run_device.h"
 
@@ -21,11 +22,11 @@ namespace sluice {
 
 using LedgerPtr = std::shared_ptr<MemoryLedger>;
 
-/// Where data is kept, and whether LoaderMemory::in_turns.
+/// Where data is kept, and how sampling and steps share the rest.
 struct PartsPlacement {
   Placement features = Placement::kDisk;
   Placement topology = Placement::kMemory;
-  bool in_turns = false;
+  MemoryPhases phases = {};
   /// Only to measure with: outputs of the model where the task would want more; 0: as it wants.
   std::int64_t outputs = 0;
 };

@@ -38,27 +38,24 @@ std::uint64_t topology_bytes(const GraphSchema& schema) {
   return sum;
 }
 
-struct Kept {
-  Placement where;
-  std::string why;
-};
-
 struct Choice {
-  Kept features;
-  Kept topology;
-  bool in_turns = false;
+  Places places;
+  MemoryPhases phases = {};
   std::int64_t outputs = 0;  // PartsPlacement::outputs
 
-  PartsPlacement placement() const { return {features.where, topology.where, in_turns, outputs}; }
+  PartsPlacement placement() const {
+    return {places.features.where, places.topology.where, phases, outputs};
+  }
 };
 
 // The placements to try of one kind of data, best first.
 std::vector<Kept> placements(Keep asked, std::uint64_t bytes, std::uint64_t budget) {
   if (asked == Keep::kMemory) return {{Placement::kMemory, "asked for"}};
   if (asked == Keep::kDisk) return {{Placement::kDisk, "asked for"}};
-  const std::string figures = fmt::format(
-      "{} against half of the budget, {}", format_bytes(bytes), format_bytes(budget / 2));
-  if (bytes > budget / 2) return {{Placement::kDisk, figures}};
+  const std::uint64_t most = budget / memory_ratios::kInMemoryShare;
+  const std::string figures =
+      fmt::format("{} against half of the budget, {}", format_bytes(bytes), format_bytes(most));
+  if (bytes > most) return {{Placement::kDisk, figures}};
   return {{Placement::kMemory, figures},
           {Placement::kDisk, "no room for it beside the rest of the run"}};
 }
@@ -80,33 +77,33 @@ std::vector<Choice> choices(const RunOptions& options,
   for (const Kept& topology :
        placements(options.storage.topology, topology_bytes(schema), budget)) {
     for (const Kept& features : placements(options.storage.features, table_bytes(schema), budget))
-      all.push_back({features, topology});
+      all.push_back({{features, topology}});
   }
   if (!may_take_turns(options, device)) return all;
   for (std::size_t i = 0, apart = all.size(); i < apart; ++i) {
     Choice choice = all[i];
-    choice.in_turns = true;
-    if (choice.features.where == Placement::kDisk) all.push_back(std::move(choice));
+    choice.phases = MemoryPhases::taking_turns();
+    if (choice.places.features.where == Placement::kDisk) all.push_back(std::move(choice));
   }
   return all;
 }
 
-PlannedRun attempt(const RunOptions& options,
-                   const Work& work,
-                   const RunDevice& device,
-                   const Choice& choice,
-                   std::uint64_t limit) {
+struct Attempt {
   PlannedRun run;
+  MemoryNeeds needs;
+};
+
+Attempt attempt(const RunOptions& options,
+                const Work& work,
+                const RunDevice& device,
+                const Choice& choice,
+                std::uint64_t limit) {
   auto ledger = std::make_shared<MemoryLedger>(limit, "[memory] host");
-  run.parts = std::make_unique<Parts>(options, device, std::move(ledger), choice.placement());
-  run.plan = split_budget(options.memory.host.bytes, measure_needs(*run.parts, work));
-  run.plan.device_budget = device.ledger ? device.ledger->limit() : 0;
-  run.plan.features = choice.features.where;
-  run.plan.why = choice.features.why;
-  run.plan.topology = choice.topology.where;
-  run.plan.topology_why = choice.topology.why;
-  run.work = work;
-  return run;
+  auto parts = std::make_unique<Parts>(options, device, std::move(ledger), choice.placement());
+  MemoryNeeds needs = measure_needs(*parts, work);
+  MemoryPlan plan =
+      plan_memory(needs, options.memory.host.bytes, device.ledger ? device.ledger->limit() : 0);
+  return {{std::move(parts), choice.places, std::move(plan), work}, std::move(needs)};
 }
 
 // All that this machine grants a run.
@@ -115,32 +112,38 @@ std::uint64_t most_granted() {
   return granted > kOverheadBytes ? granted - kOverheadBytes : granted;
 }
 
+// A plan that fits, and what it is made of.
+struct Least {
+  MemoryNeeds needs;
+  MemoryPlan plan;
+};
+
 // Measures within `limit` until a budget is found that works: read buffers grow with it a little,
 // so the first guess may be short.
-BudgetPlan find_least(const RunOptions& options,
-                      const Work& work,
-                      const RunDevice& device,
-                      const Choice& choice,
-                      std::uint64_t limit) {
+Least find_least(const RunOptions& options,
+                 const Work& work,
+                 const RunDevice& device,
+                 const Choice& choice,
+                 std::uint64_t limit) {
   RunOptions roomy = options;
   for (;;) {
-    BudgetPlan plan = attempt(roomy, work, device, choice, limit).plan;
-    if (plan.fits()) return plan;
-    roomy.memory.host.bytes = plan.least;
+    Attempt tried = attempt(roomy, work, device, choice, limit);
+    if (tried.run.plan.fits()) return {std::move(tried.needs), std::move(tried.run.plan)};
+    roomy.memory.host.bytes = tried.run.plan.least;
   }
 }
 
 // The placement that works with the least.
-BudgetPlan find_least(const RunOptions& options,
-                      const Work& work,
-                      const RunDevice& device,
-                      const std::vector<Choice>& all,
-                      std::uint64_t limit) {
-  std::optional<BudgetPlan> least;
+Least find_least(const RunOptions& options,
+                 const Work& work,
+                 const RunDevice& device,
+                 const std::vector<Choice>& all,
+                 std::uint64_t limit) {
+  std::optional<Least> least;
   for (const Choice& choice : all) {
     try {
-      BudgetPlan plan = find_least(options, work, device, choice, limit);
-      if (!least || plan.budget < least->budget) least = std::move(plan);
+      Least found = find_least(options, work, device, choice, limit);
+      if (!least || found.plan.budget < least->plan.budget) least = std::move(found);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource || (!least && &choice == &all.back())) throw;
     }
@@ -162,19 +165,18 @@ std::filesystem::path largest_file(const std::filesystem::path& dataset) {
 }
 
 // Tensors get what mini-batches in flight leave of the GPU's budget.
-void fit_device(const RunDevice& device, const BudgetPlan& plan) {
+void fit_device(const RunDevice& device, const MemoryPlan& plan) {
   if (!device.device) return;
-  if (plan.device_least() > plan.device_budget) {
+  if (!plan.device.fits()) {
     throw Error(ErrorCode::kResource,
                 fmt::format("the run does not fit in [memory] gpu = {}; it needs\n{}",
-                            format_bytes(plan.device_budget),
-                            plan.device_table()),
+                            format_bytes(plan.device.budget),
+                            plan.device.table()),
                 fmt::format("set [memory] gpu to at least \"{}\", or lower train.batch_size, "
                             "sampler.fanout or eval.batch_size",
-                            format_bytes_exact(plan.device_least())));
+                            format_bytes_exact(plan.device.least)));
   }
-  const std::uint64_t in_flight = plan.device_lines.front().bytes;
-  device.device->limit_tensors(plan.device_budget - in_flight).or_throw();
+  device.device->limit_tensors(plan.device.budget - plan.device_in_flight).or_throw();
 }
 
 // A run, before anything of it is made.
@@ -190,7 +192,7 @@ struct Wanted {
 // Of a model too large to be tried: by a smaller one, within the budget and some of what the
 // process may take beside it; where the rest of the run does not fit there either, within what is
 // granted.
-std::optional<BudgetPlan> estimate_least(const Wanted& run) {
+std::optional<MemoryPlan> estimate_least(const Wanted& run) {
   constexpr std::uint64_t kSmall = 32 * kMiB, kBeside = 128 * kMiB;
   const std::uint64_t budget = run.options.memory.host.bytes;
   const auto smaller =
@@ -199,8 +201,8 @@ std::optional<BudgetPlan> estimate_least(const Wanted& run) {
   std::vector<Choice> all = run.all;
   for (Choice& choice : all) choice.outputs = smaller->outputs;
   const auto within = [&](std::uint64_t limit) {
-    const BudgetPlan plan = find_least(smaller->options, run.work, run.device, all, limit);
-    return scaled_up(plan, smaller->size, *run.size);
+    Least least = find_least(smaller->options, run.work, run.device, all, limit);
+    return scaled_up(std::move(least.needs), least.plan, smaller->size, *run.size);
   };
   try {
     return within(budget + kBeside);
@@ -218,12 +220,12 @@ bool too_large_to_try(const Wanted& run) {
 
 [[noreturn]] void refuse(const Wanted& run) {
   const std::string budget = format_bytes(run.options.memory.host.bytes);
-  std::optional<BudgetPlan> plan;
+  std::optional<MemoryPlan> plan;
   bool estimated = false;
   try {
     if (too_large_to_try(run)) plan = estimate_least(run);
     estimated = plan.has_value();
-    if (!plan) plan = find_least(run.options, run.work, run.device, run.all, most_granted());
+    if (!plan) plan = find_least(run.options, run.work, run.device, run.all, most_granted()).plan;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
     const LargePart large = large_part(run.options, run.schema, run.work, {}, run.size);
@@ -273,7 +275,7 @@ void check_granted(std::uint64_t budget, const std::filesystem::path& root) {
 
 void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log) {
   Parts& parts = *run.parts;
-  if (run.plan.features == Placement::kMemory) return;
+  if (parts.placement.features == Placement::kMemory) return;
   // Nothing runs yet: all that the run will take is free.
   DiskProbeOptions probe;
   probe.buffer_bytes =
@@ -295,7 +297,8 @@ void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& 
 bool follow_dataset(PlannedRun& run) {
   Parts& parts = *run.parts;
   if (!parts.follow()) return false;
-  BudgetPlan plan = split_budget(run.plan.budget, measure_needs(parts, run.work));
+  MemoryPlan plan =
+      plan_memory(measure_needs(parts, run.work), run.plan.budget, run.plan.device.budget);
   if (!plan.fits()) {
     throw Error(ErrorCode::kResource,
                 fmt::format("the dataset has grown, generation {} does not fit in [memory] host = "
@@ -308,9 +311,7 @@ bool follow_dataset(PlannedRun& run) {
                             plan.least / kMiB),
                 Place{parts.dataset.path(), -1, -1, -1});
   }
-  run.plan.lines = std::move(plan.lines);
-  run.plan.least = plan.least;
-  run.plan.loader = plan.loader;
+  run.plan = std::move(plan);
   return true;
 }
 
@@ -323,16 +324,16 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
   if (wanted.size && wanted.size->least() > options.memory.host.bytes) refuse(wanted);
   for (const Choice& choice : wanted.all) {
     try {
-      PlannedRun run = attempt(options, work, device, choice, options.memory.host.bytes);
+      PlannedRun run = attempt(options, work, device, choice, options.memory.host.bytes).run;
       if (!run.plan.fits()) continue;
       fit_device(device, run.plan);
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
       };
-      log.info("features {}: {}", name(choice.features.where), choice.features.why);
-      log.info("topology {}: {}", name(choice.topology.where), choice.topology.why);
-      if (choice.in_turns)
-        log.info("memory: sampling and steps take turns, there is no room for both at once");
+      const auto& [features, topology] = run.places;
+      log.info("features {}: {}", name(features.where), features.why);
+      log.info("topology {}: {}", name(topology.where), topology.why);
+      if (!choice.phases.told().empty()) log.info("memory: {}", choice.phases.told());
       return run;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource || is_of_device_budget(error)) throw;

@@ -3,22 +3,35 @@
 #pragma once
 
 #include "core/log.h"
-#include "train/budget.h"
+#include "train/measured_needs.h"
 #include "train/parts.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace sluice {
 
 /// Memory of the process beside the budget: code, LibTorch, thread stacks, allocator slack.
 inline constexpr std::uint64_t kOverheadBytes = 300 * kMiB;
 
+/// Where a kind of data is kept, and why.
+struct Kept {
+  Placement where = Placement::kMemory;
+  std::string why;
+};
+
+struct Places {
+  Kept features;
+  Kept topology;
+};
+
 /// A run's parts within its budget.
 struct PlannedRun {
   std::unique_ptr<Parts> parts;
-  BudgetPlan plan;
+  Places places;
+  MemoryPlan plan;
   Work work;
 };
 

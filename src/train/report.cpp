@@ -74,14 +74,14 @@ std::string plan_name(const LoaderStats& stats) {
 
 RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   const Parts& parts = *run.parts;
-  const bool disk = run.plan.features == Placement::kDisk;
+  const bool disk = parts.placement.features == Placement::kDisk;
   RunReport report;
   report.run = parts.options.run.dir;
   report.task = parts.options.task.type;
   report.model = parts.options.model.type;
   report.seed = parts.options.seed;
   report.features = disk ? "disk" : "memory";
-  report.topology = run.plan.topology == Placement::kDisk ? "disk" : "memory";
+  report.topology = parts.placement.topology == Placement::kDisk ? "disk" : "memory";
   report.plan = disk ? "direct" : "none";
   report.engine = parts.data.engine();
   report.budget = parts.ledger->limit();

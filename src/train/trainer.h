@@ -83,7 +83,7 @@ class Trainer {
 
   PlannedRun& run_;
   Parts& parts_;
-  const BudgetPlan& plan_;
+  const MemoryPlan& plan_;
   RunDirectory& directory_;
   std::string config_;
   Logger& log_;

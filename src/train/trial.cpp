@@ -6,13 +6,6 @@
 namespace sluice {
 namespace {
 
-MemoryLedger::Entry tensors_entry(const Parts& parts) {
-  for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
-    if (entry.name == "tensors") return entry;
-  }
-  return {};
-}
-
 void train_step(Parts& parts, const Batch& batch) {
   parts.model->train();
   parts.model->set_step_key(parts.key());
@@ -28,10 +21,6 @@ void evaluation_step(Parts& parts, const Batch& batch) {
   parts.task->make_metrics()->add(parts.task->outputs(*parts.model, batch).cpu(), batch.on_host());
 }
 
-std::uint64_t beyond(std::uint64_t peak, std::uint64_t base) {
-  return peak > base ? peak - base : 0;
-}
-
 // Where the model has fewer outputs than there are classes: labels that it has, on the CPU.
 Batch within_outputs(const Parts& parts, const Batch& batch) {
   Batch narrow = batch;
@@ -42,44 +31,37 @@ Batch within_outputs(const Parts& parts, const Batch& batch) {
   return narrow;
 }
 
-TrialPeaks try_both(Parts& parts, const Batch* training, const Batch* evaluation) {
-  TrialPeaks peaks;
-  peaks.resident = tensors_entry(parts).bytes;
-  // A ledger keeps the peak of all times. Evaluation goes first: it keeps nothing for a backward
-  // pass, so that the peak of training shows above it; where it does not, the evaluation's is the
-  // one that counts.
-  if (evaluation != nullptr) {
-    evaluation_step(parts, *evaluation);
-    peaks.evaluation = beyond(tensors_entry(parts).peak, peaks.resident);
-  }
-  if (training == nullptr) return peaks;
-  const NamedTensors weights = clone_of(parts.weights());
-  const NamedTensors state = clone_of(parts.optimizer->named_state());
-  const std::uint64_t base = tensors_entry(parts).bytes;
-  train_step(parts, *training);
-  peaks.training = beyond(tensors_entry(parts).peak, base);
-  copy_into(parts.weights(), weights);
-  parts.optimizer->load_state(state);
-  return peaks;
+// @param step of a batch: returns the most bytes of tensors that it held beside what stays
+template <class Step>
+TrialPeaks try_step(Parts& parts, const Batch& batch, const Step& step) {
+  if (!parts.device.device) return {step(within_outputs(parts, batch))};
+  parts.device.device->reset_tensor_peak();
+  return parts.device.guarded([&] {
+    const std::uint64_t bytes = step(batch);
+    return TrialPeaks{bytes, parts.device.device->tensor_pool().peak};
+  });
 }
 
 }  // namespace
 
-TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation) {
-  if (!parts.device.device) {
-    const auto narrow = [&](const Batch* batch) {
-      return batch == nullptr ? Batch{} : within_outputs(parts, *batch);
-    };
-    const Batch to_train = narrow(training), to_evaluate = narrow(evaluation);
-    return try_both(parts,
-                    training == nullptr ? nullptr : &to_train,
-                    evaluation == nullptr ? nullptr : &to_evaluate);
-  }
-  parts.device.device->reset_tensor_peak();
-  return parts.device.guarded([&] {
-    TrialPeaks peaks = try_both(parts, training, evaluation);
-    peaks.device_pool = parts.device.device->tensor_pool().peak;
-    return peaks;
+TrialPeaks try_evaluation(Parts& parts, const Batch& batch) {
+  return try_step(parts, batch, [&parts](const Batch& tried) {
+    const std::uint64_t base = parts.tensors.bytes();
+    evaluation_step(parts, tried);
+    return parts.tensors.peak() - base;
+  });
+}
+
+TrialPeaks try_training(Parts& parts, const Batch& batch) {
+  return try_step(parts, batch, [&parts](const Batch& tried) {
+    const NamedTensors weights = clone_of(parts.weights());
+    const NamedTensors state = clone_of(parts.optimizer->named_state());
+    const std::uint64_t base = parts.tensors.bytes();
+    train_step(parts, tried);
+    const std::uint64_t peak = parts.tensors.peak();
+    copy_into(parts.weights(), weights);
+    parts.optimizer->load_state(state);
+    return peak - base;
   });
 }
 

@@ -1,4 +1,4 @@
-// One step of training and one of evaluation, done for their memory and then undone.
+// One step of training or of evaluation, done for its memory and then undone.
 #pragma once
 
 #include "train/parts.h"
@@ -9,15 +9,16 @@
 
 namespace sluice {
 
+/// Bytes, by LedgerAllocation's peak, which is that of all times: so evaluation goes first. It
+/// keeps nothing for a backward pass, and the peak of training shows above it; where it does not,
+/// the evaluation's is the one that counts.
 struct TrialPeaks {
-  std::uint64_t resident = 0;     ///< tensors that stay: parameters, buffers, optimiser state
-  std::uint64_t training = 0;     ///< most that a training step held beside them
-  std::uint64_t evaluation = 0;   ///< most that an evaluation step held beside them
+  std::uint64_t step = 0;  ///< most that the step held beside parameters, buffers, optimiser state
   std::uint64_t device_pool = 0;  ///< most that LibTorch's pool on a GPU held
 };
 
-/// Measures steps on the given batches (either may be null) by what the ledger charged as
-/// "tensors". Parameters, buffers, gradients and optimiser state are afterwards what they were.
-TrialPeaks try_steps(Parts& parts, const Batch* training, const Batch* evaluation);
+/// Parameters, buffers, gradients and optimiser state are afterwards what they were.
+TrialPeaks try_training(Parts& parts, const Batch& batch);
+TrialPeaks try_evaluation(Parts& parts, const Batch& batch);
 
 }  // namespace sluice

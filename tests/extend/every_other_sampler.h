@@ -33,6 +33,7 @@ class EveryOtherSampler final : public sluice::Sampler {
   std::size_t num_layers() const override { return options_.num_layers(); }
   sluice::Result<sluice::Batch> sample(const sluice::SampleRequest& request,
                                        sluice::MemoryLedger* ledger) override;
+  std::uint64_t workspace_bytes() const override { return sluice::workspace_of(builder_, scan_); }
 
  private:
   sluice::Result<sluice::Block> sample_block(const sluice::SampledRelation& relation,

@@ -163,6 +163,7 @@ TEST_CASE("batches and workspace are charged, and all of it is given back") {
       CHECK(batch_bytes > 0);
       CHECK(workspace_bytes > 0);
       CHECK(ledger.used() == batch_bytes + workspace_bytes);
+      CHECK(sampler->workspace_bytes() == workspace_bytes);
       batch.reset();
       CHECK(ledger.used() == workspace_bytes);
       // The same batch again needs no more workspace.

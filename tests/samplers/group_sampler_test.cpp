@@ -217,6 +217,7 @@ TEST_CASE("an error of one batch is the group's, and the sampler works on") {
       for (const auto& entry : ledger.entries())
         CHECK((entry.name == "sampler workspace" || entry.bytes == 0));
       CHECK(hashes(sampler.sample(group.requests, &ledger).or_throw()) == expected);
+      CHECK(ledger.used() == sampler.workspace_bytes());
       CHECK(ledger.used() > 0);
       sampler.release();
       CHECK(ledger.used() == 0);

@@ -8,60 +8,6 @@
 using namespace sluice;
 using namespace sluice::test;
 
-TEST_CASE("the split gives windows the rest, and says the smallest budget that works") {
-  BudgetNeeds needs;
-  needs.lines = {{"topology", 40 * kMiB, "loaded"}, {"tensors of a step", 20 * kMiB, "x"}};
-  needs.block_bytes = 1 * kMiB;
-  needs.feature_bytes = 3 * kMiB;
-  needs.window_bytes = 10 * kMiB + 1;
-  const BudgetPlan plan = split_budget(100 * kMiB, needs);
-  CHECK(plan.least == 71 * kMiB);
-  CHECK(plan.fits());
-  std::uint64_t total = 0;
-  for (const BudgetLine& line : plan.lines) total += line.bytes;
-  CHECK(total == 100 * kMiB);
-  CHECK(plan.loader.window_bytes >= needs.window_bytes);
-  // A sixth of the rest waits, which is more than a mini-batch here; of it the features' share.
-  CHECK(plan.loader.queue_bytes >= needs.feature_bytes);
-  const BudgetPlan tight = split_budget(71 * kMiB, needs);
-  CHECK(tight.fits());
-  CHECK(tight.loader.queue_bytes == 0);  // none waits where there is no room for a whole one
-  const BudgetPlan small = split_budget(70 * kMiB, needs);
-  CHECK_FALSE(small.fits());
-  CHECK(small.table() ==
-        "  topology                 40 MiB  loaded\n"
-        "  tensors of a step        20 MiB  x\n"
-        "  windows                  10 MiB  the least\n"
-        "  total                    70 MiB  of 70 MiB");
-}
-
-TEST_CASE("in turns sampling has the memory of steps and windows") {
-  BudgetNeeds needs;
-  needs.lines = {{"labels", 40 * kMiB, "loaded"}, {"tensors of a step", 20 * kMiB, "x"}};
-  needs.block_bytes = 1 * kMiB;
-  needs.feature_bytes = 3 * kMiB;
-  needs.window_bytes = 10 * kMiB;
-  needs.in_turns = true;
-  needs.steps_bytes = 20 * kMiB;
-  needs.sampling_bytes = 25 * kMiB;
-  CHECK(split_budget(70 * kMiB, needs).fits());
-  CHECK_FALSE(split_budget(69 * kMiB, needs).fits());
-  needs.sampling_bytes = 35 * kMiB;  // windows then get what sampling takes beyond steps
-  CHECK(split_budget(70 * kMiB, needs).least == 75 * kMiB);
-  const BudgetPlan plan = split_budget(200 * kMiB, needs);
-  CHECK(plan.loader.in_turns);
-  CHECK(plan.loader.queue_bytes == 0);
-  CHECK(plan.loader.window_bytes == 140 * kMiB);
-  CHECK(plan.lines.back().note.find("sampling") != std::string::npos);
-
-  // Sizes that blocks come in are reckoned with where there is room, and refuse nothing.
-  needs.rounding_bytes = 4 * kMiB;
-  CHECK(split_budget(200 * kMiB, needs).loader.window_bytes == 136 * kMiB);
-  CHECK(split_budget(77 * kMiB, needs).loader.window_bytes == 15 * kMiB);
-  CHECK(split_budget(75 * kMiB, needs).loader.window_bytes == 15 * kMiB);
-  CHECK(split_budget(70 * kMiB, needs).least == 75 * kMiB);
-}
-
 TEST_CASE("a budget above what the cgroup grants is refused with numbers") {
   const TempDir root;
   root.write("proc/meminfo", "MemTotal:       16777216 kB\n");
@@ -163,7 +109,7 @@ TEST_CASE("auto keeps features in memory when they take at most half of the budg
     const RunOptions options =
         options_of(short_config(dir, dir / "x"),
                    {"memory.host=" + host, "train.batch_size=4", "eval.batch_size=4"});
-    return plan_run(options, {}, *log).plan.features;
+    return plan_run(options, {}, *log).places.features.where;
   };
   CHECK(place("200MiB") == Placement::kMemory);
   CHECK(place("29MiB") == Placement::kDisk);
@@ -178,11 +124,11 @@ TEST_CASE("measuring leaves weights, buffers and optimiser as they were") {
   Parts parts(options, RunDevice{}, ledger, {Placement::kMemory, Placement::kMemory});
   const NamedTensors weights = clone_of(parts.weights());
   const NamedTensors state = clone_of(parts.optimizer->named_state());
-  const BudgetNeeds needs = measure_needs(parts, {});
+  const MemoryNeeds needs = measure_needs(parts, {});
   CHECK(weights_xxh3(parts.weights()) == weights_xxh3(weights));
   for (const auto& [name, tensor] : parts.optimizer->named_state())
     CHECK(tensor.equal(state.at(name)));
   for (const torch::Tensor& parameter : parts.model->parameters())
     CHECK_FALSE(parameter.grad().defined());
-  CHECK(needs.window_bytes > 0);
+  CHECK(needs.training.window_bytes > 0);
 }

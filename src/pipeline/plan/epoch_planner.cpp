@@ -202,6 +202,7 @@ std::unique_ptr<NextEpoch> EpochPlanner::next_epoch(int threads) const {
   setup.where.epoch = where_.epoch + 1;
   setup.limits = limits_;
   setup.batch_bytes = batch_bytes_;
+  setup.workspace_bytes = sampler_.bytes_a_workspace();
   setup.caches_go_on = caches_go_on_;
   return std::make_unique<NextEpoch>(data_, options_, threads, queries_, ledger_, std::move(setup));
 }

@@ -34,6 +34,7 @@ NextEpoch::NextEpoch(GraphData::State& data,
       sampler_({data, with_threads(options, threads), queries, ledger}),
       clocks_(options.trace),
       setting_{data, ledger, clocks_, [this] { return stopping_ || (awaited_ && interrupted()); }} {
+  sampler_.expect_workspace(setup_.workspace_bytes);
   sampler_.share_tables(options.data_threads > 0 ? options.data_threads : available_cores());
 }
 

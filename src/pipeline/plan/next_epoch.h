@@ -24,7 +24,8 @@ class NextEpoch {
   struct Setup {
     LoaderStart where;  ///< the begin of an epoch
     WindowLimits limits;
-    std::uint64_t batch_bytes = 0;  ///< of a sampled mini-batch
+    std::uint64_t batch_bytes = 0;      ///< of a sampled mini-batch
+    std::uint64_t workspace_bytes = 0;  ///< to sample one in
     /// Whether it begins with what the epoch before leaves in the caches: not where others come
     /// between the epochs, nor for sample().
     bool caches_go_on = false;

@@ -83,23 +83,15 @@ bool BatchSampler::worth_keeping() const {
   return 1 / rates.sequential_read + 1 / rates.sequential_write < 1 / kSampledBytesASecond;
 }
 
-// Of all loaders on this ledger: one samples at a time.
-std::uint64_t BatchSampler::workspace_bytes() const {
-  for (const MemoryLedger::Entry& entry : setting_.ledger.entries()) {
-    if (entry.name == "sampler workspace") return entry.bytes;
-  }
-  return 0;
-}
-
 std::uint64_t BatchSampler::bytes_a_workspace() const {
-  if (sampler_.workspaces() == 0 && measured_workspace_ != 0) return measured_workspace_;
-  return workspace_bytes() / std::max<std::size_t>(sampler_.workspaces(), 1);
+  const std::uint64_t made = std::max<std::size_t>(sampler_.workspaces(), 1);
+  return std::max(measured_workspace_, sampler_.workspace_bytes() / made);
 }
 
 std::uint64_t BatchSampler::release_workspaces() {
-  const std::uint64_t before = workspace_bytes();
+  const std::uint64_t before = sampler_.workspace_bytes();
   sampler_.release();
-  return before - workspace_bytes();
+  return before - sampler_.workspace_bytes();
 }
 
 }  // namespace sluice

@@ -51,14 +51,15 @@ class BatchSampler {
   void share_tables(int threads) { sampler_.share_tables(threads); }
   /// Of threads, that sampling made so far.
   std::size_t workspaces() const { return sampler_.workspaces(); }
-  /// As those that exist take, or as measured where they were given back.
+  /// As those that exist take on average, or as one was measured: those of another sampler of the
+  /// same batches may stand for it.
   std::uint64_t bytes_a_workspace() const;
+  void expect_workspace(std::uint64_t bytes) { measured_workspace_ = bytes; }
   /// Gives back what sampling takes until it is wanted again. Returns the bytes.
   std::uint64_t release_workspaces();
 
  private:
   std::vector<Batch> sample_together(std::uint64_t epoch, std::uint64_t first, std::size_t count);
-  std::uint64_t workspace_bytes() const;
 
   BatchSetting setting_;
   ThreadArena arena_;

@@ -1,0 +1,94 @@
+#include "train/measured_needs.h"
+
+#include "core/batch_fields.h"
+#include "train/memory_ratios.h"
+#include "train/trial.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace sluice {
+namespace {
+
+std::uint64_t bytes_of(const NamedTensors& tensors) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, tensor] : tensors) sum += tensor.nbytes();
+  return sum;
+}
+
+std::uint64_t feature_bytes(const Batch& batch) {
+  std::uint64_t sum = 0;
+  for_each_array(batch, [&](const Array& array, BatchPart part) {
+    if (part == BatchPart::kFeatures) sum += array.bytes();
+  });
+  return sum;
+}
+
+// What a step took with the first mini-batch, by how much larger the largest one is.
+std::uint64_t of_largest(std::uint64_t bytes, std::uint64_t first, std::uint64_t largest) {
+  if (first == 0 || largest <= first) return bytes;
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(largest) /
+                                    static_cast<double>(first));
+}
+
+// As little as goes on the way: no rows are read where there is no room for windows of them.
+std::shared_ptr<const Batch> first_batch(Loader& loader,
+                                         const LoaderProbe& probe,
+                                         const MemoryPhases& phases) {
+  using memory_ratios::raised;
+  if (!phases.measures_by_windows()) return loader.blank();
+  loader.set_memory({raised(probe.window_bytes), 1, raised(probe.transfer_bytes)});
+  loader.start({});
+  std::shared_ptr<const Batch> first = loader.next();
+  loader.stop();
+  return first;
+}
+
+using Try = TrialPeaks (*)(Parts&, const Batch&);
+
+LoaderProbe probe_and_try(Parts& parts,
+                          std::unique_ptr<Loader> loader,
+                          Try try_step,
+                          MemoryNeeds& needs) {
+  LoaderProbe probe = loader->probe(needs.phases.probed());
+  const std::shared_ptr<const Batch> first = first_batch(*loader, probe, needs.phases);
+  loader.reset();  // a step is tried without what sampling takes
+  TrialPeaks peaks;
+  if (first) peaks = try_step(parts, *first);
+  const std::uint64_t features = first ? feature_bytes(*first) : 0;
+  needs.tried = std::max(needs.tried, peaks.step);
+  needs.step = std::max(needs.step, of_largest(peaks.step, features, probe.feature_bytes));
+  needs.device_tensors = std::max(needs.device_tensors, peaks.device_pool);
+  return probe;
+}
+
+}  // namespace
+
+MemoryNeeds measure_needs(Parts& parts, const Work& work) {
+  MemoryNeeds needs;
+  needs.phases = parts.placement.phases;
+  needs.trace = work.trace_bytes;
+  needs.resident = parts.tensors.bytes();
+  needs.weights = bytes_of(parts.weights());
+  const bool trains = work.kind == Work::Kind::kTrain;
+  // A snapshot cache of edges is made by the first loader that draws from it.
+  if (trains) (void)parts.training_loader({});
+  // All that is charged but for tensors, whose line is another.
+  for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
+    if (entry.bytes != 0 && entry.name != nn::LedgerAllocation::kName)
+      needs.loaded.push_back({entry.name, entry.bytes, "loaded"});
+  }
+  // One after the other, so that only one mini-batch is there; evaluation first: see TrialPeaks.
+  const LoaderMemory memory = needs.phases.loader();
+  if (parts.count(work.evaluated) > 0) {
+    needs.evaluation = probe_and_try(
+        parts, parts.evaluation_loader(work.evaluated, memory), try_evaluation, needs);
+  }
+  if (trains) {
+    needs.training = probe_and_try(parts, parts.training_loader(memory), try_training, needs);
+    needs.copied = needs.resident;  // weights and state, put back after the step
+  }
+  return needs;
+}
+
+}  // namespace sluice

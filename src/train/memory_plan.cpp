@@ -1,0 +1,172 @@
+#include "train/memory_plan.h"
+
+#include "train/memory_ratios.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+using namespace memory_ratios;
+
+// What `from` is beyond `of`.
+std::uint64_t beyond(std::uint64_t from, std::uint64_t of) {
+  return from - std::min(from, of);
+}
+
+std::uint64_t margin_of(const MemoryNeeds& needs) {
+  if (!needs.phases.is_tight()) return kMarginPercent;
+  std::uint64_t percent = 0;
+  for (const LoaderProbe* probe : {&needs.training, &needs.evaluation}) {
+    if (probe->batches == 0) continue;
+    const std::uint64_t largest = probe->block_bytes + probe->feature_bytes;
+    const bool few = probe->batches < kProbedForSpread || largest == 0;
+    const std::uint64_t spread =
+        few ? kMarginPercent : (largest - probe->smallest_bytes) * 100 / largest + 1;
+    percent = std::max(percent, std::clamp(spread, kLeastMarginPercent, kMarginPercent));
+  }
+  return percent;
+}
+
+// The needs of the larger of the loaders, with their margin.
+struct Raised {
+  explicit Raised(const MemoryNeeds& of)
+      : needs(of),
+        percent(margin_of(of)),
+        transfer(most(&LoaderProbe::transfer_bytes)),
+        // On their way to a GPU features are in the slabs.
+        features(transfer == 0 ? most(&LoaderProbe::feature_bytes) : 0),
+        batch(most(&LoaderProbe::block_bytes) + features),
+        delivered(of.phases.delivered() * batch),
+        step(raised(of.step, percent)) {}
+
+  std::uint64_t most(std::uint64_t LoaderProbe::*bytes) const {
+    return raised(std::max(needs.training.*bytes, needs.evaluation.*bytes), percent);
+  }
+  // Of a measured figure.
+  std::string note(std::uint64_t bytes) const {
+    return fmt::format("{} {}, + {} %", format_bytes(bytes), needs.step_from, percent);
+  }
+
+  const MemoryNeeds& needs;
+  std::uint64_t percent;
+  std::uint64_t transfer;  // of a mini-batch packed for a GPU
+  std::uint64_t features;  // of a mini-batch
+  std::uint64_t batch;
+  std::uint64_t delivered;  // mini-batches at once
+  std::uint64_t step;
+};
+
+void add_sampling(const Raised& all, MemoryTable& to) {
+  const LoaderProbe& training = all.needs.training;
+  const LoaderProbe& evaluation = all.needs.evaluation;
+  if (all.needs.phases.samples_beside_steps()) {
+    to.add({"sampler workspace",
+            raised(training.workspace_bytes + evaluation.workspace_bytes, all.percent),
+            "all data threads",
+            MemoryUse::kSampling});
+    return to.add(
+        {"sampled ahead",
+         std::max(training.group, evaluation.group) * all.most(&LoaderProbe::sampled_bytes),
+         "mini-batches sampled at once",
+         MemoryUse::kSampling});
+  }
+  to.add({"sampled before steps",
+          all.most(&LoaderProbe::kept_bytes),
+          "buffers and checksums of what an epoch keeps on disk"});
+  to.add({"sampling",
+          all.most(&LoaderProbe::sampling_bytes),
+          "workspaces, mini-batches, lists",
+          MemoryUse::kSampling});
+}
+
+// All that does not depend on the budget.
+void add_fixed(const Raised& all, MemoryTable& to) {
+  const MemoryNeeds& needs = all.needs;
+  to.lines = needs.loaded;
+  add_sampling(all, to);
+  to.add({"model and optimizer", needs.resident, "weights and optimiser state"});
+  to.add({"best weights", needs.weights, "a copy of the weights"});
+  to.add({"tensors of a step", all.step, all.note(needs.step), MemoryUse::kSteps});
+  if (needs.phases.delivered() == 1)
+    to.add({"mini-batch", all.delivered, "in step", MemoryUse::kSteps});
+  else
+    to.add({"mini-batches", all.delivered, "in step, being assembled", MemoryUse::kSteps});
+  to.add({"transfer slabs",
+          LoaderMemory::kInFlight * all.transfer,
+          "pinned, mini-batches on their way to the GPU"});
+  to.add({"trace", needs.trace, "its buffer"});
+  to.add({"other", kOtherBytes, "file buffers, predictions"});
+}
+
+// While steps are tried, before anything runs.
+std::uint64_t measuring_bytes(const Raised& all) {
+  const MemoryNeeds& needs = all.needs;
+  std::uint64_t bytes = needs.resident + needs.copied + needs.tried + all.batch;
+  for (const MemoryLine& line : needs.loaded) bytes += line.bytes;
+  return bytes;
+}
+
+void plan_device(const Raised& all, std::uint64_t budget, MemoryPlan& plan) {
+  plan.device.budget = budget;
+  if (budget == 0) return;
+  const std::uint64_t pool = all.needs.device_tensors;
+  plan.device_in_flight = LoaderMemory::kInFlight * all.transfer;
+  plan.device.lines = {{"mini-batches in flight", plan.device_in_flight, "copied, ready, in step"}};
+  plan.device.add({"tensors", raised(pool, all.percent), all.note(pool)});
+  plan.device.need(plan.device.bytes({}));
+}
+
+// Splits the rest between windows, mini-batches that wait, and what the sizes of blocks may take.
+// @param least of it, for windows
+void share_rest(const Raised& all, std::uint64_t rest, std::uint64_t least, MemoryPlan& plan) {
+  const MemoryPhases& phases = all.needs.phases;
+  std::uint64_t waiting = std::min(kMostWaiting * all.batch, (rest - least) / kWaitingShare);
+  if (waiting < all.batch || all.transfer != 0 || !phases.queues()) waiting = 0;
+  std::uint64_t sizes = 0;
+  if (phases.is_tight() && all.percent < kBlockSizePercent)
+    sizes = (all.step + all.delivered) / (100 + all.percent) * (kBlockSizePercent - all.percent);
+  sizes = std::min(sizes, rest - least);
+  plan.loader.window_bytes = rest - waiting - sizes;
+  plan.loader.transfer_bytes = all.transfer;
+  // The queue counts features only; the blocks ride along.
+  const auto of_features = static_cast<double>(waiting) * static_cast<double>(all.features);
+  plan.loader.queue_bytes =
+      all.batch == 0 ? 1 : static_cast<std::uint64_t>(of_features / static_cast<double>(all.batch));
+  plan.add({"queue", waiting, "mini-batches waiting", MemoryUse::kSteps});
+  plan.add({"block sizes", sizes, "blocks may be larger than asked for", MemoryUse::kSteps});
+  plan.lines.push_back({"windows", plan.loader.window_bytes, "the rest", MemoryUse::kSteps});
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const MemoryNeeds& needs,
+                       std::uint64_t budget,
+                       std::uint64_t device_budget) {
+  const Raised all(needs);
+  MemoryPlan plan;
+  plan.budget = budget;
+  plan.phases = needs.phases.list();
+  plan.loader = needs.phases.loader();
+  plan_device(all, device_budget, plan);
+  add_fixed(all, plan);
+  plan.fixed = plan.bytes(plan.phases.back());
+  // What another phase takes beyond the steps' windows get too, once it is over.
+  std::uint64_t windows = all.most(&LoaderProbe::window_bytes);
+  for (const MemoryPhase& phase : plan.phases)
+    windows = std::max(windows, beyond(plan.bytes(phase), plan.fixed));
+  const std::uint64_t copies = beyond(measuring_bytes(all), plan.fixed + windows);
+  plan.need(plan.fixed + windows + copies);
+  if (plan.fits()) {
+    share_rest(all, budget - plan.fixed, windows, plan);
+    return plan;
+  }
+  plan.lines.push_back({"windows", windows, "the least", MemoryUse::kSteps});
+  plan.add({"while measured", copies, "copies of weights and state", MemoryUse::kSteps});
+  return plan;
+}
+
+}  // namespace sluice

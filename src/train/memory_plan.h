@@ -1,0 +1,49 @@
+// MemoryPlan: how the budget of a run is split, as a value: a pure function of what the parts of
+// the run say that they need, and when.
+//
+// Of what is loaded that is what was charged; of mini-batches and tensors what a few of them and a
+// trial step took (measured_needs.h), raised by a margin, for later ones may be larger. Windows get
+// the rest. No phase takes more than the budget; the smallest that works is told with every plan.
+#pragma once
+
+#include "train/memory_table.h"
+
+#include <sluice/loader.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// What the parts of a run need: bytes, as measured, without margins.
+struct MemoryNeeds {
+  MemoryPhases phases;
+  std::vector<MemoryLine> loaded;  ///< edges, features, labels, their buffers: all that is charged
+  std::uint64_t resident = 0;      ///< weights and optimiser state
+  std::uint64_t weights = 0;       ///< of them, for the copy of the best
+  LoaderProbe training;            ///< of no batches where nothing is trained
+  LoaderProbe evaluation;          ///< of no batches where nothing is evaluated
+  std::uint64_t step = 0;          ///< tensors of a step beside them, by the largest mini-batch
+  std::string step_from = "in a trial step";
+  std::uint64_t tried = 0;           ///< tensors of a step while it is tried
+  std::uint64_t copied = 0;          ///< of weights and state, meanwhile
+  std::uint64_t trace = 0;           ///< buffer of a trace, where one is written
+  std::uint64_t device_tensors = 0;  ///< most that LibTorch's pool on a GPU held
+};
+
+/// Of the host's memory; windows, and what goes with them, are its last lines.
+struct MemoryPlan : MemoryTable {
+  std::uint64_t fixed = 0;             ///< beside steps, of lines that do not depend on the budget
+  LoaderMemory loader;                 ///< its share; filled in only where the plan fits
+  MemoryTable device;                  ///< of the GPU's memory; no budget: there is none
+  std::uint64_t device_in_flight = 0;  ///< mini-batches; the rest is for tensors
+};
+
+/// @param budget of the host's memory, which may be too small: MemoryTable::fits()
+/// @param device_budget of the GPU's; 0: there is none
+MemoryPlan plan_memory(const MemoryNeeds& needs,
+                       std::uint64_t budget,
+                       std::uint64_t device_budget = 0);
+
+}  // namespace sluice
