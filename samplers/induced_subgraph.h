@@ -32,7 +32,7 @@ class InducedSubgraph {
                       std::size_t num_targets,
                       const BlockParts& parts);
 
-  /// The row of a node among those of begin(), or -1.
+  /// The row of a node among those of begin(), or -1. @pre the tables are as they were
   std::int32_t row(std::size_t type, std::uint64_t node) const { return index_[type].find(node); }
 
   /// Makes all layers of the batch that `builder` has begun, from the nodes listed now. Every layer

@@ -1,11 +1,12 @@
 // NodeIndex: the rows of nodes that are listed, without listing more. A NodeTable gives rows to
 // whatever it is asked for; this says which nodes have one.
 //
-// An open-addressing hash table made from a list of ids, rebuilt for each batch in memory that is
-// kept. Not thread-safe to build, thread-safe to ask.
+// An IdTable over a list of ids, rebuilt for each batch in memory that is kept: where the NodeTable
+// has a slot for each node, it is much smaller, and most look-ups are of nodes that are not listed.
+// Not thread-safe to build, thread-safe to ask.
 #pragma once
 
-#include "samplers/charged_buffer.h"
+#include "samplers/charged_id_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,34 +16,28 @@ namespace sluice {
 
 class NodeIndex {
  public:
-  /// Row i is ids[i]. Errors: kResource. @pre ids are distinct, at most NodeTable::kMaxRows
-  Result<void> build(std::span<const std::uint64_t> ids, MemoryLedger* ledger);
+  /// Row i is ids[i], which must stay there. Errors: kResource. @pre ids are distinct, at most
+  /// NodeTable::kMaxRows
+  Result<void> build(std::span<const std::uint64_t> ids, MemoryLedger* ledger) {
+    ids_ = ids;
+    return hashed_.build(ids.size(), ids.size(), ledger, [ids](std::size_t row) {
+      return IdTable::hash_of(ids[row]);
+    });
+  }
 
   /// The node's row, or -1.
   std::int32_t find(std::uint64_t id) const {
-    for (std::size_t at = slot_of(id);; at = (at + 1) & mask_) {
-      const Slot& slot = slots_.data()[at];
-      if (slot.row < 0 || slot.id == id) return slot.row;
-    }
+    return static_cast<std::int32_t>(hashed_.find(
+        IdTable::hash_of(id), [this, id](std::size_t row) { return ids_[row] == id; }));
   }
 
-  std::uint64_t workspace_bytes() const { return workspace_of(slots_); }
+  std::uint64_t workspace_bytes() const { return workspace_of(hashed_); }
   /// Starts loading the slot that find(id) will look at.
-  void prefetch(std::uint64_t id) const { __builtin_prefetch(slots_.data() + slot_of(id)); }
+  void prefetch(std::uint64_t id) const { hashed_.prefetch(IdTable::hash_of(id)); }
 
  private:
-  struct Slot {
-    std::uint64_t id;
-    std::int32_t row;  // -1: empty
-  };
-
-  std::size_t slot_of(std::uint64_t id) const {
-    return ((id ^ (id >> 32)) * 0xd6e8feb86659fd93ull) >> shift_;
-  }
-
-  ChargedBuffer<Slot> slots_;
-  std::size_t mask_ = 0;
-  int shift_ = 63;
+  ChargedIdTable hashed_;
+  std::span<const std::uint64_t> ids_;
 };
 
 }  // namespace sluice

@@ -10,9 +10,9 @@
 // alone, never on timing. Movable; used by one thread at a time.
 #pragma once
 
-#include "storage/feature/cache_policy.h"
 #include "storage/feature/slot_rows.h"
 
+#include <sluice/cache_policy.h>
 #include <sluice/memory.h>
 
 #include <cstdint>

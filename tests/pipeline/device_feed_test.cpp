@@ -3,6 +3,7 @@
 #include "core/batch_fields.h"
 #include "device/fake_device.h"
 #include "pipeline/gpu/transfer_ring.h"
+#include "support/cache_kinds.h"
 #include "support/sample_dataset.h"
 #include "support/temp_dir.h"
 
@@ -64,7 +65,7 @@ Delivered deliver(const std::filesystem::path& path,
     GraphDataOptions kept;
     kept.features = setup.features;
     kept.staging_bytes = 1 << 20;
-    kept.cache = setup.cache;
+    kept.cache = cache_kind(setup.cache);
     kept.scratch = setup.scratch;
     kept.feature_groups = setup.groups;
     kept.edge_feature_groups = setup.edge_groups;

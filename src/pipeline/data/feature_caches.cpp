@@ -87,14 +87,16 @@ void GraphData::State::make_caches(std::uint64_t bytes,
     cache.device = options.compute;
     HotnessOf hotness;
     // Of an edge nothing is known: those that come first stay.
-    if (options.cache == "degree") hotness = [](std::uint64_t) { return std::uint64_t{0}; };
-    if (options.cache == "degree" && tables[table].of == FeatureTable::Of::kNodes) {
+    const bool of_nodes = tables[table].of == FeatureTable::Of::kNodes;
+    if (options.cache->needs_hotness() && of_nodes) {
       hotness = [counts = count_neighbours(graph, tables[table].owner, ledger)](std::uint64_t id) {
         return counts.as<std::uint32_t>()[id];
       };
+    } else if (options.cache->needs_hotness()) {
+      hotness = [](std::uint64_t) { return std::uint64_t{0}; };
     }
-    caches[table] = std::make_unique<RowCache>(
-        cache, make_cache_policy(options.cache, std::move(hotness)), &ledger);
+    caches[table] =
+        std::make_unique<RowCache>(cache, options.cache->make(std::move(hotness)), &ledger);
   }
 }
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "pipeline/plan/epoch_cost.h"
-#include "storage/feature/row_directory.h"
 #include "storage/feature/packed_rows.h"
+#include "storage/feature/row_directory.h"
 #include "storage/feature/wanted_rows.h"
 #include "storage/io/scratch_list.h"
 

@@ -1,7 +1,7 @@
 #include "pipeline/plan/planning_memory.h"
 
-#include "pipeline/stream/window_keeper.h"
 #include "pipeline/phases.h"
+#include "pipeline/stream/window_keeper.h"
 #include "pipeline/trace.h"
 
 #include <algorithm>

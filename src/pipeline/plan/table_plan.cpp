@@ -290,15 +290,6 @@ std::uint64_t bytes_of_sums(const PlanSetting& setting,
   return (pages + lists.steps.size()) * sizeof(std::uint32_t);
 }
 
-PlanTraffic& PlanTraffic::operator+=(const PlanTraffic& more) {
-  bytes_read += more.bytes_read;
-  bytes_written += more.bytes_written;
-  requests += more.requests;
-  writes += more.writes;
-  latency += more.latency;
-  return *this;
-}
-
 PlanTraffic TablePlan::of_packed() const {
   if (!packed) return dropped_;
   return {packed->bytes_read(),
