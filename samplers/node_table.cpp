@@ -11,7 +11,7 @@ namespace sluice {
 
 void NodeTable::clear() {
   const std::size_t rows = std::exchange(size_, 0);
-  if (own_.data() == nullptr) return hashed_.shrink(rows, 0, hash_at());
+  if (own_.data() == nullptr) return hashed_.shrink(rows, 0, IdTable::hash_at(ids_.first(rows)));
   if (++stamp_ != 0) return;
   // The stamps have gone round: what older batches left would look new.
   std::memset(own_.data(), 0, own_.capacity() * sizeof(std::uint64_t));
@@ -29,7 +29,7 @@ Result<void> NodeTable::reserve(std::size_t count, MemoryLedger* ledger) {
   }
   if (auto grown = ids_.grow(rows, size_, ledger); !grown) return grown;
   if (own_.data() != nullptr || (range_ != 0 && make_own_slots(ledger))) return {};
-  return hashed_.reserve(rows, size_, ledger, hash_at());
+  return hashed_.reserve(rows, size_, ledger, IdTable::hash_at(ids()));
 }
 
 // Asked once: whether memory lets it must not change from batch to batch.

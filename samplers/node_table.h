@@ -74,9 +74,6 @@ class NodeTable {
     return static_cast<std::int32_t>(row);
   }
 
-  auto hash_at() const {
-    return [this](std::size_t row) { return IdTable::hash_of(ids_.data()[row]); };
-  }
   bool make_own_slots(MemoryLedger* ledger);
 
   ChargedBuffer<std::uint64_t> own_;  // a slot an id, if there are

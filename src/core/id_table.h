@@ -3,8 +3,8 @@
 // A slot has four bytes: one more than the row and, in the bits that it leaves, some of the key's
 // hash, so that few keys but the right one are looked at. The keys lie with their rows: the caller
 // hashes them and says whether a row's is the one that is sought; and the slots are the caller's
-// memory. RowIndex, NodeTable, TimedNodeTable and NodeIndex stand on it. Not thread-safe; look-ups
-// may run side by side.
+// memory. RowIndex, NodeTable, TimedNodeTable and InducedSubgraph stand on it. Not thread-safe;
+// look-ups may run side by side.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +22,10 @@ class IdTable {
 
   static std::uint64_t hash_of(std::uint64_t id) {
     return (id ^ (id >> 32)) * 0xd6e8feb86659fd93ull;
+  }
+  /// Of a list of ids: the hash by row.
+  static auto hash_at(std::span<const std::uint64_t> ids) {
+    return [ids](std::size_t row) { return hash_of(ids[row]); };
   }
   static std::size_t slots_for(std::size_t rows) {
     return std::bit_ceil(std::max<std::size_t>(2 * rows, 64));
@@ -44,6 +48,11 @@ class IdTable {
       if (slot == 0) return kNoRow;
       if (has_tag(slot, hash) && is_at(row_of(slot))) return row_of(slot);
     }
+  }
+
+  /// The same of a list of ids by row.
+  std::size_t find_id(std::uint64_t id, std::span<const std::uint64_t> ids) const {
+    return find(hash_of(id), [id, ids](std::size_t row) { return ids[row] == id; });
   }
 
   /// The same, or append(): the row that the key gets, and has from now on. @pre there is room

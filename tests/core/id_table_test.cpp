@@ -23,11 +23,9 @@ struct Listed {
           return ids.size() - 1;
         });
   }
-  std::size_t find(std::uint64_t id) const {
-    return table.find(IdTable::hash_of(id), [&](std::size_t row) { return ids[row] == id; });
-  }
+  std::size_t find(std::uint64_t id) const { return table.find_id(id, ids); }
   void shrink(std::size_t left) {
-    table.shrink(ids.size(), left, [&](std::size_t row) { return IdTable::hash_of(ids[row]); });
+    table.shrink(ids.size(), left, IdTable::hash_at(ids));
     ids.resize(left);
   }
 
@@ -70,8 +68,7 @@ TEST_CASE("id table: filled at once it finds what it found before") {
   for (std::uint64_t i = 0; i < 1000; ++i) one.insert(key.below(3000, i));
   Listed other(4000);
   other.ids = one.ids;
-  other.table.fill(other.ids.size(),
-                   [&](std::size_t row) { return IdTable::hash_of(other.ids[row]); });
+  other.table.fill(other.ids.size(), IdTable::hash_at(other.ids));
   for (std::uint64_t id = 0; id < 3000; ++id) CHECK(other.find(id) == one.find(id));
 }
 

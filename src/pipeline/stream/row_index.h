@@ -64,15 +64,13 @@ class RowIndex {
 
   /// Takes the newest ids out again until `size` are left. @pre there are as many
   void truncate(std::size_t size) {
-    table_.shrink(
-        ids_.size(), size, [this](std::size_t row) { return IdTable::hash_of(ids_[row]); });
+    table_.shrink(ids_.size(), size, IdTable::hash_at(ids_));
     ids_.resize(size);
   }
 
   /// The number of `id`, or kNone.
   std::uint32_t find(std::uint64_t id) const {
-    return static_cast<std::uint32_t>(
-        table_.find(IdTable::hash_of(id), [this, id](std::size_t row) { return ids_[row] == id; }));
+    return static_cast<std::uint32_t>(table_.find_id(id, ids_));
   }
 
   std::size_t size() const { return ids_.size(); }
