@@ -4,7 +4,7 @@
 #include "bench/support/program.h"
 #include "bench/support/rmat_dataset.h"
 #include "bench/support/seconds.h"
-#include "storage/feature/cache_policy.h"
+#include "registry/caches.h"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ void print_order(const std::string& order,
   const Table table{order, trace.total() * work.row_bytes, degree.total(), superbatch.total()};
   print_moved(table, "static_degree", "pages", degree, degree_seconds);
   print_moved(table, "ginex", "page_a_row", superbatch, seconds_since(begin));
-  for (const std::string& policy : cache_policy_names()) {
+  for (const auto& [policy, help] : builtin_caches().list()) {
     for (const std::uint64_t share : {50u, 25u, 12u}) {
       for (const bool whole : {true, false}) {
         if (!whole && policy != "belady") continue;

@@ -2,6 +2,7 @@
 
 #include "core/threads.h"
 #include "pipeline/plan/epoch_cost.h"
+#include "registry/caches.h"
 #include "samplers/neighbor_sampler.h"
 #include "samplers/seed_order.h"
 #include "storage/feature/packed_rows.h"
@@ -269,10 +270,11 @@ PlannedBytes windows(const EpochRows& trace,
                                            layout,
                                            cache_bytes,
                                            static_cast<std::uint32_t>(work.cache_rows));
+  const auto policy = builtin_caches().create({how.policy, nullptr});
   admit_all(grouped,
             trace.nodes,
             work.cache_rows,
-            make_cache_policy(how.policy, [&](std::uint64_t id) { return counts[id]; }),
+            policy->make([&](std::uint64_t id) { return counts[id]; }),
             how.whole_epoch_known,
             [&](std::vector<std::uint64_t>& missed, std::uint64_t fresh) {
               const std::uint64_t straight = std::min(fresh, prefill);

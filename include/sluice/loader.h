@@ -28,6 +28,7 @@
 
 namespace sluice {
 
+class CachePolicyKind;
 class ComputeDevice;
 class DiskProfile;
 class EdgeRule;
@@ -48,7 +49,8 @@ struct GraphDataOptions {
   Placement features = Placement::kDisk;
   IoChoice io = IoChoice::kAuto;
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
-  std::string cache = "belady";            ///< which rows stay: belady, lru, clock, degree or none
+  /// Which rows stay in the caches, of sluice/cache_policy.h; null: belady.
+  std::shared_ptr<const CachePolicyKind> cache = nullptr;
   PlanChoice plan = PlanChoice::kAuto;
   /// A folder for what an epoch plan keeps on disk. With it, epochs are sampled ahead for their
   /// node ids, so that all next uses are known, and rows may be repacked; without it one window is.
@@ -166,7 +168,7 @@ struct LoaderMemory {
   /// on disk before its first mini-batch, which is assembled when next() asks for it, as are those
   /// after it: the consumer has let go of the one before by then. Nothing is prepared for the epoch
   /// after. Slower, and works with the least. Needs epochs that are planned: features on disk,
-  /// GraphDataOptions::scratch, and a cache that knows next uses or repacking; not for a GPU.
+  /// GraphDataOptions::scratch, and a cache that wants next uses or repacking; not for a GPU.
   bool in_turns = false;
 };
 

@@ -1,4 +1,5 @@
-// The whole training tool as a function, with models, tasks and optimisers of your own in it.
+// The whole training tool as a function, with models, tasks, optimisers, samplers and cache
+// policies of your own in it.
 //
 //   int main(int argc, char** argv) {
 //     sluice::TrainRegistry registry = sluice::TrainRegistry::builtin();
@@ -7,6 +8,7 @@
 //   }
 #pragma once
 
+#include <sluice/cache_policy.h>
 #include <sluice/catalog.h>
 #include <sluice/model.h>
 #include <sluice/optimizer.h>
@@ -25,6 +27,7 @@ struct TrainRegistry {
   TaskCatalog tasks{"task"};
   OptimizerCatalog optimizers{"optimizer"};
   SamplerCatalog samplers{"sampler"};
+  CachePolicyCatalog caches{"cache policy"};
 
   /// Everything that comes with Sluice.
   static TrainRegistry builtin();

@@ -3,6 +3,7 @@
 #include "cli/train_commands.h"
 #include "core/cpu_isa.h"
 #include "core/interrupt.h"
+#include "registry/caches.h"
 #include "registry/samplers.h"
 #include "registry/train.h"
 
@@ -53,7 +54,11 @@ void fix_environment(char** argv) {
 }  // namespace
 
 TrainRegistry TrainRegistry::builtin() {
-  return {builtin_models(), builtin_tasks(), builtin_optimizers(), builtin_samplers()};
+  return {builtin_models(),
+          builtin_tasks(),
+          builtin_optimizers(),
+          builtin_samplers(),
+          builtin_caches()};
 }
 
 int train_main(int argc, char** argv, const TrainRegistry& registry) {

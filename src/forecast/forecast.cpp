@@ -163,10 +163,8 @@ Missed go_through(const GraphData::State& data,
   const HotnessOf hotness = [&](std::uint64_t place) {
     return static_cast<std::uint64_t>(1e9 * windows.chance(place));
   };
-  RowDirectory directory(static_cast<std::uint32_t>(slots),
-                         0,
-                         make_cache_policy(data.options.cache, hotness),
-                         &ledger);
+  RowDirectory directory(
+      static_cast<std::uint32_t>(slots), 0, data.options.cache->make(hotness), &ledger);
   const auto prefilled = static_cast<std::uint32_t>(
       scaled(slots_to_prefill(data.options.plan,
                               ends.size(),

@@ -69,11 +69,11 @@ void Loader::State::check_planned() const {
   const Phases phases(memory);
   if (!phases.all_kept()) return;
   if (is_planned(data, phases, queries->num_batches()) && !feed) return;
-  throw Error(
-      ErrorCode::kUsage,
-      "sampling and steps cannot take turns in memory: epochs are not planned",
-      "give GraphDataOptions a scratch folder, features on disk and the cache \"belady\", or "
-      "leave out LoaderMemory::in_turns");
+  throw Error(ErrorCode::kUsage,
+              "sampling and steps cannot take turns in memory: epochs are not planned",
+              "give GraphDataOptions a scratch folder, features on disk and a cache that wants "
+              "next uses, as "
+              "\"belady\" does, or leave out LoaderMemory::in_turns");
 }
 
 const BatchSizes& Loader::State::first_sizes() {

@@ -13,6 +13,14 @@ namespace {
 
 constexpr double kMany = 1e9;
 
+// For a key that is a name alone, without options.
+std::vector<Schema::Choice<std::string>> names_in(const OptionsCatalog& catalog) {
+  std::vector<Schema::Choice<std::string>> names;
+  for (const OptionsCatalog::Entry& entry : catalog.list())
+    names.push_back({entry.name, entry.name, entry.help});
+  return names;
+}
+
 // The flat keys of a dump: "train.epochs" -> "3".
 std::map<std::string, std::string> flat_keys(const std::string& toml) {
   std::map<std::string, std::string> keys;
@@ -33,7 +41,7 @@ std::map<std::string, std::string> flat_keys(const std::string& toml) {
 // What a run may be resumed with: it moves bytes and time, not results. Compute threads
 // and the device are checked apart.
 void clear_free_keys(RunOptions& options) {
-  options.storage = {};
+  options.storage = {.registry = options.registry};
   options.memory = {};
   options.run = {};
   options.dataset.path = "(checked by its fingerprint)";
@@ -114,14 +122,7 @@ void StorageSection::describe(Schema& schema) {
             PlanChoice::kRepack,
             "one pass over the table an epoch; rows written once, in the order they are needed"}})
       .help("how rows on disk are read; never changes results");
-  schema
-      .choice<std::string>("cache",
-                           cache,
-                           {{"belady", "belady", "the row needed again last gives way"},
-                            {"lru", "lru", "the row not used for longest"},
-                            {"clock", "clock", "second chance"},
-                            {"degree", "degree", "rows of the nodes with most neighbours stay"},
-                            {"none", "none", "nothing stays beyond the next window"}})
+  schema.choice("cache", cache, names_in(registry->caches))
       .help("which rows stay in memory between mini-batches; never changes results");
   schema.field("window", window)
       .help(
@@ -136,6 +137,10 @@ void StorageSection::describe(Schema& schema) {
           {{"read", Verify::kRead, "every page against its checksum as it is read"},
            {"off", Verify::kOff, "not at all: saves the checksums' memory, 1/1024 of the table"}})
       .help("whether damage to the dataset is looked for");
+}
+
+std::shared_ptr<const CachePolicyKind> StorageSection::cache_kind() const {
+  return registry->caches.create({cache, nullptr});
 }
 
 void MemorySection::describe(Schema& schema) {
@@ -239,6 +244,7 @@ void RunSection::describe(Schema& schema) {
 
 RunOptions::RunOptions(const TrainRegistry& known) : registry(&known) {
   train.registry = &known;
+  storage.registry = &known;
 }
 
 void RunOptions::describe(Schema& schema) {

@@ -9,6 +9,7 @@
 #include <sluice/train.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct StorageSection {
   std::string cache = "belady";
   std::int64_t window = 0;
   Verify verify = Verify::kRead;
+  const TrainRegistry* registry = nullptr;
+  /// What `cache` names.
+  std::shared_ptr<const CachePolicyKind> cache_kind() const;
   void describe(Schema& schema);
 };
 

@@ -84,7 +84,7 @@ GraphDataOptions placement_of(const RunOptions& options,
   placement.edge_times = sampler.needs_times();
   placement.edge_rules = task.edge_rules();
   placement.snapshot = sampler.snapshot();
-  placement.cache = options.storage.cache;
+  placement.cache = options.storage.cache_kind();
   placement.plan = options.storage.plan;
   placement.io = options.storage.io;
   return placement;

@@ -66,7 +66,8 @@ std::vector<Kept> placements(Keep asked, std::uint64_t bytes, std::uint64_t budg
 // Whether epochs are planned, so that sampling and steps can take turns in memory.
 bool may_take_turns(const RunOptions& options, const RunDevice& device) {
   const StorageSection& storage = options.storage;
-  return !device.device && (storage.cache == "belady" || storage.plan == PlanChoice::kRepack);
+  return !device.device &&
+         (storage.cache_kind()->wants_next_uses() || storage.plan == PlanChoice::kRepack);
 }
 
 // The placements to try, best first: rather features on disk than edges, as a row is read once for

@@ -11,9 +11,9 @@
 #pragma once
 
 #include "core/zeroed_array.h"
-#include "storage/feature/cache_policy.h"
 #include "storage/feature/slot_index.h"
 
+#include <sluice/cache_policy.h>
 #include <sluice/memory.h>
 
 #include <cstdint>

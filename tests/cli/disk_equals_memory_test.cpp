@@ -6,6 +6,7 @@
 // SLUICE_FULL_MATRIX=1 runs all of them (6 to 7 minutes).
 #include "cli/cora_dataset.h"
 #include "cli/train_support.h"
+#include "support/cache_kinds.h"
 
 #include <doctest/doctest.h>
 
@@ -72,7 +73,7 @@ std::vector<Combination> all_combinations() {
   }
   for (const char* engine : {"io_uring", "pread"}) {
     for (const char* plan : {"direct", "sweep", "repack"}) {
-      for (const char* cache : {"belady", "lru", "clock", "degree", "none"}) {
+      for (const std::string& cache : cache_names()) {
         for (const char* topology : {"memory", "disk"})
           all.push_back({engine, 200, 4, 2, false, plan, cache, topology});
       }

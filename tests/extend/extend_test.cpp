@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,19 @@ Outcome extended(std::vector<std::string> arguments) {
   return test::run(arguments);
 }
 
-json trained_with(const Sandbox& box, const std::vector<std::string>& settings) {
-  std::vector<std::string> arguments{
-      "run", (box.folder() / "short.toml").string(), "--json", "--overwrite"};
+json report_of(const Sandbox& box,
+               const std::vector<std::string>& settings,
+               const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments{"run", (box.folder() / "short.toml").string(), "--json"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
   for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
   const Outcome outcome = extended(arguments);
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
   return json::parse(outcome.out);
+}
+
+json trained_with(const Sandbox& box, const std::vector<std::string>& settings) {
+  return report_of(box, settings, {"--overwrite"});
 }
 
 const std::string kSampler = "sampler={ type = \"every_other\", layers = 2 }";
@@ -46,6 +53,21 @@ TEST_CASE("extended: a sampler and a task of one's own train, the same from disk
   CHECK(accuracy > 0.7);  // a quarter by chance
 }
 
+TEST_CASE("extended: with a cache policy of one's own the weights are the same, from disk too") {
+  const Sandbox box;
+  generate_dataset(box.dataset(), {{"--features", "400"}});
+  const json memory = trained_with(box, {"storage.features=memory"});
+  std::vector<std::string> settings = {
+      "storage.features=disk", "storage.plan=direct", "storage.cache=least_used"};
+  const std::uint64_t least =
+      report_of(box, settings, {"--dry-run"}).at("memory").at("least").get<std::uint64_t>();
+  // A small part of the table's 3 MB is left for the cache: rows give way.
+  settings.push_back("memory.host=" + std::to_string(least + 400'000) + "B");
+  const json disk = trained_with(box, settings);
+  CHECK(results(disk) == results(memory));
+  CHECK(disk.at("cache").at("misses").at("again") > 0);
+}
+
 TEST_CASE("extended: what is added has help, keys that are checked, and names that are offered") {
   const Sandbox box;
   const Outcome wrong = extended({"run",
@@ -62,4 +84,11 @@ TEST_CASE("extended: what is added has help, keys that are checked, and names th
                                    "sampler={ type = \"every_othr\" }"});
   CHECK(nearly.code == 2);
   CHECK((nearly.err + nearly.out).find("every_other") != std::string::npos);
+  const Outcome cache = extended({"run",
+                                  (box.folder() / "short.toml").string(),
+                                  "--dry-run",
+                                  "--set",
+                                  "storage.cache=least_usd"});
+  CHECK(cache.code == 2);
+  CHECK((cache.err + cache.out).find("did you mean \"least_used\"?") != std::string::npos);
 }

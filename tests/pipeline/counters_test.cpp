@@ -56,7 +56,7 @@ Setup small_windows(const TempDir& dir) {
 TEST_CASE("hits by cause and misses add up to the rows wanted, and are those of the batches") {
   const TempDir dir;
   write_sample(dir / "x", hundred_columns());
-  for (const char* policy : {"belady", "lru", "degree", "none"}) {
+  for (const std::string& policy : cache_names()) {
     for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kDirect, PlanChoice::kSweep}) {
       CAPTURE(policy);
       CAPTURE(static_cast<int>(plan));

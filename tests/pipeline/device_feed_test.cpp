@@ -2,6 +2,7 @@
 // fake device that runs everything late; and bugs planted in that order are found.
 #include "device/fake_device.h"
 #include "pipeline/gpu/transfer_ring.h"
+#include "support/cache_kinds.h"
 #include "support/sample_dataset.h"
 #include "support/temp_dir.h"
 
@@ -77,7 +78,7 @@ Delivered deliver(const std::filesystem::path& path,
     GraphDataOptions kept;
     kept.features = setup.features;
     kept.staging_bytes = 1 << 20;
-    kept.cache = setup.cache;
+    kept.cache = cache_kind(setup.cache);
     kept.scratch = setup.scratch;
     kept.compute = setup.device;
     kept.compute_ledger = &device_ledger;

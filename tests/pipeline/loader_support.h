@@ -1,6 +1,7 @@
 // A loader over a small dataset, by one way of keeping its data, for tests of the pipeline.
 #pragma once
 
+#include "support/cache_kinds.h"
 #include "support/sample_dataset.h"
 #include "support/sanitized.h"
 
@@ -60,7 +61,7 @@ inline GraphDataOptions data_options(const Setup& setup) {
   kept.features = setup.features;
   kept.io = setup.io;
   kept.staging_bytes = 1 << 20;
-  kept.cache = setup.cache;
+  kept.cache = cache_kind(setup.cache);
   kept.plan = setup.plan;
   kept.scratch = setup.scratch;
   kept.disk = setup.disk;

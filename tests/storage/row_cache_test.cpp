@@ -1,5 +1,6 @@
 #include "storage/feature/row_cache.h"
 #include "core/peak_memory.h"
+#include "support/cache_kinds.h"
 #include "support/expect_error.h"
 
 #include <doctest/doctest.h>
@@ -52,7 +53,7 @@ Windows random_windows(RandomKey key, std::size_t count, std::uint64_t ids, std:
 }
 
 std::unique_ptr<CachePolicy> policy_of(const std::string& name) {
-  return make_cache_policy(name, [](std::uint64_t id) { return 1000 - id; });
+  return test::make_cache_policy(name, [](std::uint64_t id) { return 1000 - id; });
 }
 
 // Counts by cause are those of a list of what was asked for when.
@@ -175,7 +176,6 @@ class Best {
 // Belady, which compares all rows each time.
 class ComparesAll final : public CachePolicy {
  public:
-  std::string_view name() const override { return belady_->name(); }
   void choose(std::span<const CachedRow> rows,
               std::span<std::uint32_t> candidates,
               std::size_t count) override {
@@ -183,7 +183,7 @@ class ComparesAll final : public CachePolicy {
   }
 
  private:
-  std::unique_ptr<CachePolicy> belady_ = make_cache_policy("belady");
+  std::unique_ptr<CachePolicy> belady_ = test::make_cache_policy("belady");
 };
 
 // Ids that the next window asks for, and no others.
@@ -208,7 +208,7 @@ TEST_CASE("rows without a next use that give way first are those that all would 
     const Windows windows = random_windows(key, 60, kIds, 14);
     const auto next = next_uses(windows);
     const auto slots = static_cast<std::uint32_t>(14 + key.below(40, 9999));
-    RowCache first({8, slots, kIds}, make_cache_policy("belady"), nullptr);
+    RowCache first({8, slots, kIds}, test::make_cache_policy("belady"), nullptr);
     RowCache all({8, slots, kIds}, std::make_unique<ComparesAll>(), nullptr);
     REQUIRE(first.directory.policy().takes_unused_first());
     REQUIRE_FALSE(all.directory.policy().takes_unused_first());
@@ -240,7 +240,7 @@ TEST_CASE("every policy keeps every row where it says, for random windows and si
     const RandomKey key(seed);
     const Windows windows = random_windows(key, 60, 80, 12);
     const auto slots = static_cast<std::uint32_t>(12 + key.below(50, 9999));
-    for (const std::string& policy : cache_policy_names()) {
+    for (const std::string& policy : test::cache_names()) {
       CAPTURE(policy);
       const std::uint64_t missed = run(windows, slots, policy, true);
       CHECK(run(windows, slots, policy, true) == missed);
@@ -255,13 +255,13 @@ TEST_CASE("belady with a known future misses no more than any choice of victims"
     const Windows windows = random_windows(RandomKey(seed), 14, 6, 1);
     const std::uint64_t best = Best(windows, 3).misses();
     CHECK(run(windows, 3, "belady", true) == best);
-    for (const std::string& policy : cache_policy_names())
+    for (const std::string& policy : test::cache_names())
       CHECK(run(windows, 3, policy, true) >= best);
   }
 }
 
 TEST_CASE("a window that is larger than half of the cache takes the room of the one before") {
-  RowCache cache({8, 10}, make_cache_policy("lru"), nullptr);
+  RowCache cache({8, 10}, test::make_cache_policy("lru"), nullptr);
   std::vector<std::uint32_t> places(8), missing;
   const std::vector<std::uint64_t> first{0, 1, 2, 3, 4, 5, 6, 7};
   const std::vector<std::uint64_t> second{5, 6, 7, 8, 9, 10, 11, 12};
@@ -288,7 +288,7 @@ TEST_CASE("a cache takes what it says it takes, and no more than it was given") 
       CHECK(RowCache::bytes_of(slots + 1, row_bytes) > bytes);
       MemoryLedger ledger;
       const RowCache cache(
-          {row_bytes, static_cast<std::uint32_t>(slots)}, make_cache_policy("lru"), &ledger);
+          {row_bytes, static_cast<std::uint32_t>(slots)}, test::make_cache_policy("lru"), &ledger);
       CHECK(ledger.used() == RowCache::bytes_of(slots, row_bytes));
     }
   }
@@ -298,7 +298,7 @@ TEST_CASE("a cache that the ledger has no room for is refused before it takes an
   MemoryLedger ledger(1 << 20);
   const std::uint64_t before = read_process_memory().peak_rss;
   const Error error = test::expect_error([&] {
-    RowCache({512, std::uint32_t{1} << 28}, make_cache_policy("lru"), &ledger);
+    RowCache({512, std::uint32_t{1} << 28}, test::make_cache_policy("lru"), &ledger);
   });
   CHECK(error.code() == ErrorCode::kResource);
   CHECK(read_process_memory().peak_rss < before + (std::uint64_t{256} << 20));
@@ -310,14 +310,14 @@ TEST_CASE(
   std::vector<std::uint32_t> places(2), missing;
   const std::vector<std::uint64_t> first{1, 2}, second{3, 4};
   MemoryLedger ledger;
-  RowCache cache({8, 2, 100}, make_cache_policy("lru"), &ledger);
+  RowCache cache({8, 2, 100}, test::make_cache_policy("lru"), &ledger);
   CHECK(ledger.used() == RowCache::bytes_of(2, 8) + RowDirectory::bytes_of_table(100));
   CHECK(cache.directory.admit(first, {}, nullptr, places, missing).misses_again == 0);
   CHECK(cache.directory.admit(second, {}, nullptr, places, missing).misses_again == 0);
   CHECK(cache.directory.admit(first, {}, nullptr, places, missing).misses_again == 2);
   cache.directory.clear();
   CHECK(cache.directory.admit(first, {}, nullptr, places, missing).misses_again == 0);
-  RowCache plain({8, 2}, make_cache_policy("lru"), nullptr);
+  RowCache plain({8, 2}, test::make_cache_policy("lru"), nullptr);
   for (const auto& ids : {first, second, first})
     CHECK(plain.directory.admit(ids, {}, nullptr, places, missing).misses_again == 0);
 }
@@ -328,7 +328,7 @@ TEST_CASE("a cache that forgets its rows keeps the memory of as many slots as it
   for (const std::uint32_t kept : {0u, 1u, 20'000u, kSlots}) {
     CAPTURE(kept);
     MemoryLedger ledger;
-    RowCache cache({kRowBytes, kSlots}, make_cache_policy("lru"), &ledger);
+    RowCache cache({kRowBytes, kSlots}, test::make_cache_policy("lru"), &ledger);
     const std::uint64_t all = ledger.used();
     std::memset(cache.table.all().data(), 1, cache.table.all().size());
     cache.forget_rows(kept);
@@ -350,7 +350,7 @@ TEST_CASE("a cache that forgets its rows keeps the memory of as many slots as it
 
 TEST_CASE("a cache goes by what it is told last of its rows' next uses") {
   std::vector<std::uint32_t> places(2), missing;
-  RowCache cache({8, 6}, make_cache_policy("belady"), nullptr);
+  RowCache cache({8, 6}, test::make_cache_policy("belady"), nullptr);
   const std::vector<std::uint32_t> next{3, kNeverUsed};
   // The third window takes the slots of two rows out of four that the second does not protect.
   for (const std::uint64_t first : {10u, 20u, 30u}) {
@@ -376,7 +376,7 @@ TEST_CASE("of a trace that is told in two parts no row is looked for in vain tha
     const Windows part(windows.begin(), windows.begin() + static_cast<std::ptrdiff_t>(first));
     const auto of_part = next_uses(part);
     const auto whole = next_uses(windows);
-    RowCache cache({8, 30}, make_cache_policy("belady"), nullptr);
+    RowCache cache({8, 30}, test::make_cache_policy("belady"), nullptr);
     std::map<std::uint32_t, std::uint64_t> here;  // ids by slot
     std::vector<std::uint32_t> places, missing;
     for (std::size_t w = 0; w < windows.size(); ++w) {
@@ -404,7 +404,7 @@ TEST_CASE("of a trace that is told in two parts no row is looked for in vain tha
 }
 
 TEST_CASE("an unknown policy is told with the nearest") {
-  const Error error = test::expect_error([] { make_cache_policy("beladdy"); });
+  const Error error = test::expect_error([] { test::make_cache_policy("beladdy"); });
   CHECK(error.code() == ErrorCode::kUsage);
   CHECK(error.hint().find("belady") != std::string::npos);
 }
@@ -432,7 +432,8 @@ TEST_CASE("policies that rank choose what sorting by worth and slot would") {
     });
     std::sort(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(count));
     std::vector<std::uint32_t> left = candidates;
-    const auto policy = make_cache_policy("degree", [&](std::uint64_t id) { return hotness[id]; });
+    const auto policy =
+        test::make_cache_policy("degree", [&](std::uint64_t id) { return hotness[id]; });
     policy->choose(rows, candidates, count);
     CHECK(std::equal(
         wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(count), candidates.begin()));

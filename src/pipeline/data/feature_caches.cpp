@@ -86,13 +86,13 @@ void GraphData::State::make_caches(std::uint64_t bytes,
     cache.table_rows = graph.schema->nodes[type].count;
     cache.device = options.compute;
     HotnessOf hotness;
-    if (options.cache == "degree") {
+    if (options.cache->needs_hotness()) {
       hotness = [counts = count_neighbours(graph, type, ledger)](std::uint64_t id) {
         return counts.as<std::uint32_t>()[id];
       };
     }
-    caches[type] = std::make_unique<RowCache>(
-        cache, make_cache_policy(options.cache, std::move(hotness)), &ledger);
+    caches[type] =
+        std::make_unique<RowCache>(cache, options.cache->make(std::move(hotness)), &ledger);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "pipeline/data/graph_data_state.h"
 #include "samplers/held_out_edges.h"
 #include "samplers/temporal_graph.h"
+#include "storage/feature/cache_policies.h"
 #include "storage/feature/disk_store.h"
 #include "storage/topology/filtered_topology.h"
 #include "storage/topology/paged_topology.h"
@@ -115,6 +116,7 @@ GraphData::GraphData(const Dataset& dataset,
     : state_(std::make_unique<State>()) {
   state_->dataset = &dataset;
   state_->options = options;
+  if (!options.cache) state_->options.cache = std::make_shared<CachePolicyOf<BeladyPolicy>>();
   state_->disk = options.disk ? options.disk : typical_disk();
   state_->labels_of = labels;
   const GraphSchema& schema = dataset.schema();

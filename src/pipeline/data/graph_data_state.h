@@ -8,6 +8,7 @@
 #include "storage/io/disk_profile.h"
 #include "storage/io/scratch_files.h"
 
+#include <sluice/cache_policy.h>
 #include <sluice/edge_rule.h>
 #include <sluice/loader.h>
 #include <sluice/sampler.h>
@@ -23,7 +24,7 @@ class TransferRing;
 
 struct GraphData::State {
   const Dataset* dataset = nullptr;
-  GraphDataOptions options;
+  GraphDataOptions options;                 // with a cache
   std::shared_ptr<const DiskProfile> disk;  // never null
   LabelsOf labels_of;
   SamplerGraph graph;

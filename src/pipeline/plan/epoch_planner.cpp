@@ -18,7 +18,7 @@ constexpr std::uint64_t kLeastBatches = 16;  // of an epoch that is worth a thre
 
 bool may_plan(const GraphData::State& data) {
   const GraphDataOptions& how = data.options;
-  const bool useful = how.cache == "belady" || how.plan == PlanChoice::kRepack;
+  const bool useful = how.cache->wants_next_uses() || how.plan == PlanChoice::kRepack;
   return useful && data.rows_on_disk() && !how.scratch.empty();
 }
 

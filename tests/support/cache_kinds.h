@@ -1,0 +1,29 @@
+// The cache policies of the registry by name, for tests and benchmarks.
+#pragma once
+
+#include "registry/caches.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::test {
+
+inline std::vector<std::string> cache_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : builtin_caches().list()) names.push_back(entry.name);
+  return names;
+}
+
+/// Throws kUsage for an unknown name.
+inline std::shared_ptr<const CachePolicyKind> cache_kind(const std::string& name) {
+  return builtin_caches().create({name, nullptr});
+}
+
+inline std::unique_ptr<CachePolicy> make_cache_policy(const std::string& name,
+                                                      HotnessOf hotness = {}) {
+  return cache_kind(name)->make(std::move(hotness));
+}
+
+}  // namespace sluice::test
