@@ -26,7 +26,10 @@ Result<void> InducedSubgraph::begin(std::span<NodeTable> tables, MemoryLedger* l
   ledger_ = ledger;
   index_.resize(tables.size());
   for (std::size_t type = 0; type < tables.size(); ++type) {
-    if (auto built = index_[type].build(tables[type].ids(), ledger); !built) return built;
+    const auto ids = tables[type].ids();
+    if (auto built = index_[type].build(ids.size(), ids.size(), ledger, IdTable::hash_at(ids));
+        !built)
+      return built;
   }
   return {};
 }
@@ -88,15 +91,16 @@ Result<std::size_t> InducedSubgraph::keep(const SampledRelation& relation,
     if (auto room = edge_ids_.grow(kept + edges, kept, ledger_); !room)
       return std::move(room).error();
   }
-  const NodeIndex& index = index_[relation.source_type];
+  const IdTable& index = index_[relation.source_type];
+  const auto ids = tables_[relation.source_type].ids();
   std::int32_t* const rows = rows_.data() + kept;
   std::uint64_t* const positions = parts.edge_ids ? positions_.data() : nullptr;
   std::size_t count = 0;
   for (std::size_t i = 0; i < edges; ++i) {
-    index.prefetch(piece.sources[std::min(i + kAhead, edges - 1)]);
-    const std::int32_t row = index.find(piece.sources[i]);
-    if (row < 0) continue;
-    rows[count] = row;
+    index.prefetch(IdTable::hash_of(piece.sources[std::min(i + kAhead, edges - 1)]));
+    const std::size_t row = index.find_id(piece.sources[i], ids);
+    if (row == IdTable::kNoRow) continue;
+    rows[count] = static_cast<std::int32_t>(row);
     if (positions != nullptr) positions[count] = piece.positions[i];
     ++counts[piece.targets[i]];
     ++count;

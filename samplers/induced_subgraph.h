@@ -7,8 +7,8 @@
 #pragma once
 
 #include "samplers/batch_builder.h"
+#include "samplers/charged_id_table.h"
 #include "samplers/edge_scan.h"
-#include "samplers/node_index.h"
 
 #include <sluice/batch.h>
 
@@ -32,8 +32,10 @@ class InducedSubgraph {
                       std::size_t num_targets,
                       const BlockParts& parts);
 
-  /// The row of a node among those of begin(), or -1.
-  std::int32_t row(std::size_t type, std::uint64_t node) const { return index_[type].find(node); }
+  /// The row of a node among those of begin(), or -1. @pre the tables are as they were
+  std::int32_t row(std::size_t type, std::uint64_t node) const {
+    return static_cast<std::int32_t>(index_[type].find_id(node, tables_[type].ids()));
+  }
 
   /// Makes all layers of the batch that `builder` has begun, from the nodes listed now. Every layer
   /// but the last writes all rows, so those share one block a relation, arrays included; the last
@@ -52,7 +54,9 @@ class InducedSubgraph {
   Result<Block> last_block(const Block& whole, std::size_t num_targets, const BlockParts& parts);
 
   std::span<NodeTable> tables_;
-  std::vector<NodeIndex> index_;  // by type
+  // By type: which nodes are listed. Where a NodeTable has a slot for each node this is much
+  // smaller, and most look-ups are of nodes that are not.
+  std::vector<ChargedIdTable> index_;
   EdgeScan scan_;
   ChargedBuffer<std::int32_t> rows_;        // of the edges kept so far
   ChargedBuffer<std::uint64_t> edge_ids_;   // of the same

@@ -6,13 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <bit>
-
 namespace sluice {
 
 void TimedNodeTable::clear() {
-  std::ranges::fill(slots_.first(num_slots_), 0u);
+  hashed_.shrink(size_, 0, hash_at());
   size_ = 0;
 }
 
@@ -29,40 +26,26 @@ Result<void> TimedNodeTable::reserve(std::size_t count, MemoryLedger* ledger) {
   if (auto grown = nodes_.grow(rows, size_, ledger); !grown) return grown;
   if (auto grown = times_.grow(rows, size_, ledger); !grown) return grown;
   if (auto grown = events_.grow(rows, size_, ledger); !grown) return grown;
-  if (2 * rows <= num_slots_) return {};
-  // 0 meanwhile: after an error the next reserve() makes them anew, from the lists.
-  num_slots_ = 0;
-  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2 * rows, 64));
-  if (auto made = slots_.ensure_exactly(slots, ledger); !made) return made;
-  num_slots_ = slots;
-  std::ranges::fill(slots_.first(num_slots_), 0u);
-  for (std::size_t at = 0; at < size_; ++at)
-    slots_.data()[slot_of(row(at))] = static_cast<std::uint32_t>(at) + 1;
-  return {};
+  return hashed_.reserve(rows, size_, ledger, hash_at());
 }
 
 std::int32_t TimedNodeTable::insert(const TimedNode& key) {
-  std::uint32_t& slot = slots_.data()[slot_of(key)];
-  if (slot == 0) {
-    nodes_.data()[size_] = key.node;
-    times_.data()[size_] = key.time;
-    events_.data()[size_] = key.event;
-    slot = static_cast<std::uint32_t>(++size_);
-  }
-  return static_cast<std::int32_t>(slot - 1);
+  return static_cast<std::int32_t>(hashed_.insert(
+      hash_of(key),
+      [&](std::size_t at) { return row(at) == key; },
+      [&] {
+        nodes_.data()[size_] = key.node;
+        times_.data()[size_] = key.time;
+        events_.data()[size_] = key.event;
+        return size_++;
+      }));
 }
 
-std::size_t TimedNodeTable::slot_of(const TimedNode& key) const {
-  const std::size_t mask = num_slots_ - 1;
+std::uint64_t TimedNodeTable::hash_of(const TimedNode& key) {
   std::uint64_t mixed = key.node;
-  for (const std::uint64_t part : {static_cast<std::uint64_t>(key.time), key.event}) {
-    mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93ull + part;
-  }
-  mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93ull;
-  for (std::size_t at = (mixed ^ mixed >> 32) & mask;; at = (at + 1) & mask) {
-    const std::uint32_t slot = slots_.data()[at];
-    if (slot == 0 || row(slot - 1) == key) return at;
-  }
+  for (const std::uint64_t part : {static_cast<std::uint64_t>(key.time), key.event})
+    mixed = IdTable::hash_of(mixed) + part;
+  return IdTable::hash_of(mixed);
 }
 
 }  // namespace sluice

@@ -1,12 +1,13 @@
 // TimedNodeTable: gives nodes at times, of one type, their rows in a batch, in order of first
 // appearance. As NodeTable, for batches with times.
 //
-// A row is a node, a time and, where answers depend on it, the event that it was met by. An
-// open-addressing hash table of rows beside the three lists; all is kept for the next batch. Used
-// by the temporal neighbour sampler and by queries of links. Not thread-safe.
+// A row is a node, a time and, where answers depend on it, the event that it was met by. An IdTable
+// beside the three lists; all is kept for the next batch. Used by the temporal neighbour sampler
+// and by queries of links. Not thread-safe.
 #pragma once
 
 #include "samplers/charged_buffer.h"
+#include "samplers/charged_id_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,14 +43,15 @@ class TimedNodeTable {
   TimedNode row(std::size_t at) const {
     return {nodes_.data()[at], times_.data()[at], events_.data()[at]};
   }
-  // The slot that holds the key, or the empty one where it would go.
-  std::size_t slot_of(const TimedNode& key) const;
+  static std::uint64_t hash_of(const TimedNode& key);
+  auto hash_at() const {
+    return [this](std::size_t at) { return hash_of(row(at)); };
+  }
 
-  ChargedBuffer<std::uint32_t> slots_;  // one more than a row; 0: free
+  ChargedIdTable hashed_;
   ChargedBuffer<std::uint64_t> nodes_;
   ChargedBuffer<std::int64_t> times_;
   ChargedBuffer<std::uint64_t> events_;
-  std::size_t num_slots_ = 0;  // a power of two, at least twice the rows
   std::size_t size_ = 0;
 };
 

@@ -1,6 +1,8 @@
-// RowIndex: numbers distinct row ids in order of first appearance. Open addressing, linear probing,
-// at most half full. Not thread-safe; lookups may run side by side.
+// RowIndex: numbers distinct row ids in order of first appearance: an IdTable of a fixed size, all
+// charged when it is made. Not thread-safe; lookups may run side by side.
 #pragma once
+
+#include "core/id_table.h"
 
 #include <sluice/memory.h>
 
@@ -25,19 +27,21 @@ class RowIndex {
     charge_ =
         ledger.charge("window index", slots * sizeof(std::uint32_t) + ids * sizeof(std::uint64_t))
             .or_throw();
-    table_.assign(slots, kNone);
+    slots_.resize(slots);
+    table_ = IdTable(slots_);
     ids_.reserve(ids);
   }
 
   /// The number of `id`, which is new when it was not there; kNone when there is no room for it.
   std::uint32_t insert(std::uint64_t id) {
-    std::uint32_t& entry = table_[slot_of(id)];
-    if (entry == kNone) {
-      if (ids_.size() == room_) return kNone;
-      entry = static_cast<std::uint32_t>(ids_.size());
-      ids_.push_back(id);
-    }
-    return entry;
+    if (ids_.size() == room_) return find(id);
+    return static_cast<std::uint32_t>(table_.insert(
+        IdTable::hash_of(id),
+        [this, id](std::size_t row) { return ids_[row] == id; },
+        [this, id] {
+          ids_.push_back(id);
+          return ids_.size() - 1;
+        }));
   }
 
   /// Numbers many ids: out[i] is that of ids[i]. Returns how many it came to: fewer than all where
@@ -47,10 +51,10 @@ class RowIndex {
                          std::span<std::uint32_t> out) {
     constexpr std::size_t kAhead = 16;  // each id is two misses of the processor's cache
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i + 2 * kAhead < ids.size()) __builtin_prefetch(&table_[home(ids[i + 2 * kAhead])]);
+      if (i + 2 * kAhead < ids.size()) table_.prefetch(IdTable::hash_of(ids[i + 2 * kAhead]));
       if (i + kAhead < ids.size()) {
-        const std::uint32_t entry = table_[home(ids[i + kAhead])];
-        if (entry != kNone) __builtin_prefetch(&ids_[entry]);
+        const std::size_t row = table_.guess(IdTable::hash_of(ids[i + kAhead]));
+        if (row != IdTable::kNoRow) __builtin_prefetch(ids_.data() + row);
       }
       out[i] = insert(ids[i]);
       if (out[i] == kNone || ids_.size() > most) return i;
@@ -58,36 +62,26 @@ class RowIndex {
     return ids.size();
   }
 
-  /// Takes the newest ids out again until `size` are left. Newest first: so no probe is broken.
+  /// Takes the newest ids out again until `size` are left. @pre there are as many
   void truncate(std::size_t size) {
-    while (ids_.size() > size) {
-      table_[slot_of(ids_.back())] = kNone;
-      ids_.pop_back();
-    }
+    table_.shrink(ids_.size(), size, IdTable::hash_at(ids_));
+    ids_.resize(size);
   }
 
   /// The number of `id`, or kNone.
-  std::uint32_t find(std::uint64_t id) const { return table_[slot_of(id)]; }
+  std::uint32_t find(std::uint64_t id) const {
+    return static_cast<std::uint32_t>(table_.find_id(id, ids_));
+  }
 
   std::size_t size() const { return ids_.size(); }
   /// The ids by number.
   std::span<const std::uint64_t> ids() const { return ids_; }
 
  private:
-  std::uint64_t home(std::uint64_t id) const {
-    return (id * 0x9e3779b97f4a7c15ull) >> (64 - std::countr_zero(table_.size()));
-  }
-  // The slot that holds `id`, or the empty one where it would go.
-  std::uint64_t slot_of(std::uint64_t id) const {
-    const std::uint64_t mask = table_.size() - 1;
-    std::uint64_t at = home(id);
-    while (table_[at] != kNone && ids_[table_[at]] != id) at = (at + 1) & mask;
-    return at;
-  }
-
   Charge charge_;
   std::uint64_t room_;
-  std::vector<std::uint32_t> table_;
+  std::vector<std::uint32_t> slots_;
+  IdTable table_;
   std::vector<std::uint64_t> ids_;
 };
 
