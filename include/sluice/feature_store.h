@@ -23,23 +23,8 @@ struct FeatureStats {
   std::uint64_t requests = 0;      ///< reads issued to the disk
   RequestLatency latency;          ///< of each of them
 
-  FeatureStats& operator+=(const FeatureStats& more) {
-    rows += more.rows;
-    bytes_useful += more.bytes_useful;
-    bytes_read += more.bytes_read;
-    requests += more.requests;
-    latency += more.latency;
-    return *this;
-  }
-  FeatureStats operator-(const FeatureStats& before) const {
-    FeatureStats since = *this;
-    since.rows -= before.rows;
-    since.bytes_useful -= before.bytes_useful;
-    since.bytes_read -= before.bytes_read;
-    since.requests -= before.requests;
-    since.latency -= before.latency;
-    return since;
-  }
+  FeatureStats& operator+=(const FeatureStats& more);
+  FeatureStats operator-(const FeatureStats& before) const;
 };
 
 /// How rows are read from a disk: what is a request. The same rows arrive whatever the shape.

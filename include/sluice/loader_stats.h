@@ -32,7 +32,6 @@ struct CacheCounts {
   std::uint64_t misses_again = 0;  ///< read before, but they had given way
 
   CacheCounts& operator+=(const CacheCounts& more);
-  CacheCounts& operator-=(const CacheCounts& before);
   friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
 };
 

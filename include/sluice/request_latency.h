@@ -1,5 +1,5 @@
 // RequestLatency: how long reads of a disk took, from being handed over to having arrived. A
-// value; sums and differences of counters that only grow.
+// value; sums of counters that only grow.
 #pragma once
 
 #include <array>
@@ -16,7 +16,6 @@ struct RequestLatency {
 
   void add(std::uint64_t latency_ns);
   RequestLatency& operator+=(const RequestLatency& more);
-  RequestLatency& operator-=(const RequestLatency& before);
 
   std::uint64_t requests() const;
   /// Seconds; 0 without requests.

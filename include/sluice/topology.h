@@ -46,23 +46,8 @@ struct TopologyStats {
   std::uint64_t requests = 0;    ///< reads issued to the disk
   RequestLatency latency;        ///< of each of them
 
-  TopologyStats& operator+=(const TopologyStats& more) {
-    positions += more.positions;
-    page_hits += more.page_hits;
-    bytes_read += more.bytes_read;
-    requests += more.requests;
-    latency += more.latency;
-    return *this;
-  }
-  TopologyStats operator-(const TopologyStats& before) const {
-    TopologyStats since = *this;
-    since.positions -= before.positions;
-    since.page_hits -= before.page_hits;
-    since.bytes_read -= before.bytes_read;
-    since.requests -= before.requests;
-    since.latency -= before.latency;
-    return since;
-  }
+  TopologyStats& operator+=(const TopologyStats& more);
+  TopologyStats operator-(const TopologyStats& before) const;
 };
 
 class Topology {

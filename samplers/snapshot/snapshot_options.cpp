@@ -1,3 +1,5 @@
+#include "core/counts.h"
+
 #include <sluice/snapshot.h>
 
 #include <algorithm>
@@ -42,30 +44,17 @@ void SnapshotOptions::describe(Schema& schema) {
 }
 
 SnapshotStats& SnapshotStats::operator+=(const SnapshotStats& more) {
-  records += more.records;
-  ram_bytes += more.ram_bytes;
-  hits += more.hits;
-  misses += more.misses;
-  miss_bytes += more.miss_bytes;
-  filled += more.filled;
-  edges_read += more.edges_read;
-  refresh_bytes += more.refresh_bytes;
-  invalidated += more.invalidated;
-  age_sum += more.age_sum;
-  oldest = std::max(oldest, more.oldest);
+  const std::uint64_t most = std::max(oldest, more.oldest);
+  add_counts(*this, more);
+  oldest = most;
   return *this;
 }
 
 SnapshotStats SnapshotStats::operator-(const SnapshotStats& before) const {
-  SnapshotStats since = *this;
-  since.hits -= before.hits;
-  since.misses -= before.misses;
-  since.miss_bytes -= before.miss_bytes;
-  since.filled -= before.filled;
-  since.edges_read -= before.edges_read;
-  since.refresh_bytes -= before.refresh_bytes;
-  since.invalidated -= before.invalidated;
-  since.age_sum -= before.age_sum;
+  SnapshotStats since = counts_since(before, *this);
+  since.records = records;
+  since.ram_bytes = ram_bytes;
+  since.oldest = oldest;
   return since;
 }
 

@@ -13,18 +13,6 @@ void RequestLatency::add(std::uint64_t latency_ns) {
   sum_ns += latency_ns;
 }
 
-RequestLatency& RequestLatency::operator+=(const RequestLatency& more) {
-  for (std::size_t i = 0; i < log2_us.size(); ++i) log2_us[i] += more.log2_us[i];
-  sum_ns += more.sum_ns;
-  return *this;
-}
-
-RequestLatency& RequestLatency::operator-=(const RequestLatency& before) {
-  for (std::size_t i = 0; i < log2_us.size(); ++i) log2_us[i] -= before.log2_us[i];
-  sum_ns -= before.sum_ns;
-  return *this;
-}
-
 std::uint64_t RequestLatency::requests() const {
   return std::accumulate(log2_us.begin(), log2_us.end(), std::uint64_t{0});
 }

@@ -7,6 +7,7 @@
 // is broken for good (every later call fails), and the engine keeps the buffers alive.
 #pragma once
 
+#include "core/counts.h"
 #include "storage/io/io_engine.h"
 
 #include <sluice/request_latency.h>
@@ -43,15 +44,7 @@ struct IoStats {
   std::uint64_t busy_ns = 0;      ///< wall time inside read()
   RequestLatency latency;         ///< submit to completion, of each request
 
-  IoStats& operator+=(const IoStats& more) {
-    requests += more.requests;
-    bytes += more.bytes;
-    short_reads += more.short_reads;
-    retries += more.retries;
-    busy_ns += more.busy_ns;
-    latency += more.latency;
-    return *this;
-  }
+  IoStats& operator+=(const IoStats& more) { return add_counts(*this, more); }
 };
 
 /// Where the reads of a call come from, one by one: for more reads than fit a list or a buffer.

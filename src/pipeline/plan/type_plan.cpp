@@ -286,15 +286,6 @@ std::uint64_t bytes_of_sums(const PlanSetting& setting, std::size_t type, const 
   return (pages + lists.steps.size()) * sizeof(std::uint32_t);
 }
 
-PlanTraffic& PlanTraffic::operator+=(const PlanTraffic& more) {
-  bytes_read += more.bytes_read;
-  bytes_written += more.bytes_written;
-  requests += more.requests;
-  writes += more.writes;
-  latency += more.latency;
-  return *this;
-}
-
 PlanTraffic TypePlan::of_packed() const {
   if (!packed) return dropped_;
   return {packed->bytes_read(),

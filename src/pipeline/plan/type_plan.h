@@ -1,6 +1,7 @@
 // TypePlan: what is planned for an epoch's windows of one node type, and how it is made.
 #pragma once
 
+#include "core/counts.h"
 #include "pipeline/plan/epoch_lists.h"
 #include "pipeline/plan/plan_setting.h"
 
@@ -18,7 +19,7 @@ struct PlanTraffic {
   std::uint64_t writes = 0;    ///< of packed rows
   RequestLatency latency;
 
-  PlanTraffic& operator+=(const PlanTraffic& more);
+  PlanTraffic& operator+=(const PlanTraffic& more) { return add_counts(*this, more); }
 };
 
 struct TypePlan {

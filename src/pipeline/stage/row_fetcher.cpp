@@ -27,15 +27,6 @@ class NextWindow final : public LookAhead {
 
 }  // namespace
 
-FetchCounts FetchCounts::operator-(const FetchCounts& before) const {
-  FetchCounts since = *this;
-  since.cache -= before.cache;
-  since.rows_evicted -= before.rows_evicted;
-  since.windows_swept -= before.windows_swept;
-  since.windows_packed -= before.windows_packed;
-  return since;
-}
-
 void RowFetcher::fetch(Window& window, const Future& future, const WaitForEarlier& wait) {
   try {
     for (std::size_t type = 0; type < window.rows.size(); ++type) {

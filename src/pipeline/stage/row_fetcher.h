@@ -2,6 +2,7 @@
 // that are not there by the plan that costs the disk least. Used by one thread.
 #pragma once
 
+#include "core/counts.h"
 #include "pipeline/data/graph_data_state.h"
 #include "pipeline/plan/planned_epoch.h"
 #include "pipeline/stream/window.h"
@@ -25,7 +26,7 @@ struct FetchCounts {
   std::uint64_t windows_swept = 0;
   std::uint64_t windows_packed = 0;
 
-  FetchCounts operator-(const FetchCounts& before) const;
+  FetchCounts operator-(const FetchCounts& before) const { return counts_since(before, *this); }
 };
 
 class RowFetcher {
