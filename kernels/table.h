@@ -14,20 +14,24 @@
 
 namespace sluice::kernels {
 
+// All kernels: what a table holds and what a device has twins of follow from this list and their
+// headers.
+// clang-format off
+#define SLUICE_KERNELS(EACH)                                           \
+  EACH(dropout)                                                        \
+  EACH(edge_add) EACH(edge_dot)                                        \
+  EACH(edge_softmax) EACH(edge_softmax_backward)                       \
+  EACH(gather_rows)                                                    \
+  EACH(segment_max) EACH(segment_max_backward)                         \
+  EACH(segment_sum) EACH(segment_weighted_sum) EACH(segment_edge_sum)  \
+  EACH(widen_rows)
+// clang-format on
+
 /// Each member is what the header of its name declares.
 struct KernelTable {
-  decltype(&kernels::dropout) dropout;
-  decltype(&kernels::edge_add) edge_add;
-  decltype(&kernels::edge_dot) edge_dot;
-  decltype(&kernels::edge_softmax) edge_softmax;
-  decltype(&kernels::edge_softmax_backward) edge_softmax_backward;
-  decltype(&kernels::gather_rows) gather_rows;
-  decltype(&kernels::segment_max) segment_max;
-  decltype(&kernels::segment_max_backward) segment_max_backward;
-  decltype(&kernels::segment_sum) segment_sum;
-  decltype(&kernels::segment_weighted_sum) segment_weighted_sum;
-  decltype(&kernels::segment_edge_sum) segment_edge_sum;
-  decltype(&kernels::widen_rows) widen_rows;
+#define SLUICE_MEMBER(name) decltype(&kernels::name) name;
+  SLUICE_KERNELS(SLUICE_MEMBER)
+#undef SLUICE_MEMBER
 };
 
 const KernelTable& cpu_kernels();

@@ -8,18 +8,9 @@
 namespace sluice::kernels::cuda {
 
 const KernelTable& cuda_kernels() {
-  static constexpr KernelTable kTable{&dropout,
-                                      &edge_add,
-                                      &edge_dot,
-                                      &edge_softmax,
-                                      &edge_softmax_backward,
-                                      &gather_rows,
-                                      &segment_max,
-                                      &segment_max_backward,
-                                      &segment_sum,
-                                      &segment_weighted_sum,
-                                      &segment_edge_sum,
-                                      &widen_rows};
+#define SLUICE_ADDRESS(name) &name,
+  static constexpr KernelTable kTable{SLUICE_KERNELS(SLUICE_ADDRESS)};
+#undef SLUICE_ADDRESS
   return kTable;
 }
 
