@@ -1,6 +1,6 @@
 #include "core/counts.h"
 
-#include "pipeline/plan/type_plan.h"
+#include "pipeline/plan/table_plan.h"
 #include "pipeline/stage/row_fetcher.h"
 #include "storage/io/block_reader.h"
 
