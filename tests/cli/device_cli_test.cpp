@@ -60,9 +60,9 @@ TEST_CASE(
   const Sandbox box;
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
   int seed = 0;
-  for (const char* model : {"graphsage", "gcn", "gat", "gin", "mlp"}) {
+  for (const std::string& model : names_in("model")) {
     CAPTURE(model);
-    const std::vector<std::string> sets{std::string("model.type=") + model, "train.epochs=2"};
+    const std::vector<std::string> sets{"model.type=" + model, "train.epochs=2"};
     const json expected = report_of(box, with(sets, "train.device=cpu"));
     CHECK(expected.at("device") == json{{"kind", "cpu"}});
     for (const char* features : {"storage.features=memory", "storage.features=disk"}) {

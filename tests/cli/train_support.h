@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -84,6 +85,21 @@ class Sandbox {
  private:
   TempDir temp_;
 };
+
+/// What `type` of a table may be, as `sluice-train config keys` lists it.
+inline std::vector<std::string> names_in(const std::string& table) {
+  std::istringstream lines(train({"config", "keys"}).out);
+  std::vector<std::string> names;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('[')) inside = line.starts_with("[" + table + "]");
+    const auto end = line.find(": ");
+    if (inside && line.starts_with("  ") && line[2] != ' ' && end < line.find(' ', 2))
+      names.push_back(line.substr(2, end - 2));
+  }
+  if (names.empty()) throw std::runtime_error("no names in [" + table + "]");
+  return names;
+}
 
 /// All of a report that must not depend on where data is kept or on interruptions.
 inline nlohmann::json results(const nlohmann::json& report) {

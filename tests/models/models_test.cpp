@@ -2,8 +2,10 @@
 #include "models/support.h"
 
 #include "core/threads.h"
+#include "support/catalog_names.h"
 #include "support/expect_error.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace sluice;
@@ -12,7 +14,8 @@ using torch::Tensor;
 
 namespace {
 
-const std::vector<std::string> kModels{
+// More than the defaults, and some together.
+const std::vector<std::string> kVariants{
     "model.type = 'graphsage'\nmodel.norm = 'layer'",
     "model.type = 'graphsage'\nmodel.aggregator = 'max'\nmodel.combine = 'concat'",
     "model.type = 'gcn'\nmodel.residual = true",
@@ -20,6 +23,17 @@ const std::vector<std::string> kModels{
     "model.type = 'gat'\nmodel.attention_dropout = 0.2\nmodel.output_heads = 2",
     "model.type = 'gin'",
     "model.type = 'mlp'\nmodel.norm = 'batch'"};
+
+// Those, and what the registry has besides.
+std::vector<std::string> all_models() {
+  std::vector<std::string> all = kVariants;
+  for (const std::string& name : test::names_of(builtin_models())) {
+    const std::string toml = "model.type = '" + name + "'";
+    if (std::ranges::none_of(kVariants, [&](const auto& known) { return known.starts_with(toml); }))
+      all.push_back(toml);
+  }
+  return all;
+}
 
 const std::string kRest =
     "\nmodel.hidden = 16\nmodel.dropout = 0.1\nmodel.input_dropout = 0.1\n"
@@ -91,7 +105,7 @@ Outcome train(const std::string& toml, std::uint64_t seed, int threads) {
 }  // namespace
 
 TEST_CASE("every model learns, and a run is a function of its seed, on any number of threads") {
-  for (const std::string& model : kModels) {
+  for (const std::string& model : all_models()) {
     INFO(model);
     const Outcome outcome = train(model + kRest, 1, 1);
     CHECK(outcome.outputs.sizes() == torch::IntArrayRef({kNodes, kClasses}));
@@ -104,7 +118,7 @@ TEST_CASE("every model learns, and a run is a function of its seed, on any numbe
 }
 
 TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter a gradient") {
-  for (const std::string& name : kModels) {
+  for (const std::string& name : all_models()) {
     INFO(name);
     const GraphSchema schema = homogeneous_schema(100, kDim, {LabelKind::kClass, 5});
     const RunOptions options(name + kRest);
@@ -129,6 +143,16 @@ TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter
       INFO(item.key());
       CHECK(item.value().grad().defined());
     }
+  }
+}
+
+TEST_CASE("a model needs degrees where it multiplies by them") {
+  const GraphSchema schema = homogeneous_schema(100, kDim, {LabelKind::kClass, 5});
+  for (const std::string& name : kVariants) {
+    INFO(name);
+    const RunOptions options(name + kRest);
+    const auto model =
+        builtin_models().create(options.model, {schema, {0}, 5, RandomKey(1), nullptr});
     CHECK(model->needs().degrees ==
           (name.find("'gin'") != std::string::npos || name.find("residual") != std::string::npos));
   }
@@ -136,9 +160,9 @@ TEST_CASE("a batch of shrinking layers gives one row a seed, and every parameter
 
 TEST_CASE("batch norm takes a single row by its running statistics, and leaves them as they are") {
   const GraphSchema schema = homogeneous_schema(1, kDim, {LabelKind::kClass, 2});
-  for (const char* type : {"graphsage", "gcn", "gat", "gin", "mlp"}) {
+  for (const std::string& type : test::names_with(builtin_models(), "norm")) {
     CAPTURE(type);
-    const RunOptions options(std::string("model.type = '") + type +
+    const RunOptions options("model.type = '" + type +
                              "'\nmodel.norm = 'batch'\nmodel.dropout = 0\nmodel.hidden = 8\n"
                              "model.layers = 3\noptimizer.type = 'sgd'\n");
     const auto model =

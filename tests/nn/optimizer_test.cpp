@@ -3,6 +3,8 @@
 #include "nn/optim/sgd.h"
 
 #include "nn/support.h"
+#include "registry/train.h"
+#include "support/catalog_names.h"
 
 #include <sluice/error.h>
 
@@ -52,32 +54,36 @@ NamedTensors copies(const NamedTensors& tensors) {
 }
 
 /// Ten steps are five steps, a save into fresh objects, and five more; bit for bit.
-template <class Own>
-void check_resumes(const typename Own::Options& options) {
-  const auto run = [](Own& optimizer, const Problem& problem, std::int64_t from, std::int64_t to) {
-    for (std::int64_t step = from; step < to; ++step) {
-      optimizer.zero_grad();
-      problem.backward(step);
-      optimizer.step();
-    }
+void check_resumes(const Selection& selection) {
+  const auto make = [&](const Problem& problem) {
+    return builtin_optimizers().create(selection, problem.context());
   };
+  const auto run =
+      [](Optimizer& optimizer, const Problem& problem, std::int64_t from, std::int64_t to) {
+        for (std::int64_t step = from; step < to; ++step) {
+          optimizer.zero_grad();
+          problem.backward(step);
+          optimizer.step();
+        }
+      };
   const Problem whole, first, second;
-  Own all(options, whole.context()), before(options, first.context());
-  run(all, whole, 0, 10);
-  run(before, first, 0, 5);
+  const auto all = make(whole), before = make(first);
+  run(*all, whole, 0, 10);
+  run(*before, first, 0, 5);
   {
     const torch::NoGradGuard no_grad;
     second.a.copy_(first.a);
     second.b.copy_(first.b);
   }
-  Own after(options, second.context());
-  after.load_state(copies(before.named_state()));
-  run(after, second, 5, 10);
+  const auto after = make(second);
+  after->load_state(copies(before->named_state()));
+  run(*after, second, 5, 10);
   CHECK(torch::equal(whole.a, second.a));
   CHECK(torch::equal(whole.b, second.b));
-  for (const auto& [name, tensor] : all.named_state()) {
+  CHECK_FALSE(torch::equal(whole.a, Problem().a));
+  for (const auto& [name, tensor] : all->named_state()) {
     INFO(name);
-    CHECK(torch::equal(tensor, after.named_state().at(name)));
+    CHECK(torch::equal(tensor, after->named_state().at(name)));
   }
 }
 
@@ -118,9 +124,17 @@ TEST_CASE("SGD steps as LibTorch's") {
 }
 
 TEST_CASE("a loaded state goes on bit for bit") {
-  check_resumes<nn::Adam>({});
-  check_resumes<nn::AdamW>({});
-  check_resumes<nn::Sgd>({0.001, 0.9, true, 0.1});
+  for (const std::string& name : test::names_of(builtin_optimizers())) {
+    INFO(name);
+    check_resumes({name, nullptr});
+  }
+  const OptimizerCatalog catalog = builtin_optimizers();
+  Selection with_momentum;
+  Schema schema;
+  schema.selection("optimizer", with_momentum, catalog);
+  Config::parse("optimizer = { type = 'sgd', lr = 0.001, momentum = 0.9, nesterov = true }", "toml")
+      .bind(schema);
+  check_resumes(with_momentum);
 }
 
 TEST_CASE("a state of another model is refused and changes nothing") {

@@ -1,6 +1,8 @@
 // Guesses: files of any kind, and the real data sets.
 #include "layout_support.h"
 #include "npz_file.h"
+#include "support/catalog_names.h"
+#include "support/expect_error.h"
 
 #include <limits>
 #include <map>
@@ -308,5 +310,17 @@ TEST_CASE("files: Amazon, WN18RR, UCI, MUTAG") {
     CHECK(mutag->schema().graphs->count == 188);
     CHECK(mutag->schema().graphs->labels->width == 2);
     CHECK(mutag->schema().nodes[0].count == 3'371);
+  }
+}
+
+TEST_CASE("every layout: what is none of it is not recognised, or refused as a user's error") {
+  const LayoutFolder folder;
+  folder.write("notes.md", "nothing of a graph\n");
+  for (const std::string& name : names_of(layouts())) {
+    CAPTURE(name);
+    const Error error = expect_error([&] { (void)folder.describe({}, name); });
+    CHECK(error.code() != ErrorCode::kInternal);
+    CHECK_FALSE(error.message().empty());
+    CHECK_FALSE(error.hint().empty());
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "registry/caches.h"
+#include "support/catalog_names.h"
 
 #include <memory>
 #include <string>
@@ -11,9 +12,7 @@
 namespace sluice::test {
 
 inline std::vector<std::string> cache_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : builtin_caches().list()) names.push_back(entry.name);
-  return names;
+  return names_of(builtin_caches());
 }
 
 /// Throws kUsage for an unknown name.
