@@ -1,6 +1,7 @@
 #include "train/model_size.h"
 
 #include "nn/init.h"
+#include "train/memory_ratios.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -130,6 +131,8 @@ MemoryPlan scaled_up(MemoryNeeds needs,
   const std::uint64_t beside = whole.gradients + 2 * whole.largest;
   for (std::uint64_t* bytes : {&needs.step, &needs.tried})
     *bytes = std::min(scaled(*bytes, most), beside + scaled(*bytes, columns));
+  // An estimate, unlike what was measured: the margin is for the trial too.
+  needs.tried = memory_ratios::raised(needs.tried);
   needs.step_from = "by a step of a smaller model";
   needs.resident = whole.resident();
   needs.weights = whole.weights;
