@@ -8,6 +8,7 @@
 #include "pipeline/read_buffers.h"
 #include "pipeline/stage/row_fetcher.h"
 #include "pipeline/trace.h"
+#include "storage/feature/cache_policies.h"
 #include "storage/io/disk_cache.h"
 
 #include <algorithm>
@@ -236,6 +237,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
   state.graph.schema = &dataset.schema();
   const std::uint64_t staging = staging_of(budget);
   state.options.staging_bytes = staging;
+  state.options.cache = std::make_shared<CachePolicyOf<BeladyPolicy>>();
   state.tables = open_feature_tables(dataset, state.options);
   const FeatureStore& store = *state.tables[0].store;
   const std::size_t row_bytes = store.row_bytes();
