@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <stdlib.h>  // setenv
 #include <cstdlib>
 #include <utility>
 

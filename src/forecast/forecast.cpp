@@ -10,6 +10,8 @@
 #include "pipeline/loader_state.h"
 #include "pipeline/stream/window_keeper.h"
 
+#include <sluice/cache_policy.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>

@@ -9,6 +9,7 @@
 #include <sluice/loader.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <ios>
 #include <set>

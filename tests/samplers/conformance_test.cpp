@@ -2,6 +2,7 @@
 // multigraphs of several types and relations.
 #include "batch_checks.h"
 #include "sampler_kinds.h"
+#include "sampler_support.h"
 
 #include "support/sanitized.h"
 

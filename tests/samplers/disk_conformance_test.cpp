@@ -1,6 +1,7 @@
 // Every sampler over a dataset's edges on disk, against the same edges in RAM.
 #include "disk_graph.h"
 #include "sampler_kinds.h"
+#include "sampler_support.h"
 
 #include "support/sanitized.h"
 #include "support/temp_dir.h"

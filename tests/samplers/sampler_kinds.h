@@ -2,8 +2,6 @@
 // with options of which more follows.
 #pragma once
 
-#include "sampler_support.h"
-
 #include "registry/samplers.h"
 #include "samplers/cluster_sampler.h"
 #include "samplers/labor_sampler.h"
@@ -20,14 +18,16 @@ namespace sluice::test {
 
 struct SamplerKind {
   std::string name;
-  std::function<std::unique_ptr<Sampler>(SamplerGraph, BlockParts, RandomKey)> make;
+  std::function<std::unique_ptr<Sampler>(const SamplerGraph&, BlockParts, RandomKey)> make;
 };
 
 template <class Kind>
 SamplerKind sampler_kind(std::string name, typename Kind::Options options) {
-  return {std::move(name), [options](SamplerGraph graph, BlockParts parts, RandomKey key) {
-            return std::make_unique<Kind>(std::move(graph), options, parts, key);
-          }};
+  return {
+      std::move(name),
+      [options = std::move(options)](const SamplerGraph& graph, BlockParts parts, RandomKey key) {
+        return std::make_unique<Kind>(graph, options, parts, key);
+      }};
 }
 
 /// By default, but those that take nodes at times.
@@ -37,9 +37,10 @@ inline std::vector<SamplerKind> registered_samplers() {
   for (const auto& entry : catalog.list()) {
     const std::shared_ptr<const SamplerMethod> method = catalog.create({entry.name, nullptr});
     if (method->needs_times()) continue;
-    kinds.push_back({entry.name, [method](SamplerGraph graph, BlockParts parts, RandomKey key) {
-                       return method->make(graph, parts, key);
-                     }});
+    kinds.push_back(
+        {entry.name, [method](const SamplerGraph& graph, BlockParts parts, RandomKey key) {
+           return method->make(graph, parts, key);
+         }});
   }
   return kinds;
 }

@@ -1,5 +1,5 @@
 #include "storage/feature/row_cache.h"
-#include "core/peak_memory.h"
+#include "core/cgroup.h"
 #include "support/cache_kinds.h"
 #include "support/expect_error.h"
 

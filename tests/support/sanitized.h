@@ -15,7 +15,7 @@ inline constexpr bool kSanitized = false;
 
 /// `full`, or under a sanitizer `reduced`.
 template <class T>
-constexpr T sanitized(T full, T reduced) {
+constexpr T sanitized(const T& full, const T& reduced) {
   return kSanitized ? reduced : full;
 }
 

@@ -3,6 +3,8 @@
 #include "device/device.h"  // IWYU pragma: keep, it is a HostPinning
 #include "pipeline/data/graph_data_state.h"
 
+#include <sluice/cache_policy.h>
+
 #include <algorithm>
 #include <numeric>
 

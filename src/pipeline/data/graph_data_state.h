@@ -9,7 +9,6 @@
 #include "storage/io/disk_profile.h"
 #include "storage/io/scratch_files.h"
 
-#include <sluice/cache_policy.h>
 #include <sluice/edge_rule.h>
 #include <sluice/loader.h>
 #include <sluice/sampler.h>

@@ -4,6 +4,7 @@
 #include "pipeline/stream/window_keeper.h"
 
 #include <fmt/format.h>
+#include <sluice/cache_policy.h>
 #include <sluice/units.h>
 
 #include <algorithm>

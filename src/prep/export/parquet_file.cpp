@@ -94,8 +94,8 @@ struct ParquetFile::State {
   }
 
   void check(const arrow::Status& status) const {
-    if (output->problem()) throw *output->problem();
-    if (memory.refusal()) throw *memory.refusal();
+    if (output->problem()) throw Error(*output->problem());
+    if (memory.refusal()) throw Error(*memory.refusal());
     if (!status.ok()) throw Error(ErrorCode::kIo, "cannot write Parquet: " + status.message());
   }
 
@@ -107,8 +107,7 @@ struct ParquetFile::State {
       check(builder->Finish(&array));
       arrays.push_back(std::move(array));
     }
-    const auto table =
-        arrow::Table::Make(schema, std::move(arrays), static_cast<std::int64_t>(rows));
+    const auto table = arrow::Table::Make(schema, arrays, static_cast<std::int64_t>(rows));
     check(writer->WriteTable(*table, static_cast<std::int64_t>(rows)));
     rows = bytes = 0;
   }

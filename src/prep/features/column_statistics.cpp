@@ -120,7 +120,7 @@ void ColumnStatistics::rank_columns(std::uint32_t first, std::uint32_t last) {
     const std::uint64_t count = columns_[first + c].count;
     for (int which = 1; which <= 3 && count != 0; ++which) {
       const std::uint64_t below = place_of_quartile(count, which).below;
-      const auto at = static_cast<std::size_t>(2 * (which - 1));
+      const auto at = 2 * static_cast<std::size_t>(which - 1);
       wanted[c][at].rank = below;
       wanted[c][at + 1].rank = std::min(below + 1, count - 1);
     }
@@ -155,7 +155,7 @@ void ColumnStatistics::rank_columns(std::uint32_t first, std::uint32_t last) {
 
 double ColumnStatistics::quartile(std::uint32_t column, int which) const {
   const Column& of = columns_[column];
-  const auto at = static_cast<std::size_t>(2 * (which - 1));
+  const auto at = 2 * static_cast<std::size_t>(which - 1);
   const double below = of.ranked[at], above = of.ranked[at + 1];
   const double share = place_of_quartile(of.count, which).share;
   // As NumPy reckons it, from the nearer of the two.

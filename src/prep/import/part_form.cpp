@@ -67,7 +67,7 @@ class MaskForm {
   std::string find_ids() const {
     const auto table = context_.open(part_.file, part_.format);
     const std::string mask = find_id_column(*table, part_.column).name;
-    const std::string id = sort_columns(table->columns(), known_ids(*table, mask)).id;
+    std::string id = sort_columns(table->columns(), known_ids(*table, mask)).id;
     if (id.empty() || id == mask || is_listed() || in_order(id)) return {};
     context_.prep.log.warn("{}: the column '{}' holds ids: the mask{} goes by them (id_column)",
                            part_.file,

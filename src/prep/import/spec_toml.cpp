@@ -52,7 +52,7 @@ class Printer {
     for (std::size_t i = 0; i < values.fields().size(); ++i) {
       const Field& field = *values.fields()[i];
       const std::string key = prefix + field.key();
-      const auto comment = comments_.at.find(path.empty() ? key : path + "." + key);
+      const auto comment = comments_.at.find(path.empty() ? key : fmt::format("{}.{}", path, key));
       const bool said = comment != comments_.at.end();
       const std::string value = field.value_text();
       if (!said && !field.is_required() && value == defaults.fields()[i]->value_text()) continue;

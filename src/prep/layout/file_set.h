@@ -2,7 +2,6 @@
 // Layouts look at it to tell what it is. Used by one thread.
 #pragma once
 
-#include "prep/import/graph_spec.h"
 #include "prep/table/table_formats.h"
 
 #include <filesystem>

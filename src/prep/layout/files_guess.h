@@ -1,6 +1,7 @@
 // The steps of FilesLayout. Private to src/prep/layout.
 #pragma once
 
+#include "prep/import/graph_spec.h"
 #include "prep/layout/file_roles.h"
 #include "prep/layout/layout.h"
 #include "prep/layout/mask_guess.h"

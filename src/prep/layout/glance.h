@@ -1,6 +1,7 @@
 // A glance at a table: its columns, and what their first values are like. What layouts guess from.
 #pragma once
 
+#include "prep/import/graph_spec.h"
 #include "prep/layout/file_set.h"
 
 #include <cstdint>

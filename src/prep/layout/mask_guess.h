@@ -2,6 +2,7 @@
 // Private to src/prep/layout.
 #pragma once
 
+#include "prep/import/graph_spec.h"
 #include "prep/layout/glance.h"
 
 #include <array>

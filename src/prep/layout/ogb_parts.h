@@ -1,6 +1,7 @@
 // What OGB's forms share. Private to src/prep/layout.
 #pragma once
 
+#include "prep/import/graph_spec.h"
 #include "prep/layout/layout.h"
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // What a guess proposes for columns of features: missing values filled, scales that differ named.
 #pragma once
 
+#include "prep/import/graph_spec.h"
 #include "prep/layout/glance.h"
 #include "prep/layout/layout.h"
 

@@ -2,6 +2,7 @@
 // names where there are some, else by the first rows. Part of FilesLayout.
 #pragma once
 
+#include "prep/import/graph_spec.h"
 #include "prep/layout/glance.h"
 
 #include <string>
