@@ -11,7 +11,9 @@
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
 #include <sluice/memory.h>
-#include <sluice/train.h>
+#include <sluice/model.h>
+#include <sluice/optimizer.h>
+#include <sluice/task.h>
 
 #include <cstdint>
 #include <memory>
