@@ -57,7 +57,7 @@ cmake_tool() { # cmake|ctest : its path, from .deps or from PATH when that is at
     [ ! -x "$found" ] || { say "$PWD/$found"; return; }
   done
   version=$("$1" --version 2>/dev/null | sed -n '1s/.* version //p') || true
-  [ "$(printf '%s\n' 3.31 "$version" | sort -V | head -n 1)" = 3.31 ] || fail 2 "no $1 of 3.31 or newer." "Run scripts/setup."
+  printf '%s\n' 3.31 "$version" | sort -VC || fail 2 "no $1 of 3.31 or newer." "Run scripts/setup."
   command -v "$1"
 }
 
