@@ -140,7 +140,6 @@ Trainer::EpochFigures Trainer::train_epoch() {
                   .next_follows = next_follows(),
                   .others_between = validation_due()});
   StageClock steps("step", parts_.trace);
-  std::uint64_t written = 0;  // by the loader, of state_.bytes_written
   while (const std::shared_ptr<const Batch> batch = next_of_epoch(steps)) {
     const auto seeds = static_cast<std::uint64_t>(batch->num_queries());
     {
@@ -151,18 +150,9 @@ Trainer::EpochFigures Trainer::train_epoch() {
     }
     state_.loss_seeds += seeds;
     state_.next_batch = batch->index + 1;
-    figures.loader = loader_->stats();
-    figures.loader.stages.push_back(steps.times());
     figures.seconds = seconds_since(begin);
     figures.seeds += seeds;
-    state_.batches_xxh3 = figures.loader.batches_xxh3;
-    state_.bytes_read = before.bytes_read + figures.loader.bytes_read;
-    state_.bytes_useful = before.bytes_useful + figures.loader.bytes_useful;
-    state_.counters = before.counters;
-    state_.counters += figures.loader;
-    state_.bytes_written +=
-        figures.loader.bytes_written - std::exchange(written, figures.loader.bytes_written);
-    state_.epoch_seconds = before.epoch_seconds + figures.seconds;
+    note_figures(figures, before, steps.times());
     saved_ = false;
     tell_refusal();
     bar.add(seeds);
@@ -180,6 +170,20 @@ Trainer::EpochFigures Trainer::train_epoch() {
   device_times_.transferred += figures.loader.bytes_to_device;
   device_times_.batches_gathered += figures.loader.batches_gathered;
   return figures;
+}
+
+// What the loader did since the epoch began here, beside what the run had done `before`.
+void Trainer::note_figures(EpochFigures& figures, const RunState& before, const StageTimes& steps) {
+  const std::uint64_t written = figures.loader.bytes_written;
+  figures.loader = loader_->stats();
+  figures.loader.stages.push_back(steps);
+  state_.batches_xxh3 = figures.loader.batches_xxh3;
+  state_.bytes_read = before.bytes_read + figures.loader.bytes_read;
+  state_.bytes_useful = before.bytes_useful + figures.loader.bytes_useful;
+  state_.bytes_written += figures.loader.bytes_written - written;  // checkpoints add theirs
+  state_.counters = before.counters;
+  state_.counters += figures.loader;
+  state_.epoch_seconds = before.epoch_seconds + figures.seconds;
 }
 
 // A signal may come while the loader plans the epoch, before there is a batch to stop after.

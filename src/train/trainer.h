@@ -64,6 +64,7 @@ class Trainer {
   void follow_dataset();
   void run_epoch();
   EpochFigures train_epoch();
+  void note_figures(EpochFigures& figures, const RunState& before, const StageTimes& steps);
   std::shared_ptr<const Batch> next_of_epoch(StageClock& steps);
   torch::Tensor step(const Batch& batch);
   void take_loss(const torch::Tensor& loss, const Batch& batch);

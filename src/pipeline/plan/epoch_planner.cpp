@@ -4,7 +4,6 @@
 #include "pipeline/stream/window_keeper.h"
 
 #include <fmt/format.h>
-#include <sluice/cache_policy.h>
 #include <sluice/units.h>
 
 #include <algorithm>
@@ -15,6 +14,14 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kLeastBatches = 16;  // of an epoch that is worth a thread beside training
+
+Error no_room_to_keep(const std::string& scratch) {
+  return {ErrorCode::kResource,
+          fmt::format("the disk of {} has no room for the sampled mini-batches of an epoch, and "
+                      "[memory] host none to sample them beside training",
+                      scratch),
+          "free some of the disk, or raise [memory] host"};
+}
 
 }  // namespace
 
@@ -134,6 +141,21 @@ bool EpochPlanner::take_prepared() {
   return true;
 }
 
+// Samples the epoch for its rows. What is kept of its mini-batches on the way; null: nothing is.
+std::unique_ptr<KeptWindows> EpochPlanner::sample_now(const PlanSetting& setting,
+                                                      const Phases& phases,
+                                                      std::uint64_t room,
+                                                      SampledEpoch& sampled) {
+  if (sampler_.worth_keeping() || phases.all_kept()) {
+    WindowKeeper windows(sampler_, where_, limits_, room, batch_bytes_);
+    sampled = sample_epoch(setting, windows);
+    return windows.take_kept();
+  }
+  WindowSampler windows(sampler_, where_, limits_);
+  sampled = sample_epoch(setting, windows);
+  return nullptr;
+}
+
 void EpochPlanner::plan_now(const std::function<bool()>& stopped) {
   memory_.begin();
   const Phases phases(share_);
@@ -154,27 +176,12 @@ void EpochPlanner::plan_now(const std::function<bool()>& stopped) {
   const std::uint64_t room = memory_.room();
   const std::uint64_t share = memory_.share_of(room + cached);
   PlanRequest request;
-  std::unique_ptr<KeptWindows> kept;
-  if (sampler_.worth_keeping() || phases.all_kept()) {
-    WindowKeeper windows(sampler_, where_, limits_, room, batch_bytes_);
-    request.sampled = sample_epoch(setting, windows);
-    kept = windows.take_kept();
-  } else {
-    WindowSampler windows(sampler_, where_, limits_);
-    request.sampled = sample_epoch(setting, windows);
-  }
+  std::unique_ptr<KeptWindows> kept = sample_now(setting, phases, room, request.sampled);
   request.bytes = share - std::min(share, cached);
   caches_go_on_ = may_follow() && !where_.others_between && !sampler_.paged();
   request.followed = caches_go_on_;
   PlannedEpoch plan = plan_epoch(setting, std::move(request), Directories(data_));
-  if (phases.all_kept() && !kept->all_kept()) {
-    throw Error(
-        ErrorCode::kResource,
-        fmt::format("the disk of {} has no room for the sampled mini-batches of an epoch, and "
-                    "[memory] host none to sample them beside training",
-                    data_.options.scratch),
-        "free some of the disk, or raise [memory] host");
-  }
+  if (phases.all_kept() && !kept->all_kept()) throw no_room_to_keep(data_.options.scratch);
   if (phases.all_kept()) (void)sampler_.release_workspaces();
   plan.begin(data_);
   const MutexLock lock(mutex_);

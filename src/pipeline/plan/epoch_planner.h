@@ -63,6 +63,10 @@ class EpochPlanner {
  private:
   bool may_follow() const;
   bool take_prepared();
+  std::unique_ptr<KeptWindows> sample_now(const PlanSetting& setting,
+                                          const Phases& phases,
+                                          std::uint64_t room,
+                                          SampledEpoch& sampled);
   void plan_now(const std::function<bool()>& stopped);
   std::unique_ptr<NextEpoch> next_epoch(int threads) const;
   void prepare_next();
