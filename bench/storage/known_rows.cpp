@@ -286,7 +286,7 @@ Delivery deliver_sluice(const std::filesystem::path& path,
     const auto planning = SteadyClock::now();
     const PlanSetting setting{state, ledger, clocks, [] { return false; }};
     PlanRequest request;
-    request.bytes = (ledger.available() + cache_bytes) / 4 * 3;
+    request.bytes = ledger.available() / 4 * 3;  // the rows' memory among it
     request.sampled = sample_epoch(setting, windows);
     windows.begin(limits);
     plan = plan_epoch(setting, std::move(request), Directories(state));
