@@ -40,7 +40,7 @@ class GraphBolt {
  private:
   /// The file that an entry names, where it can be read; says so where it cannot.
   std::optional<std::string> file_of(const Yaml& entry, const std::string& what) {
-    const std::string name = folder_ + entry.required("path");
+    std::string name = folder_ + entry.required("path");
     const std::string format = entry.text("format");
     if (format == "torch" || files_.format_of(name).empty()) {
       made_.warn(

@@ -51,7 +51,7 @@ void Description::set_format(const std::string& format, const std::string& toml)
   Config::parse(toml, "the layout").bind(schema);
 }
 
-void Description::comment(const std::string& where, std::string text) {
+void Description::comment(const std::string& where, const std::string& text) {
   if (text.empty()) return;
   std::string& at = comments.at[where];
   if (!at.empty()) at += ' ';

@@ -28,7 +28,7 @@ struct Description {
   /// Sets keys of a format's table: set_format("csv", "header = \"no\"").
   void set_format(const std::string& format, const std::string& toml);
   /// Says why a key stands there, behind what was said before; an empty text says nothing.
-  void comment(const std::string& where, std::string text);
+  void comment(const std::string& where, const std::string& text);
   /// A line of TOML that could be a key of a table.
   void offer(const std::string& table, std::string line) {
     comments.offers[table].push_back(std::move(line));

@@ -182,7 +182,7 @@ void add_ogb_splits(const FileSet& files,
     const auto same = std::count_if(splits.begin(), splits.end(), [&](const auto& other) {
       return other.first.first == scheme;
     });
-    split.name = plain_name(same == 1 ? scheme : scheme + "_" + type);
+    split.name = plain_name(same == 1 ? scheme : fmt::format("{}_{}", scheme, type));
     split.of = of;
     split.node_type = type.empty() ? type : plain_name(type);
     made.spec.splits.push_back(split);

@@ -1,5 +1,4 @@
 // OGB's data sets of several node types.
-#include "prep/layout/glance.h"
 #include "prep/layout/ogb_parts.h"
 #include "prep/table/csv_text.h"
 
@@ -73,7 +72,7 @@ class OgbHetero {
   }
 
   std::string known_type(const std::string& name) {
-    const std::string type = plain_name(name);
+    std::string type = plain_name(name);
     for (const NodeSpec& node : made_.spec.nodes)
       if (node.type == type) return type;
     return add_type(name).type;
