@@ -207,7 +207,9 @@ void FilesGuess::name_relations() {
     const bool one_name = std::all_of(edges_.begin(), edges_.end(), [&](const Edges& other) {
       return stem_of(other.name) == stem_of(edges.name);
     });
-    edges.relation = edges.value.empty() ? stem : one_name ? value : fmt::format("{}_{}", stem, value);
+    edges.relation = edges.value.empty() ? stem
+                     : one_name          ? value
+                                         : fmt::format("{}_{}", stem, value);
   }
   // Folders of different tables may have equal values.
   for (std::size_t i = 0; i < edges_.size(); ++i)
