@@ -1,59 +1,15 @@
 #include <sluice/train.h>
 
 #include "cli/train_commands.h"
-#include "core/cpu_isa.h"
+#include "cli/train_environment.h"
 #include "core/interrupt.h"
 #include "registry/caches.h"
 #include "registry/samplers.h"
 #include "registry/train.h"
 
-#include <unistd.h>
-
-#include <stdlib.h>  // setenv
-#include <cstdlib>
-#include <utility>
+#include <unistd.h>  // environ
 
 namespace sluice {
-namespace {
-
-const char* mkl_branch() {
-  // What caps MKL caps the branch too, which it would not heed otherwise.
-  if (const char* most = std::getenv("MKL_ENABLE_INSTRUCTIONS")) return most;
-  const CpuFeatures cpu = cpu_features();
-  if (cpu.avx512) return "AVX512";
-  return cpu.avx2 ? "AVX2" : "COMPATIBLE";
-}
-
-// What must be in the environment before the libraries are loaded, which is before main:
-//   MKL_CBWR        MKL picks code by CPU and alignment otherwise, and results with it. The same
-//                   on all CPUs with AVX-512, and on all others: a fifth faster than AVX2 for all.
-//                   MKL takes it so on Intel's alone
-//   GOMP_SPINCOUNT  GNU OpenMP's waiting threads take the data threads' cores otherwise. Some
-//                   microseconds are less than sleeping takes: 1000 turns are an eighth off a small
-//                   model's epoch, 30,000 a fifth on
-//   GLIBC_TUNABLES  large buffers go back to the system when they are freed, so that the process
-//                   stays near its budget (up to 200 MiB of fragments otherwise); huge pages make
-//                   that as fast as keeping them. A lower threshold than 4 MiB would save 20 MiB
-//                   more, and make steps in memory a quarter slower
-// So where one is not set, the program starts anew, once. What the user set stays.
-void fix_environment(char** argv) {
-  const std::pair<const char*, const char*> settings[] = {
-      {"MKL_CBWR", mkl_branch()},
-      {"GOMP_SPINCOUNT", "1000"},
-      {"GLIBC_TUNABLES",
-       "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=4194304:glibc.malloc.arena_max=2"}};
-  bool fixed = true;
-  for (const auto& [name, value] : settings) {
-    fixed &= std::getenv(name) != nullptr;
-    constexpr int kKeep = 0;
-    ::setenv(name, value, kKeep);
-  }
-  // Without /proc it goes on as it is: slower beside other work, and bits may vary between CPUs.
-  if (!fixed) ::execv("/proc/self/exe", argv);
-}
-
-}  // namespace
-
 TrainRegistry TrainRegistry::builtin() {
   return {builtin_models(),
           builtin_tasks(),
@@ -64,7 +20,7 @@ TrainRegistry TrainRegistry::builtin() {
 
 int train_main(int argc, char** argv, const TrainRegistry& registry) {
   if (const int code = cli::check_processor(argc, argv); code >= 0) return code;
-  fix_environment(argv);
+  cli::fix_environment(argv, environ);
   CLI::App app("Trains graph neural networks, from memory or from disk, within a memory budget.",
                "sluice-train");
   app.set_version_flag("--version", "sluice-train " SLUICE_VERSION);

@@ -49,8 +49,11 @@ struct Imported {
   std::filesystem::path path;
   Content content;
 
-  Imported(const std::string& name, const std::filesystem::path& raw)
-      : path(datasets.import(config(name), raw)), content(datasets.content(path)) {}
+  /// @param only the tables that are looked at; empty: all
+  Imported(const std::string& name,
+           const std::filesystem::path& raw,
+           const std::set<std::string>& only = {})
+      : path(datasets.import(config(name), raw)), content(datasets.content(path, only)) {}
 };
 
 }  // namespace
@@ -58,7 +61,13 @@ struct Imported {
 TEST_CASE("data sets: ACM") {
   const auto raw = data("acm");
   if (!raw) return;
-  const Imported acm("acm", *raw);
+  // Without the nodes, whose 21 million features nothing here is compared with.
+  const Imported acm("acm",
+                     *raw,
+                     {"paper__written-by__author",
+                      "author__writes__paper",
+                      "paper__about__subject",
+                      "subject__of__paper"});
   const Dataset dataset = Dataset::open(acm.path);
   CHECK(dataset.schema().node_type("paper")->count == 4'019);
   CHECK(dataset.schema().node_type("author")->count == 7'167);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace sluice::test {
 
@@ -64,10 +65,15 @@ class Datasets {
   }
 
   /// Features are joined to the rows of their nodes, and of their edges.
-  Content content(const std::filesystem::path& dataset) const {
+  /// @param only the tables to look at; empty: all
+  Content content(const std::filesystem::path& dataset,
+                  const std::set<std::string>& only = {}) const {
     std::map<std::string, std::vector<CsvRow>> tables;
-    for (const auto& [name, text] : export_files(dataset, ExportFormat::kCsv))
-      tables[name.substr(0, name.size() - 4)] = parse_csv(text);
+    for (const auto& [file, text] : export_files(dataset, ExportFormat::kCsv)) {
+      const std::string name = file.substr(0, file.size() - 4);
+      if (only.empty() || only.count(name.substr(0, name.find(".features"))) != 0)
+        tables[name] = parse_csv(text);
+    }
     Content content;
     for (auto& [name, rows] : tables) {
       if (name.ends_with(".features")) continue;
