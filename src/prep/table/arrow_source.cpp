@@ -73,7 +73,7 @@ void ArrowFaults::check(const arrow::Status& status) const {
                 "write the file in smaller row groups or batches",
                 Place{file_, -1, -1, -1});
   }
-  const std::string reason = status.message();
+  const std::string& reason = status.message();
   fail(fmt::format("cannot be read as {}: {}", format_, reason.substr(0, reason.find('\n'))),
        "the file was cut short or is damaged: write it again");
 }
