@@ -2,7 +2,7 @@
 // at a time. Memory is charged to the ledger. Used by one thread.
 #pragma once
 
-#include "prep/table/table_reader.h"
+#include "prep/table/table_values.h"
 
 #include <sluice/memory.h>
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <string.h>  // memrchr
 #include <algorithm>
 #include <cstring>
 #include <utility>
