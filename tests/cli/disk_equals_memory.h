@@ -165,7 +165,8 @@ class Ground {
   std::uint64_t table_ = 0;
   TempDir temp_;
   std::map<std::string, std::uint64_t> budgets_;
-  std::uint64_t beside_windows_ = 16 << 20;  // of a budget, as the last split had it: a first guess
+  static constexpr std::uint64_t kFirstGuess = 16 << 20;
+  std::uint64_t beside_windows_ = kFirstGuess;  // of a budget, as the last split had it
 };
 
 inline std::uint64_t Ground::budget_for(const std::string& model, const Combination& combination) {
@@ -187,6 +188,11 @@ inline std::uint64_t Ground::budget_for(const std::string& model, const Combinat
                                    "train.data_threads=" + std::to_string(combination.threads),
                                    "--set",
                                    "memory.host=" + std::to_string(budget) + "B"});
+    if (outcome.code == 4 && beside_windows_ < kFirstGuess) {  // another model or more threads
+      beside_windows_ = kFirstGuess;
+      budget = beside_windows_ + wanted;
+      continue;
+    }
     REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
     const std::uint64_t windows = nlohmann::json::parse(outcome.out)
                                       .at("memory")

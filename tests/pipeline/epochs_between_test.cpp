@@ -7,7 +7,7 @@ using namespace sluice::test;
 
 TEST_CASE("what was prepared outlives another loader between, and begins with empty caches") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   Setup setup = following(dir);
   const std::vector<Run> reference = in_memory(dir / "x", setup);
   for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {

@@ -29,7 +29,7 @@ std::uint64_t scratch_bytes(const std::filesystem::path& folder) {
 // Caches that are a little smaller than a loader would make them serve it as well.
 TEST_CASE("what was prepared for caches that another loader replaced is planned anew") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   Setup setup = following(dir);
   setup.window_bytes += setup.window_bytes / 4;  // so that there is room to prepare in smaller ones
   const std::vector<Run> reference = in_memory(dir / "x", setup);
@@ -62,7 +62,7 @@ TEST_CASE("what was prepared for caches that another loader replaced is planned 
 
 TEST_CASE("what was prepared takes the disk's room of the epoch before, not of those between") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   const Setup setup = following(dir);
   const std::filesystem::path folder = std::filesystem::canonical(dir.path());
   LoaderPair pair(dir / "x", setup, setup.window_bytes);
@@ -89,7 +89,7 @@ TEST_CASE("what was prepared takes the disk's room of the epoch before, not of t
 
 TEST_CASE("what was prepared and set aside leaves nothing behind when it does not come") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   Setup setup = following(dir);
   SUBCASE("edges in memory") {}
   SUBCASE("edges on disk") {

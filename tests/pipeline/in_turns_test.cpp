@@ -64,7 +64,7 @@ struct InTurns {
 
 TEST_CASE("in turns epochs are the same, with one mini-batch at a time and no sampling beside it") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   Setup setup = following(dir);
   const std::vector<Run> reference = in_memory(dir / "x", setup);
   for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {
@@ -104,7 +104,7 @@ TEST_CASE("in turns epochs are the same, with one mini-batch at a time and no sa
 
 TEST_CASE("in turns every epoch must be planned and kept") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   std::filesystem::create_directory(dir / "scratch");
   Setup setup = following(dir);
   setup.plan = PlanChoice::kAuto;

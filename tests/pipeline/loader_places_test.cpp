@@ -8,7 +8,7 @@ using namespace sluice::test;
 TEST_CASE(
     "batches are the same bits wherever data is kept, for any window, budget, engine and threads") {
   const TempDir dir;
-  const SampleOptions sample = hundred_columns();
+  const SampleOptions sample = hundred_columns(kLoaderNodes);
   write_sample(dir / "x", sample);
   Setup setup;
   setup.loader = base_options();

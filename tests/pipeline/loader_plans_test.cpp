@@ -52,7 +52,7 @@ TEST_CASE("larger windows and better caches read fewer bytes, never a wrong row"
 TEST_CASE(
     "every plan and cache policy delivers the same bits; an epoch plan leaves nothing behind") {
   const TempDir dir;
-  write_sample(dir / "x", hundred_columns());
+  write_sample(dir / "x", hundred_columns(kLoaderNodes));
   std::filesystem::create_directory(dir / "scratch");
   Setup setup;
   setup.loader = base_options();

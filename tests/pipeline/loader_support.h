@@ -41,10 +41,13 @@ inline LoaderOptions base_options() {
   return options;
 }
 
-/// A table of 600 kB, or of 360 kB: as small as makes two of the largest windows.
-inline SampleOptions hundred_columns() {
+/// As few as make two of the largest windows.
+inline constexpr std::uint64_t kLoaderNodes = sanitized<std::uint64_t>(1500, 900);
+
+/// A table of 1.2 MB, or of 360 kB.
+inline SampleOptions hundred_columns(std::uint64_t nodes = sanitized<std::uint64_t>(3000, 900)) {
   SampleOptions sample;
-  sample.nodes = sanitized<std::uint64_t>(1500, 900);
+  sample.nodes = nodes;
   sample.edges = 10 * sample.nodes;
   sample.dim = 100;
   return sample;

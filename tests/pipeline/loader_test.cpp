@@ -40,7 +40,7 @@ void check_transpose(const Block& block) {
 
 TEST_CASE("blocks are delivered with their transposes, wherever they were kept, where asked for") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   std::uint64_t edges = 0;
   const auto check = [&](const Batch& batch) {
     for (const auto& layer : batch.layers) {
@@ -50,7 +50,7 @@ TEST_CASE("blocks are delivered with their transposes, wherever they were kept, 
       }
     }
   };
-  Setup setup = planned_setup(dir, kSmallWindows);
+  Setup setup = following(dir);
   const Run planned = deliver(dir / "x", setup, {}, check);
   CHECK(planned.stats.windows_packed > 0);
   setup.features = Placement::kMemory;
@@ -208,7 +208,7 @@ TEST_CASE("stopping at any point neither hangs nor leaks, and batches handed out
 TEST_CASE(
     "an epoch whose planning was stopped leaves nothing that the next start takes for its own") {
   const TempDir dir;
-  write_sample(dir / "x", hundred_columns());
+  write_sample(dir / "x", hundred_columns(kLoaderNodes));
   Setup setup;
   setup.loader = base_options();
   setup.window_bytes = sanitized(300'000, 270'000);

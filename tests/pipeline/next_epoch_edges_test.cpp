@@ -6,7 +6,7 @@ using namespace sluice::test;
 
 TEST_CASE("where edges are on disk epochs that follow each other begin with empty caches") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   const std::vector<Run> reference = in_memory(dir / "x", following(dir));
   for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {
     for (const std::uint64_t window_bytes : {kSmallWindows, kWholeTable}) {

@@ -18,7 +18,7 @@ using namespace sluice::test;
 
 TEST_CASE("an epoch that was prepared and does not come leaves nothing behind") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   Setup setup = following(dir);
   SUBCASE("edges in memory") {}
   SUBCASE("edges on disk") {
@@ -54,7 +54,7 @@ TEST_CASE("an epoch that was prepared and does not come leaves nothing behind") 
 
 TEST_CASE("another loader of the data may come between, but not into an epoch") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   const Setup setup = following(dir);
   const std::vector<Run> reference = in_memory(dir / "x", setup);
   MemoryLedger ledger(512 << 20);
@@ -86,7 +86,7 @@ TEST_CASE("another loader of the data may come between, but not into an epoch") 
 
 TEST_CASE("an epoch for which the disk has no room is planned when it comes") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   const Setup setup = following(dir);
   const std::vector<Run> reference = in_memory(dir / "x", setup);
   // From nothing at all on: at some size for the mini-batches, but not for the rows.
@@ -117,7 +117,7 @@ TEST_CASE("an epoch for which the disk has no room is planned when it comes") {
 
 TEST_CASE("what preparing an epoch meets is told when that epoch is due, not before") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   Setup setup = following(dir);
   setup.loader.batch_size = 2;
   setup.loader.fanout = {1};

@@ -15,7 +15,7 @@ std::uint64_t misses(const LoaderStats& stats) {
 
 TEST_CASE("epochs that follow each other are the same, whatever cache and plan") {
   const TempDir dir;
-  write_sample(dir / "x", planned_table());
+  write_sample(dir / "x", following_table());
   const std::vector<Run> reference = in_memory(dir / "x", following(dir));
   for (const char* cache : {"belady", "lru", "degree"}) {
     for (const PlanChoice plan : {PlanChoice::kAuto, PlanChoice::kRepack, PlanChoice::kSweep}) {

@@ -16,10 +16,10 @@ namespace sluice::test {
 
 inline constexpr std::uint64_t kWholeTable = 32 << 20;  ///< of window bytes: all rows fit
 
-/// A table of 5 MB.
-inline SampleOptions planned_table() {
+/// A table of 10 MB or half of that.
+inline SampleOptions planned_table(std::uint64_t nodes = sanitized<std::uint64_t>(40'000, 20'000)) {
   SampleOptions sample;
-  sample.nodes = 20'000;
+  sample.nodes = nodes;
   sample.edges = 4 * sample.nodes;
   sample.dim = 64;
   return sample;
@@ -28,7 +28,7 @@ inline SampleOptions planned_table() {
 inline Setup planned_setup(const TempDir& scratch, std::uint64_t window_bytes) {
   Setup setup;
   setup.loader = base_options();
-  setup.loader.batch_size = 64;
+  setup.loader.batch_size = sanitized(128, 64);
   setup.loader.data_threads = 2;
   setup.loader.window = 8;
   setup.plan = PlanChoice::kRepack;
@@ -58,12 +58,17 @@ inline void write_papers(const std::filesystem::path& path, std::int64_t papers)
 
 /// That follow each other.
 inline constexpr std::uint64_t kEpochs = sanitized(4, 3);
-/// Window bytes, of a table of 5 MB.
+/// A table of 5 MB, for them.
+inline SampleOptions following_table() {
+  return planned_table(20'000);
+}
+/// Window bytes, of that table.
 inline constexpr std::uint64_t kSmallWindows = 9 << 19;
 
-/// Of epochs that follow each other.
 inline Setup following(const TempDir& dir) {
-  return planned_setup(dir, kSmallWindows);
+  Setup setup = planned_setup(dir, kSmallWindows);
+  setup.loader.batch_size = 64;
+  return setup;
 }
 
 inline Run deliver_epoch(Loader& loader, const LoaderStart& where) {
