@@ -125,7 +125,8 @@ class GraphData {
   Array node_times(std::size_t type) const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
-  /// Sets GraphDataOptions::scratch and ::disk for the loaders that start from now on.
+  /// Sets GraphDataOptions::scratch and GraphDataOptions::disk for the loaders that start from now
+  /// on.
   void plan_epochs(std::string scratch, std::shared_ptr<const DiskProfile> disk);
 
   /// Goes on with a later generation of the dataset: Dataset::newer(). Edges are opened anew; rows

@@ -3,9 +3,6 @@
 #include "cli/train_commands.h"
 #include "core/cpu_isa.h"
 #include "core/interrupt.h"
-#include "registry/caches.h"
-#include "registry/samplers.h"
-#include "registry/train.h"
 
 #include <unistd.h>
 
@@ -24,6 +21,8 @@ const char* mkl_branch() {
   return cpu.avx2 ? "AVX2" : "COMPATIBLE";
 }
 
+}  // namespace
+
 // What must be in the environment before the libraries are loaded, which is before main:
 //   MKL_CBWR        MKL picks code by CPU and alignment otherwise, and results with it. The same
 //                   on all CPUs with AVX-512, and on all others: a fifth faster than AVX2 for all.
@@ -35,8 +34,8 @@ const char* mkl_branch() {
 //                   stays near its budget (up to 200 MiB of fragments otherwise); huge pages make
 //                   that as fast as keeping them. A lower threshold than 4 MiB would save 20 MiB
 //                   more, and make steps in memory a quarter slower
-// So where one is not set, the program starts anew, once. What the user set stays.
-void fix_environment(char** argv) {
+// So where one is not set, the program starts anew.
+void prepare_process(char** argv) {
   const std::pair<const char*, const char*> settings[] = {
       {"MKL_CBWR", mkl_branch()},
       {"GOMP_SPINCOUNT", "1000"},
@@ -52,8 +51,6 @@ void fix_environment(char** argv) {
   if (!fixed) ::execv("/proc/self/exe", argv);
 }
 
-}  // namespace
-
 TrainRegistry TrainRegistry::builtin() {
   return {builtin_models(),
           builtin_tasks(),
@@ -64,7 +61,7 @@ TrainRegistry TrainRegistry::builtin() {
 
 int train_main(int argc, char** argv, const TrainRegistry& registry) {
   if (const int code = cli::check_processor(argc, argv); code >= 0) return code;
-  fix_environment(argv);
+  prepare_process(argv);
   CLI::App app("Trains graph neural networks, from memory or from disk, within a memory budget.",
                "sluice-train");
   app.set_version_flag("--version", "sluice-train " SLUICE_VERSION);

@@ -2,7 +2,7 @@
 
 #include "core/hash.h"
 #include "core/json_text.h"
-#include "nn/tensor_view.h"
+#include <sluice/nn/tensor_view.h>
 #include "storage/checkpoint/container.h"
 #include "train/weights.h"
 

@@ -2,8 +2,8 @@
 
 #include "core/json_text.h"
 #include "core/utf8.h"
-#include "nn/precision.h"
-#include "nn/tensor_view.h"
+#include <sluice/nn/precision.h>
+#include <sluice/nn/tensor_view.h>
 #include "pipeline/trace.h"
 #include "train/checks.h"
 #include "train/evaluation.h"

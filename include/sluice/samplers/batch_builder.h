@@ -6,10 +6,9 @@
 // time.
 #pragma once
 
-#include "samplers/charged_buffer.h"
-#include "samplers/node_table.h"
-
 #include <sluice/sampler.h>
+#include <sluice/samplers/charged_buffer.h>
+#include <sluice/samplers/node_table.h>
 
 #include <cstddef>
 #include <cstdint>

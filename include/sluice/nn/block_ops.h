@@ -5,8 +5,8 @@
 // through the transposed block in a fixed order; none is computed for an input that needs none.
 #pragma once
 
-#include "nn/layer_call.h"
-#include "nn/precision.h"
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/precision.h>
 
 #include <torch/torch.h>
 

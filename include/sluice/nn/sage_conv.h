@@ -1,8 +1,8 @@
 // SageConv: GraphSAGE (Hamilton et al. 2017) over a sampled block.
 #pragma once
 
-#include "nn/layer_call.h"
-#include "nn/linear.h"
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/linear.h>
 
 #include <torch/torch.h>
 

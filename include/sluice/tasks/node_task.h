@@ -4,6 +4,14 @@
 
 #include <sluice/task.h>
 
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace sluice::tasks {
 
 class NodeTask : public Task {

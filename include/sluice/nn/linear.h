@@ -1,8 +1,7 @@
 // Linear: x W^T + b with parameters drawn from a key.
 #pragma once
 
-#include "nn/precision.h"
-
+#include <sluice/nn/precision.h>
 #include <sluice/random.h>
 
 #include <torch/torch.h>

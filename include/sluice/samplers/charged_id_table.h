@@ -2,8 +2,8 @@
 // next batch. Not thread-safe.
 #pragma once
 
-#include "core/id_table.h"
-#include "samplers/charged_buffer.h"
+#include <sluice/samplers/charged_buffer.h>
+#include <sluice/samplers/id_table.h>
 
 #include <cstddef>
 #include <cstdint>

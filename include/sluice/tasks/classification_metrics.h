@@ -3,6 +3,8 @@
 
 #include <sluice/task.h>
 
+#include <torch/torch.h>
+
 #include <cstdint>
 #include <memory>
 

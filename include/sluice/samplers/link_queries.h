@@ -9,12 +9,11 @@
 // nothing needs to be excluded.
 #pragma once
 
-#include "samplers/links.h"
-#include "samplers/negative_sampler.h"
-#include "samplers/seed_order.h"
-
 #include <sluice/graph_schema.h>
 #include <sluice/query.h>
+#include <sluice/samplers/links.h>
+#include <sluice/samplers/negative_sampler.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <cstddef>
 #include <cstdint>

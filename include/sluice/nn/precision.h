@@ -35,7 +35,7 @@ torch::Tensor linear(Precision precision,
 /// code for each size of a product, and those of mini-batches hardly ever repeat.
 torch::Tensor rounded_rows(const torch::Tensor& x);
 
-/// Tells all nn::Linear of a model, which start with f32.
+/// Tells all layers of the class nn::Linear in a model, which start with f32.
 void set_precision(torch::nn::Module& model, Precision precision);
 
 /// Whether this processor multiplies bf16 itself.

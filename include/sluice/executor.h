@@ -9,7 +9,7 @@
 // or pinned.
 #pragma once
 
-#include "core/cpu_isa.h"
+#include <sluice/cpu_isa.h>
 
 namespace sluice {
 class ThreadArena;

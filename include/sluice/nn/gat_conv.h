@@ -11,8 +11,8 @@
 // whatever the precision.
 #pragma once
 
-#include "nn/layer_call.h"
-#include "nn/linear.h"
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/linear.h>
 
 #include <torch/torch.h>
 

@@ -6,11 +6,10 @@
 // that look at more edges than they keep. Not thread-safe.
 #pragma once
 
-#include "samplers/charged_buffer.h"
-#include "samplers/choose_positions.h"
-
 #include <sluice/error.h>
 #include <sluice/random.h>
+#include <sluice/samplers/charged_buffer.h>
+#include <sluice/samplers/choose_positions.h>
 #include <sluice/topology.h>
 
 #include <cstddef>

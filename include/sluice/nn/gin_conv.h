@@ -6,8 +6,8 @@
 // of one size. The MLP is linear, ReLU, linear.
 #pragma once
 
-#include "nn/layer_call.h"
-#include "nn/linear.h"
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/linear.h>
 
 #include <torch/torch.h>
 

@@ -5,10 +5,9 @@
 // that number is taken already.
 #pragma once
 
-#include "samplers/node_table.h"
-
 #include <sluice/error.h>
 #include <sluice/random.h>
+#include <sluice/samplers/node_table.h>
 
 #include <cstddef>
 #include <cstdint>

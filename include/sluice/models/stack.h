@@ -2,10 +2,11 @@
 // dropout, normalisation, activation and residuals between them. A model says what its layers do.
 #pragma once
 
-#include "nn/layer_call.h"
-#include "nn/linear.h"
-
 #include <sluice/model.h>
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/linear.h>
+
+#include <torch/torch.h>
 
 #include <cstdint>
 #include <memory>

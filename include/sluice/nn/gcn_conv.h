@@ -9,8 +9,8 @@
 // already has counts as a neighbour besides.
 #pragma once
 
-#include "nn/layer_call.h"
-#include "nn/linear.h"
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/linear.h>
 
 #include <torch/torch.h>
 

@@ -9,11 +9,10 @@
 // sampler serves all threads.
 #pragma once
 
-#include "samplers/alias_table.h"
-#include "samplers/batch_builder.h"
-
 #include <sluice/options.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/alias_table.h>
+#include <sluice/samplers/batch_builder.h>
 
 #include <cstdint>
 #include <span>
