@@ -2,8 +2,7 @@
 // and the backward draws it again instead of storing it.
 #pragma once
 
-#include "kernels/executor.h"
-
+#include <sluice/executor.h>
 #include <sluice/random.h>
 
 #include <cstdint>

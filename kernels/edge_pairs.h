@@ -1,8 +1,9 @@
 // edge_add, edge_dot: one value an edge and head from the rows at its two ends (SDDMM).
 #pragma once
 
-#include "kernels/executor.h"
 #include "kernels/views.h"
+
+#include <sluice/executor.h>
 
 namespace sluice::kernels {
 

@@ -2,8 +2,9 @@
 // self-loop, kept apart so that no block has to be rebuilt with it).
 #pragma once
 
-#include "kernels/executor.h"
 #include "kernels/views.h"
+
+#include <sluice/executor.h>
 
 namespace sluice::kernels {
 

@@ -1,8 +1,9 @@
 // gather_rows: copies rows by index, as floats.
 #pragma once
 
-#include "kernels/executor.h"
 #include "kernels/views.h"
+
+#include <sluice/executor.h>
 
 #include <cstdint>
 

@@ -1,8 +1,9 @@
 // segment_max: elementwise maximum of listed rows, with the backward that follows the winners.
 #pragma once
 
-#include "kernels/executor.h"
 #include "kernels/views.h"
+
+#include <sluice/executor.h>
 
 #include <cstdint>
 

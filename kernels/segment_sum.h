@@ -2,8 +2,9 @@
 // (which is the same sum over the transposed lists with the two scales exchanged).
 #pragma once
 
-#include "kernels/executor.h"
 #include "kernels/views.h"
+
+#include <sluice/executor.h>
 
 namespace sluice::kernels {
 

@@ -6,11 +6,12 @@
 #include "kernels/dropout.h"
 #include "kernels/edge_pairs.h"
 #include "kernels/edge_softmax.h"
-#include "kernels/executor.h"
 #include "kernels/gather_rows.h"
 #include "kernels/segment_max.h"
 #include "kernels/segment_sum.h"
 #include "kernels/widen_rows.h"
+
+#include <sluice/executor.h>
 
 namespace sluice::kernels {
 

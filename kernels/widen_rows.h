@@ -1,10 +1,10 @@
 // widen_rows: stored feature rows as f32, on their way into a batch.
 #pragma once
 
-#include "kernels/executor.h"
 #include "kernels/views.h"
 
 #include <sluice/dtype.h>
+#include <sluice/executor.h>
 
 #include <cstddef>
 

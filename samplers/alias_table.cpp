@@ -1,4 +1,4 @@
-#include "samplers/alias_table.h"
+#include <sluice/samplers/alias_table.h>
 
 #include <sluice/units.h>
 

@@ -1,4 +1,4 @@
-#include "samplers/batch_builder.h"
+#include <sluice/samplers/batch_builder.h>
 
 #include "core/type_index.h"
 #include "samplers/topology_access.h"

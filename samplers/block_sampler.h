@@ -4,15 +4,15 @@
 // Called by the samplers that go hop by hop; keeps its scratch between calls. Not thread-safe.
 #pragma once
 
-#include "samplers/charged_buffer.h"
-#include "samplers/choose_positions.h"
 #include "samplers/list_scan.h"
-#include "samplers/node_table.h"
 #include "samplers/weighted_positions.h"
 
 #include <sluice/batch.h>
 #include <sluice/error.h>
 #include <sluice/random.h>
+#include <sluice/samplers/charged_buffer.h>
+#include <sluice/samplers/choose_positions.h>
+#include <sluice/samplers/node_table.h>
 #include <sluice/topology.h>
 
 #include <cstddef>

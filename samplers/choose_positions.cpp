@@ -1,4 +1,4 @@
-#include "samplers/choose_positions.h"
+#include <sluice/samplers/choose_positions.h>
 
 #include "core/cpu_isa.h"
 

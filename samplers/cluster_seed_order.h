@@ -6,10 +6,10 @@
 #pragma once
 
 #include "samplers/clusters.h"
-#include "samplers/seed_order.h"
 
 #include <sluice/array.h>
 #include <sluice/random.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,10 +5,9 @@
 // of the distinct targets' in-degrees. Keeps its scratch. Not thread-safe.
 #pragma once
 
-#include "samplers/charged_buffer.h"
-#include "samplers/edge_scan.h"
-
 #include <sluice/error.h>
+#include <sluice/samplers/charged_buffer.h>
+#include <sluice/samplers/edge_scan.h>
 #include <sluice/topology.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "samplers/edge_scan.h"
+#include <sluice/samplers/edge_scan.h>
 
 #include "samplers/topology_access.h"
 

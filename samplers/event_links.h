@@ -3,11 +3,11 @@
 #pragma once
 
 #include "core/threads.h"
-#include "samplers/links.h"
 #include "samplers/temporal_graph.h"
 
 #include <sluice/array.h>
 #include <sluice/memory.h>
+#include <sluice/samplers/links.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "samplers/exclude_edges.h"
 
-#include "samplers/charged_buffer.h"
+#include <sluice/samplers/charged_buffer.h>
 
 #include <algorithm>
 #include <bit>

@@ -2,10 +2,9 @@
 // once an epoch. The seeds of a mini-batch are all nodes of its graphs.
 #pragma once
 
-#include "samplers/seed_order.h"
-
 #include <sluice/array.h>
 #include <sluice/query.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <cstddef>
 #include <cstdint>

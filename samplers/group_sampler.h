@@ -9,8 +9,9 @@
 #pragma once
 
 #include "core/threads.h"
-#include "samplers/charged_buffer.h"
 #include "samplers/neighbor_sampler.h"
+
+#include <sluice/samplers/charged_buffer.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "samplers/held_out_edges.h"
 
-#include "samplers/edge_scan.h"
+#include <sluice/samplers/edge_scan.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "samplers/induced_subgraph.h"
 
-#include "samplers/transpose_block.h"
+#include <sluice/samplers/transpose_block.h>
 
 #include <algorithm>
 #include <limits>

@@ -6,11 +6,10 @@
 // the sum of their degrees, on disk too. Keeps its scratch between calls. Not thread-safe.
 #pragma once
 
-#include "samplers/batch_builder.h"
-#include "samplers/charged_id_table.h"
-#include "samplers/edge_scan.h"
-
 #include <sluice/batch.h>
+#include <sluice/samplers/batch_builder.h>
+#include <sluice/samplers/charged_id_table.h>
+#include <sluice/samplers/edge_scan.h>
 
 #include <cstddef>
 #include <span>

@@ -20,12 +20,12 @@
 // and relations; a type's nodes are drawn among themselves. One sampler a thread.
 #pragma once
 
-#include "samplers/batch_builder.h"
-#include "samplers/edge_scan.h"
 #include "samplers/induced_subgraph.h"
 
 #include <sluice/options.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/batch_builder.h>
+#include <sluice/samplers/edge_scan.h>
 
 #include <cstdint>
 #include <vector>

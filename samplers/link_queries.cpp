@@ -1,10 +1,10 @@
-#include "samplers/link_queries.h"
+#include <sluice/samplers/link_queries.h>
 
 #include "core/type_index.h"
-#include "samplers/node_table.h"
 #include "samplers/timed_node_table.h"
 
 #include <sluice/no_node.h>
+#include <sluice/samplers/node_table.h>
 
 #include <algorithm>
 #include <utility>

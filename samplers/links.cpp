@@ -1,4 +1,4 @@
-#include "samplers/links.h"
+#include <sluice/samplers/links.h>
 
 #include <algorithm>
 

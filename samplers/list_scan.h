@@ -9,13 +9,13 @@
 // bounded by a piece and k. Called by BlockSampler. Not thread-safe.
 #pragma once
 
-#include "samplers/charged_buffer.h"
-#include "samplers/choose_positions.h"
 #include "samplers/source_numbers.h"
 #include "samplers/weighted_positions.h"
 
 #include <sluice/error.h>
 #include <sluice/random.h>
+#include <sluice/samplers/charged_buffer.h>
+#include <sluice/samplers/choose_positions.h>
 #include <sluice/topology.h>
 
 #include <cstddef>

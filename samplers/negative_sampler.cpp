@@ -1,10 +1,10 @@
-#include "samplers/negative_sampler.h"
+#include <sluice/samplers/negative_sampler.h>
 
-#include "samplers/charged_buffer.h"
 #include "samplers/edge_lookup.h"
 #include "samplers/topology_access.h"
 
 #include <sluice/no_node.h>
+#include <sluice/samplers/charged_buffer.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>

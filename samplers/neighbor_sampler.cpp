@@ -1,6 +1,6 @@
 #include "samplers/neighbor_sampler.h"
 
-#include "samplers/transpose_block.h"
+#include <sluice/samplers/transpose_block.h>
 
 #include <fmt/format.h>
 

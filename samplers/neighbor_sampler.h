@@ -7,11 +7,11 @@
 // sources (LaborSampler). One sampler a thread.
 #pragma once
 
-#include "samplers/batch_builder.h"
 #include "samplers/block_sampler.h"
 
 #include <sluice/options.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/batch_builder.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "samplers/node_queries.h"
+#include <sluice/samplers/node_queries.h>
 
-#include "samplers/seed_order.h"
+#include <sluice/samplers/seed_order.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "samplers/node_table.h"
+#include <sluice/samplers/node_table.h>
 
 #include <sluice/units.h>
 

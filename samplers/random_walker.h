@@ -16,11 +16,11 @@
 // for many positions at once. One walker a thread.
 #pragma once
 
-#include "samplers/batch_builder.h"
-#include "samplers/charged_buffer.h"
 #include "samplers/edge_lookup.h"
 
 #include <sluice/options.h>
+#include <sluice/samplers/batch_builder.h>
+#include <sluice/samplers/charged_buffer.h>
 
 #include <cstdint>
 #include <vector>

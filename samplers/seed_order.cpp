@@ -1,4 +1,4 @@
-#include "samplers/seed_order.h"
+#include <sluice/samplers/seed_order.h>
 
 #include <sluice/error.h>
 

@@ -10,12 +10,12 @@
 // ends for SEAL). Any number of node types and relations. One sampler a thread.
 #pragma once
 
-#include "samplers/batch_builder.h"
-#include "samplers/edge_scan.h"
 #include "samplers/induced_subgraph.h"
 
 #include <sluice/options.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/batch_builder.h>
+#include <sluice/samplers/edge_scan.h>
 
 #include <cstdint>
 #include <vector>

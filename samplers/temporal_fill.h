@@ -5,11 +5,11 @@
 // thread.
 #pragma once
 
-#include "samplers/choose_positions.h"
 #include "samplers/temporal_rows.h"
 #include "samplers/temporal_sampler.h"
 
 #include <sluice/random.h>
+#include <sluice/samplers/choose_positions.h>
 
 #include <cstddef>
 #include <cstdint>

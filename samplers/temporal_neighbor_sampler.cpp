@@ -1,8 +1,7 @@
 #include "samplers/temporal_neighbor_sampler.h"
 
-#include "samplers/batch_builder.h"
-#include "samplers/transpose_block.h"
-
+#include <sluice/samplers/batch_builder.h>
+#include <sluice/samplers/transpose_block.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>

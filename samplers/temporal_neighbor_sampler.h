@@ -8,11 +8,11 @@
 // "temporal" of the registry; used by one thread.
 #pragma once
 
-#include "samplers/charged_buffer.h"
 #include "samplers/temporal_sampler.h"
 #include "samplers/timed_node_table.h"
 
 #include <sluice/sampler.h>
+#include <sluice/samplers/charged_buffer.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "samplers/timed_node_table.h"
 
-#include "samplers/node_table.h"
-
+#include <sluice/samplers/node_table.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>

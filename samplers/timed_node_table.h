@@ -6,8 +6,8 @@
 // and by queries of links. Not thread-safe.
 #pragma once
 
-#include "samplers/charged_buffer.h"
-#include "samplers/charged_id_table.h"
+#include <sluice/samplers/charged_buffer.h>
+#include <sluice/samplers/charged_id_table.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "samplers/transpose_block.h"
+#include <sluice/samplers/transpose_block.h>
 
 #include <algorithm>
 #include <utility>

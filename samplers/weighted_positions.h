@@ -8,10 +8,9 @@
 // beyond its weights.
 #pragma once
 
-#include "samplers/charged_buffer.h"
-
 #include <sluice/error.h>
 #include <sluice/random.h>
+#include <sluice/samplers/charged_buffer.h>
 
 #include <cstddef>
 #include <cstdint>

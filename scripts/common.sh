@@ -51,7 +51,7 @@ install_packages() { # PACKAGE... : installs those that are missing; does nothin
       "By hand: $by_hand" "Then run the same script again: what is finished is kept."
 }
 
-cmake_tool() { # cmake|ctest : its path, from .deps or from PATH when that is at least 3.31
+cmake_tool() { # cmake, ctest or cpack : its path, from .deps or from PATH when that is at least 3.31
   local found version
   for found in .deps/venv/lib/python3*/site-packages/cmake/data/bin/"$1"; do
     [ ! -x "$found" ] || { say "$PWD/$found"; return; }

@@ -1,9 +1,8 @@
 #include "bench/nn/blocks.h"
 
-#include "samplers/transpose_block.h"
-
 #include <sluice/error.h>
 #include <sluice/loader.h>
+#include <sluice/samplers/transpose_block.h>
 
 #include <algorithm>
 #include <fstream>

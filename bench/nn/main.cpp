@@ -6,12 +6,13 @@
 #include "bench/support/folder.h"
 #include "bench/support/program.h"
 #include "core/threads.h"
-#include "nn/ledger_allocator.h"
+
+#include <sluice/dataset.h>
+#include <sluice/nn/ledger_allocator.h>
+#include <sluice/units.h>
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <sluice/dataset.h>
-#include <sluice/units.h>
 
 #include <algorithm>
 #include <optional>

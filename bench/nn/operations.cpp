@@ -1,8 +1,9 @@
 #include "bench/nn/operations.h"
 
 #include "bench/support/program.h"
-#include "nn/block_ops.h"
-#include "nn/tensor_view.h"
+
+#include <sluice/nn/block_ops.h>
+#include <sluice/nn/tensor_view.h>
 
 #include <chrono>
 

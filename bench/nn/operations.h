@@ -2,7 +2,7 @@
 // same block.
 #pragma once
 
-#include "nn/layer_call.h"
+#include <sluice/nn/layer_call.h>
 
 #include <torch/torch.h>
 

@@ -2,11 +2,12 @@
 
 #include "bench/support/child.h"
 #include "bench/support/folder.h"
-#include "samplers/seed_order.h"
+
+#include <sluice/error.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sluice/error.h>
 
 #include <fstream>
 #include <ios>

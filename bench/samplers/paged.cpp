@@ -3,7 +3,8 @@
 #include "bench/support/program.h"
 #include "core/threads.h"
 #include "samplers/group_sampler.h"
-#include "samplers/seed_order.h"
+
+#include <sluice/samplers/seed_order.h>
 
 #include <algorithm>
 #include <chrono>

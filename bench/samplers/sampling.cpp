@@ -1,10 +1,10 @@
 #include "bench/samplers/sampling.h"
-#include "samplers/seed_order.h"
 
 #include "bench/support/program.h"
 #include "samplers/neighbor_sampler.h"
 
 #include <sluice/memory.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <atomic>
 #include <chrono>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "bench/support/rmat_dataset.h"
-#include "samplers/seed_order.h"
 
 #include <sluice/sampler.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <cstdint>
 #include <string>

@@ -5,9 +5,10 @@
 #include "core/threads.h"
 #include "prep/generate/rmat.h"
 #include "samplers/group_sampler.h"
-#include "samplers/node_queries.h"
-#include "samplers/seed_order.h"
 #include "samplers/snapshot/snapshot_graph.h"
+
+#include <sluice/samplers/node_queries.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <unistd.h>
 

@@ -1,8 +1,9 @@
 #include "bench/samplers/temporal_graph.h"
 
 #include "prep/generate/rmat.h"
-#include "samplers/seed_order.h"
 #include "storage/io/file.h"
+
+#include <sluice/samplers/seed_order.h>
 
 #include <algorithm>
 

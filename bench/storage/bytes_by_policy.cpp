@@ -4,7 +4,8 @@
 #include "bench/support/program.h"
 #include "bench/support/rmat_dataset.h"
 #include "bench/support/seconds.h"
-#include "registry/caches.h"
+
+#include <sluice/registry.h>
 
 #include <fmt/format.h>
 

@@ -2,11 +2,12 @@
 
 #include "core/threads.h"
 #include "pipeline/plan/epoch_cost.h"
-#include "registry/caches.h"
 #include "samplers/neighbor_sampler.h"
-#include "samplers/seed_order.h"
 #include "storage/feature/packed_rows.h"
 #include "storage/feature/row_directory.h"
+
+#include <sluice/registry.h>
+#include <sluice/samplers/seed_order.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,10 @@
 // Array: an owning, contiguous, 64-byte aligned block of elements with a shape. What a Batch is
 // made of.
 //
-// Torch-free and DLPack-shaped (dtype, shape, row-major, no strides), so that `src/nn` can view it
-// as a tensor without a copy. A handle shares its storage with its copies, as a tensor does;
-// storage is charged to a ledger when one is given. Alignment never depends on where the data came
-// from: that keeps results bit-identical.
+// Torch-free and DLPack-shaped (dtype, shape, row-major, no strides), so that a tensor may stand
+// over it without a copy (sluice/nn/tensor_view.h). A handle shares its storage with its copies, as
+// a tensor does; storage is charged to a ledger when one is given. Alignment never depends on where
+// the data came from: that keeps results bit-identical.
 #pragma once
 
 #include <sluice/dtype.h>

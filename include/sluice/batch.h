@@ -1,5 +1,5 @@
-// Batch: one mini-batch on its way from the sampler to the model. Torch-free; `src/nn` views its
-// arrays as tensors.
+// Batch: one mini-batch on its way from the sampler to the model. Torch-free; nn::as_tensor
+// (sluice/nn/tensor_view.h) makes tensors over its arrays.
 //
 // Nodes of a type are listed once, seeds first, then hop by hop: the frontier of each layer is a
 // prefix of the next one's, so a layer's target nodes are the first rows of its source nodes. A

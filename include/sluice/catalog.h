@@ -20,6 +20,13 @@ Error unknown_name(std::string_view kind,
                    std::string_view name,
                    const std::vector<std::string>& known);
 
+/// An entry's options as a table of TOML sets them: "lr = 0.01". Throws Error(kUsage) for an
+/// unknown name, and for what the entry cannot be told. @param kind for messages
+Selection select(const OptionsCatalog& catalog,
+                 std::string_view kind,
+                 std::string_view name,
+                 const std::string& options);
+
 /// Entries that make a `Product` from their options and `Args`.
 template <class Product, class... Args>
 class Catalog final : public OptionsCatalog {
@@ -65,6 +72,13 @@ class Catalog final : public OptionsCatalog {
     known.reserve(entries_.size());
     for (const Row& row : entries_) known.push_back(row.entry.name);
     throw unknown_name(kind_, selection.type, known);
+  }
+
+  /// The same of a name and its options as TOML: make("adam", "lr = 0.01", context).
+  std::unique_ptr<Product> make(std::string_view name,
+                                const std::string& options,
+                                Args... args) const {
+    return create(select(*this, kind_, name, options), std::forward<Args>(args)...);
   }
 
   const std::string& kind() const { return kind_; }

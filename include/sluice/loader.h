@@ -60,9 +60,9 @@ struct GraphDataOptions {
   PlanChoice plan = PlanChoice::kAuto;
   /// A folder for what an epoch plan keeps on disk. With it, epochs are sampled ahead for their
   /// node ids, so that all next uses are known, and rows may be repacked; without it one window is.
-  std::string scratch;
+  std::string scratch{};
   /// The disk that the dataset is on, as measured; null: a typical NVMe drive is assumed.
-  std::shared_ptr<const DiskProfile> disk;
+  std::shared_ptr<const DiskProfile> disk = nullptr;
   Placement topology = Placement::kMemory;
   /// Load the weights of edges, for samplers that need them; they stay in memory.
   bool edge_weights = false;
@@ -76,7 +76,7 @@ struct GraphDataOptions {
   std::uint64_t topology_cache_bytes = 64 << 20;
   /// In-edges of hot nodes kept in RAM; made by the first loader that draws from them. The
   /// approximate modes hold for edges in memory too, so that mini-batches are the same.
-  SnapshotOptions snapshot;
+  SnapshotOptions snapshot{};
   /// The GPU that mini-batches are delivered on, and the ledger of its memory, which must outlive
   /// the data; null: they stay on the host.
   std::shared_ptr<ComputeDevice> compute = nullptr;
@@ -125,7 +125,8 @@ class GraphData {
   Array node_times(std::size_t type) const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
-  /// Sets GraphDataOptions::scratch and ::disk for the loaders that start from now on.
+  /// Sets GraphDataOptions::scratch and GraphDataOptions::disk for the loaders that start from now
+  /// on.
   void plan_epochs(std::string scratch, std::shared_ptr<const DiskProfile> disk);
 
   /// Goes on with a later generation of the dataset: Dataset::newer(). Edges are opened anew; rows

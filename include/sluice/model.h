@@ -2,9 +2,13 @@
 // type = "..."` works.
 //
 //   struct MyModel : sluice::Model {
-//     struct Options { std::int64_t hidden = 64; void describe(sluice::Schema& s) {
-//     s.field("hidden", hidden); } }; MyModel(const Options& options, const sluice::ModelContext&
-//     context); sluice::Encoding encode(const sluice::Batch& batch) override;
+//     struct Options {
+//       std::int64_t hidden = 64;
+//       void describe(sluice::Schema& schema) { schema.field("hidden", hidden); }
+//     };
+//     MyModel(const Options& options, const sluice::ModelContext& context);
+//     sluice::Encoding encode(const sluice::Batch& batch) override;
+//     std::int64_t num_layers() const override;
 //   };
 //
 // Parameters must be initialised from `context.key` alone and dropout drawn from `step_key()`, so

@@ -4,8 +4,9 @@
 //
 //   struct TrainOptions {
 //     std::int64_t epochs = 10;
-//     void describe(Schema& s) { s.field("epochs", epochs).help("passes over the training
-//     seeds").range(1, 1e6); }
+//     void describe(Schema& schema) {
+//       schema.field("epochs", epochs).help("passes over the training seeds").range(1, 1e6);
+//     }
 //   };
 //
 // A Schema holds pointers into the struct it describes: it must not outlive it. Not thread-safe.

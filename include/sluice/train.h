@@ -3,15 +3,18 @@
 //
 //   int main(int argc, char** argv) {
 //     sluice::TrainRegistry registry = sluice::TrainRegistry::builtin();
-//     registry.models.add<MyModel>("my_model", "what it is");  // now [model] type = "my_model"
-//     works return sluice::train_main(argc, argv, registry);
+//     registry.models.add<MyModel>("my_model", "what it is");
+//     return sluice::train_main(argc, argv, registry);
 //   }
+//
+// Then [model] type = "my_model" works in a config.
 #pragma once
 
 #include <sluice/cache_policy.h>
 #include <sluice/catalog.h>
 #include <sluice/model.h>
 #include <sluice/optimizer.h>
+#include <sluice/registry.h>
 #include <sluice/sampler.h>
 #include <sluice/task.h>
 
@@ -20,6 +23,12 @@ namespace sluice {
 using ModelCatalog = Catalog<Model, const ModelContext&>;
 using TaskCatalog = Catalog<Task, const TaskContext&>;
 using OptimizerCatalog = Catalog<Optimizer, const OptimizerContext&>;
+
+/// Those that come with Sluice: new catalogs, to which entries may be added. For a loop of your
+/// own: builtin_optimizers().make("adam", "lr = 0.01", {parameters}).
+ModelCatalog builtin_models();
+TaskCatalog builtin_tasks();
+OptimizerCatalog builtin_optimizers();
 
 /// What the names in a training config may mean. Passed by reference; no global.
 struct TrainRegistry {
@@ -32,6 +41,11 @@ struct TrainRegistry {
   /// Everything that comes with Sluice.
   static TrainRegistry builtin();
 };
+
+/// What train_main does first, for a program with a loop of its own: starts the program anew, once,
+/// with the environment that reproducible results and quick steps need (MKL_CBWR, GOMP_SPINCOUNT,
+/// GLIBC_TUNABLES), where that is not set. Call it first thing in main.
+void prepare_process(char** argv);
 
 /// The training tool (`sluice-train --help`); returns its exit code. Call it first thing in main:
 /// it may start the program anew, once, with the environment that reproducible results need.

@@ -1,9 +1,11 @@
 // How the CPU kernels split their rows over threads, and get compiled for several instruction sets.
 #pragma once
 
+#include "core/cpu_isa.h"
 #include "core/threads.h"
 #include "kernels/cpu/isa.h"
-#include "kernels/executor.h"
+
+#include <sluice/executor.h>
 
 #include <algorithm>
 #include <cstddef>

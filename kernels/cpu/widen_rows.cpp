@@ -1,5 +1,6 @@
 #include "kernels/widen_rows.h"
 
+#include "core/cpu_isa.h"
 #include "core/half.h"
 #include "kernels/cpu/parallel.h"
 

@@ -1,7 +1,7 @@
 // How the CUDA kernels split their rows: a warp a row, eight warps a block, columns over the lanes.
 #pragma once
 
-#include "kernels/executor.h"
+#include <sluice/executor.h>
 
 #include <cuda_runtime.h>
 

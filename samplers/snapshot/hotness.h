@@ -5,10 +5,10 @@
 // met, so that they take 8 bytes a use whatever the graph's size, and nothing a node.
 #pragma once
 
-#include "samplers/charged_buffer.h"
 #include "samplers/snapshot/snapshot_topology.h"
 
 #include <sluice/sampler.h>
+#include <sluice/samplers/charged_buffer.h>
 
 #include <cstddef>
 #include <cstdint>

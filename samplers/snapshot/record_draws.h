@@ -9,12 +9,11 @@
 // place now and then changes with one that it had to give way to. Not thread-safe.
 #pragma once
 
-#include "samplers/choose_positions.h"
-#include "samplers/node_table.h"
-
 #include <sluice/error.h>
 #include <sluice/memory.h>
 #include <sluice/random.h>
+#include <sluice/samplers/choose_positions.h>
+#include <sluice/samplers/node_table.h>
 #include <sluice/snapshot.h>
 
 #include <cstdint>

@@ -17,11 +17,11 @@
 #pragma once
 
 #include "core/shared_mutex.h"
-#include "samplers/charged_buffer.h"
 #include "samplers/snapshot/hot_set.h"
 #include "samplers/snapshot/record_draws.h"
 #include "samplers/snapshot/snapshot_records.h"
 
+#include <sluice/samplers/charged_buffer.h>
 #include <sluice/snapshot.h>
 #include <sluice/topology.h>
 

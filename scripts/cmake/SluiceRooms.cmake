@@ -18,8 +18,16 @@ function(sluice_room name)
     list(FILTER sources EXCLUDE REGEX ${pattern})
   endforeach()
   add_library(${name} STATIC ${sources})
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE sluice_flags ${ARG_PRIVATE})
+  sluice_include_rooms(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC})
+  sluice_link_headers(${name} sluice_flags)
+  foreach(library IN LISTS ARG_PRIVATE)
+    if(library MATCHES "^nlohmann_json")
+      sluice_link_headers(${name} ${library})
+    else()
+      target_link_libraries(${name} PRIVATE ${library})
+    endif()
+  endforeach()
   sluice_unite(${name})
   if("${ARG_PUBLIC}" MATCHES "sluice_(libtorch|nn|models|tasks)")
     sluice_use_torch_pch(${name})
@@ -29,6 +37,20 @@ function(sluice_room name)
   else()
     sluice_use_std_pch(${name} std)
   endif()
+endfunction()
+
+# The public headers and all rooms; of an installed library the public headers alone.
+function(sluice_include_rooms target)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>)
+endfunction()
+
+# Headers and flags that a static library is compiled with, and that whoever links an installed one need not have.
+function(sluice_link_headers target)
+  foreach(library IN LISTS ARGN)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${library}>)
+  endforeach()
 endfunction()
 
 # A doctest program of one room's tests: sluice_test(name LABELS core SOURCES a.cpp LIBS sluice_core). Programs are few, as
@@ -119,6 +141,19 @@ function(sluice_bench name)
     sluice_use_std_pch(bench_${name} std)
   endif()
   set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+endfunction()
+
+# What the examples are compiled with in Sluice's own build: build/<preset>/examples/<name>.
+function(sluice_build_examples)
+  foreach(example IN LISTS ARGN)
+    target_link_libraries(${example} PRIVATE sluice_flags)
+    target_compile_options(${example} PRIVATE ${SLUICE_COLD_OPTIMISATION})
+    set_target_properties(${example} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${Sluice_BINARY_DIR}/examples)
+    get_target_property(libraries ${example} LINK_LIBRARIES)
+    if("Sluice::sluice" IN_LIST libraries)
+      sluice_use_torch_pch(${example})
+    endif()
+  endforeach()
 endfunction()
 
 # Compiles a target over the standard library's headers and fmt's, parsed once. `kind` says with what they are parsed: as

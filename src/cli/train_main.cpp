@@ -3,13 +3,15 @@
 #include "cli/train_commands.h"
 #include "cli/train_environment.h"
 #include "core/interrupt.h"
-#include "registry/caches.h"
-#include "registry/samplers.h"
-#include "registry/train.h"
 
 #include <unistd.h>  // environ
 
 namespace sluice {
+
+void prepare_process(char** argv) {
+  cli::fix_environment(argv, environ);
+}
+
 TrainRegistry TrainRegistry::builtin() {
   return {builtin_models(),
           builtin_tasks(),
@@ -20,7 +22,7 @@ TrainRegistry TrainRegistry::builtin() {
 
 int train_main(int argc, char** argv, const TrainRegistry& registry) {
   if (const int code = cli::check_processor(argc, argv); code >= 0) return code;
-  cli::fix_environment(argv, environ);
+  prepare_process(argv);
   CLI::App app("Trains graph neural networks, from memory or from disk, within a memory budget.",
                "sluice-train");
   app.set_version_flag("--version", "sluice-train " SLUICE_VERSION);
@@ -42,6 +44,7 @@ int train_main(int argc, char** argv, const TrainRegistry& registry) {
   cli::add_resume(app, session, action);
   cli::add_evaluate(app, session, action);
   cli::add_predict(app, session, action);
+  cli::add_export(app, session, action);
   cli::add_config(app, session, action);
   cli::add_doctor(app, session, action);
   if (const int code = cli::parse(app, argc, argv); code >= 0) return code;

@@ -16,14 +16,22 @@ struct UseRequest {
   std::string out;
 };
 
-void add_common(CLI::App& command, UseRequest& request, TrainSession& session) {
-  static const std::map<std::string, Part> kParts{
-      {"train", Part::kTrain}, {"valid", Part::kValid}, {"test", Part::kTest}, {"all", Part::kAll}};
+void add_stored(CLI::App& command, UseRequest& request) {
   static const std::map<std::string, CheckpointKind> kKinds{{"best", CheckpointKind::kBest},
                                                             {"last", CheckpointKind::kLast}};
   command.add_option("directory", request.directory, "the run directory")
       ->required()
       ->type_name("DIR");
+  command.add_option("--checkpoint", request.options.checkpoint, "which weights: best or last")
+      ->transform(CLI::CheckedTransformer(kKinds).description(""))
+      ->type_name("WHICH")
+      ->default_str("best");
+}
+
+void add_common(CLI::App& command, UseRequest& request, TrainSession& session) {
+  static const std::map<std::string, Part> kParts{
+      {"train", Part::kTrain}, {"valid", Part::kValid}, {"test", Part::kTest}, {"all", Part::kAll}};
+  add_stored(command, request);
   command
       .add_option("--part",
                   request.options.part,
@@ -31,10 +39,6 @@ void add_common(CLI::App& command, UseRequest& request, TrainSession& session) {
       ->transform(CLI::CheckedTransformer(kParts).description(""))
       ->type_name("PART")
       ->default_str("test");
-  command.add_option("--checkpoint", request.options.checkpoint, "which weights: best or last")
-      ->transform(CLI::CheckedTransformer(kKinds).description(""))
-      ->type_name("WHICH")
-      ->default_str("best");
   add_set(command, request.sets);
   session.add_options(command);
 }
@@ -43,13 +47,35 @@ void predict(const UseRequest& request, TrainSession& session) {
   const PredictReport report =
       predict_run(request.directory, request.sets, request.options, request.out, session.start());
   if (session.json()) {
-    print_json({{"out", report.out},
-                {"rows", report.rows},
-                {"not_finite", report.not_finite},
-                {"seconds", report.seconds}});
+    nlohmann::ordered_json json = {{"out", report.out},
+                                   {"rows", report.rows},
+                                   {"not_finite", report.not_finite},
+                                   {"seconds", report.seconds}};
+    if (!report.classes.empty()) json["classes"] = report.classes;
+    print_json(json);
   } else {
     fmt::print(
         "{}: {} predictions in {:.2f} s\n", report.out, format_count(report.rows), report.seconds);
+  }
+}
+
+void export_weights(const UseRequest& request, TrainSession& session) {
+  (void)session.start();
+  const WeightsReport report =
+      export_run(request.directory, request.options.checkpoint, request.out);
+  if (session.json()) {
+    print_json({{"out", report.out},
+                {"checkpoint", report.checkpoint},
+                {"epoch", report.epoch},
+                {"tensors", report.tensors},
+                {"bytes", {{"written", report.bytes}}}});
+  } else {
+    fmt::print("{}: {} tensors, {}, of {} after epoch {}\n",
+               report.out,
+               report.tensors,
+               format_bytes(report.bytes),
+               report.checkpoint,
+               report.epoch);
   }
 }
 
@@ -90,6 +116,23 @@ void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
       "  sluice-train predict runs/links --part test --out links.csv");
   command->callback([request, &session, &action] {
     action.run = [request, &session] { predict(*request, session); };
+  });
+}
+
+void add_export(CLI::App& app, TrainSession& session, TrainAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "export", "write a run's weights as safetensors, for PyTorch and other programs");
+  auto request = std::make_shared<UseRequest>();
+  add_stored(*command, *request);
+  session.add_options(*command);
+  command->add_option("--out", request->out, "the file to write, which ends in .safetensors")
+      ->required()
+      ->type_name("FILE");
+  command->footer(
+      "A run that ended has its best weights in DIR/weights.safetensors already.\n\n"
+      "Example:\n  sluice-train export runs/papers --checkpoint last --out last.safetensors");
+  command->callback([request, &session, &action] {
+    action.run = [request, &session] { export_weights(*request, session); };
   });
 }
 

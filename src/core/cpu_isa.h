@@ -1,25 +1,17 @@
-// CpuIsa: the instruction sets that Sluice's own code is compiled for, and the newest that it uses
-// here: what the processor has, and no newer than the environment's SLUICE_MAX_CPU_ISA. All of them
-// give the same bits; the switch is for tests, and for looking into trouble.
+// The newest instruction set that Sluice's own code uses here: what the processor has, and no newer
+// than the environment's SLUICE_MAX_CPU_ISA. The switch is for tests, and for looking into trouble.
 //
 // Libraries choose for themselves (ATEN_CPU_CAPABILITY, MKL_ENABLE_INSTRUCTIONS,
 // ONEDNN_MAX_CPU_ISA). Thread-safe.
 #pragma once
 
+#include <sluice/cpu_isa.h>
 #include <sluice/error.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace sluice {
-
-/// Oldest first.
-enum class CpuIsa : std::uint8_t {
-  kBaseline,  ///< what every x86-64 has; all that there is on other processors
-  kAvx2,      ///< with F16C and BMI2
-  kAvx512     ///< F, BW, CD, DQ and VL
-};
 
 /// "baseline", "avx2" or "avx512": as SLUICE_MAX_CPU_ISA takes them.
 std::string_view to_string(CpuIsa isa);

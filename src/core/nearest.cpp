@@ -55,4 +55,20 @@ Error unknown_name(std::string_view kind,
   return Error(ErrorCode::kUsage, fmt::format("there is no {} '{}'", kind, name), std::move(hint));
 }
 
+Selection select(const OptionsCatalog& catalog,
+                 std::string_view kind,
+                 std::string_view name,
+                 const std::string& options) {
+  Selection selection{std::string(name), catalog.make_options(name)};
+  if (!selection.options) {
+    std::vector<std::string> known;
+    for (const OptionsCatalog::Entry& entry : catalog.list()) known.push_back(entry.name);
+    throw unknown_name(kind, name, known);
+  }
+  Schema schema;
+  selection.options->describe(schema);
+  Config::parse(options, fmt::format("options of {} '{}'", kind, name)).bind(schema);
+  return selection;
+}
+
 }  // namespace sluice

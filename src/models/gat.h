@@ -1,8 +1,8 @@
 // GAT (Velickovic et al. 2018): each layer weighs a node's neighbours by attention, by heads.
 #pragma once
 
-#include "models/stack.h"
-#include "nn/gat_conv.h"
+#include <sluice/models/stack.h>
+#include <sluice/nn/gat_conv.h>
 
 namespace sluice::models {
 

@@ -2,8 +2,8 @@
 // their degrees, and multiplies by one matrix. Normalisations: nn/gcn_conv.h.
 #pragma once
 
-#include "models/stack.h"
-#include "nn/gcn_conv.h"
+#include <sluice/models/stack.h>
+#include <sluice/nn/gcn_conv.h>
 
 namespace sluice::models {
 

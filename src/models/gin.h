@@ -1,8 +1,8 @@
 // GIN (Xu et al. 2019): each layer sums a node's row and its neighbours' and applies a small MLP.
 #pragma once
 
-#include "models/stack.h"
-#include "nn/gin_conv.h"
+#include <sluice/models/stack.h>
+#include <sluice/nn/gin_conv.h>
 
 namespace sluice::models {
 

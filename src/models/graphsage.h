@@ -2,8 +2,8 @@
 // sampled neighbours' rows.
 #pragma once
 
-#include "models/stack.h"
-#include "nn/sage_conv.h"
+#include <sluice/models/stack.h>
+#include <sluice/nn/sage_conv.h>
 
 namespace sluice::models {
 

@@ -1,7 +1,7 @@
 // MLP: the seeds' own features alone, no graph: the baseline that a GNN has to beat.
 #pragma once
 
-#include "models/stack.h"
+#include <sluice/models/stack.h>
 
 namespace sluice::models {
 

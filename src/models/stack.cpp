@@ -1,9 +1,8 @@
-#include "models/stack.h"
-
-#include "nn/block_ops.h"
-#include "nn/tensor_view.h"
+#include <sluice/models/stack.h>
 
 #include <sluice/error.h>
+#include <sluice/nn/block_ops.h>
+#include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
 

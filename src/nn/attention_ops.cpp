@@ -1,8 +1,9 @@
 // The operations of nn/block_ops.h that attention is made of.
-#include "nn/block_ops.h"
 #include "nn/function_support.h"
 
 #include "kernels/table.h"
+
+#include <sluice/nn/block_ops.h>
 
 namespace sluice::nn {
 namespace {

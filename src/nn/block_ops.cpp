@@ -1,9 +1,10 @@
-#include "nn/block_ops.h"
+#include <sluice/nn/block_ops.h>
 
 #include "nn/function_support.h"
-#include "nn/tensor_view.h"
 
 #include "kernels/table.h"
+
+#include <sluice/nn/tensor_view.h>
 
 namespace sluice::nn {
 namespace {

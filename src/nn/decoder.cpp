@@ -1,6 +1,6 @@
-#include "nn/decoder.h"
+#include <sluice/nn/decoder.h>
 
-#include "nn/linear.h"
+#include <sluice/nn/linear.h>
 
 namespace sluice::nn {
 namespace {

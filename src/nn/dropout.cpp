@@ -1,7 +1,7 @@
 // The dropout of nn/block_ops.h: its backward draws the mask again.
-#include "nn/block_ops.h"
-
 #include "kernels/table.h"
+
+#include <sluice/nn/block_ops.h>
 
 namespace sluice::nn {
 namespace {

@@ -1,8 +1,10 @@
-// What the autograd functions over kernels share: views of tensors, and a LayerCall kept for the
-// backward. Internal to src/nn.
+// What the autograd functions over kernels share: views of blocks and tensors, and a LayerCall kept
+// for the backward. Internal to src/nn.
 #pragma once
 
-#include "nn/layer_call.h"
+#include "kernels/views.h"
+
+#include <sluice/nn/layer_call.h>
 
 #include <torch/torch.h>
 
@@ -10,6 +12,21 @@
 #include <string_view>
 
 namespace sluice::nn {
+
+/// Targets list their sources.
+inline kernels::RowLists source_lists(const Block& block) {
+  return {block.offsets.as<std::int64_t>().data(),
+          block.neighbours.as<std::int32_t>().data(),
+          block.num_targets};
+}
+
+/// Sources list their targets, ascending by edge.
+inline kernels::RowLists target_lists(const Block& block) {
+  return {block.transposed_offsets.as<std::int64_t>().data(),
+          block.transposed_targets.as<std::int32_t>().data(),
+          block.num_sources,
+          block.transposed_edges.as<std::int32_t>().data()};
+}
 
 /// @pre a contiguous f32 matrix
 kernels::Rows<float> rows_of(const torch::Tensor& matrix);

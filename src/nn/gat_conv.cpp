@@ -1,7 +1,7 @@
-#include "nn/gat_conv.h"
+#include <sluice/nn/gat_conv.h>
 
-#include "nn/block_ops.h"
-#include "nn/init.h"
+#include <sluice/nn/block_ops.h>
+#include <sluice/nn/init.h>
 
 namespace sluice::nn {
 

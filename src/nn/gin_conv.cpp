@@ -1,6 +1,6 @@
-#include "nn/gin_conv.h"
+#include <sluice/nn/gin_conv.h>
 
-#include "nn/block_ops.h"
+#include <sluice/nn/block_ops.h>
 
 namespace sluice::nn {
 

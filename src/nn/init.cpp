@@ -1,4 +1,4 @@
-#include "nn/init.h"
+#include <sluice/nn/init.h>
 
 #include <algorithm>
 #include <cmath>

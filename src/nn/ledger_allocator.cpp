@@ -1,4 +1,4 @@
-#include "nn/ledger_allocator.h"
+#include <sluice/nn/ledger_allocator.h>
 
 #include <sluice/mutex.h>
 

@@ -1,6 +1,6 @@
-#include "nn/linear.h"
+#include <sluice/nn/linear.h>
 
-#include "nn/init.h"
+#include <sluice/nn/init.h>
 
 namespace sluice::nn {
 

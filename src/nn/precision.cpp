@@ -1,6 +1,6 @@
-#include "nn/precision.h"
+#include <sluice/nn/precision.h>
 
-#include "nn/linear.h"
+#include <sluice/nn/linear.h>
 
 namespace sluice::nn {
 

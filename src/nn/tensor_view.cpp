@@ -1,4 +1,4 @@
-#include "nn/tensor_view.h"
+#include <sluice/nn/tensor_view.h>
 
 #include <sluice/error.h>
 

@@ -2,7 +2,8 @@
 
 #include "core/hash.h"
 #include "pipeline/loader_state.h"
-#include "samplers/node_queries.h"
+
+#include <sluice/samplers/node_queries.h>
 
 #include <algorithm>
 #include <array>

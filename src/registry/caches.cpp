@@ -1,6 +1,6 @@
-#include "registry/caches.h"
-
 #include "storage/feature/cache_policies.h"
+
+#include <sluice/registry.h>
 
 namespace sluice {
 

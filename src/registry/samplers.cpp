@@ -1,5 +1,3 @@
-#include "registry/samplers.h"
-
 #include "samplers/cluster_sampler.h"
 #include "samplers/labor_sampler.h"
 #include "samplers/ladies_sampler.h"
@@ -7,6 +5,8 @@
 #include "samplers/random_walk_sampler.h"
 #include "samplers/subgraph_sampler.h"
 #include "samplers/temporal_neighbor_sampler.h"
+
+#include <sluice/registry.h>
 
 namespace sluice {
 

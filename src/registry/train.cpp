@@ -1,4 +1,4 @@
-#include "registry/train.h"
+#include <sluice/train.h>
 
 #include "models/gat.h"
 #include "models/gcn.h"

@@ -1,7 +1,8 @@
-#include "tasks/classification_metrics.h"
+#include <sluice/tasks/classification_metrics.h>
 
-#include "nn/tensor_view.h"
 #include "tasks/class_counts.h"
+
+#include <sluice/nn/tensor_view.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 #include "tasks/edge_classification.h"
 
-#include "nn/tensor_view.h"
-#include "tasks/classification_metrics.h"
+#include <sluice/nn/tensor_view.h>
+#include <sluice/tasks/classification_metrics.h>
 
 #include <fmt/format.h>
 

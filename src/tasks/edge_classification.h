@@ -2,8 +2,8 @@
 // model encodes of both ends.
 #pragma once
 
-#include "nn/linear.h"
-#include "tasks/link_task.h"
+#include <sluice/nn/linear.h>
+#include <sluice/tasks/link_task.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "tasks/labelled_type.h"
+#include <sluice/tasks/labelled_type.h>
 
 #include <sluice/error.h>
 

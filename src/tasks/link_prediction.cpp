@@ -1,7 +1,8 @@
 #include "tasks/link_prediction.h"
 
-#include "nn/tensor_view.h"
 #include "tasks/link_metrics.h"
+
+#include <sluice/nn/tensor_view.h>
 
 #include <algorithm>
 

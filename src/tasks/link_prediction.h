@@ -2,8 +2,8 @@
 // a decoder between them; trained on links against random other destinations (logistic loss).
 #pragma once
 
-#include "nn/decoder.h"
-#include "tasks/link_task.h"
+#include <sluice/nn/decoder.h>
+#include <sluice/tasks/link_task.h>
 
 #include <cstdint>
 #include <memory>

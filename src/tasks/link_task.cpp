@@ -1,9 +1,10 @@
-#include "tasks/link_task.h"
+#include <sluice/tasks/link_task.h>
 
 #include "core/type_index.h"
 #include "samplers/held_out_edges.h"
-#include "samplers/link_queries.h"
 #include "tasks/reverse_relation.h"
+
+#include <sluice/samplers/link_queries.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

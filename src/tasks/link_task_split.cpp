@@ -1,7 +1,7 @@
 // The dataset's own edge splits, as LinkTask goes by them.
 #include "samplers/held_out_edges.h"
-#include "tasks/link_task.h"
 
+#include <sluice/tasks/link_task.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>

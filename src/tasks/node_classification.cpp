@@ -1,7 +1,7 @@
 #include "tasks/node_classification.h"
 
-#include "tasks/classification_metrics.h"
-#include "tasks/labelled_type.h"
+#include <sluice/tasks/classification_metrics.h>
+#include <sluice/tasks/labelled_type.h>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // of classes a node (binary cross-entropy by class).
 #pragma once
 
-#include "tasks/node_task.h"
+#include <sluice/tasks/node_task.h>
 
 namespace sluice::tasks {
 

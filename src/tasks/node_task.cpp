@@ -1,6 +1,6 @@
-#include "tasks/node_task.h"
+#include <sluice/tasks/node_task.h>
 
-#include "samplers/node_queries.h"
+#include <sluice/samplers/node_queries.h>
 
 #include <fmt/format.h>
 

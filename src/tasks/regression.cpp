@@ -1,7 +1,7 @@
 #include "tasks/regression.h"
 
-#include "nn/tensor_view.h"
-#include "tasks/labelled_type.h"
+#include <sluice/nn/tensor_view.h>
+#include <sluice/tasks/labelled_type.h>
 
 #include <fmt/format.h>
 

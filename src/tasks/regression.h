@@ -1,7 +1,7 @@
 // Regression of one or more f32 targets a node by squared error; NaN targets are missing.
 #pragma once
 
-#include "tasks/node_task.h"
+#include <sluice/tasks/node_task.h>
 
 namespace sluice::tasks {
 

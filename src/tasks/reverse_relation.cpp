@@ -1,10 +1,10 @@
 #include "tasks/reverse_relation.h"
 
 #include "samplers/edge_lookup.h"
-#include "samplers/links.h"
 
 #include <sluice/random.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/links.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -2,9 +2,9 @@
 
 #include "core/hash.h"
 #include "core/json_text.h"
-#include "nn/tensor_view.h"
-#include "storage/checkpoint/container.h"
 #include "train/weights.h"
+
+#include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -96,6 +96,7 @@ Json identity_json(const Parts& parts, const std::string& config) {
   return {{"config", config},
           {"model", parts.options.model.type},
           {"task", parts.options.task.type},
+          {"classes", parts.task->prediction_names()},
           {"fingerprint", parts.dataset.fingerprint()},
           {"generation", parts.dataset.generation()},
           {"compute_threads", parts.options.train.compute_threads},
@@ -299,6 +300,23 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
   copy_into(own, weights);
   return state;
+}
+
+StoredWeights read_weights(const std::filesystem::path& path) {
+  CheckpointContent content = read_checkpoint(path, nullptr).or_throw();
+  StoredWeights stored = parse_state(path, content.state, [](const Json& json) {
+    return StoredWeights{json.at("model"),
+                         json.at("task"),
+                         json.value("classes", std::vector<std::string>{}),
+                         state_at_weights(json).epoch,
+                         {}};
+  });
+  const std::string_view prefix = kModel;
+  for (CheckpointTensor& tensor : content.tensors) {
+    if (tensor.name.compare(0, prefix.size(), prefix) == 0)
+      stored.tensors.push_back({tensor.name.substr(prefix.size()), std::move(tensor.value)});
+  }
+  return stored;
 }
 
 std::optional<std::uint64_t> stored_best_epoch(const std::filesystem::path& path,

@@ -2,6 +2,7 @@
 // Restoring it goes on bit for bit.
 #pragma once
 
+#include "storage/checkpoint/container.h"
 #include "train/counters.h"
 #include "train/parts.h"
 
@@ -66,6 +67,17 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
 /// under the run or the checkpoint is damaged, newer, or holds weights of other shapes.
 /// Of a best checkpoint the state's epoch is that of its weights.
 RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind kind, Parts& parts);
+
+/// A checkpoint's weights, whatever dataset they are of.
+struct StoredWeights {
+  std::string model, task;           ///< their types
+  std::vector<std::string> classes;  ///< names by number; empty where they have none
+  std::uint64_t epoch = 0;           ///< after which they are
+  std::vector<CheckpointTensor> tensors;
+};
+
+/// Throws Error: kData where the checkpoint is damaged or newer.
+StoredWeights read_weights(const std::filesystem::path& path);
 
 /// The epoch whose weights a best checkpoint holds; nothing where there is none that can be read.
 std::optional<std::uint64_t> stored_best_epoch(const std::filesystem::path& path,

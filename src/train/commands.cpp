@@ -2,14 +2,16 @@
 
 #include "core/json_text.h"
 #include "core/utf8.h"
-#include "nn/precision.h"
-#include "nn/tensor_view.h"
 #include "pipeline/trace.h"
 #include "train/checks.h"
 #include "train/evaluation.h"
 #include "train/predictions.h"
 #include "train/trainer.h"
 #include "train/weights.h"
+#include "train/weights_file.h"
+
+#include <sluice/nn/precision.h>
+#include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -156,22 +158,9 @@ RunReport finish(PlannedRun& run,
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
   if (report.epochs != 0 && !report.best_epoch && run.parts->count(Part::kValid) != 0)
     report.metrics.merge(part_metrics(Part::kValid, *run.parts->task->make_metrics()));
+  save_weights(directory.weights_path(), *run.parts, trainer.state());
   directory.write_report(json_text(to_json(report), 2) + "\n");
   return report;
-}
-
-// The best checkpoint where it is wanted and there, else the last.
-std::filesystem::path stored_checkpoint(const std::string& directory, CheckpointKind wanted) {
-  const std::filesystem::path folder = std::filesystem::path(directory) / "checkpoints";
-  std::error_code problem;
-  for (const char* name : {"best.ckpt", "last.ckpt"}) {
-    const bool asked = wanted == CheckpointKind::kBest || name == std::string("last.ckpt");
-    if (asked && std::filesystem::exists(folder / name, problem)) return folder / name;
-  }
-  throw Error(ErrorCode::kUsage,
-              "the run has no checkpoint yet",
-              fmt::format("train it first: sluice-train resume {}", directory),
-              Place{directory, -1, -1, -1});
 }
 
 // A run's model with its stored weights, opened within the budget. Only reads: a run that trains
@@ -347,7 +336,16 @@ PredictReport predict_run(const std::string& directory,
   return {out.string(),
           schema.rows,
           all.not_finite.rows,
-          std::chrono::duration<double>(Clock::now() - begin).count()};
+          std::chrono::duration<double>(Clock::now() - begin).count(),
+          schema.names};
+}
+
+WeightsReport export_run(const std::string& directory,
+                         CheckpointKind checkpoint,
+                         const std::filesystem::path& out) {
+  check_weights_name(out);
+  RunDirectory::check(directory, RunDirectory::Mode::kGoOn);
+  return export_weights(stored_checkpoint(directory, checkpoint), out);
 }
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context) {

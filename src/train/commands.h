@@ -7,6 +7,7 @@
 #include "core/progress.h"
 #include "train/report.h"
 #include "train/run_directory.h"
+#include "train/weights_file.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -51,6 +52,7 @@ struct PredictReport {
   std::uint64_t rows = 0;
   std::uint64_t not_finite = 0;  ///< rows of these without a prediction: outputs are not finite
   double seconds = 0;
+  std::vector<std::string> classes{};  ///< names by number; empty where they have none
 };
 
 /// Writes a prediction for each node of the part to `out` (.csv or .npy), under the user's own ids.
@@ -59,6 +61,11 @@ PredictReport predict_run(const std::string& directory,
                           const EvaluateOptions& options,
                           const std::filesystem::path& out,
                           const TrainContext& context);
+
+/// Writes a run's stored weights to `out` (.safetensors). Needs neither dataset nor config.
+WeightsReport export_run(const std::string& directory,
+                         CheckpointKind checkpoint,
+                         const std::filesystem::path& out);
 
 /// What a run would be: its resolved config, where its memory would go, and what an epoch would
 /// read.

@@ -1,9 +1,10 @@
 #include "train/evaluation.h"
 
 #include "core/interrupt.h"
-#include "nn/tensor_view.h"
 #include "pipeline/stage_clock.h"
 #include "train/checks.h"
+
+#include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 #include "train/model_size.h"
 
-#include "nn/init.h"
 #include "train/memory_ratios.h"
 #include "train/weights.h"
+
+#include <sluice/nn/init.h>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 #include "train/parts.h"
 
-#include "nn/precision.h"
 #include "pipeline/read_buffers.h"
 #include "train/weights.h"
+
+#include <sluice/nn/precision.h>
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>

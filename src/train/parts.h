@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/threads.h"
-#include "nn/ledger_allocator.h"
 #include "train/memory_phases.h"
 #include "train/options.h"
 #include "train/run_device.h"
@@ -12,6 +11,7 @@
 #include <sluice/loader.h>
 #include <sluice/memory.h>
 #include <sluice/model.h>
+#include <sluice/nn/ledger_allocator.h>
 #include <sluice/optimizer.h>
 #include <sluice/task.h>
 

@@ -79,6 +79,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.run = parts.options.run.dir;
   report.task = parts.options.task.type;
   report.model = parts.options.model.type;
+  report.classes = parts.task->prediction_names();
   report.seed = parts.options.seed;
   report.features = disk ? "disk" : "memory";
   report.topology = parts.placement.topology == Placement::kDisk ? "disk" : "memory";
@@ -127,6 +128,7 @@ ReportJson to_json(const RunReport& report) {
                      {"seed", report.seed},
                      {"epochs", report.epochs}};
   if (report.best_epoch) json["best_epoch"] = *report.best_epoch;
+  if (!report.classes.empty()) json["classes"] = report.classes;
   json["metrics"] = metrics;
   json["seconds"] = {{"total", report.seconds}, {"epochs", report.epoch_seconds}};
   json["storage"] = {{"features", report.features},

@@ -32,6 +32,7 @@ struct RunReport {
   std::string run;  ///< the run directory
   std::string task;
   std::string model;
+  std::vector<std::string> classes;  ///< names by number; empty where they have none
   std::uint64_t seed = 0;
   std::uint64_t epochs = 0;  ///< done
   std::optional<std::uint64_t> best_epoch;

@@ -1,7 +1,8 @@
 #include "train/run_device.h"
 
 #include "device/library.h"
-#include "nn/tensor_view.h"
+
+#include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
 

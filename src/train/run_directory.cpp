@@ -96,8 +96,12 @@ RunDirectory::RunDirectory(fs::path path, Mode mode) : path_(std::move(path)) {
 
 void RunDirectory::remove_old_run() {
   // The config goes last: as long as it is there, this is a run directory.
-  for (const char* name :
-       {"report.json", "metrics.jsonl", "log.txt", "checkpoints", "config.resolved.toml"}) {
+  for (const char* name : {"report.json",
+                           "weights.safetensors",
+                           "metrics.jsonl",
+                           "log.txt",
+                           "checkpoints",
+                           "config.resolved.toml"}) {
     std::error_code problem;
     fs::remove_all(path_ / name, problem);
     if (problem) throw system_error(problem.value(), "cannot remove", path_ / name);
@@ -140,6 +144,19 @@ std::uint64_t RunDirectory::keep_metrics(std::uint64_t lines) {
   fs::resize_file(metrics_path(), end, problem);
   if (problem) throw system_error(problem.value(), "cannot shorten", metrics_path());
   return kept;
+}
+
+fs::path stored_checkpoint(const std::string& directory, CheckpointKind wanted) {
+  const fs::path folder = fs::path(directory) / "checkpoints";
+  std::error_code problem;
+  for (const char* name : {"best.ckpt", "last.ckpt"}) {
+    const bool asked = wanted == CheckpointKind::kBest || name == std::string("last.ckpt");
+    if (asked && fs::exists(folder / name, problem)) return folder / name;
+  }
+  throw Error(ErrorCode::kUsage,
+              "the run has no checkpoint yet",
+              fmt::format("train it first: sluice-train resume {}", directory),
+              Place{directory, -1, -1, -1});
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 //   config.resolved.toml   the config with every key, as the run uses it
 //   metrics.jsonl          one line an epoch
 //   checkpoints/last.ckpt  where the run stands; checkpoints/best.ckpt: the best epoch's weights
+//   weights.safetensors    the weights that the run was tested with, for other programs
 //   log.txt  report.json   what was said; what `--json` prints
 //
 // Throws Error. Not thread-safe.
@@ -39,6 +40,7 @@ class RunDirectory {
   const std::filesystem::path& path() const noexcept { return path_; }
   std::filesystem::path config_path() const { return path_ / "config.resolved.toml"; }
   std::filesystem::path log_path() const { return path_ / "log.txt"; }
+  std::filesystem::path weights_path() const { return path_ / "weights.safetensors"; }
   std::filesystem::path checkpoint_path(CheckpointKind kind) const;
   bool has_checkpoint(CheckpointKind kind) const;
 
@@ -56,5 +58,9 @@ class RunDirectory {
   std::filesystem::path path_;
   std::optional<DirectoryLock> lock_;
 };
+
+/// A run's best checkpoint where it is wanted and there, else its last. Throws kUsage where it has
+/// none yet.
+std::filesystem::path stored_checkpoint(const std::string& directory, CheckpointKind wanted);
 
 }  // namespace sluice

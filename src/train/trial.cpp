@@ -1,7 +1,8 @@
 #include "train/trial.h"
 
-#include "nn/tensor_view.h"
 #include "train/weights.h"
+
+#include <sluice/nn/tensor_view.h>
 
 namespace sluice {
 namespace {

@@ -1,7 +1,8 @@
 #include "train/weights.h"
 
 #include "core/hash.h"
-#include "nn/tensor_view.h"
+
+#include <sluice/nn/tensor_view.h>
 
 namespace sluice {
 

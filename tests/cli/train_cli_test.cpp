@@ -20,6 +20,7 @@ TEST_CASE("help and version say what to do; usage errors exit 2") {
                            "resume",
                            "evaluate",
                            "predict",
+                           "export",
                            "config",
                            "doctor",
                            "Examples:",
@@ -67,6 +68,7 @@ TEST_CASE("run prints the promised JSON, keeps the run, and refuses to run over 
                            "metrics.jsonl",
                            "log.txt",
                            "report.json",
+                           "weights.safetensors",
                            "checkpoints/last.ckpt",
                            "checkpoints/best.ckpt"}) {
     CHECK(fs::exists(box.dir() / file));
@@ -87,6 +89,23 @@ TEST_CASE("run prints the promised JSON, keeps the run, and refuses to run over 
         report.at("metrics").at("test.accuracy"));
   CHECK(train({"evaluate", box.dir(), "--part", "valid"}).out.find("valid.accuracy") !=
         std::string::npos);
+}
+
+TEST_CASE("export writes the weights that the run wrote, without the dataset") {
+  const Sandbox box;
+  REQUIRE(box.run({"--quiet"}).code == 0);
+  fs::rename(box.dataset(), box.folder() / "elsewhere");
+  const fs::path out = box.folder() / "again.safetensors";
+  const Outcome best = train({"export", box.dir(), "--out", out, "--json"});
+  REQUIRE_MESSAGE(best.code == 0, best.err);
+  CHECK(json::parse(best.out).at("bytes").at("written") == fs::file_size(out));
+  CHECK(read_all(out) == read_all(box.dir() / "weights.safetensors"));
+  const std::string text = read_all(out);
+  for (const char* part : {"layer0.own.weight", "layer1.neighbours.weight", "\"F32\"", "graphsage"})
+    CHECK(text.find(part) != std::string::npos);
+  CHECK(train({"export", box.dir(), "--checkpoint", "last", "--out", out}).code == 0);
+  CHECK(train({"export", box.dir(), "--out", box.folder() / "weights.bin"}).code == 2);
+  CHECK(train({"export", box.folder(), "--out", out}).code == 2);
 }
 
 TEST_CASE("dry-run shows config, memory and placement, and touches nothing") {

@@ -1,7 +1,7 @@
-#include "core/id_table.h"
+#include <sluice/random.h>
+#include <sluice/samplers/id_table.h>
 
 #include <doctest/doctest.h>
-#include <sluice/random.h>
 
 #include <map>
 #include <vector>

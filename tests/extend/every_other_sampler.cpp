@@ -1,6 +1,6 @@
 #include "every_other_sampler.h"
 
-#include "samplers/transpose_block.h"
+#include <sluice/samplers/transpose_block.h>
 
 #include <algorithm>
 #include <utility>

@@ -2,11 +2,10 @@
 // own.
 #pragma once
 
-#include "samplers/batch_builder.h"
-#include "samplers/edge_scan.h"
-
 #include <sluice/options.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/batch_builder.h>
+#include <sluice/samplers/edge_scan.h>
 
 #include <cstddef>
 #include <cstdint>

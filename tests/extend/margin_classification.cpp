@@ -1,9 +1,10 @@
 #include "margin_classification.h"
 
 #include "drawn_nodes.h"
-#include "nn/tensor_view.h"
-#include "tasks/classification_metrics.h"
-#include "tasks/labelled_type.h"
+
+#include <sluice/nn/tensor_view.h>
+#include <sluice/tasks/classification_metrics.h>
+#include <sluice/tasks/labelled_type.h>
 
 namespace extend {
 

@@ -2,7 +2,7 @@
 // repeats: a task of a user's own.
 #pragma once
 
-#include "tasks/node_task.h"
+#include <sluice/tasks/node_task.h>
 
 namespace extend {
 

@@ -27,7 +27,8 @@ const std::vector<Target>& targets() {
                                        graphs_target(),
                                        compressed_target(),
                                        graph_toml_target(),
-                                       layout_target()};
+                                       layout_target(),
+                                       safetensors_target()};
   return all;
 }
 

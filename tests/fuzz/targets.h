@@ -20,5 +20,6 @@ Target graphs_target();
 Target compressed_target();
 Target graph_toml_target();
 Target layout_target();
+Target safetensors_target();
 
 }  // namespace sluice::fuzz

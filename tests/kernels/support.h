@@ -2,9 +2,10 @@
 #pragma once
 
 #include "core/threads.h"
-#include "kernels/executor.h"
 #include "kernels/views.h"
 #include "support/blocks.h"
+
+#include <sluice/executor.h>
 
 #include <doctest/doctest.h>
 

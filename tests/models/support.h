@@ -1,9 +1,10 @@
 // What the model tests share: a run described as in a config file, and whole graphs as batches.
 #pragma once
 
-#include "registry/train.h"
 #include "support/blocks.h"
-#include "tasks/node_task.h"
+
+#include <sluice/tasks/node_task.h>
+#include <sluice/train.h>
 
 #include <doctest/doctest.h>
 

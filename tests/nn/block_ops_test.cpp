@@ -1,8 +1,8 @@
 // Block operations against LibTorch's own gathers and scatters in double, values and gradients.
-#include "nn/block_ops.h"
-
 #include "core/threads.h"
 #include "nn/support.h"
+
+#include <sluice/nn/block_ops.h>
 
 using namespace sluice;
 using namespace sluice::testing;

@@ -1,11 +1,12 @@
 // Layers against dense matrices in double on a small random graph, values and gradients.
-#include "nn/block_ops.h"
-#include "nn/gat_conv.h"
-#include "nn/gcn_conv.h"
-#include "nn/gin_conv.h"
-#include "nn/init.h"
-#include "nn/sage_conv.h"
 #include "nn/support.h"
+
+#include <sluice/nn/block_ops.h>
+#include <sluice/nn/gat_conv.h>
+#include <sluice/nn/gcn_conv.h>
+#include <sluice/nn/gin_conv.h>
+#include <sluice/nn/init.h>
+#include <sluice/nn/sage_conv.h>
 
 #include <cmath>
 #include <functional>

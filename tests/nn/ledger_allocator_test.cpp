@@ -1,8 +1,7 @@
-#include "nn/ledger_allocator.h"
-
 #include "nn/support.h"
 
 #include <sluice/error.h>
+#include <sluice/nn/ledger_allocator.h>
 
 #include <string>
 

@@ -3,10 +3,10 @@
 #include "nn/optim/sgd.h"
 
 #include "nn/support.h"
-#include "registry/train.h"
 #include "support/catalog_names.h"
 
 #include <sluice/error.h>
+#include <sluice/train.h>
 
 #include <memory>
 

@@ -1,9 +1,10 @@
 // What the nn tests share: blocks as edge lists and dense matrices, comparison in double.
 #pragma once
 
-#include "nn/layer_call.h"
-#include "nn/tensor_view.h"
 #include "support/blocks.h"
+
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/tensor_view.h>
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>

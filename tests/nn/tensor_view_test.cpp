@@ -1,6 +1,6 @@
-#include "nn/tensor_view.h"
-
 #include "nn/support.h"
+
+#include <sluice/nn/tensor_view.h>
 
 using namespace sluice;
 using namespace sluice::testing;

@@ -2,11 +2,11 @@
 // is held out or asked for in any block.
 #include "pipeline/loader_support.h"
 #include "samplers/held_out_edges.h"
-#include "samplers/link_queries.h"
 #include "support/temp_dir.h"
 
 #include <sluice/edge_rule.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/link_queries.h>
 
 #include <set>
 #include <utility>

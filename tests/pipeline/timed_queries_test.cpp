@@ -3,12 +3,12 @@
 #include "pipeline/loader_support.h"
 #include "samplers/event_links.h"
 #include "samplers/held_out_edges.h"
-#include "samplers/link_queries.h"
-#include "samplers/negative_sampler.h"
-#include "samplers/node_queries.h"
 #include "samplers/temporal_neighbor_sampler.h"
 
 #include <sluice/sampler.h>
+#include <sluice/samplers/link_queries.h>
+#include <sluice/samplers/negative_sampler.h>
+#include <sluice/samplers/node_queries.h>
 
 #include <map>
 #include <set>

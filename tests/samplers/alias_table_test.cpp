@@ -1,9 +1,9 @@
 // The alias table against the weights it was made from.
 #include "chi_square.h"
 
-#include "samplers/alias_table.h"
-
 #include "support/sanitized.h"
+
+#include <sluice/samplers/alias_table.h>
 
 #include <doctest/doctest.h>
 

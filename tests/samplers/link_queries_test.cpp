@@ -1,11 +1,11 @@
 // Queries of links, what is kept from training, and what a mini-batch must not see.
-#include "samplers/link_queries.h"
 #include "sampler_support.h"
 #include "samplers/exclude_edges.h"
 #include "samplers/held_out_edges.h"
-#include "samplers/node_queries.h"
 
 #include <sluice/no_node.h>
+#include <sluice/samplers/link_queries.h>
+#include <sluice/samplers/node_queries.h>
 
 #include <doctest/doctest.h>
 

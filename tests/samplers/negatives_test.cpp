@@ -2,12 +2,11 @@
 #include "chi_square.h"
 #include "sampler_support.h"
 
-#include "samplers/negative_sampler.h"
-
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 
 #include <sluice/no_node.h>
+#include <sluice/samplers/negative_sampler.h>
 
 #include <doctest/doctest.h>
 

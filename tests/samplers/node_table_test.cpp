@@ -1,7 +1,7 @@
-#include "samplers/node_table.h"
+#include <sluice/random.h>
+#include <sluice/samplers/node_table.h>
 
 #include <doctest/doctest.h>
-#include <sluice/random.h>
 
 #include <algorithm>
 #include <map>

@@ -2,12 +2,13 @@
 // with options of which more follows.
 #pragma once
 
-#include "registry/samplers.h"
 #include "samplers/cluster_sampler.h"
 #include "samplers/labor_sampler.h"
 #include "samplers/ladies_sampler.h"
 #include "samplers/random_walk_sampler.h"
 #include "samplers/subgraph_sampler.h"
+
+#include <sluice/registry.h>
 
 #include <functional>
 #include <memory>

@@ -1,11 +1,12 @@
 // The samplers' options as keys of a config: names, ranges, and what a resolved dump shows.
 #include "samplers/cluster_sampler.h"
 #include "samplers/ladies_sampler.h"
-#include "samplers/negative_sampler.h"
 #include "samplers/random_walk_sampler.h"
 #include "samplers/subgraph_sampler.h"
 
 #include "support/expect_error.h"
+
+#include <sluice/samplers/negative_sampler.h>
 
 #include <doctest/doctest.h>
 

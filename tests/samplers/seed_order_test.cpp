@@ -1,6 +1,6 @@
-#include "samplers/seed_order.h"
-
 #include "support/expect_error.h"
+
+#include <sluice/samplers/seed_order.h>
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,9 @@
 // reuse.
 //
 // `snapshot_test -tc="*bias table*" --no-skip` prints the table of docs/decisions (031).
-#include "samplers/node_queries.h"
 #include "snapshot_support.h"
+
+#include <sluice/samplers/node_queries.h>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
 // The cache policies of the registry by name, for tests and benchmarks.
 #pragma once
 
-#include "registry/caches.h"
 #include "support/catalog_names.h"
+
+#include <sluice/registry.h>
 
 #include <memory>
 #include <string>

@@ -1,7 +1,8 @@
 // Losses and metrics on small cases worked out by hand.
 #include "models/support.h"
 #include "support/expect_error.h"
-#include "tasks/classification_metrics.h"
+
+#include <sluice/tasks/classification_metrics.h>
 
 #include <cmath>
 #include <limits>

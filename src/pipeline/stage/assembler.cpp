@@ -1,7 +1,8 @@
 #include "pipeline/stage/assembler.h"
 
 #include "kernels/widen_rows.h"
-#include "samplers/transpose_block.h"
+
+#include <sluice/samplers/transpose_block.h>
 
 #include <fmt/format.h>
 

@@ -2,9 +2,8 @@
 // charged when it is made. Not thread-safe; lookups may run side by side.
 #pragma once
 
-#include "core/id_table.h"
-
 #include <sluice/memory.h>
+#include <sluice/samplers/id_table.h>
 
 #include <bit>
 #include <cstddef>

@@ -1,0 +1,18 @@
+// What comes with Sluice, by name: samplers and cache policies. Models, tasks and optimizers, which
+// need LibTorch, are in sluice/train.h.
+//
+//   LoaderOptions options;
+//   options.sampler = builtin_samplers().make("labor", "fanout = [10, 10]");
+//
+// Each call makes a catalog of its own, to which entries may be added.
+#pragma once
+
+#include <sluice/cache_policy.h>
+#include <sluice/sampler.h>
+
+namespace sluice {
+
+SamplerCatalog builtin_samplers();
+CachePolicyCatalog builtin_caches();
+
+}  // namespace sluice

@@ -1,0 +1,61 @@
+// NodeTask: what tasks about the nodes of one type share: a node's row is its output, and a split
+// of nodes says which are asked about.
+#pragma once
+
+#include <sluice/task.h>
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::tasks {
+
+class NodeTask : public Task {
+ public:
+  std::vector<std::size_t> target_types() const final { return {target_type_}; }
+  std::uint64_t expected(Part part,
+                         const GraphSchema& schema,
+                         const std::string& split) const final;
+  /// Throws kUsage where the split is of another node type.
+  void open(const TaskData& data) final;
+  LabelsOf labels_of() const final { return {target_type_, {}}; }
+  std::uint64_t count(Part part, const GraphData& data) const final;
+  /// Each node of the part once an epoch, unless a task says otherwise.
+  std::unique_ptr<QuerySource> queries(const QueryRequest& request,
+                                       const GraphData& data) const override;
+  /// Looks until it finds one; true where the type has no labels at all.
+  bool has_labels(Part part, const GraphData& data) const final;
+
+  torch::Tensor outputs(Model& model, const Batch& batch) final;
+  torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) final;
+  std::int64_t num_labelled(const Batch& batch) const final {
+    return labels_that_count(batch.labels);
+  }
+
+  std::vector<IdColumn> prediction_ids() const final { return {{"id", target_type_}}; }
+  std::vector<Array> predicted_nodes(const Batch& batch) const final { return {batch.queries.ids}; }
+
+  /// Scalar to minimise, the mean over the batch's labels that count.
+  virtual torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) = 0;
+  /// How many of some rows of labels, in host memory, count: all, unless a task knows of missing
+  /// ones.
+  virtual std::int64_t labels_that_count(const Array& labels) const {
+    return labels.shape().empty() ? 0 : labels.shape().front();
+  }
+
+ protected:
+  explicit NodeTask(std::size_t target_type) : target_type_(target_type) {}
+  std::size_t target_type() const { return target_type_; }
+  /// u64 [n]: those of a part.
+  Array nodes(Part part, const GraphData& data) const;
+
+ private:
+  std::size_t target_type_;
+  Split split_;
+};
+
+}  // namespace sluice::tasks

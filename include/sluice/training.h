@@ -1,0 +1,26 @@
+// All of the API: sluice/sluice.h, and what needs LibTorch: models, layers, tasks, optimizers and
+// the training tool. Link Sluice::sluice.
+#pragma once
+
+#include <sluice/model.h>
+#include <sluice/models/stack.h>
+#include <sluice/nn/block_ops.h>
+#include <sluice/nn/decoder.h>
+#include <sluice/nn/gat_conv.h>
+#include <sluice/nn/gcn_conv.h>
+#include <sluice/nn/gin_conv.h>
+#include <sluice/nn/init.h>
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/ledger_allocator.h>
+#include <sluice/nn/linear.h>
+#include <sluice/nn/precision.h>
+#include <sluice/nn/sage_conv.h>
+#include <sluice/nn/tensor_view.h>
+#include <sluice/optimizer.h>
+#include <sluice/sluice.h>
+#include <sluice/task.h>
+#include <sluice/tasks/classification_metrics.h>
+#include <sluice/tasks/labelled_type.h>
+#include <sluice/tasks/link_task.h>
+#include <sluice/tasks/node_task.h>
+#include <sluice/train.h>

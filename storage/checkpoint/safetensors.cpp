@@ -1,0 +1,190 @@
+#include "storage/checkpoint/safetensors.h"
+
+#include "core/json_text.h"
+#include "storage/io/atomic_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+using SafeJson = nlohmann::ordered_json;
+
+constexpr const char* kMetadata = "__metadata__";
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the format's own reader has it
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::pair<DType, const char*> kSafeNames[] = {{DType::kF64, "F64"},
+                                                        {DType::kI64, "I64"},
+                                                        {DType::kU64, "U64"},
+                                                        {DType::kF32, "F32"},
+                                                        {DType::kI32, "I32"},
+                                                        {DType::kU32, "U32"},
+                                                        {DType::kF16, "F16"},
+                                                        {DType::kBF16, "BF16"},
+                                                        {DType::kI8, "I8"},
+                                                        {DType::kU8, "U8"}};
+
+const char* safe_name(DType dtype) {
+  for (const auto& [type, name] : kSafeNames) {
+    if (type == dtype) return name;
+  }
+  throw Error(ErrorCode::kInternal, "an element type that safetensors does not have");
+}
+
+DType safe_dtype(const std::string& name) {
+  for (const auto& [type, known] : kSafeNames) {
+    if (name == known) return type;
+  }
+  throw Error(ErrorCode::kData, fmt::format("elements of type '{}' are not known here", name));
+}
+
+// Larger elements first, else as they are given.
+std::vector<const CheckpointTensor*> in_file_order(const std::vector<CheckpointTensor>& tensors) {
+  std::vector<const CheckpointTensor*> order;
+  order.reserve(tensors.size());
+  for (const CheckpointTensor& tensor : tensors) order.push_back(&tensor);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [](const CheckpointTensor* tensor) {
+    return size_of(tensor->value.dtype());
+  });
+  return order;
+}
+
+std::string header_of(const SafetensorsContent& content,
+                      const std::vector<const CheckpointTensor*>& order) {
+  SafeJson header = SafeJson::object();
+  if (!content.metadata.empty()) header[kMetadata] = content.metadata;
+  std::uint64_t at = 0;
+  for (const CheckpointTensor* tensor : order) {
+    if (tensor->name == kMetadata || header.contains(tensor->name)) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("a tensor cannot be called '{}' in this file", tensor->name));
+    }
+    const std::uint64_t end = at + tensor->value.bytes();
+    header[tensor->name] = {{"dtype", safe_name(tensor->value.dtype())},
+                            {"shape", tensor->value.shape()},
+                            {"data_offsets", {at, end}}};
+    at = end;
+  }
+  std::string text = json_text(header);
+  text.append((8 - text.size() % 8) % 8, ' ');  // data begin at a multiple of 8
+  return text;
+}
+
+// What a header says of a tensor. Throws Error(kData) without a place, or a JSON exception.
+struct SafeEntry {
+  std::string name;
+  DType dtype = DType::kF32;
+  Array::Shape shape;
+  std::uint64_t begin = 0, end = 0;
+};
+
+SafeEntry entry_of(const std::string& name, const SafeJson& json) {
+  SafeEntry entry{name, safe_dtype(json.at("dtype")), json.at("shape"), 0, 0};
+  const auto offsets = json.at("data_offsets").get<std::array<std::uint64_t, 2>>();
+  entry.begin = offsets[0];
+  entry.end = offsets[1];
+  std::uint64_t bytes = size_of(entry.dtype);
+  for (const std::int64_t side : entry.shape) {
+    const auto factor = static_cast<std::uint64_t>(side);
+    if (side < 0 || __builtin_mul_overflow(bytes, factor, &bytes))
+      throw Error(ErrorCode::kData, fmt::format("tensor '{}' has no possible shape", name));
+  }
+  if (entry.begin > entry.end || entry.end - entry.begin != bytes) {
+    throw Error(ErrorCode::kData,
+                fmt::format("tensor '{}' takes {} bytes by its shape, not those from {} to {}",
+                            name,
+                            bytes,
+                            entry.begin,
+                            entry.end));
+  }
+  return entry;
+}
+
+// The data must be whole: each byte belongs to one tensor.
+std::vector<SafeEntry> entries_of(const SafeJson& header, std::uint64_t data_bytes) {
+  std::vector<SafeEntry> entries;
+  for (const auto& [name, json] : header.items()) {
+    if (name != kMetadata) entries.push_back(entry_of(name, json));
+  }
+  std::ranges::stable_sort(
+      entries, {}, [](const SafeEntry& entry) { return std::pair(entry.begin, entry.end); });
+  std::uint64_t at = 0;
+  for (const SafeEntry& entry : entries) {
+    if (entry.begin != at)
+      throw Error(
+          ErrorCode::kData,
+          fmt::format("tensor '{}' begins at byte {}, not at {}", entry.name, entry.begin, at));
+    at = entry.end;
+  }
+  if (at != data_bytes)
+    throw Error(ErrorCode::kData, fmt::format("{} bytes of data, not {}", data_bytes, at));
+  return entries;
+}
+
+SafetensorsContent read_whole(const File& file, MemoryLedger* ledger) {
+  const std::uint64_t file_bytes = file.size().or_throw();
+  std::uint64_t header_bytes = 0;
+  if (file_bytes < sizeof header_bytes) throw Error(ErrorCode::kData, "no header");
+  file.read_at(0, std::as_writable_bytes(std::span(&header_bytes, 1))).or_throw();
+  if (header_bytes > kMaxHeader || header_bytes > file_bytes - sizeof header_bytes)
+    throw Error(ErrorCode::kData, fmt::format("a header of {} bytes", header_bytes));
+  std::string text(header_bytes, '\0');
+  file.read_at(sizeof header_bytes, std::as_writable_bytes(std::span(text))).or_throw();
+  const SafeJson header = SafeJson::parse(text);
+  const std::uint64_t data = sizeof header_bytes + header_bytes;
+  SafetensorsContent content;
+  if (header.contains(kMetadata))
+    content.metadata = header.at(kMetadata).get<std::map<std::string, std::string>>();
+  for (SafeEntry& entry : entries_of(header, file_bytes - data)) {
+    Array value = Array::make(entry.dtype, std::move(entry.shape), ledger, "checkpoint").or_throw();
+    file.read_at(data + entry.begin, value.raw()).or_throw();
+    content.tensors.push_back({std::move(entry.name), std::move(value)});
+  }
+  return content;
+}
+
+}  // namespace
+
+std::uint64_t write_safetensors(const std::filesystem::path& path,
+                                const SafetensorsContent& content) {
+  const std::vector<const CheckpointTensor*> order = in_file_order(content.tensors);
+  const std::string header = header_of(content, order);
+  const std::uint64_t header_bytes = header.size();
+  AtomicFile file(path);
+  file.append(std::as_bytes(std::span(&header_bytes, 1)));
+  file.append(header);
+  for (const CheckpointTensor* tensor : order) file.append(tensor->value.raw());
+  const std::uint64_t bytes = file.size();
+  file.commit();
+  return bytes;
+}
+
+Result<SafetensorsContent> read_safetensors(const std::filesystem::path& path,
+                                            MemoryLedger* ledger) {
+  const auto no_file = [&](const std::string& why) {
+    return Error(ErrorCode::kData,
+                 "this is no safetensors file: " + why,
+                 "write it anew: sluice-train export",
+                 Place{path.string(), -1, -1, -1});
+  };
+  auto file = File::open_read(path);
+  if (!file) return std::move(file).error();
+  try {
+    return read_whole(file.value(), ledger);
+  } catch (const SafeJson::exception& error) {
+    return no_file(error.what());
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::kData ? no_file(error.message()) : error;
+  }
+}
+
+}  // namespace sluice

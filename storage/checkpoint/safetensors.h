@@ -1,0 +1,36 @@
+// Safetensors: named tensors in one file that other programs read (github.com/huggingface/
+// safetensors): u64 length of the header, the header as JSON, then the data.
+//
+//   {"__metadata__": {"model": "graphsage"},
+//    "layer0.own.weight": {"dtype": "F32", "shape": [16, 32], "data_offsets": [0, 2048]}, ...}
+//
+// Little-endian; offsets count from the header's end; data without gaps, in the header's order,
+// larger elements first, so that each lies at a multiple of its size. Written by AtomicFile.
+#pragma once
+
+#include "storage/checkpoint/container.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct SafetensorsContent {
+  std::map<std::string, std::string> metadata;
+  std::vector<CheckpointTensor> tensors;
+};
+
+/// Replaces `path`. @return bytes written. Throws Error: kResource when the disk is full, kIo
+/// otherwise; kUsage for a name that the format has for something else.
+std::uint64_t write_safetensors(const std::filesystem::path& path,
+                                const SafetensorsContent& content);
+
+/// Reads and checks a whole file. Tensors are charged to `ledger` as "checkpoint". Errors, which
+/// name the file: kData where it is not of this format or cut off; kResource when it does not fit.
+Result<SafetensorsContent> read_safetensors(const std::filesystem::path& path,
+                                            MemoryLedger* ledger);
+
+}  // namespace sluice
