@@ -1,7 +1,7 @@
 #include "train/model_size.h"
 
+#include "budget/memory_ratios.h"
 #include "nn/init.h"
-#include "train/memory_ratios.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // budget (to measure) and by the run; torn down in the opposite order. Used by one thread.
 #pragma once
 
+#include "budget/memory_phases.h"
 #include "core/threads.h"
 #include "nn/ledger_allocator.h"
-#include "train/memory_phases.h"
 #include "train/options.h"
 #include "train/run_device.h"
 
