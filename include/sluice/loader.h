@@ -19,6 +19,7 @@
 #include <sluice/query.h>
 #include <sluice/snapshot.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -253,6 +254,9 @@ class Loader {
   /// used on the compute stream, and Batch::host has what stayed behind; fewer than kInFlight
   /// earlier ones may then be alive. Throws the Error of whichever stage failed.
   std::shared_ptr<const Batch> next();
+  /// Waits until next() need not wait, at most so long; false where it still must. For consumers
+  /// that look at something else meanwhile. The mini-batch before counts as let go.
+  bool wait(std::chrono::milliseconds most);
   /// Stops the stages; batches already handed out stay valid.
   void stop();
   LoaderStats stats() const;

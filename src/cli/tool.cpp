@@ -12,6 +12,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 namespace sluice::cli {
 namespace {
@@ -37,10 +38,17 @@ int print_error(Output output, const Error& error) {
   fmt::print(stderr, "error: {}\n", error.what());
   if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
   if (output == Output::kJson) {
-    print_json({{"error",
-                 {{"code", to_string(error.code())},
-                  {"message", json_message(error)},
-                  {"hint", error.hint()}}}});
+    nlohmann::ordered_json said = {{"code", to_string(error.code())},
+                                   {"message", json_message(error)},
+                                   {"hint", error.hint()}};
+    const Place& place = error.place();
+    if (!place.file.empty()) {
+      said["place"] = {{"file", place.file}};
+      for (const auto& [name, number] :
+           {std::pair{"line", place.line}, {"column", place.column}, {"offset", place.offset}})
+        if (number >= 0) said["place"][name] = number;
+    }
+    print_json({{"error", std::move(said)}});
   }
   return static_cast<int>(error.code());
 }

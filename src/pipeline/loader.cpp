@@ -207,6 +207,10 @@ void Loader::start(const LoaderStart& where) {
                                                           before});
 }
 
+bool Loader::wait(std::chrono::milliseconds most) {
+  return !state_->stages || state_->stages->wait(most);
+}
+
 std::shared_ptr<const Batch> Loader::next() {
   State& state = *state_;
   if (!state.stages) return nullptr;

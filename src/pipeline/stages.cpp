@@ -26,8 +26,19 @@ Stages::Stages(const Setting& setting) : set_(setting) {
               std::jthread([this] { assemble_loop(); })};
 }
 
+void Stages::ask() {
+  if (phases_.waits_for_consumer() && !asked_) demand_.ask();
+  asked_ = true;
+}
+
+bool Stages::wait(std::chrono::milliseconds most) {
+  ask();
+  return ready_.wait_for(most);
+}
+
 std::optional<Ready> Stages::next() {
-  if (phases_.waits_for_consumer()) demand_.ask();
+  ask();
+  asked_ = false;
   std::optional<Ready> item = ready_.pop();
   if (set_.feed != nullptr) {
     if (!item) set_.feed->ring().check();

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -57,6 +58,9 @@ class Stages {
   Stages& operator=(const Stages&) = delete;
   ~Stages() { stop(); }
 
+  /// Asks for the next mini-batch, and waits until next() has it or there is none; false once so
+  /// much time has passed.
+  bool wait(std::chrono::milliseconds most);
   /// The next mini-batch. Nothing at the end of the epoch, or once stopped. Throws what a stage
   /// met.
   std::optional<Ready> next();
@@ -75,6 +79,7 @@ class Stages {
   };
   using WindowPtr = std::shared_ptr<Window>;
 
+  void ask();
   void sample_loop();
   void fetch_loop();
   void assemble_loop();
@@ -91,7 +96,8 @@ class Stages {
   ByteQueue<WindowPtr> sampled_{0};  // handed over, so that no more live than there are stages
   ByteQueue<WindowPtr> fetched_{0};
   ByteQueue<Ready> ready_{set_.memory.queue_bytes};
-  Demand demand_;  // where the consumer is waited for
+  Demand demand_;       // where the consumer is waited for
+  bool asked_ = false;  // for the next mini-batch; the consumer's
   WindowsInUse in_use_;
   std::atomic<bool> stopping_{false};
   StageClock sampling_{"sample", set_.options.trace};

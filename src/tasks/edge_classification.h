@@ -15,7 +15,7 @@ namespace sluice::tasks {
 class EdgeClassification final : public LinkTask {
  public:
   struct Options {
-    LinkTaskOptions links;
+    LinkPartsOptions links;
     std::int64_t width = 64;
     bool hide_links = false;
     void describe(Schema& schema);

@@ -15,7 +15,7 @@ namespace sluice::tasks {
 class LinkPrediction final : public LinkTask {
  public:
   struct Options {
-    LinkTaskOptions links;
+    LinkPartsOptions links;
     std::int64_t width = 64;
     nn::DecoderKind decoder = nn::DecoderKind::kDot;
     std::int64_t decoder_hidden = 64;

@@ -1,7 +1,7 @@
 #include "train/measured_needs.h"
 
+#include "budget/memory_ratios.h"
 #include "core/batch_fields.h"
-#include "train/memory_ratios.h"
 #include "train/trial.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // training and one of evaluation are tried with the first of them.
 #pragma once
 
-#include "train/memory_plan.h"
+#include "budget/memory_plan.h"
 #include "train/parts.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "train/model_size.h"
 
-#include "train/memory_ratios.h"
+#include "budget/memory_ratios.h"
 #include "train/weights.h"
 
 #include <sluice/nn/init.h>

@@ -4,6 +4,8 @@
 // mean, their units and ranges are in options.cpp; `sluice-train config keys` prints them.
 #pragma once
 
+#include "budget/storage_section.h"
+
 #include <sluice/loader.h>
 #include <sluice/options.h>
 #include <sluice/train.h>
@@ -22,22 +24,6 @@ struct DatasetSection {
   std::string split = "default";
   Normalize normalize = Normalize::kNone;
   bool follow = false;
-  void describe(Schema& schema);
-};
-
-enum class Keep { kAuto, kMemory, kDisk };
-
-struct StorageSection {
-  Keep features = Keep::kAuto;
-  Keep topology = Keep::kAuto;
-  IoChoice io = IoChoice::kAuto;
-  PlanChoice plan = PlanChoice::kAuto;
-  std::string cache = "belady";
-  std::int64_t window = 0;
-  Verify verify = Verify::kRead;
-  const TrainRegistry* registry = nullptr;
-  /// What `cache` names.
-  std::shared_ptr<const CachePolicyKind> cache_kind() const;
   void describe(Schema& schema);
 };
 

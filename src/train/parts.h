@@ -2,8 +2,8 @@
 // budget (to measure) and by the run; torn down in the opposite order. Used by one thread.
 #pragma once
 
+#include "budget/memory_phases.h"
 #include "core/threads.h"
-#include "train/memory_phases.h"
 #include "train/options.h"
 #include "train/run_device.h"
 

@@ -1,7 +1,7 @@
 #include "train/plan_run.h"
 
+#include "budget/dataset_disk.h"
 #include "core/cgroup.h"
-#include "storage/io/disk_cache.h"
 #include "train/model_size.h"
 
 #include <fmt/format.h>
@@ -9,83 +9,29 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace sluice {
 namespace {
 
-std::uint64_t table_bytes(const GraphSchema& schema) {
-  std::uint64_t sum = 0;
-  for (const NodeTypeSchema& node : schema.nodes) {
-    if (!node.features.empty())
-      sum +=
-          node.features[0].rows * feature_row_bytes(node.features[0].dtype, node.features[0].dim);
-  }
-  return sum;
-}
-
-// Offsets, neighbours, and edge ids where there are any.
-std::uint64_t topology_bytes(const GraphSchema& schema) {
-  std::uint64_t sum = 0;
-  for (const RelationSchema& relation : schema.relations) {
-    const NodeTypeSchema* source = schema.node_type(relation.source);
-    const NodeTypeSchema* target = schema.node_type(relation.target);
-    const std::uint64_t width = source->count <= 0xffffffff ? 4 : 8;
-    sum += relation.edges * width + (target->count + 1) * sizeof(std::uint64_t);
-  }
-  return sum;
-}
-
 struct Choice {
-  Places places;
-  MemoryPhases phases = {};
+  PlaceChoice at;
   std::int64_t outputs = 0;  // PartsPlacement::outputs
 
   PartsPlacement placement() const {
-    return {places.features.where, places.topology.where, phases, outputs};
+    return {at.places.features.where, at.places.topology.where, at.phases, outputs};
   }
 };
 
-// The placements to try of one kind of data, best first.
-std::vector<Kept> placements(Keep asked, std::uint64_t bytes, std::uint64_t budget) {
-  if (asked == Keep::kMemory) return {{Placement::kMemory, "asked for"}};
-  if (asked == Keep::kDisk) return {{Placement::kDisk, "asked for"}};
-  const std::uint64_t most = budget / memory_ratios::kInMemoryShare;
-  const std::string figures =
-      fmt::format("{} against half of the budget, {}", format_bytes(bytes), format_bytes(most));
-  if (bytes > most) return {{Placement::kDisk, figures}};
-  return {{Placement::kMemory, figures},
-          {Placement::kDisk, "no room for it beside the rest of the run"}};
-}
-
-// Whether epochs are planned, so that sampling and steps can take turns in memory.
-bool may_take_turns(const RunOptions& options, const RunDevice& device) {
-  const StorageSection& storage = options.storage;
-  return !device.device &&
-         (storage.cache_kind()->wants_next_uses() || storage.plan == PlanChoice::kRepack);
-}
-
-// The placements to try, best first: rather features on disk than edges, as a row is read once for
-// a mini-batch and edges are looked up for each node. Where nothing else works, sampling and steps
-// take turns.
 std::vector<Choice> choices(const RunOptions& options,
                             const RunDevice& device,
                             const GraphSchema& schema) {
-  const std::uint64_t budget = options.memory.host.bytes;
+  const bool planned = !device.device && epochs_may_be_planned(options.storage);
+  const Turns turns = planned ? Turns::kMay : Turns::kNever;
   std::vector<Choice> all;
-  for (const Kept& topology :
-       placements(options.storage.topology, topology_bytes(schema), budget)) {
-    for (const Kept& features : placements(options.storage.features, table_bytes(schema), budget))
-      all.push_back({{features, topology}});
-  }
-  if (!may_take_turns(options, device)) return all;
-  for (std::size_t i = 0, apart = all.size(); i < apart; ++i) {
-    Choice choice = all[i];
-    choice.phases = MemoryPhases::taking_turns();
-    if (choice.places.features.where == Placement::kDisk) all.push_back(std::move(choice));
-  }
+  for (PlaceChoice& at : place_choices(options.storage, schema, options.memory.host.bytes, turns))
+    all.push_back({std::move(at)});
   return all;
 }
 
@@ -104,7 +50,7 @@ Attempt attempt(const RunOptions& options,
   MemoryNeeds needs = measure_needs(*parts, work);
   MemoryPlan plan =
       plan_memory(needs, options.memory.host.bytes, device.ledger ? device.ledger->limit() : 0);
-  return {{std::move(parts), choice.places, std::move(plan), work}, std::move(needs)};
+  return {{std::move(parts), choice.at.places, std::move(plan), work}, std::move(needs)};
 }
 
 // All that this machine grants a run.
@@ -150,19 +96,6 @@ Least find_least(const RunOptions& options,
     }
   }
   return *std::move(least);
-}
-
-// What reading is measured on.
-std::filesystem::path largest_file(const std::filesystem::path& dataset) {
-  std::filesystem::path largest = dataset;
-  std::uintmax_t bytes = 0;
-  std::error_code problem;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(dataset, problem)) {
-    if (!entry.is_regular_file(problem) || entry.file_size(problem) <= bytes) continue;
-    bytes = entry.file_size(problem);
-    largest = entry.path();
-  }
-  return largest;
 }
 
 // Tensors get what mini-batches in flight leave of the GPU's budget.
@@ -278,21 +211,10 @@ void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& 
   Parts& parts = *run.parts;
   if (parts.placement.features == Placement::kMemory) return;
   // Nothing runs yet: all that the run will take is free.
-  DiskProbeOptions probe;
-  probe.buffer_bytes =
-      std::clamp(parts.ledger->available() / kMiB * kMiB, kMiB, probe.buffer_bytes);
-  auto found = find_disk_profile(
-      largest_file(parts.options.dataset.path), probe, parts.ledger.get(), default_disk_cache());
-  std::shared_ptr<const DiskProfile> disk;
-  if (found) {
-    if (!found.value().warning.empty()) log.warn("{}", found.value().warning);
-    disk = std::make_shared<const DiskProfile>(std::move(found).value().profile);
-    log.info("disk: {}", disk->describe());
-  } else {
-    log.warn("the disk could not be measured, a typical one is assumed: {}",
-             std::move(found).error().message());
-  }
-  parts.data.plan_epochs(scratch.string(), std::move(disk));
+  DatasetDisk disk = measure_dataset_disk(parts.options.dataset.path, parts.ledger.get());
+  for (const std::string& warning : disk.warnings) log.warn("{}", warning);
+  if (disk.profile) log.info("disk: {}", disk.profile->describe());
+  parts.data.plan_epochs(scratch.string(), std::move(disk.profile));
 }
 
 bool follow_dataset(PlannedRun& run) {
@@ -334,7 +256,7 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       const auto& [features, topology] = run.places;
       log.info("features {}: {}", name(features.where), features.why);
       log.info("topology {}: {}", name(topology.where), topology.why);
-      if (!choice.phases.told().empty()) log.info("memory: {}", choice.phases.told());
+      if (!choice.at.phases.told().empty()) log.info("memory: {}", choice.at.phases.told());
       return run;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResource || is_of_device_budget(error)) throw;

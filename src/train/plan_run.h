@@ -2,6 +2,7 @@
 // would.
 #pragma once
 
+#include "budget/placements.h"
 #include "core/log.h"
 #include "train/measured_needs.h"
 #include "train/parts.h"
@@ -15,17 +16,6 @@ namespace sluice {
 
 /// Memory of the process beside the budget: code, LibTorch, thread stacks, allocator slack.
 inline constexpr std::uint64_t kOverheadBytes = 300 * kMiB;
-
-/// Where a kind of data is kept, and why.
-struct Kept {
-  Placement where = Placement::kMemory;
-  std::string why;
-};
-
-struct Places {
-  Kept features;
-  Kept topology;
-};
 
 /// A run's parts within its budget.
 struct PlannedRun {

@@ -87,7 +87,7 @@ fs::path with_part(const fs::path& data,
 /// A task over a dataset, and what it opens.
 class OpenedTask {
  public:
-  OpenedTask(const fs::path& data, tasks::LinkTaskOptions links, Placement topology)
+  OpenedTask(const fs::path& data, LinkPartsOptions links, Placement topology)
       : dataset_(Dataset::open(data.string(), {.ledger = &ledger_})),
         task_(options_of(std::move(links)), TaskContext{dataset_.schema()}) {
     task_.open({dataset_, "default", RandomKey(1)});
@@ -127,7 +127,7 @@ class OpenedTask {
   }
 
  private:
-  static tasks::LinkPrediction::Options options_of(tasks::LinkTaskOptions links) {
+  static tasks::LinkPrediction::Options options_of(LinkPartsOptions links) {
     tasks::LinkPrediction::Options options;
     options.links = std::move(links);
     return options;
@@ -348,7 +348,7 @@ TEST_CASE("a relation that holds the asked one the other way round must be named
       "target = \"user\"\n"
       "[[edges]]\nrelation = \"likes\"\nfile = \"likes.csv\"\nsource = \"user\"\n"
       "target = \"item\"\nreverse = \"liked_by\"\n");
-  tasks::LinkTaskOptions links;
+  LinkPartsOptions links;
   links.relation = "likes";
   links.edge_split = {0.8, 0.1, 0.1};
   for (const Placement topology : {Placement::kMemory, Placement::kDisk}) {
@@ -359,12 +359,12 @@ TEST_CASE("a relation that holds the asked one the other way round must be named
           "task 'link_prediction': relation 'item__liked_by__user' holds the edges of "
           "'user__likes__item' the other way round, and would show the links that are asked about");
     CHECK(error.hint() == "set [task] reverse = \"item__liked_by__user\"");
-    tasks::LinkTaskOptions named = links;
+    LinkPartsOptions named = links;
     named.reverse = "item__liked_by__user";
     OpenedTask opened(data, named, topology);
     CHECK(opened.ask(Part::kTrain, [](const Ends&) {}).size() > 200);
     // One with as many edges that are others is no reverse.
-    tasks::LinkTaskOptions other = links;
+    LinkPartsOptions other = links;
     other.relation = "sells";
     OpenedTask apart(data, other, topology);
     CHECK(apart.ask(Part::kTrain, [](const Ends&) {}).size() > 200);

@@ -19,6 +19,8 @@ namespace sluice {
 template <class Item>
 class ByteQueue {
  public:
+  using Clock = std::chrono::steady_clock;
+
   explicit ByteQueue(std::uint64_t limit_bytes) : limit_(limit_bytes) {}
 
   /// Waits for room. False once the queue was cancelled: the item is dropped, the producer should
@@ -58,6 +60,19 @@ class ByteQueue {
     return item;
   }
 
+  /// Waits until pop() would not; false once so much time has passed.
+  bool wait_for(Clock::duration most) {
+    MutexLock lock(mutex_);
+    const auto until = Clock::now() + most;
+    const auto idle = [&]() SLUICE_REQUIRES(mutex_) {
+      return !cancelled_ && !finished_ && items_.empty();
+    };
+    const auto begin = Clock::now();
+    while (idle() && Clock::now() < until) (void)changed_.wait_until(lock, until);
+    starved_ += Clock::now() - begin;
+    return !idle();
+  }
+
   /// The producer has no more; `failure` is why, when it did not end well.
   void finish(std::exception_ptr failure = nullptr) {
     const MutexLock lock(mutex_);
@@ -84,8 +99,6 @@ class ByteQueue {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void wait(MutexLock& lock, Clock::duration& waited) SLUICE_REQUIRES(mutex_) {
     const auto begin = Clock::now();
     changed_.wait(lock);

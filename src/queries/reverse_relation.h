@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace sluice::tasks {
+namespace sluice {
 
 /// Of relations with the types swapped and as many edges: the first in which all of 64 edges of
 /// `relation` have one that leads back. Throws what a topology fails with.
@@ -16,4 +16,4 @@ std::optional<std::size_t> unnamed_reverse(const GraphData& data,
                                            std::size_t relation,
                                            std::optional<std::size_t> reverse);
 
-}  // namespace sluice::tasks
+}  // namespace sluice

@@ -1,7 +1,7 @@
 // MemoryTable: what a budget goes to, line by line and phase by phase, and how that is printed.
 #pragma once
 
-#include "train/memory_phases.h"
+#include "budget/memory_phases.h"
 
 #include <cstdint>
 #include <string>

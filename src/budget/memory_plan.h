@@ -6,7 +6,7 @@
 // the rest. No phase takes more than the budget; the smallest that works is told with every plan.
 #pragma once
 
-#include "train/memory_table.h"
+#include "budget/memory_table.h"
 
 #include <sluice/loader.h>
 
@@ -25,6 +25,7 @@ struct MemoryNeeds {
   LoaderProbe training;            ///< of no batches where nothing is trained
   LoaderProbe evaluation;          ///< of no batches where nothing is evaluated
   std::uint64_t step = 0;          ///< tensors of a step beside them, by the largest mini-batch
+  std::string step_line = "tensors of a step";
   std::string step_from = "in a trial step";
   std::uint64_t tried = 0;           ///< tensors of a step while it is tried
   std::uint64_t copied = 0;          ///< of weights and state, meanwhile

@@ -1,4 +1,4 @@
-#include "tasks/reverse_relation.h"
+#include "queries/reverse_relation.h"
 
 #include "samplers/edge_lookup.h"
 
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sluice::tasks {
+namespace sluice {
 namespace {
 
 // Whether all of some edges of a relation have one that leads back in another.
@@ -48,4 +48,4 @@ std::optional<std::size_t> unnamed_reverse(const GraphData& data,
   return std::nullopt;
 }
 
-}  // namespace sluice::tasks
+}  // namespace sluice

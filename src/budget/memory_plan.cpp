@@ -1,6 +1,6 @@
-#include "train/memory_plan.h"
+#include "budget/memory_plan.h"
 
-#include "train/memory_ratios.h"
+#include "budget/memory_ratios.h"
 
 #include <fmt/format.h>
 
@@ -89,7 +89,7 @@ void add_fixed(const Raised& all, MemoryTable& to) {
   add_sampling(all, to);
   to.add({"model and optimizer", needs.resident, "weights and optimiser state"});
   to.add({"best weights", needs.weights, "a copy of the weights"});
-  to.add({"tensors of a step", all.step, all.note(needs.step), MemoryUse::kSteps});
+  to.add({needs.step_line, all.step, all.note(needs.step), MemoryUse::kSteps});
   if (needs.phases.delivered() == 1)
     to.add({"mini-batch", all.delivered, "in step", MemoryUse::kSteps});
   else

@@ -1,5 +1,5 @@
 // The split of a budget, by numbers alone.
-#include "train/memory_plan.h"
+#include "budget/memory_plan.h"
 
 #include <sluice/units.h>
 

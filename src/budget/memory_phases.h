@@ -3,7 +3,7 @@
 // steps take afterwards. The one place of this room that knows. A value.
 #pragma once
 
-#include "train/memory_ratios.h"
+#include "budget/memory_ratios.h"
 
 #include <sluice/loader.h>
 

@@ -1,4 +1,5 @@
-// The dataset's own edge splits, as LinkTask goes by them.
+// The dataset's own edge splits, as LinkParts goes by them.
+#include "queries/link_parts.h"
 #include "samplers/held_out_edges.h"
 
 #include <sluice/tasks/link_task.h>
@@ -9,14 +10,14 @@
 #include <algorithm>
 #include <utility>
 
-namespace sluice::tasks {
+namespace sluice {
 
 // Links that stand apart: those of valid and test may be edges of the relation all the same.
-void LinkTask::take_rows(const EdgeSplit& split, const TaskData& data) {
+void LinkParts::take_rows(const EdgeSplit& split, const Dataset& dataset) {
   by_rows_ = true;
-  train_ = rows_of(split.train, data, Part::kTrain);
-  valid_ = rows_of(split.valid, data, Part::kValid);
-  test_ = rows_of(split.test, data, Part::kTest);
+  train_ = rows_of(split.train, dataset, Part::kTrain);
+  valid_ = rows_of(split.valid, dataset, Part::kValid);
+  test_ = rows_of(split.test, dataset, Part::kTest);
   const auto none = [](const LinkArrays& links) { return links.sources.empty(); };
   const bool empty = none(train_) && none(valid_) && none(test_);
   if (empty || (none(train_) && !split.train.empty()))
@@ -24,35 +25,37 @@ void LinkTask::take_rows(const EdgeSplit& split, const TaskData& data) {
                 fmt::format("edge split '{}' has no {}edges of relation '{}'",
                             split_,
                             empty ? "" : "training ",
-                            data.dataset.schema().relations[relation_].key()),
-                "choose another [dataset] split or [task] relation",
-                Place{data.dataset.path(), -1, -1, -1});
-  if (labels_rows()) give_ids(data);
+                            dataset.schema().relations[relation_].key()),
+                fmt::format("choose another {} or {}relation", asker_.split, asker_.table),
+                Place{dataset.path(), -1, -1, -1});
+  if (types_ == RowTypes::kLabels) give_ids(dataset);
   const auto rule = std::make_shared<const ListedPairs>(
-      valid_, test_, same_type() ? Twins::kEitherWay : Twins::kSameEnds, data.dataset.ledger());
+      valid_, test_, same_type() ? Twins::kEitherWay : Twins::kSameEnds, dataset.ledger());
   rules_[relation_] = rule;
   if (reverse_ && *reverse_ != relation_) rules_[*reverse_] = std::make_shared<ReversedEdges>(rule);
 }
 
-void LinkTask::take_ids(EdgeSplit split, const TaskData& data) {
-  const RelationSchema& relation = data.dataset.schema().relations[relation_];
+void LinkParts::take_ids(EdgeSplit split, const Dataset& dataset) {
+  const RelationSchema& relation = dataset.schema().relations[relation_];
   const std::string key = relation.key();
-  const Place place{data.dataset.path(), -1, -1, -1};
+  const Place place{dataset.path(), -1, -1, -1};
   if (split.relation != key)
     throw Error(ErrorCode::kUsage,
-                fmt::format("edge split '{}' is of relation '{}', the task is about '{}'",
+                fmt::format("edge split '{}' is of relation '{}', {} is about '{}'",
                             split_,
                             split.relation,
+                            asker_.who,
                             key),
-                "choose another [dataset] split or [task] relation",
+                fmt::format("choose another {} or {}relation", asker_.split, asker_.table),
                 place);
   if (reverse_ && *reverse_ != relation_)
     throw Error(ErrorCode::kUsage,
                 fmt::format("edge split '{}' lists edges of '{}' by their ids, which says nothing "
-                            "of the same edges in [task] reverse",
+                            "of the same edges in {}reverse",
                             split_,
-                            key),
-                "set [task] edge_split, to draw a split by the edges' ends",
+                            key,
+                            asker_.table),
+                fmt::format("set {}edge_split, to draw a split by the edges' ends", asker_.table),
                 place);
   // Where the parts have all ids, training edges are what is left: their list need not stay.
   const auto listed =
@@ -60,39 +63,39 @@ void LinkTask::take_ids(EdgeSplit split, const TaskData& data) {
   if (listed == relation.edge_id_bound) split.train = {};
   rules_[relation_] = std::make_shared<ListedEdges>(
       SplitEdgeIds{std::move(split.train), std::move(split.valid), std::move(split.test)},
-      fmt::format("{}: edge split '{}' of '{}'", data.dataset.path(), split_, key),
+      fmt::format("{}: edge split '{}' of '{}'", dataset.path(), split_, key),
       same_type() ? Twins::kEitherWay : Twins::kSameEnds);
 }
 
 // Rows of EdgeSplit::Row that are of the relation.
-LinkArrays LinkTask::rows_of(const Array& rows, const TaskData& data, Part part) const {
+LinkArrays LinkParts::rows_of(const Array& rows, const Dataset& dataset, Part part) const {
   LinkArrays links;
   if (rows.empty()) return links;
-  const GraphSchema& schema = data.dataset.schema();
+  const GraphSchema& schema = dataset.schema();
   const auto all = rows.as<std::uint64_t>();
   constexpr std::size_t kColumns = 5;
   std::vector<std::size_t> own;
   bool false_ones = false;
   for (std::size_t row = 0; row < all.size() / kColumns; ++row) {
     const auto cells = all.subspan(row * kColumns, kColumns);
-    if (cells[0] >= schema.relations.size()) throw_no_row(data, part, row, "relation", cells[0]);
+    if (cells[0] >= schema.relations.size()) throw_no_row(dataset, part, row, "relation", cells[0]);
     if (cells[0] != relation_) continue;
     if (cells[2] >= schema.nodes[source_type_].count)
-      throw_no_row(data, part, row, "source", cells[2]);
+      throw_no_row(dataset, part, row, "source", cells[2]);
     if (cells[3] >= schema.nodes[destination_type_].count)
-      throw_no_row(data, part, row, "target", cells[3]);
+      throw_no_row(dataset, part, row, "target", cells[3]);
     own.push_back(row);
     false_ones = false_ones || cells[4] == 0;
   }
   const auto make = [&](DType dtype) {
     return Array::make(
-               dtype, {static_cast<std::int64_t>(own.size())}, data.dataset.ledger(), "edge split")
+               dtype, {static_cast<std::int64_t>(own.size())}, dataset.ledger(), "edge split")
         .or_throw();
   };
   links.sources = make(DType::kU64);
   links.targets = make(DType::kU64);
   if (false_ones) links.truth = make(DType::kU8);
-  if (labels_rows()) links.ids = make(DType::kU64);  // classes, until give_ids()
+  if (types_ == RowTypes::kLabels) links.ids = make(DType::kU64);  // classes, until give_ids()
   for (std::size_t i = 0; i < own.size(); ++i) {
     const auto row = all.subspan(own[i] * kColumns, kColumns);
     links.sources.as<std::uint64_t>()[i] = row[2];
@@ -103,8 +106,11 @@ LinkArrays LinkTask::rows_of(const Array& rows, const TaskData& data, Part part)
   return links;
 }
 
-void LinkTask::throw_no_row(
-    const TaskData& data, Part part, std::size_t row, const char* what, std::uint64_t value) const {
+void LinkParts::throw_no_row(const Dataset& dataset,
+                             Part part,
+                             std::size_t row,
+                             const char* what,
+                             std::uint64_t value) const {
   throw Error(
       ErrorCode::kData,
       fmt::format("edge split '{}', part {}: row {} names a {} that is not there: number {}",
@@ -114,11 +120,11 @@ void LinkTask::throw_no_row(
                   what,
                   value),
       "the split must name what the dataset has: prepare both again from the same files",
-      Place{data.dataset.path(), -1, -1, -1});
+      Place{dataset.path(), -1, -1, -1});
 }
 
 // Rows have classes where the relation's labels are types of edges: some are not 0 then.
-void LinkTask::give_ids(const TaskData& data) {
+void LinkParts::give_ids(const Dataset& dataset) {
   std::int64_t count = 0;
   bool classes = false;
   for (const LinkArrays* links : {&train_, &valid_, &test_}) {
@@ -128,9 +134,8 @@ void LinkTask::give_ids(const TaskData& data) {
                                               [](std::uint64_t cell) { return cell != 0; }));
   }
   if (classes)
-    row_classes_ =
-        Array::make(DType::kI32, {count}, data.dataset.ledger(), "edge split").or_throw();
-  std::uint64_t id = data.dataset.schema().relations[relation_].edge_id_bound;
+    row_classes_ = Array::make(DType::kI32, {count}, dataset.ledger(), "edge split").or_throw();
+  std::uint64_t id = dataset.schema().relations[relation_].edge_id_bound;
   std::size_t at = 0;
   for (LinkArrays* links : {&train_, &valid_, &test_}) {
     if (!classes) links->ids = {};
@@ -144,7 +149,7 @@ void LinkTask::give_ids(const TaskData& data) {
   }
 }
 
-std::vector<std::string> LinkTask::warnings(const GraphData& data) const {
+std::vector<std::string> LinkParts::warnings(const GraphData& data) const {
   std::vector<std::string> said;
   const HeldOutEdges* const held = data.held_out(relation_);
   if (held == nullptr || !options_.edge_split.empty()) return said;
@@ -167,4 +172,4 @@ std::vector<std::string> LinkTask::warnings(const GraphData& data) const {
   return said;
 }
 
-}  // namespace sluice::tasks
+}  // namespace sluice

@@ -1,4 +1,4 @@
-#include "train/memory_table.h"
+#include "budget/memory_table.h"
 
 #include <fmt/format.h>
 #include <sluice/units.h>

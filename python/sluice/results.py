@@ -1,0 +1,116 @@
+"""What a trained model predicted, under the user's own ids. Needs NumPy alone."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Union
+
+import numpy as np
+
+from .errors import DataError, Place, UsageError
+
+__all__ = ["Predictions", "predictions"]
+
+Path = Union[str, "os.PathLike[str]"]
+_IDS = ("id", "source", "target")
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Rows of ids and values, as `sluice-train predict` wrote them."""
+
+    path: str
+    ids: Dict[str, np.ndarray]
+    """"id" of nodes, or "source" and "target" of links: int64, or text."""
+    values: Dict[str, np.ndarray]
+    """By column: int64 classes (-1: none was made), or float32 (NaN: none was made)."""
+    names: Optional[np.ndarray]
+    """Of the classes, as text, where they have names; empty text where none was made."""
+
+    def __len__(self) -> int:
+        return len(next(iter(self.ids.values())))
+
+    def by_id(self) -> Dict[Any, Any]:
+        """{id: value} of nodes, {(source, target): value} of links; the class's name, the number, or a tuple of them."""
+        keys = [column.tolist() for column in self.ids.values()]
+        columns = [self.names.tolist()] if self.names is not None else [c.tolist() for c in self.values.values()]
+        whom = keys[0] if len(keys) == 1 else list(zip(*keys))
+        what = columns[0] if len(columns) == 1 else list(zip(*columns))
+        return dict(zip(whom, what))
+
+
+def _file_of(path: str) -> str:
+    if not os.path.isdir(path):
+        return path
+    found = sorted(glob.glob(os.path.join(path, "*.npy")) + glob.glob(os.path.join(path, "*.csv")))
+    if len(found) == 1:
+        return found[0]
+    what = "several files of predictions" if found else "no predictions"
+    raise UsageError(
+        f"there are {what} in it",
+        f"name one of: {', '.join(found)}" if found else f"write some: sluice-train predict {path} --out {path}/predictions.npy",
+        Place(path),
+    )
+
+
+def _text(column: np.ndarray) -> np.ndarray:
+    return np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
+
+
+def _of_array(path: str, records: np.ndarray) -> Predictions:
+    fields = records.dtype.names or ()
+    if not fields or not set(fields) & set(_IDS):
+        raise DataError("an array without ids is no file of predictions", "write it by sluice-train predict", Place(path))
+    ids = {name: _text(records[name]) for name in fields if name in _IDS}
+    values = {name: records[name] for name in fields if name not in _IDS and name != "class_name"}
+    return Predictions(path, ids, values, _text(records["class_name"]) if "class_name" in fields else None)
+
+
+def _numbers(cells: List[str]) -> np.ndarray:
+    """int64 where all are, -1 for none; else float32, NaN for none."""
+    try:
+        return np.array([int(cell) if cell else -1 for cell in cells], dtype=np.int64)
+    except ValueError:
+        return np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float32)
+
+
+def _ids_of(cells: List[str]) -> np.ndarray:
+    try:
+        return np.array([int(cell) for cell in cells], dtype=np.int64)
+    except ValueError:
+        return np.array(cells, dtype=np.str_)
+
+
+def _of_csv(path: str) -> Predictions:
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    if not rows or not set(rows[0]) & set(_IDS):
+        raise DataError("a table without ids is no file of predictions", "write it by sluice-train predict", Place(path))
+    columns = {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
+    names = columns.pop("class_name", None)
+    return Predictions(
+        path,
+        {name: _ids_of(cells) for name, cells in columns.items() if name in _IDS},
+        {name: _numbers(cells) for name, cells in columns.items() if name not in _IDS},
+        None if names is None else np.array(names, dtype=np.str_),
+    )
+
+
+def predictions(path: Path) -> Predictions:
+    """Reads what `sluice-train predict` wrote: a .npy or .csv file, or a folder, as a run directory, that has one.
+
+    Raises UsageError where a folder has none or several, DataError for a file of something else.
+    """
+    file = _file_of(os.fspath(path))
+    if not os.path.exists(file):
+        raise UsageError("there is no such file", "write it: sluice-train predict RUN --out FILE", Place(file))
+    if file.endswith(".csv"):
+        return _of_csv(file)
+    try:
+        records = np.load(file, mmap_mode="r", allow_pickle=False)
+    except ValueError as problem:
+        raise DataError(f"not a NumPy file: {problem}", "", Place(file)) from None
+    return _of_array(file, records)

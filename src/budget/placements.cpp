@@ -1,0 +1,70 @@
+#include "budget/placements.h"
+
+#include <sluice/units.h>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::uint64_t table_bytes(const GraphSchema& schema) {
+  std::uint64_t sum = 0;
+  for (const NodeTypeSchema& node : schema.nodes) {
+    if (!node.features.empty())
+      sum +=
+          node.features[0].rows * feature_row_bytes(node.features[0].dtype, node.features[0].dim);
+  }
+  return sum;
+}
+
+// Offsets, neighbours, and edge ids where there are any.
+std::uint64_t topology_bytes(const GraphSchema& schema) {
+  std::uint64_t sum = 0;
+  for (const RelationSchema& relation : schema.relations) {
+    const NodeTypeSchema* source = schema.node_type(relation.source);
+    const NodeTypeSchema* target = schema.node_type(relation.target);
+    const std::uint64_t width = source->count <= 0xffffffff ? 4 : 8;
+    sum += relation.edges * width + (target->count + 1) * sizeof(std::uint64_t);
+  }
+  return sum;
+}
+
+// The placements to try of one kind of data, best first.
+std::vector<Kept> placements(Keep asked, std::uint64_t bytes, std::uint64_t budget) {
+  if (asked == Keep::kMemory) return {{Placement::kMemory, "asked for"}};
+  if (asked == Keep::kDisk) return {{Placement::kDisk, "asked for"}};
+  const std::uint64_t most = budget / memory_ratios::kInMemoryShare;
+  const std::string figures =
+      fmt::format("{} against half of the budget, {}", format_bytes(bytes), format_bytes(most));
+  if (bytes > most) return {{Placement::kDisk, figures}};
+  return {{Placement::kMemory, figures},
+          {Placement::kDisk, "no room for it beside the rest of the run"}};
+}
+
+}  // namespace
+
+bool epochs_may_be_planned(const StorageSection& storage) {
+  return storage.cache_kind()->wants_next_uses() || storage.plan == PlanChoice::kRepack;
+}
+
+std::vector<PlaceChoice> place_choices(const StorageSection& storage,
+                                       const GraphSchema& schema,
+                                       std::uint64_t budget,
+                                       Turns turns) {
+  std::vector<PlaceChoice> all;
+  for (const Kept& topology : placements(storage.topology, topology_bytes(schema), budget)) {
+    for (const Kept& features : placements(storage.features, table_bytes(schema), budget))
+      all.push_back({{features, topology}});
+  }
+  if (turns == Turns::kNever) return all;
+  for (std::size_t i = 0, apart = all.size(); i < apart; ++i) {
+    PlaceChoice choice = all[i];
+    choice.phases = MemoryPhases::taking_turns();
+    if (choice.places.features.where == Placement::kDisk) all.push_back(std::move(choice));
+  }
+  return all;
+}
+
+}  // namespace sluice

@@ -1,0 +1,47 @@
+// Where features and edges may be kept within a budget, best first.
+#pragma once
+
+#include "budget/memory_phases.h"
+#include "budget/storage_section.h"
+
+#include <sluice/dataset.h>
+#include <sluice/graph_schema.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Where a kind of data is kept, and why.
+struct Kept {
+  Placement where = Placement::kMemory;
+  std::string why;
+};
+
+struct Places {
+  Kept features;
+  Kept topology;
+};
+
+/// Places to try, and how sampling and steps share the rest.
+struct PlaceChoice {
+  Places places;
+  MemoryPhases phases = {};
+};
+
+enum class Turns { kNever, kMay };
+
+/// Whether a loader with a scratch folder plans its epochs, so that sampling and steps can take
+/// turns in memory.
+bool epochs_may_be_planned(const StorageSection& storage);
+
+/// The placements to try, best first: rather features on disk than edges, as a row is read once for
+/// a mini-batch and edges are looked up for each node. Where nothing else works, and they may,
+/// sampling and steps take turns.
+std::vector<PlaceChoice> place_choices(const StorageSection& storage,
+                                       const GraphSchema& schema,
+                                       std::uint64_t budget,
+                                       Turns turns);
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+// StorageSection: what sits where and how it is read, as the user asks. The same keys for a
+// training config and for a loader by itself.
+#pragma once
+
+#include <sluice/cache_policy.h>
+#include <sluice/dataset.h>
+#include <sluice/loader.h>
+#include <sluice/options.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace sluice {
+
+enum class Keep { kAuto, kMemory, kDisk };
+
+struct StorageSection {
+  Keep features = Keep::kAuto;
+  Keep topology = Keep::kAuto;
+  IoChoice io = IoChoice::kAuto;
+  PlanChoice plan = PlanChoice::kAuto;
+  std::string cache = "belady";
+  std::int64_t window = 0;
+  Verify verify = Verify::kRead;
+  const CachePolicyCatalog* caches = nullptr;  ///< what `cache` may name
+  /// What `cache` names.
+  std::shared_ptr<const CachePolicyKind> cache_kind() const;
+  void describe(Schema& schema);
+};
+
+}  // namespace sluice
