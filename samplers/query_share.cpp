@@ -1,4 +1,4 @@
-#include "samplers/query_share.h"
+#include <sluice/samplers/query_share.h>
 
 #include <fmt/format.h>
 

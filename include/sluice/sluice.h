@@ -21,6 +21,7 @@
 #include <sluice/mutex.h>
 #include <sluice/no_node.h>
 #include <sluice/options.h>
+#include <sluice/queries/link_parts.h>
 #include <sluice/query.h>
 #include <sluice/random.h>
 #include <sluice/registry.h>
@@ -38,6 +39,7 @@
 #include <sluice/samplers/negative_sampler.h>
 #include <sluice/samplers/node_queries.h>
 #include <sluice/samplers/node_table.h>
+#include <sluice/samplers/query_share.h>
 #include <sluice/samplers/seed_order.h>
 #include <sluice/samplers/transpose_block.h>
 #include <sluice/snapshot.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "feed/feed_options.h"
-#include "registry/caches.h"
-#include "registry/samplers.h"
+
+#include <sluice/registry.h>
 
 namespace sluice::python {
 

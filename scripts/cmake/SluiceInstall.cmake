@@ -7,9 +7,9 @@
 include(CMakePackageConfigHelpers)
 
 # Without LibTorch; with it. In the order of ARCHITECTURE.md's table.
-set(SLUICE_CORE_LIBRARIES sluice_core sluice_storage sluice_samplers sluice_kernels sluice_device sluice_pipeline sluice_forecast
-                          sluice_registry_caches sluice_registry_samplers)
-set(SLUICE_TRAIN_LIBRARIES sluice_nn sluice_models sluice_tasks sluice_train sluice_registry_train sluice_cli_common
+set(SLUICE_CORE_LIBRARIES sluice_core sluice_storage sluice_samplers sluice_kernels sluice_device sluice_pipeline sluice_queries
+                          sluice_forecast sluice_registry_caches sluice_registry_samplers)
+set(SLUICE_TRAIN_LIBRARIES sluice_budget sluice_nn sluice_models sluice_tasks sluice_train sluice_registry_train sluice_cli_common
                            sluice_train_tool)
 
 # Sluice::core and Sluice::sluice, in this build and of an installed Sluice alike.
@@ -22,7 +22,7 @@ function(sluice_add_api name)
 endfunction()
 
 function(sluice_install)
-  sluice_add_api(core sluice_registry_samplers sluice_registry_caches sluice_forecast sluice_pipeline)
+  sluice_add_api(core sluice_registry_samplers sluice_registry_caches sluice_forecast sluice_queries sluice_pipeline)
   sluice_install_libraries(core ${SLUICE_CORE_LIBRARIES})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice DESTINATION include COMPONENT library)
   if(SLUICE_TORCH)

@@ -3,7 +3,8 @@
 #include "budget/dataset_disk.h"
 #include "core/cgroup.h"
 #include "pipeline/read_buffers.h"
-#include "samplers/query_share.h"
+
+#include <sluice/samplers/query_share.h>
 
 #include <fmt/format.h>
 

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "budget/storage_section.h"
-#include "queries/link_parts.h"
 
 #include <sluice/edge_rule.h>
 #include <sluice/options.h>
+#include <sluice/queries/link_parts.h>
 #include <sluice/query.h>
 #include <sluice/sampler.h>
 

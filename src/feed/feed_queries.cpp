@@ -4,10 +4,11 @@
 #include "core/type_index.h"
 #include "samplers/event_links.h"
 #include "samplers/graph_queries.h"
-#include "samplers/link_queries.h"
-#include "samplers/links.h"
-#include "samplers/negative_sampler.h"
-#include "samplers/node_queries.h"
+
+#include <sluice/samplers/link_queries.h>
+#include <sluice/samplers/links.h>
+#include <sluice/samplers/negative_sampler.h>
+#include <sluice/samplers/node_queries.h>
 
 #include <fmt/format.h>
 

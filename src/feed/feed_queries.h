@@ -2,12 +2,12 @@
 #pragma once
 
 #include "feed/feed_options.h"
-#include "queries/link_parts.h"
 
 #include <sluice/array.h>
 #include <sluice/dataset.h>
 #include <sluice/edge_rule.h>
 #include <sluice/loader.h>
+#include <sluice/queries/link_parts.h>
 #include <sluice/query.h>
 #include <sluice/sampler.h>
 

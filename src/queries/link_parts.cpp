@@ -1,12 +1,12 @@
-#include "queries/link_parts.h"
+#include <sluice/queries/link_parts.h>
 
 #include "core/type_index.h"
 #include "queries/reverse_relation.h"
 #include "samplers/held_out_edges.h"
-#include "samplers/links.h"
 
 #include <sluice/catalog.h>
 #include <sluice/sampler.h>
+#include <sluice/samplers/links.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

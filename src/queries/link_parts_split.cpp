@@ -1,8 +1,7 @@
 // The dataset's own edge splits, as LinkParts goes by them.
-#include "queries/link_parts.h"
 #include "samplers/held_out_edges.h"
 
-#include <sluice/tasks/link_task.h>
+#include <sluice/queries/link_parts.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>

@@ -1,13 +1,12 @@
 // A loader by itself, opened within a budget from a flat table of options.
 #include "feed/feed.h"
-#include "registry/caches.h"
-#include "registry/samplers.h"
 #include "support/expect_error.h"
 #include "support/sample_dataset.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 #include <sluice/batch.h>
+#include <sluice/registry.h>
 
 #include <chrono>
 #include <memory>

@@ -1,10 +1,10 @@
 // An epoch's mini-batches shared out among processes by number.
-#include "samplers/query_share.h"
-#include "samplers/node_queries.h"
 #include "temporal_support.h"
 
 #include <doctest/doctest.h>
 #include <sluice/error.h>
+#include <sluice/samplers/node_queries.h>
+#include <sluice/samplers/query_share.h>
 
 #include <algorithm>
 #include <initializer_list>

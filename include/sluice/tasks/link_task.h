@@ -2,8 +2,7 @@
 // which are kept from it, and how they are asked about.
 #pragma once
 
-#include "queries/link_parts.h"
-
+#include <sluice/queries/link_parts.h>
 #include <sluice/task.h>
 
 #include <cstdint>
