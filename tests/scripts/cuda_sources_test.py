@@ -25,7 +25,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         tree = pathlib.Path(scratch) / "tree"
         tree.mkdir()
-        for entry in ["CMakeLists.txt", "bench", "include", "kernels", "samplers", "scripts", "src", "storage", "tests"]:
+        for entry in ["CMakeLists.txt", "LICENSE", "bench", "examples", "include", "kernels", "python", "samplers", "scripts", "src",
+                      "storage", "tests"]:
             source = ROOT / entry
             shutil.copytree(source, tree / entry) if source.is_dir() else shutil.copy(source, tree / entry)
         if (ROOT / ".deps").exists():
