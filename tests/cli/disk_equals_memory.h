@@ -165,8 +165,6 @@ class Ground {
   std::uint64_t table_ = 0;
   TempDir temp_;
   std::map<std::string, std::uint64_t> budgets_;
-  static constexpr std::uint64_t kFirstGuess = 16 << 20;
-  std::uint64_t beside_windows_ = kFirstGuess;  // of a budget, as the last split had it
 };
 
 inline std::uint64_t Ground::budget_for(const std::string& model, const Combination& combination) {
@@ -174,8 +172,10 @@ inline std::uint64_t Ground::budget_for(const std::string& model, const Combinat
                           std::to_string(combination.threads) + combination.topology;
   if (const auto known = budgets_.find(key); known != budgets_.end()) return known->second;
   const auto wanted = table_ * static_cast<std::uint64_t>(combination.percent) / 100;
-  std::uint64_t budget = beside_windows_ + wanted;
-  for (int round = 0; round < 6; ++round) {
+  // From above: where sampling and steps would take turns, other things stand beside windows.
+  std::uint64_t budget = (16 << 20) + wanted;
+  bool refused = false;
+  for (int round = 0; round < 20; ++round) {
     const Outcome outcome = train({"run",
                                    config(model).string(),
                                    "--json",
@@ -188,9 +188,9 @@ inline std::uint64_t Ground::budget_for(const std::string& model, const Combinat
                                    "train.data_threads=" + std::to_string(combination.threads),
                                    "--set",
                                    "memory.host=" + std::to_string(budget) + "B"});
-    if (outcome.code == 4 && beside_windows_ < kFirstGuess) {  // another model or more threads
-      beside_windows_ = kFirstGuess;
-      budget = beside_windows_ + wanted;
+    if (outcome.code == 4) {  // less than the least: the next that works is taken
+      refused = true;
+      budget += 128 << 10;
       continue;
     }
     REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
@@ -199,10 +199,9 @@ inline std::uint64_t Ground::budget_for(const std::string& model, const Combinat
                                       .at("split")
                                       .at("windows")
                                       .get<std::uint64_t>();
-    beside_windows_ = budget - windows;
     const std::uint64_t off = windows > wanted ? windows - wanted : wanted - windows;
-    if (off * 10 <= wanted) return budgets_[key] = budget;
-    budget = beside_windows_ + wanted;
+    if (refused || off * 10 <= wanted) return budgets_[key] = budget;
+    budget = budget - windows + wanted;
   }
   FAIL("no budget found for windows of " << combination.percent << " % of the table");
   return 0;
