@@ -21,6 +21,7 @@ TrainRegistry TrainRegistry::builtin() {
 int train_main(int argc, char** argv, const TrainRegistry& registry) {
   if (const int code = cli::check_processor(argc, argv); code >= 0) return code;
   cli::fix_environment(argv, environ);
+  cli::set_environment(environ);
   CLI::App app("Trains graph neural networks, from memory or from disk, within a memory budget.",
                "sluice-train");
   app.set_version_flag("--version", "sluice-train " SLUICE_VERSION);
