@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <stdlib.h>  // setenv
 #include <unistd.h>
 
 namespace sluice::cli {
@@ -66,6 +67,11 @@ void fix_environment(char** argv, char** environment) {
   for (std::string& entry : missing) fixed.push_back(entry.data());
   fixed.push_back(nullptr);
   ::execve("/proc/self/exe", argv, fixed.data());
+}
+
+void set_environment(char** environment) {
+  constexpr int kKeep = 0;
+  for (const auto& [name, value] : settings(environment)) ::setenv(name, value, kKeep);
 }
 
 }  // namespace sluice::cli

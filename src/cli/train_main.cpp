@@ -10,6 +10,7 @@ namespace sluice {
 
 void prepare_process(char** argv) {
   cli::fix_environment(argv, environ);
+  cli::set_environment(environ);
 }
 
 TrainRegistry TrainRegistry::builtin() {

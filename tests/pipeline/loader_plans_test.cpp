@@ -9,6 +9,14 @@ using namespace sluice::test;
 
 namespace {
 
+SampleOptions four_thousand() {
+  SampleOptions sample;
+  sample.nodes = 4000;
+  sample.edges = 40'000;
+  sample.dim = 128;
+  return sample;
+}
+
 std::uint64_t hits(const LoaderStats& stats) {
   return stats.cache.hits_window + stats.cache.hits_kept;
 }
@@ -17,11 +25,7 @@ std::uint64_t hits(const LoaderStats& stats) {
 
 TEST_CASE("larger windows and better caches read fewer bytes, never a wrong row") {
   const TempDir dir;
-  SampleOptions sample;
-  sample.nodes = 4000;
-  sample.edges = 40'000;
-  sample.dim = 128;
-  write_sample(dir / "x", sample);
+  write_sample(dir / "x", four_thousand());
   Setup one;
   one.loader = base_options();
   one.loader.window = 1;
@@ -105,11 +109,7 @@ TEST_CASE(
 
 TEST_CASE("knowing the epoch misses fewer rows than looking one window ahead") {
   const TempDir dir;
-  SampleOptions sample;
-  sample.nodes = 4000;
-  sample.edges = 40'000;
-  sample.dim = 128;
-  write_sample(dir / "x", sample);
+  write_sample(dir / "x", four_thousand());
   Setup ahead;
   ahead.loader = base_options();
   ahead.loader.window = 1;
