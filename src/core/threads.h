@@ -4,7 +4,7 @@
 // Results never depend on the number of data threads; this only says how many there are.
 #pragma once
 
-#include <sluice/threads.h>
+#include <sluice/threads.h>  // IWYU pragma: export
 
 namespace sluice {
 

@@ -93,20 +93,18 @@ class Ground {
     const std::filesystem::path nodes = *std::filesystem::directory_iterator(dataset_ / "nodes");
     table_ = std::filesystem::file_size(nodes / "features.bin");
     std::ifstream manifest(dataset_ / "manifest.json");
-    num_nodes_ = nlohmann::json::parse(manifest).at("graph").at("nodes").at(0).at("count");
+    const nlohmann::json graph = nlohmann::json::parse(manifest).at("graph");
+    num_nodes_ = graph.at("nodes").at(0).at("count");
+    const nlohmann::json& split = graph.at("splits").at(0);
+    for (const char* part : {"train", "valid", "test"})
+      num_seeds_ += split.at(part).get<std::uint64_t>();
   }
 
   const std::string& name() const { return name_; }
   // The least that a run reads, each row once: a model without blocks asks for the seeds' rows,
   // others for nearly all, in pages that they share.
   std::uint64_t asked_bytes(const std::string& model) const {
-    if (model != "mlp") return table_;
-    std::uint64_t seeds = 0;
-    for (const char* part : {"train", "valid", "test"})
-      seeds +=
-          std::filesystem::file_size(dataset_ / "splits/default" / (part + std::string(".bin"))) /
-          8;
-    return table_ / num_nodes_ * seeds;
+    return model == "mlp" ? table_ / num_nodes_ * num_seeds_ : table_;
   }
   std::filesystem::path dir() const { return temp_ / "run"; }
 
@@ -177,6 +175,7 @@ class Ground {
   std::vector<std::string> sets_;
   std::uint64_t table_ = 0;
   std::uint64_t num_nodes_ = 0;
+  std::uint64_t num_seeds_ = 0;  // of all three parts
   TempDir temp_;
   std::map<std::string, std::uint64_t> budgets_;
 };
