@@ -12,6 +12,7 @@ docs/python.md tells more.
 """
 
 import atexit as _atexit
+from typing import Any as _Any
 
 from . import _core, prep
 from .batch import Batch, Block, Nodes, Queries
@@ -24,6 +25,15 @@ from .schema import FeatureGroup, Graphs, Labels, NodeType, Relation, Schema, Sp
 __version__: str = _core.__version__
 
 _atexit.register(_core.join)
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "pyg":  # loads PyTorch, so only where it is asked for
+        import importlib
+
+        return importlib.import_module(".pyg", __name__)
+    raise AttributeError(f"module 'sluice' has no attribute '{name}'")
+
 
 __all__ = [
     "Batch",
