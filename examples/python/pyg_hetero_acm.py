@@ -32,7 +32,7 @@ class HeteroSAGE(torch.nn.Module):
         return self.output(x["paper"])
 
 
-def train(data, seed=0, epochs=8):
+def train(data, seed=0, epochs=40):
     torch.manual_seed(seed)
     dataset = sluice.Dataset(data)
     words = {"split": "60", "seed": seed, "memory": "512MiB"}
@@ -43,7 +43,7 @@ def train(data, seed=0, epochs=8):
     with torch.no_grad():  # PyG's lazy layers learn their widths
         batch = next(iter(train_loader))
         model(batch.x_dict, batch.n_id_dict, batch.edge_index_dict)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.005, weight_decay=5e-4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     for _ in range(epochs):
         model.train()
         for batch in train_loader:
