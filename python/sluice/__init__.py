@@ -19,7 +19,7 @@ from .batch import Batch, Block, Nodes, Queries
 from .dataset import Dataset, GraphCollection, Split
 from .errors import DataError, Error, InternalError, IoError, Place, ResourceError, UsageError
 from .loader import Epoch, Loader, loader_options
-from .results import Predictions, predictions
+from .results import Predictions, Weights, predictions, weights
 from .schema import FeatureGroup, Graphs, Labels, NodeType, Relation, Schema, SplitSizes
 
 __version__: str = _core.__version__
@@ -60,7 +60,9 @@ __all__ = [
     "Split",
     "SplitSizes",
     "UsageError",
+    "Weights",
     "loader_options",
     "predictions",
     "prep",
+    "weights",
 ]
