@@ -1,5 +1,5 @@
-// bench/feed: the Python loader's epochs beside the same epochs of a C++ loop, in turn, over a graph
-// whose features are on disk, and no step: what handing mini-batches over costs.
+// bench/feed: the Python loader's epochs beside the same epochs of a C++ loop, in turn, over a
+// graph whose features are on disk, and no step: what handing mini-batches over costs.
 #include "bench/support/child.h"
 #include "bench/support/folder.h"
 #include "bench/support/program.h"

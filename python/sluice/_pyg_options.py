@@ -147,7 +147,7 @@ def asked_nodes(dataset: Dataset, input_nodes: Any, split: str) -> Asked:
     """PyG's input_nodes (ids, a mask, None for all; with a node type before them), or a part of the dataset's split."""
     types = [node.name for node in dataset.schema.nodes]
     name, what = None, input_nodes
-    if isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], str):
+    if isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[0], str):
         name, what = what
     elif isinstance(what, str) and what in types and what not in PARTS:
         name, what = what, None

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from .dataset import Path
-from .errors import UsageError
+from .errors import Error, UsageError
 from .prep import import_
 
 _MASKS = {"train_mask": "train", "val_mask": "valid", "test_mask": "test"}
@@ -58,10 +58,19 @@ class _Writer:
         self.edges: List[Dict[str, Any]] = []
         self.splits: List[Dict[str, Any]] = []
         self.left: List[str] = []
+        self._of: Dict[str, str] = {}
 
-    def _save(self, name: str, array: np.ndarray) -> str:
+    def _save(self, name: str, array: np.ndarray, attribute: str) -> str:
         np.save(os.path.join(self._folder, name), array)
+        self._of[name + ".npy"] = attribute
         return name + ".npy"
+
+    def named(self, text: str) -> str:
+        """What is said of a file, of the attribute that it holds."""
+        for file, attribute in self._of.items():
+            for path in (os.path.join(self._folder, file), file):
+                text = text.replace(path, attribute)
+        return text
 
     def add_nodes(self, store: Any, node_type: str, called: str) -> None:
         place, count = len(self.nodes), store.num_nodes
@@ -74,14 +83,14 @@ class _Writer:
             if key == "num_nodes":
                 continue
             if key == "x" and isinstance(value, Tensor):
-                file = self._save(f"x{place}", _floats(value, name))
+                file = self._save(f"x{place}", _floats(value, name), name)
                 described["features"] = {"file": file, **_dtype(value, self._dtype)}
             elif key == "y" and isinstance(value, Tensor):
                 described["labels"] = self._labels(f"y{place}", value, name, node_type)
             elif key in _MASKS and isinstance(value, Tensor) and value.dtype == torch.bool:
                 masks[key] = value
             elif key == "time" and isinstance(value, Tensor) and value.dim() == 1 and not value.is_floating_point():
-                described["times"] = {"file": self._save(f"time{place}", value.cpu().numpy())}
+                described["times"] = {"file": self._save(f"time{place}", value.cpu().numpy(), name)}
             elif key not in ("edge_index", "edge_attr", "edge_weight", "edge_time") or not isinstance(value, Tensor):
                 self.left.append(name)
         self.nodes.append(described)
@@ -99,11 +108,12 @@ class _Writer:
                 kind = "multi_label"
                 warnings.warn(f"{name} holds 0 and 1 alone: taken for many labels a node; kind=\"regression\" says otherwise", stacklevel=5)
         if kind == "regression":
-            return {"file": self._save(file, _floats(value, name)), "kind": kind}
+            return {"file": self._save(file, _floats(value, name), name), "kind": kind}
         if value.is_floating_point() and not bool((value == value.round()).all()):
             raise UsageError(f"{name} holds numbers that are no classes", 'say kind="regression"')
         array = value.to(torch.int64).numpy()
-        return {"file": self._save(file, array if kind == "multi_label" else array.reshape(-1)), "kind": kind}
+        array = array if kind == "multi_label" else array.reshape(-1)
+        return {"file": self._save(file, array, name), "kind": kind}
 
     def _add_splits(self, masks: Dict[str, Tensor], node_type: str, called: str) -> None:
         if not masks:
@@ -122,7 +132,7 @@ class _Writer:
             described: Dict[str, Any] = {"name": name, "node_type": node_type}
             for key, mask in masks.items():
                 column = mask.detach().cpu().reshape(len(mask), -1)[:, i].numpy()
-                described[_MASKS[key]] = self._save(f"{_MASKS[key]}{len(self.splits)}_mask", column)
+                described[_MASKS[key]] = self._save(f"{_MASKS[key]}{len(self.splits)}_mask", column, f"{called}.{key}")
             self.splits.append(described)
 
     def add_edges(self, store: Any, ends: Tuple[str, str, str], called: str, own_only: bool) -> None:
@@ -138,7 +148,8 @@ class _Writer:
             if key == "edge_index":
                 continue
             if key == "edge_attr" and isinstance(value, Tensor):
-                file = self._save(f"edge_attr{place}", _floats(value, f"{called}.edge_attr"))
+                name = f"{called}.edge_attr"
+                file = self._save(f"edge_attr{place}", _floats(value, name), name)
                 described["features"] = {"file": file, **_dtype(value, self._dtype)}
             elif key == "edge_weight" and flat:
                 columns["weight"] = value.detach().cpu().to(torch.float32).numpy()
@@ -153,10 +164,11 @@ class _Writer:
         if columns:
             described["file"] = f"edges{place}.npz"
             np.savez(os.path.join(self._folder, described["file"]), source=both[0], target=both[1], **columns)
+            self._of[described["file"]] = called
             described.update(source_column="source", target_column="target")
             described.update({f"{name}_column": name for name in columns})
         else:
-            described["file"] = self._save(f"edges{place}", both)
+            described["file"] = self._save(f"edges{place}", both, f"{called}.edge_index")
             described["pairs"] = "columns"
         self.edges.append(described)
 
@@ -214,6 +226,10 @@ def write(
         config: Dict[str, Any] = {"nodes": writer.nodes, "edges": writer.edges}
         if writer.splits:
             config["splits"] = writer.splits
-        return import_(
-            config=config, root=folder, out=target, overwrite=overwrite, memory=memory, threads=threads, progress=progress
-        )
+        try:
+            return import_(
+                config=config, root=folder, out=target, overwrite=overwrite, memory=memory, threads=threads, progress=progress
+            )
+        except Error as error:  # of a file that goes with the folder
+            place = error.place._replace(file=writer.named(error.place.file))
+            raise type(error)(writer.named(error.message), writer.named(error.hint), place) from None

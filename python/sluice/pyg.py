@@ -77,12 +77,12 @@ class _MiniBatches:
 
     def __len__(self) -> int:
         """Mini-batches an epoch: of this rank."""
-        if not self._drop_last or len(self.loader) == 0:
+        full, rest = divmod(self._queries(), self._batch_size)
+        if not self._drop_last or rest == 0:
             return len(self.loader)
+        # The short one is number `full` of all ranks', which deal them out in turn.
         world, rank = self.loader._options.get("world_size") or 1, self.loader._options.get("rank") or 0
-        short = self._queries() % self._batch_size != 0
-        last = (-(-self._queries() // self._batch_size) - 1) % world == rank
-        return len(self.loader) - int(short and last)
+        return len(self.loader) - int(full % world == rank and full // world < len(self.loader))
 
     def _queries(self) -> int:
         raise NotImplementedError

@@ -195,6 +195,7 @@ class Homogeneous(Case):
         self.assertEqual((len(whole), [batch.batch_size for batch in whole]), (4, [64] * 4))
         self.assertEqual(len(pyg.NeighborLoader(self.out, [2], batch_size=100, drop_last=True)), 3)
         shares = [pyg.NeighborLoader(self.out, [2], batch_size=64, drop_last=True, rank=rank, world_size=2) for rank in (0, 1)]
+        shares += [pyg.NeighborLoader(self.out, [2], batch_size=64, drop_last=True, rank=rank, world_size=3, even=True) for rank in range(3)]
         self.assertEqual([len(share) for share in shares], [len(list(share)) for share in shares])
 
     def test_tensors_are_views_of_the_engines_memory(self):
@@ -285,6 +286,9 @@ class Hetero(Case):
         self.assertEqual(asked(("author", torch.tensor([5, 2])))["author"].input_id.tolist(), [0, 1])
         self.assertEqual(asked("train")["paper"].batch_size, int(self.data["paper"].train_mask.sum()))
         self.assertNotIn("y", asked("author")["author"])
+        self.assertEqual(asked(["paper", None])["paper"].batch_size, 200)
+        batch = next(iter(pyg.NeighborLoader(self.out, {ends: [0] for ends in self.data.edge_types}, "paper", batch_size=9)))
+        self.assertEqual((batch["author"].x.shape, batch["topic"].num_nodes), ((0, 6), 0))
         with self.fails(sluice.UsageError, "several node types"):
             asked(None)
         with self.fails(sluice.UsageError, "did you mean 'author'?"):
@@ -472,6 +476,18 @@ class Written(Case):
         with self.fails(sluice.UsageError, "list", "HeteroData"):
             self.write([data])
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+
+    def test_errors_of_import_name_the_attribute(self):
+        for key, value in (("x", torch.full((300, 2), float("nan"))), ("y", torch.full((300,), -7))):
+            data = random_graph()
+            data[key] = value
+            with self.subTest(key=key), self.fails(sluice.Error, f"data.{key}") as raised:
+                self.write(data)
+            self.assertNotIn(".npy", str(raised.error))
+        data = random_graph()
+        data.edge_index[0, 0] = 300
+        with self.fails(sluice.Error, "data.edge_index"):
+            self.write(data)
 
     def test_isolated_nodes_stay(self):
         data = Data(x=torch.randn(50, 2), edge_index=torch.tensor([[1, 2], [2, 3]]))
