@@ -31,7 +31,7 @@ class Examples(Case):
         self.assertLess(abs(sum(ours) - sum(theirs)) / len(SEEDS), deviation)
 
     def test_sage_on_cora(self):
-        self.compare(pyg_twins.pyg_sage_cora, pyg_twins.sage_cora, cora(), cora_files(), steps=80, least=0.79, deviation=0.02)
+        self.compare(pyg_twins.pyg_sage_cora, pyg_twins.sage_cora, cora(), cora_files(), steps=80, least=0.78, deviation=0.03)
 
     def test_links_on_cora(self):
         self.compare(pyg_twins.pyg_links_cora, pyg_twins.links_cora, cora(), cora_files(), steps=60, least=0.85, deviation=0.04)
@@ -42,7 +42,7 @@ class Examples(Case):
             self.skipTest(f"no ACM in {files}")
         data = self.path("acm")
         sluice.prep.import_(config=os.path.join(SOURCE, "configs", "acm-graph.toml"), root=files, out=data, progress=False)
-        self.compare(pyg_twins.pyg_hetero_acm, pyg_twins.hetero_acm, data, files, steps=40, least=0.82, deviation=0.04)
+        self.compare(pyg_twins.pyg_hetero_acm, pyg_twins.hetero_acm, data, files, steps=40, least=0.84, deviation=0.03)
 
 
 if __name__ == "__main__":
