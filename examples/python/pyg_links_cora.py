@@ -36,14 +36,14 @@ def auc(scores, labels):
     return float((ranks[links].sum() - count * (count + 1) / 2) / (count * (len(labels) - count)))
 
 
-def train(data, seed=0, epochs=10):
+def train(data, seed=0, epochs=6):
     torch.manual_seed(seed)
     dataset = sluice.Dataset(data)
     words = {"edge_split": [0.85, 0.05, 0.1], "neg_sampling": "binary", "normalize_rows": True, "seed": seed, "memory": "256MiB"}
-    train_loader = LinkNeighborLoader(dataset, [10, 10], "train", batch_size=512, shuffle=True, **words)
+    train_loader = LinkNeighborLoader(dataset, [10, 10], "train", batch_size=1024, shuffle=True, **words)
     test_loader = LinkNeighborLoader(dataset, [-1, -1], "test", batch_size=512, **words)
-    model = Encoder(dataset.node_type().features[0].dim, 128, 64)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+    model = Encoder(dataset.node_type().features[0].dim, 64, 32)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(epochs):
         model.train()
         for batch in train_loader:

@@ -86,8 +86,8 @@ def links_cora(folder, seed, steps):
         others = torch.stack([links[0], torch.randint(data.num_nodes, (links.size(1),))])
         return torch.cat([links, others], 1), torch.cat([torch.ones(links.size(1)), torch.zeros(links.size(1))])
 
-    model = pyg_links_cora.Encoder(data.num_features, 128, 64)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+    model = pyg_links_cora.Encoder(data.num_features, 64, 32)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(steps):
         optimizer.zero_grad()
         # A tenth of the links is asked about and taken out of the graph: a model that sees them learns to look them up.
