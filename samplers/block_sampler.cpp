@@ -75,19 +75,42 @@ Result<void> BlockSampler::begin(const Request& request,
   request_ = request;
   tables_ = tables;
   ledger_ = ledger;
-  piece_ = {};
+  piece_ = {num_kept(), num_kept()};
   block_ = {};
   block_.relation = relation.index;
   block_.source_type = relation.source_type;
   block_.target_type = relation.target_type;
   block_.num_targets = static_cast<std::int64_t>(request.num_targets);
-  if (request.fanout != 0 && request.num_targets != 0) {
-    if (auto room = ranges_.ensure(request.num_targets, ledger); !room) return room;
-    const auto targets = tables[relation.target_type].ids().first(request.num_targets);
-    auto located = locate(*relation.topology, targets, ranges_.first(request.num_targets));
+  const auto targets = drawing();
+  if (request.fanout != 0 && !targets.empty()) {
+    if (auto room = ranges_.ensure(targets.size(), ledger); !room) return room;
+    auto located = locate(*relation.topology, targets, ranges_.first(targets.size()));
     if (!located) return located;
   }
   return scans() ? begin_scan() : make_arrays();
+}
+
+std::size_t BlockSampler::num_kept() const {
+  return request_.kept == nullptr ? 0 : static_cast<std::size_t>(request_.kept->num_targets);
+}
+
+std::size_t BlockSampler::kept_edges() const {
+  return request_.kept == nullptr ? 0 : static_cast<std::size_t>(request_.kept->num_edges());
+}
+
+std::span<const std::uint64_t> BlockSampler::drawing() const {
+  const auto targets = tables_[request_.relation.target_type].ids().first(request_.num_targets);
+  return targets.subspan(num_kept());
+}
+
+// Into the first places of the block's edges.
+void BlockSampler::keep_edges() {
+  if (request_.kept == nullptr) return;
+  std::ranges::copy(request_.kept->neighbours.as<std::int32_t>(),
+                    block_.neighbours.as<std::int32_t>().begin());
+  if (!request_.edge_ids) return;
+  std::ranges::copy(request_.kept->edge_ids.as<std::uint64_t>(),
+                    block_.edge_ids.as<std::uint64_t>().begin());
 }
 
 // How many of a node's in-edges are taken.
@@ -123,13 +146,18 @@ Result<void> BlockSampler::make_edges(std::int64_t count) {
 Result<void> BlockSampler::make_arrays() {
   if (auto made = make_offsets(); !made) return made;
   const auto out = block_.offsets.as<std::int64_t>();
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < request_.num_targets; ++i) {
+  const std::size_t kept = num_kept();
+  if (kept != 0) {
+    std::ranges::copy(request_.kept->offsets.as<std::int64_t>().first(kept), out.begin());
+  }
+  auto sum = static_cast<std::int64_t>(kept_edges());
+  for (std::size_t i = kept; i < request_.num_targets; ++i) {
     out[i] = sum;
-    if (request_.fanout != 0) sum += static_cast<std::int64_t>(count_of(ranges_.data()[i]));
+    if (request_.fanout != 0) sum += static_cast<std::int64_t>(count_of(ranges_.data()[i - kept]));
   }
   out[request_.num_targets] = sum;
   if (auto made = make_edges(sum); !made) return made;
+  keep_edges();
   return reserve_choosers(sum);
 }
 
@@ -138,15 +166,21 @@ Result<void> BlockSampler::begin_scan() {
   if (auto made = make_offsets(); !made) return made;
   const auto offsets = block_.offsets.as<std::int64_t>();
   offsets[0] = 0;
+  const std::size_t kept = num_kept();
+  for (std::size_t i = 0; i < kept; ++i) {
+    const auto before = request_.kept->offsets.as<std::int64_t>();
+    offsets[i + 1] = before[i + 1] - before[i];
+  }
   const Array& weights = request_.relation.weights;
+  const auto targets = drawing();
   const ListScan::Request request{
-      .targets = tables_[request_.relation.target_type].ids().first(request_.num_targets),
-      .ranges = ranges_.first(request_.num_targets),
+      .targets = targets,
+      .ranges = ranges_.first(targets.size()),
       .weights = weights.empty() ? std::span<const float>() : weights.as<float>(),
       .fanout = static_cast<std::size_t>(request_.fanout),
       .draws = *request_.shared,
       .key = request_.key};
-  return scan_.begin(request, offsets.subspan(1), ledger_);
+  return scan_.begin(request, offsets.subspan(1 + kept), ledger_);
 }
 
 Result<void> BlockSampler::reserve_choosers(std::int64_t edges) {
@@ -191,7 +225,7 @@ void BlockSampler::choose(std::span<std::uint64_t> positions) {
   const auto targets = tables_[block_.target_type].ids();
   std::uint64_t* at = positions.data();
   for (std::size_t i = piece_.first_target; i < piece_.last_target; ++i) {
-    const EdgeRange range = ranges_.data()[i];
+    const EdgeRange range = ranges_.data()[i - num_kept()];
     const auto count = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
     const std::span<std::uint64_t> out{at, count};
     const RandomKey key = request_.key.with(targets[i]);
@@ -259,11 +293,14 @@ Result<Block> BlockSampler::finish() {
 Result<void> BlockSampler::finish_scan() {
   const auto offsets = block_.offsets.as<std::int64_t>();
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());  // until here, counts
-  if (auto made = make_edges(static_cast<std::int64_t>(taken_)); !made) return made;
-  std::ranges::copy(taken_rows_.first(taken_), block_.neighbours.as<std::int32_t>().begin());
+  const std::size_t kept = kept_edges();
+  if (auto made = make_edges(static_cast<std::int64_t>(kept + taken_)); !made) return made;
+  keep_edges();
+  std::ranges::copy(taken_rows_.first(taken_),
+                    block_.neighbours.as<std::int32_t>().subspan(kept).begin());
   if (!request_.edge_ids) return {};
   std::span<const std::uint64_t> positions = taken_positions_.first(taken_);
-  std::span<std::uint64_t> ids = block_.edge_ids.as<std::uint64_t>();
+  std::span<std::uint64_t> ids = block_.edge_ids.as<std::uint64_t>().subspan(kept);
   while (!positions.empty()) {
     const std::size_t count = std::min(positions.size(), kPagedPieceEdges);
     auto found = request_.relation.topology->edge_ids(positions.first(count), ids.first(count));

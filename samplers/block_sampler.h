@@ -40,6 +40,8 @@ class BlockSampler {
     RandomKey key{0};             ///< folded with each target's id
     bool edge_ids = false;
     std::optional<SharedDraws> shared = std::nullopt;  ///< how, where targets share draws
+    /// The relation's block of the hop before, whose targets keep their edges; null: all draw.
+    const Block* kept = nullptr;
   };
 
   /// The block with offsets, neighbours and, when asked for, edge ids; `num_sources` and the
@@ -82,6 +84,12 @@ class BlockSampler {
     std::size_t last_target = 0;
   };
 
+  // Targets and edges that were there before.
+  std::size_t num_kept() const;
+  std::size_t kept_edges() const;
+  // Those that draw.
+  std::span<const std::uint64_t> drawing() const;
+  void keep_edges();
   Result<void> make_arrays();
   Result<void> make_offsets();
   Result<void> make_edges(std::int64_t count);
@@ -96,7 +104,7 @@ class BlockSampler {
 
   PositionChooser chooser_;
   WeightedChooser weighted_;
-  ChargedBuffer<EdgeRange> ranges_;         // of all targets
+  ChargedBuffer<EdgeRange> ranges_;         // of the targets that draw
   ChargedBuffer<std::uint64_t> positions_;  // of one piece, for sample()
   ChargedBuffer<std::uint64_t> sources_;
   // Where targets share draws, edges taken so far.

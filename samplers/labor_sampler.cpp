@@ -9,6 +9,7 @@ NeighborSamplerOptions neighbor_options(const LaborSamplerOptions& options) {
   return {.fanout = options.fanout,
           .weighted = options.weighted,
           .dependence = options.dependence,
+          .draw_once = options.draw_once,
           .relations = options.relations};
 }
 
@@ -52,6 +53,10 @@ void LaborSamplerOptions::describe(Schema& schema) {
           "often there already. Each mini-batch by itself is as before; their errors cancel later")
       .unit("mini-batches")
       .range(1, kMostOfLabor);
+  schema.field("draw_once", draw_once)
+      .help(
+          "a node draws edges at the hop that first lists it, and keeps them in the other layers: "
+          "mini-batches are subgraphs, with fewer rows");
   schema.list("relations", relations, "other fanouts for some relations");
   schema.section("snapshot", snapshot, "in-edges of hot nodes kept in memory; mode full alone");
 }

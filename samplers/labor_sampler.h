@@ -41,6 +41,7 @@ struct LaborSamplerOptions {
   bool share_layers = false;    ///< layers have the same numbers: fewer nodes, related errors
   std::int64_t hub_degree = 0;  ///< nodes of more in-edges draw on their own; 0: none
   std::int64_t dependence = 1;
+  bool draw_once = false;  ///< as NeighborSamplerOptions::draw_once
   std::vector<RelationFanout> relations = {};
   SnapshotOptions snapshot = {};
 

@@ -57,6 +57,10 @@ void NeighborSamplerOptions::describe(Schema& schema) {
           "already. Each mini-batch by itself is as before; their errors no longer cancel")
       .unit("mini-batches")
       .range(1, kMostFanout);
+  schema.field("draw_once", draw_once)
+      .help(
+          "a node draws edges at the hop that first lists it, and keeps them in the other layers: "
+          "mini-batches are subgraphs, with fewer rows");
   schema.list("relations", relations, "other fanouts for some relations");
   schema.section("snapshot", snapshot, "in-edges of hot nodes kept in memory");
 }
@@ -184,7 +188,13 @@ BlockSampler::Request NeighborSampler::block_request(std::size_t relation) const
           .replace = options_.replace,
           .key = begun_.round_key.with(begun_.hop).with(of.index),
           .edge_ids = builder_.parts().edge_ids,
-          .shared = layer_draws_ ? std::optional(shared_draws(of.source_type)) : std::nullopt};
+          .shared = layer_draws_ ? std::optional(shared_draws(of.source_type)) : std::nullopt,
+          .kept = kept_block(relation)};
+}
+
+const Block* NeighborSampler::kept_block(std::size_t relation) const {
+  if (!options_.draw_once || begun_.hop == 0) return nullptr;
+  return &builder_.layer(num_layers() - begun_.hop).at(relation);
 }
 
 // A source has one number for all relations that it is in.

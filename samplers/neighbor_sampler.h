@@ -2,7 +2,8 @@
 // (GraphSAGE: Hamilton, Ying, Leskovec 2017): uniformly or by weight, without replacement or with,
 // or all.
 //
-// At each hop every node listed so far is a target anew, and draws its own edges of each relation.
+// At each hop every node listed so far is a target anew, and draws its own edges of each relation;
+// with `draw_once` only those that the hop before listed draw, and the others keep what they have.
 // The draws of a node are keyed by (key, epoch, round, hop, relation, node) alone, or by its
 // sources (LaborSampler). One sampler a thread.
 #pragma once
@@ -36,6 +37,9 @@ struct NeighborSamplerOptions {
   bool weighted = false;  ///< by the weights of edges; uniformly in relations without
   /// Successive mini-batches of an epoch that draw alike: a node's edges are the same in all.
   std::int64_t dependence = 1;
+  /// A node draws when it is first listed, and has these edges in all layers that it is written in:
+  /// the first layer's blocks hold all edges, as of one subgraph.
+  bool draw_once = false;
   std::vector<RelationFanout> relations = {};
   SnapshotOptions snapshot = {};
 
@@ -104,6 +108,8 @@ class NeighborSampler final : public Sampler {
   std::vector<std::int64_t> fanout_of(const RelationSchema& relation) const;
   Result<Batch> sample_whole(const SampleRequest& request, MemoryLedger* ledger);
   BlockSampler::Request block_request(std::size_t relation) const;
+  // Of the hop before, where its targets draw no more.
+  const Block* kept_block(std::size_t relation) const;
   SharedDraws shared_draws(std::size_t source_type) const;
 
   Options options_;

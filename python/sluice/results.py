@@ -1,9 +1,10 @@
-"""What a trained model predicted, under the user's own ids. Needs NumPy alone."""
+"""What a trained model predicted, under the user's own ids, and its weights. Needs NumPy alone."""
 
 from __future__ import annotations
 
 import csv
 import glob
+import json
 import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Union
@@ -12,7 +13,7 @@ import numpy as np
 
 from .errors import DataError, Place, UsageError
 
-__all__ = ["Predictions", "predictions"]
+__all__ = ["Predictions", "Weights", "predictions", "weights"]
 
 Path = Union[str, "os.PathLike[str]"]
 _IDS = ("id", "source", "target")
@@ -114,3 +115,48 @@ def predictions(path: Path) -> Predictions:
     except ValueError as problem:
         raise DataError(f"not a NumPy file: {problem}", "", Place(file)) from None
     return _of_array(file, records)
+
+
+# The types of safetensors that are written by Sluice or read by NumPy as they are.
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "i1", "U8": "u1", "BOOL": "?"}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model's weights, as a run or `sluice-train export` wrote them."""
+
+    path: str
+    arrays: Dict[str, np.ndarray]
+    """By the names of PyTorch's `state_dict`; those of the task's own begin with "head."."""
+    metadata: Dict[str, str]
+    """"model", "task", "epoch"."""
+    classes: List[str]
+    """Names of the classes, by number; empty where they have none."""
+
+
+def weights(path: Path) -> Weights:
+    """Reads weights: a .safetensors file, or a run directory that has one.
+
+    Raises UsageError where there is none, DataError for a file of something else.
+    """
+    file = os.fspath(path)
+    if os.path.isdir(file):
+        file = os.path.join(file, "weights.safetensors")
+    if not os.path.exists(file):
+        hint = "a run writes it at its end; of one that is under way: sluice-train export RUN --out FILE.safetensors"
+        raise UsageError("there is no such file", hint, Place(file))
+    with open(file, "rb") as opened:
+        raw = opened.read()
+    try:
+        begin = 8 + int.from_bytes(raw[:8], "little")
+        header = json.loads(raw[8:begin])
+        metadata = header.pop("__metadata__", {})
+        arrays = {}
+        for name, tensor in header.items():
+            first, last = tensor["data_offsets"]
+            flat = np.frombuffer(raw[begin + first : begin + last], dtype=_TYPES[tensor["dtype"]])
+            arrays[name] = flat.reshape(tensor["shape"]).copy()
+        classes = json.loads(metadata.pop("classes", "[]"))
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise DataError(f"not a file of safetensors: {problem!r}", "name one that sluice-train wrote", Place(file)) from None
+    return Weights(file, arrays, metadata, classes)

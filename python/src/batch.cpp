@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <nanobind/stl/vector.h>
@@ -34,20 +35,24 @@ std::optional<Numpy> group_of(const std::vector<Array>& groups,
   return maybe_numpy(groups[group], batch.ledger);
 }
 
-// int64 [2, edges]: source rows and target rows.
-Numpy edge_index(const BlockView& self) {
-  const Block& block = *self.block;
-  const std::int64_t edges = block.num_edges();
-  Array made = Array::make(DType::kI64, {2, edges}).or_throw();
-  const auto out = made.as<std::int64_t>();
+// Source rows, then target rows, without the interpreter's lock.
+void fill_edge_index(const Block& block, std::span<std::int64_t> out) {
+  const nb::gil_scoped_release release;
   const auto offsets = block.offsets.as<std::int64_t>();
   const auto neighbours = block.neighbours.as<std::int32_t>();
-  const auto count = static_cast<std::size_t>(edges);
+  const auto count = static_cast<std::size_t>(block.num_edges());
   for (std::size_t e = 0; e < count; ++e) out[e] = neighbours[e];
   for (std::size_t t = 0; t + 1 < offsets.size(); ++t) {
     for (std::int64_t e = offsets[t]; e < offsets[t + 1]; ++e)
       out[count + static_cast<std::size_t>(e)] = static_cast<std::int64_t>(t);
   }
+}
+
+// int64 [2, edges]: source rows and target rows.
+Numpy edge_index(const BlockView& self) {
+  const Block& block = *self.block;
+  Array made = Array::make(DType::kI64, {2, block.num_edges()}).or_throw();
+  fill_edge_index(block, made.as<std::int64_t>());
   return to_numpy(made, nullptr);
 }
 

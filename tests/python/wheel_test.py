@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,7 +67,34 @@ class Wheel(Case):
             self.assertTrue([name for name in names if name.startswith("sluice/lib/libarrow.so")])
             metadata = next(name for name in names if name.endswith("/METADATA"))
             text = archive.read(metadata).decode()
-            self.assertEqual([line for line in text.splitlines() if line.startswith("Requires-Dist")], ["Requires-Dist: numpy>=1.22"])
+            needed = [line for line in text.splitlines() if line.startswith("Requires-Dist") and "extra" not in line]
+            self.assertEqual(needed, ["Requires-Dist: numpy>=1.22"])
+
+    def test_the_licences_of_all_that_is_inside(self):
+        wheels = glob.glob(os.path.join(SOURCE, "dist", "sluice-*.whl"))
+        if not wheels:
+            self.skipTest("no wheel in dist/: scripts/wheel writes it")
+        with zipfile.ZipFile(wheels[0]) as archive:
+            names = archive.namelist()
+            (listed,) = [name for name in names if name.endswith(".dist-info/licenses/BUNDLED")]
+            folder = listed[: -len("BUNDLED")]
+            of = dict(line.split(": ") for line in archive.read(listed).decode().splitlines())
+            libraries = [os.path.basename(name) for name in names if name.startswith("sluice/lib/")]
+            self.assertTrue(libraries)
+            for library in [*libraries, "nanobind (compiled in)", "toml++/toml.h (compiled in)"]:
+                texts = [name for name in names if name.startswith(f"{folder}{of[library]}/")]
+                self.assertTrue(texts, library)
+                self.assertTrue(all(len(archive.read(name)) > 200 for name in texts), library)
+            self.assertIn("Apache License", archive.read(f"{folder}LICENSE").decode())
+            self.assertIn("Apache License", archive.read(f"{folder}pyarrow/LICENSE.txt").decode())
+            # Each text that a package's refers to is there too.
+            for name in names:
+                if name.startswith(folder) and name.endswith("/copyright"):
+                    for common in re.findall(r"common-licenses/([A-Za-z0-9.+-]*[A-Za-z0-9])", archive.read(name).decode("utf-8", "replace")):
+                        self.assertIn(f"{folder}common-licenses/{common}", names)
+            metadata = archive.read(f"{folder[:-len('licenses/')]}METADATA").decode()
+            said = re.findall(r"^License-File: (.*)$", metadata, re.MULTILINE)
+            self.assertEqual(sorted(folder + name for name in said), sorted(name for name in names if name.startswith(folder)))
 
 
 if __name__ == "__main__":

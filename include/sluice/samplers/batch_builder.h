@@ -51,6 +51,8 @@ class BatchBuilder {
   void note_sizes(std::size_t boundary);
   /// Rows of a type at a boundary that was noted.
   std::size_t size_at(std::size_t type, std::size_t boundary) const;
+  /// The blocks of a layer that was set.
+  const std::vector<Block>& layer(std::size_t layer) const { return batch_.layers.at(layer); }
   /// @param blocks one a relation, in the schema's order, complete
   void set_layer(std::size_t layer, std::vector<Block> blocks);
 
