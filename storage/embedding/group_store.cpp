@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kStagingBytes = 8 << 20;
 constexpr std::uint64_t kMostRequest = 1 << 20;
+// Shorter stretches are not worth a call each: they are written to again.
+constexpr std::uint64_t kLeastPunched = 1 << 20;
 constexpr int kMoreReads = 2;  // of a group whose checksums do not match
 
 Array make_array(DType dtype, std::uint64_t size, MemoryLedger* ledger) {
@@ -151,8 +153,8 @@ void GroupStore::punch_unheld() {
     for (std::uint64_t begin = 0, end = 0; begin < groups; begin = end + 1) {
       end = begin;
       while (end < groups && (held_[end] & bit_of(number)) == 0) ++end;
-      const std::uint64_t group_bytes = layout().group_bytes;
-      if (end > begin) file.punch(begin * group_bytes, (end - begin) * group_bytes).or_throw();
+      const std::uint64_t bytes = (end - begin) * layout().group_bytes;
+      if (bytes >= kLeastPunched) file.punch(begin * layout().group_bytes, bytes).or_throw();
     }
   }
 }
@@ -233,15 +235,17 @@ void GroupStore::read_again(const StagedGroup& group) {
 std::uint8_t GroupStore::side_to_write(std::uint64_t group) const {
   const std::uint8_t now = sides()[group];
   if (now != kNoSide && (held_[group] & bit_of(now)) == 0) return now;
-  const auto free = static_cast<std::uint8_t>(std::countr_one(held_[group]));
-  if (free >= kMostSides) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{} generations of an embedding table are kept, and no more can be",
-                            generations_.size()),
-                "keep() those that are needed, and no others",
-                Place{options_.folder.string(), -1, -1, -1});
-  }
-  return free;
+  // There is one: kept generations are fewer than sides.
+  return static_cast<std::uint8_t>(std::countr_one(held_[group]));
+}
+
+void GroupStore::check_commit() const {
+  if (generations_.size() + 1 < kMostSides) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("{} generations of an embedding table are kept, and no more can be",
+                          generations_.size()),
+              "keep() those that are needed, and no others",
+              Place{options_.folder.string(), -1, -1, -1});
 }
 
 void GroupStore::write(std::span<const StagedGroup> groups) {

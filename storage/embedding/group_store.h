@@ -69,6 +69,8 @@ class GroupStore {
   /// Writes groups as they lie. @pre ascending; nothing behind the rows of a group but zeros
   void write(std::span<const StagedGroup> groups);
 
+  /// Throws kUsage where as many generations are kept as can be.
+  void check_commit() const;
   /// Makes what was written a generation, and returns its number.
   std::uint64_t commit();
   void keep(std::span<const std::uint64_t> generations);

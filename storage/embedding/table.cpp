@@ -305,6 +305,7 @@ void StoredEmbeddingTable::write_dirty() {
 std::uint64_t StoredEmbeddingTable::commit() {
   if (options_.folder.empty())
     throw bad_table("an embedding table without a folder cannot be committed", "name its folder");
+  store_.check_commit();
   std::uint64_t generation = 0;
   on_disk([&] {
     write_dirty();
@@ -315,7 +316,8 @@ std::uint64_t StoredEmbeddingTable::commit() {
 }
 
 void StoredEmbeddingTable::keep(std::span<const std::uint64_t> generations) {
-  on_disk([&] { store_.keep(generations); });
+  jobs_.wait_all();
+  store_.keep(generations);
 }
 
 void StoredEmbeddingTable::grow(std::uint64_t more) {

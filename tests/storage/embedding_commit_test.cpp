@@ -100,7 +100,7 @@ TEST_CASE("a commit writes in proportion to the rows that changed") {
           committed(500, options.rows / 100 * percent - (percent == 100 ? 500u : 0u));
       const std::uint64_t changed = layout.bytes() / 100 * percent;
       CHECK(bytes <= changed + 2 * layout.group_bytes + manifest);
-      CHECK(bytes + layout.bytes() / 50 >= changed);
+      CHECK(bytes >= changed - (percent == 100 ? layout.bytes() / 100 : 0));
     }
     CHECK(committed(0, 0) <= manifest);
     // A row here and there: a group each.
@@ -152,7 +152,11 @@ TEST_CASE("seven generations may be kept; one more is refused with what to do") 
   });
   CHECK(error.code() == ErrorCode::kUsage);
   CHECK(error.hint().find("keep()") != std::string::npos);
-  CHECK(embedding_generations(options.folder).size() == 8);
+  CHECK(embedding_generations(options.folder).size() == 7);
+  // The table is as it was.
+  const std::uint64_t last[] = {7};
+  table->keep(last);
+  CHECK(table->commit() == 8);
   const std::uint64_t missing[] = {99};
   const auto other = create_embedding_table(work_options(dir / "u"));
   CHECK(expect_error([&] { other->keep(missing); }).code() == ErrorCode::kUsage);
@@ -238,7 +242,7 @@ TEST_CASE("a kill at any moment leaves the last generation that was committed, a
   Generations twins;
   const TempDir dir;
   const auto options = work_options(dir / "t");
-  // Moments are drawn from three times what a generation takes here.
+  // Moments are drawn from twice what a generation takes here.
   const auto begin = std::chrono::steady_clock::now();
   {
     const auto table = create_embedding_table(work_options(dir / "timed"));
@@ -246,10 +250,10 @@ TEST_CASE("a kill at any moment leaves the last generation that was committed, a
     table->commit();
   }
   const std::chrono::microseconds longest =
-      3 * std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
+      2 * std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
                                                                 begin);
   std::uint64_t killed_with_work = 0;
-  for (std::uint64_t round = 0; round < sanitized(60, 10); ++round) {
+  for (std::uint64_t round = 0; round < sanitized(55, 10); ++round) {
     CAPTURE(round);
     const std::uint64_t before = newest(options.folder);
     const pid_t child = ::fork();
