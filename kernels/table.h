@@ -7,6 +7,7 @@
 #include "kernels/edge_pairs.h"
 #include "kernels/edge_softmax.h"
 #include "kernels/gather_rows.h"
+#include "kernels/row_updates.h"
 #include "kernels/segment_max.h"
 #include "kernels/segment_sum.h"
 #include "kernels/widen_rows.h"
@@ -23,6 +24,8 @@ namespace sluice::kernels {
   EACH(edge_add) EACH(edge_dot)                                        \
   EACH(edge_softmax) EACH(edge_softmax_backward)                       \
   EACH(gather_rows)                                                    \
+  EACH(sgd_rows) EACH(adagrad_rows) EACH(adagrad_mean_rows)            \
+  EACH(adam_rows)                                                      \
   EACH(segment_max) EACH(segment_max_backward)                         \
   EACH(segment_sum) EACH(segment_weighted_sum) EACH(segment_edge_sum)  \
   EACH(widen_rows)

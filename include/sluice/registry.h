@@ -1,5 +1,5 @@
-// What comes with Sluice, by name: samplers and cache policies. Models, tasks and optimizers, which
-// need LibTorch, are in sluice/train.h.
+// What comes with Sluice, by name: samplers, cache policies and sparse optimizers. Models, tasks
+// and optimizers, which need LibTorch, are in sluice/train.h.
 //
 //   LoaderOptions options;
 //   options.sampler = builtin_samplers().make("labor", "fanout = [10, 10]");
@@ -9,10 +9,12 @@
 
 #include <sluice/cache_policy.h>
 #include <sluice/sampler.h>
+#include <sluice/sparse_optimizer.h>
 
 namespace sluice {
 
 SamplerCatalog builtin_samplers();
 CachePolicyCatalog builtin_caches();
+SparseOptimizerCatalog builtin_sparse_optimizers();
 
 }  // namespace sluice

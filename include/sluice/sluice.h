@@ -10,6 +10,7 @@
 #include <sluice/dataset.h>
 #include <sluice/dtype.h>
 #include <sluice/edge_rule.h>
+#include <sluice/embedding_table.h>
 #include <sluice/error.h>
 #include <sluice/executor.h>
 #include <sluice/feature_store.h>
@@ -43,6 +44,7 @@
 #include <sluice/samplers/seed_order.h>
 #include <sluice/samplers/transpose_block.h>
 #include <sluice/snapshot.h>
+#include <sluice/sparse_optimizer.h>
 #include <sluice/threads.h>
 #include <sluice/topology.h>
 #include <sluice/units.h>

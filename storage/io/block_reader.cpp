@@ -27,6 +27,19 @@ class ListSource final : public ReadSource {
   std::size_t next_ = 0;
 };
 
+Result<void> run_pass(ReaderState& state, ReadSource& source, IoOp op, IoStats& stats) {
+  if (state.broken) {
+    return Error(ErrorCode::kIo,
+                 "this reader is broken: an earlier read or write never ended",
+                 "look at `dmesg` and check the disk, then start again");
+  }
+  // Broken until the pass has ended with nothing on its way, by whatever path it ends.
+  state.broken = true;
+  auto result = ReadPass(state, source, op, stats).run();
+  state.broken = state.free_slots.size() != state.slots.size();
+  return result;
+}
+
 }  // namespace
 
 BlockReader::BlockReader(std::unique_ptr<IoEngine> engine, BlockReaderOptions options)
@@ -68,16 +81,18 @@ Result<void> BlockReader::read(std::span<const BlockRead> reads, const OnDone& o
 }
 
 Result<void> BlockReader::read(ReadSource& source) {
-  if (state_->broken) {
-    return Error(ErrorCode::kIo,
-                 "this reader is broken: an earlier read never ended",
-                 "look at `dmesg` and check the disk, then start again");
+  return run_pass(*state_, source, IoOp::kRead, state_->stats);
+}
+
+// As for reads, all of a list are checked before the first starts.
+Result<void> BlockWriter::write(std::span<const BlockWrite> writes) {
+  ReaderState& state = *reader_.state_;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    if (auto valid = check_read(state, writes[i], i); !valid) return valid;
   }
-  // Broken until the pass has ended with nothing on its way, by whatever path it ends.
-  state_->broken = true;
-  auto result = ReadPass(*state_, source).run();
-  state_->broken = state_->free_slots.size() != state_->slots.size();
-  return result;
+  const BlockReader::OnDone nothing;
+  ListSource source(writes, nothing);
+  return run_pass(state, source, IoOp::kWrite, stats_);
 }
 
 }  // namespace sluice

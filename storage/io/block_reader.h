@@ -5,6 +5,8 @@
 // Used by one thread at a time; may change threads between calls. When `read` returns an error
 // other than a stall or a broken engine, nothing is in flight any more. After those two the reader
 // is broken for good (every later call fails), and the engine keeps the buffers alive.
+//
+// BlockWriter, its twin, writes over pages of files through a reader's engine, files and buffers.
 #pragma once
 
 #include "core/counts.h"
@@ -39,13 +41,16 @@ struct BlockReaderOptions {
 struct IoStats {
   std::uint64_t requests = 0;     ///< completed BlockReads
   std::uint64_t bytes = 0;        ///< bytes of completed BlockReads
-  std::uint64_t short_reads = 0;  ///< continuations after a short read
+  std::uint64_t short_reads = 0;  ///< continuations after a short read or write
   std::uint64_t retries = 0;      ///< repeats after an error or a bad checksum
   std::uint64_t busy_ns = 0;      ///< wall time inside read()
   RequestLatency latency;         ///< submit to completion, of each request
 
   IoStats& operator+=(const IoStats& more) { return add_counts(*this, more); }
 };
+
+/// A write of whole pages, likewise.
+using BlockWrite = BlockRead;
 
 /// Where the reads of a call come from, one by one: for more reads than fit a list or a buffer.
 class ReadSource {
@@ -89,7 +94,29 @@ class BlockReader {
   IoEngine& engine() noexcept;
 
  private:
+  friend class BlockWriter;
   std::unique_ptr<ReaderState> state_;
+};
+
+/// Writes through a reader: so that what was written is what is read next, whatever the engine.
+/// Used by the reader's thread. After a stall both are broken, as said above.
+class BlockWriter {
+ public:
+  /// @param reader outlives the writer
+  explicit BlockWriter(BlockReader& reader) : reader_(reader) {}
+
+  /// Writes all, in any order, and returns when all are done or one has failed for good. Then the
+  /// error is that of the first that failed, ENOSPC and the like kResource; which others were
+  /// written, in whole or in part, is not known. Short writes are continued, and what is worth
+  /// retrying is. Nothing is durable before File::sync(). @pre every file was attached as one that
+  /// is open for writing, no two writes of one call share file bytes
+  Result<void> write(std::span<const BlockWrite> writes);
+
+  const IoStats& stats() const noexcept { return stats_; }
+
+ private:
+  BlockReader& reader_;
+  IoStats stats_;
 };
 
 }  // namespace sluice

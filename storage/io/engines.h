@@ -5,6 +5,7 @@
 #include "storage/io/io_engine.h"
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <functional>
@@ -22,11 +23,18 @@ Result<std::unique_ptr<IoEngine>> make_uring_engine(const IoEngineOptions& optio
 /// pread(2) or a double of it: returns bytes or -1 with errno; called from many threads at a time.
 using PreadCall = std::function<ssize_t(int fd, void* to, std::size_t bytes, off_t offset)>;
 
+/// pwrite(2) or a double of it, alike.
+using PwriteCall =
+    std::function<ssize_t(int fd, const void* from, std::size_t bytes, off_t offset)>;
+
 /// kResource when not even one thread can be started.
-Result<std::unique_ptr<IoEngine>> make_pread_engine(const IoEngineOptions& options, PreadCall call);
+Result<std::unique_ptr<IoEngine>> make_pread_engine(const IoEngineOptions& options,
+                                                    PreadCall read,
+                                                    PwriteCall write = ::pwrite);
 Result<std::unique_ptr<IoEngine>> make_pread_engine(const IoEngineOptions& options);
 
-/// attach_file reads the whole file into RAM, charged to options.ledger as "files in memory".
+/// attach_file reads the whole file into RAM, charged to options.ledger as "files in memory". What
+/// is written goes there and to the file.
 Result<std::unique_ptr<IoEngine>> make_memory_engine(const IoEngineOptions& options);
 
 /// Keeps what the kernel may still write to or read from alive until the process ends. Called with

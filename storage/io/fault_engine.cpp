@@ -15,12 +15,15 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMaxDelayReaps = 4;
+constexpr std::uint32_t kFaultPage = kPageBytes;
 
 /// What is to happen to one request; drawn when it is submitted.
 struct Fault {
   bool stall = false;
   int error = 0;               ///< errno to complete with, instead of reading
   std::int64_t short_to = -1;  ///< bytes to complete with at most
+  std::uint32_t written = 0;   ///< bytes of a write that are done, whole pages
+  int then_error = 0;          ///< errno to complete with, after those
   std::int64_t flip_bit = -1;  ///< bit of the arrived data to flip
   std::uint64_t delay = 0;     ///< reaps to hold the completion back
 };
@@ -64,6 +67,7 @@ class FaultEngine final : public IoEngine {
 
  private:
   Fault draw(const IoRequest& request) const;
+  void fault_write(const IoRequest& request, Fault& fault) const;
   bool covers(const IoRequest& request, std::uint64_t page) const;
   std::byte* target(const IoRequest& request);
   Result<bool> start(const IoRequest& request);
@@ -79,6 +83,8 @@ class FaultEngine final : public IoEngine {
   std::vector<Held> held_;         // finished, not handed over yet
   std::vector<IoCompletion> reaped_;
   std::uint64_t num_requests_ = 0;
+  std::uint64_t num_writes_ = 0;
+  bool killed_ = false;
   std::uint64_t num_submits_ = 0;
 };
 
@@ -93,30 +99,64 @@ std::byte* FaultEngine::target(const IoRequest& request) {
 
 Fault FaultEngine::draw(const IoRequest& request) const {
   const RandomKey key = RandomKey(plan_.seed).with("request").with(num_requests_);
+  const bool writes = request.op == IoOp::kWrite;
   Fault fault;
+  fault.written = request.length;
   fault.stall = key.uniform(0) < plan_.stall;
   if (key.uniform(1) < plan_.eintr) fault.error = EINTR;
   if (key.uniform(2) < plan_.eagain) fault.error = EAGAIN;
   if (key.uniform(3) < plan_.enomem) fault.error = ENOMEM;
   if (key.uniform(4) < plan_.eio || covers(request, plan_.eio_page)) fault.error = EIO;
-  if (key.uniform(5) < plan_.short_read)
+  if (!writes && key.uniform(5) < plan_.short_read)
     fault.short_to = static_cast<std::int64_t>(key.below(request.length, 6));
-  if (key.uniform(7) < plan_.corrupt)
+  if (!writes && key.uniform(7) < plan_.corrupt)
     fault.flip_bit = static_cast<std::int64_t>(key.below(request.length * 8ull, 8));
   if (key.uniform(9) < plan_.delay) fault.delay = 1 + key.below(kMaxDelayReaps, 10);
+  const std::uint32_t pages = request.length / kFaultPage;
+  if (writes && pages > 1 && key.uniform(11) < plan_.short_write)
+    fault.written = static_cast<std::uint32_t>(1 + key.below(pages - 1, 12)) * kFaultPage;
+  if (killed_) fault.error = EIO;
+  if (writes && num_writes_ >= plan_.from_write) fault_write(request, fault);
   return fault;
+}
+
+void FaultEngine::fault_write(const IoRequest& request, Fault& fault) const {
+  const bool first = num_writes_ == plan_.from_write;
+  const std::uint32_t pages = request.length / kFaultPage;
+  switch (plan_.write_fault) {
+    case WriteFault::kNone:
+      return;
+    case WriteFault::kStall:
+      fault.stall = true;
+      fault.error = 0;
+      return;
+    case WriteFault::kEio:
+      fault.error = EIO;
+      return;
+    case WriteFault::kEnospc:
+      fault.error = ENOSPC;
+      return;
+    case WriteFault::kTorn:
+    case WriteFault::kKill:
+      fault.written = first ? pages / 2 * kFaultPage : 0;
+      fault.then_error = EIO;
+      if (fault.written == 0) fault.error = EIO;
+      return;
+  }
 }
 
 /// False when the inner engine is full.
 Result<bool> FaultEngine::start(const IoRequest& request) {
   const std::size_t slot = free_.back();
   const Pending pending{request, draw(request)};
+  const bool writes = request.op == IoOp::kWrite;
   if (pending.fault.error != 0) {
     finish(pending, -pending.fault.error);
   } else {
     if (!pending.fault.stall) {
       IoRequest inner = request;
       inner.tag = slot;
+      if (writes) inner.length = pending.fault.written;
       auto accepted = inner_->submit({&inner, 1});
       if (!accepted) return std::move(accepted).error();
       if (accepted.value() == 0) return false;
@@ -125,6 +165,9 @@ Result<bool> FaultEngine::start(const IoRequest& request) {
     pending_[slot] = pending;
   }
   ++num_requests_;
+  if (writes && plan_.write_fault == WriteFault::kKill && num_writes_ >= plan_.from_write)
+    killed_ = true;
+  if (writes) ++num_writes_;
   return true;
 }
 
@@ -144,6 +187,11 @@ Result<std::size_t> FaultEngine::submit(std::span<const IoRequest> requests) {
 void FaultEngine::finish(const Pending& pending, std::int64_t result) {
   const IoRequest& request = pending.request;
   const Fault& fault = pending.fault;
+  if (request.op == IoOp::kWrite) {
+    if (fault.then_error != 0) result = -fault.then_error;
+    held_.push_back({{request.tag, result}, fault.delay});
+    return;
+  }
   if (fault.short_to >= 0 && fault.short_to < result) {
     // The whole request was read, since O_DIRECT takes no odd length; what a short read leaves is
     // anything.

@@ -141,6 +141,20 @@ Result<File> File::create(const std::filesystem::path& path) {
   return file;
 }
 
+Result<File> File::open_update(const std::filesystem::path& path, Direct direct) {
+  constexpr int kFlags = O_RDWR | O_CREAT;
+  File file;
+  file.path_ = path;
+  if (direct == Direct::kAuto) {
+    file.fd_ = open_retrying(path, kFlags | O_DIRECT, 0644);
+    file.direct_ = file.fd_ >= 0;
+  }
+  const bool refused = direct == Direct::kAuto && file.fd_ < 0 && errno == EINVAL;
+  if (direct == Direct::kOff || refused) file.fd_ = open_retrying(path, kFlags, 0644);
+  if (file.fd_ < 0) return system_error(errno, "cannot open for writing", path);
+  return file;
+}
+
 Result<File> File::scratch(const std::filesystem::path& folder, Direct direct) {
   File file;
   file.path_ = folder;
@@ -219,6 +233,31 @@ Result<void> File::close() {
   // thread's file.
   if (fd >= 0 && ::close(fd) != 0 && errno != EINTR)
     return system_error(errno, "cannot close", path_);
+  return {};
+}
+
+Result<void> File::resize(std::uint64_t bytes) {
+  int status = 0;
+  do {
+    status = ::ftruncate(fd_, static_cast<off_t>(bytes));
+  } while (status != 0 && errno == EINTR);
+  if (status != 0)
+    return system_error(errno, fmt::format("cannot resize to {} bytes", bytes), path_);
+  return {};
+}
+
+Result<void> File::punch(std::uint64_t offset, std::uint64_t bytes) {
+  int status = 0;
+  do {
+    status = ::fallocate(fd_,
+                         FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                         static_cast<off_t>(offset),
+                         static_cast<off_t>(bytes));
+  } while (status != 0 && errno == EINTR);
+  if (status != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+    return system_error(
+        errno, "cannot give room back to the disk", path_, static_cast<std::int64_t>(offset));
+  }
   return {};
 }
 

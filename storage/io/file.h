@@ -29,6 +29,8 @@ class File {
   static Result<File> open_read(const std::filesystem::path& path, Direct direct = Direct::kOff);
   /// Creates or truncates; 0644 before the umask.
   static Result<File> create(const std::filesystem::path& path);
+  /// To write and read, whatever is in it stays; made if it is not there, 0644 before the umask.
+  static Result<File> open_update(const std::filesystem::path& path, Direct direct = Direct::kOff);
   /// A file without a name in `folder`, to write and read: it is gone with its descriptor, however
   /// the process ends. Its path() is the folder.
   static Result<File> scratch(const std::filesystem::path& folder, Direct direct = Direct::kOff);
@@ -47,6 +49,11 @@ class File {
   /// Makes room on the disk for the first `bytes`, as far as the file system can; the file is that
   /// long then, if it was longer too. Errors: as write_at's. @param from there is room before here
   Result<void> reserve(std::uint64_t bytes, std::uint64_t from = 0);
+  /// Makes the file that long; what is new reads as zeros and takes no room on the disk yet.
+  Result<void> resize(std::uint64_t bytes);
+  /// Gives the room of these bytes, whole pages, back to the disk; they read as zeros. Where the
+  /// file system cannot do that, nothing happens.
+  Result<void> punch(std::uint64_t offset, std::uint64_t bytes);
   Result<void> sync();   ///< fsync
   Result<void> close();  ///< reports a deferred write error; the destructor closes silently
 

@@ -1,5 +1,6 @@
-// IoEngine: the seam under all reading. Asynchronous page-aligned reads, many in flight, with no
-// policy of its own: retries, deadlines and checksums belong to BlockReader above it.
+// IoEngine: the seam under all reading, and under writing over pages that a file has. Asynchronous,
+// page-aligned, many in flight, with no policy of its own: retries, deadlines and checksums belong
+// to BlockReader and BlockWriter above it.
 //
 // Implementations: io_uring, a pool of pread threads, memory (files held in RAM), and a
 // fault-injecting wrapper for tests. An engine is used by one thread at a time and changes threads
@@ -25,7 +26,11 @@ namespace sluice {
 enum class FileSlot : std::uint32_t {};
 enum class BufferSlot : std::uint32_t {};
 
-/// One read. Offsets and length are multiples of kPageBytes when the file is direct.
+enum class IoOp : std::uint8_t { kRead, kWrite };
+
+/// One read or write. Offsets and length are multiples of kPageBytes when the file is direct. A
+/// write lies within the file as long as it was when it was attached. What is read and written at
+/// the same place at the same time has no order.
 struct IoRequest {
   FileSlot file;
   BufferSlot buffer;
@@ -33,12 +38,13 @@ struct IoRequest {
   std::uint64_t file_offset;    ///< bytes
   std::uint64_t buffer_offset;  ///< bytes
   std::uint64_t tag;            ///< returned with the completion; unique among requests in flight
+  IoOp op = IoOp::kRead;        ///< a write's file was opened for that
 };
 
 struct IoCompletion {
   std::uint64_t tag;
-  std::int64_t result;  ///< bytes read (0 at the end of the file, fewer than asked is a short
-                        ///< read), or -errno
+  std::int64_t result;  ///< bytes read or written (0 at the end of the file, fewer than asked is
+                        ///< short), or -errno
 };
 
 using Clock = std::chrono::steady_clock;

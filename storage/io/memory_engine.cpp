@@ -11,6 +11,7 @@ namespace sluice {
 namespace {
 
 struct Image {
+  std::shared_ptr<const File> file;
   AlignedBuffer bytes;
   std::uint64_t size = 0;
 };
@@ -21,7 +22,7 @@ Result<Image> load(const File& file, MemoryLedger* ledger) {
   if (!size) return std::move(size).error();
   auto buffer = AlignedBuffer::make(size.value(), ledger, "files in memory");
   if (!buffer) return std::move(buffer).error();
-  Image image{std::move(buffer).value(), 0};
+  Image image{nullptr, std::move(buffer).value(), 0};
   constexpr std::size_t kChunkBytes = 8 * 1024 * 1024;
   while (image.size < image.bytes.size()) {
     const std::size_t wanted = std::min<std::size_t>(kChunkBytes, image.bytes.size() - image.size);
@@ -52,6 +53,7 @@ class MemoryEngine final : public IoEngine {
     auto image = load(*file, ledger_);
     if (!image) return std::move(image).error();
     images_.push_back(std::move(image).value());
+    images_.back().file = std::move(file);
     return FileSlot(images_.size() - 1);
   }
 
@@ -63,7 +65,8 @@ class MemoryEngine final : public IoEngine {
   Result<std::size_t> submit(std::span<const IoRequest> requests) override {
     const std::size_t accepted = std::min(requests.size(), depth_ - finished_.size());
     for (const IoRequest& request : requests.first(accepted)) {
-      finished_.push_back({request.tag, copy(request)});
+      finished_.push_back(
+          {request.tag, request.op == IoOp::kWrite ? write(request) : copy(request)});
     }
     return accepted;
   }
@@ -86,6 +89,19 @@ class MemoryEngine final : public IoEngine {
                 image.bytes.data() + request.file_offset,
                 bytes);
     return static_cast<std::int64_t>(bytes);
+  }
+
+  // To the file too, so that what was written is there for others, and after a kill.
+  std::int64_t write(const IoRequest& request) {
+    Image& image = images_[static_cast<std::size_t>(request.file)];
+    if (request.file_offset + request.length > image.size) return -EFBIG;
+    const std::byte* from =
+        buffers_[static_cast<std::size_t>(request.buffer)]->data() + request.buffer_offset;
+    const ssize_t put =
+        ::pwrite(image.file->fd(), from, request.length, static_cast<off_t>(request.file_offset));
+    if (put < 0) return -errno;
+    std::memcpy(image.bytes.data() + request.file_offset, from, static_cast<std::size_t>(put));
+    return put;
   }
 
   std::size_t depth_;

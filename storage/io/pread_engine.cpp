@@ -18,8 +18,9 @@ namespace sluice {
 namespace {
 
 struct Job {
+  IoOp op;
   int fd;
-  std::byte* to;
+  std::byte* memory;
   std::uint32_t length;
   std::uint64_t offset;
   std::uint64_t tag;
@@ -28,15 +29,16 @@ struct Job {
 /// What the threads work on. They share its ownership, so a thread that is stuck in the kernel
 /// never dangles.
 struct Pool {
-  explicit Pool(PreadCall pread) : call(std::move(pread)) {}
+  Pool(PreadCall pread, PwriteCall pwrite) : read(std::move(pread)), write(std::move(pwrite)) {}
 
-  const PreadCall call;
+  const PreadCall read;
+  const PwriteCall write;
   Mutex mutex;
   ConditionVariable work_there;
   ConditionVariable done_there;
   std::deque<Job> waiting SLUICE_GUARDED_BY(mutex);
   std::vector<IoCompletion> finished SLUICE_GUARDED_BY(mutex);
-  std::size_t running SLUICE_GUARDED_BY(mutex) = 0;  // jobs inside pread
+  std::size_t running SLUICE_GUARDED_BY(mutex) = 0;  // jobs inside pread or pwrite
   bool stop SLUICE_GUARDED_BY(mutex) = false;
   // Only the engine's user touches these; they live here so that they outlive the engine under a
   // stuck thread.
@@ -53,8 +55,11 @@ void work(const std::shared_ptr<Pool>& pool) {
     pool->waiting.pop_front();
     ++pool->running;
     lock.unlock();
-    const ssize_t got = pool->call(job.fd, job.to, job.length, static_cast<off_t>(job.offset));
-    const std::int64_t result = got < 0 ? -errno : got;
+    const auto offset = static_cast<off_t>(job.offset);
+    const ssize_t moved = job.op == IoOp::kWrite
+                              ? pool->write(job.fd, job.memory, job.length, offset)
+                              : pool->read(job.fd, job.memory, job.length, offset);
+    const std::int64_t result = moved < 0 ? -errno : moved;
     lock.lock();
     --pool->running;
     pool->finished.push_back({job.tag, result});
@@ -127,6 +132,7 @@ class PreadEngine final : public IoEngine {
  private:
   Job job_of(const IoRequest& request) const {
     return {
+        request.op,
         pool_->files[static_cast<std::size_t>(request.file)]->fd(),
         pool_->buffers[static_cast<std::size_t>(request.buffer)]->data() + request.buffer_offset,
         request.length,
@@ -144,8 +150,9 @@ class PreadEngine final : public IoEngine {
 }  // namespace
 
 Result<std::unique_ptr<IoEngine>> make_pread_engine(const IoEngineOptions& options,
-                                                    PreadCall call) {
-  auto pool = std::make_shared<Pool>(std::move(call));
+                                                    PreadCall read,
+                                                    PwriteCall write) {
+  auto pool = std::make_shared<Pool>(std::move(read), std::move(write));
   const std::size_t wanted =
       std::min(static_cast<std::size_t>(options.pread_threads), options.depth);
   std::vector<std::thread> threads;

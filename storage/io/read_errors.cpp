@@ -21,6 +21,16 @@ Error read_failed(const ReadableFile& file,
                       static_cast<std::int64_t>(read.file_offset + done));
 }
 
+Error write_failed(const ReadableFile& file,
+                   const BlockRead& write,
+                   std::uint32_t done,
+                   int error_number) {
+  return system_error(error_number,
+                      fmt::format("cannot write {} bytes", write.length - done),
+                      file.file->path(),
+                      static_cast<std::int64_t>(write.file_offset + done));
+}
+
 Error read_truncated(const ReadableFile& file, const BlockRead& read, std::uint32_t done) {
   return Error(
       ErrorCode::kData,
@@ -43,14 +53,16 @@ Error checksum_error(const std::filesystem::path& path, std::uint64_t offset) {
                Place{path.string(), -1, -1, static_cast<std::int64_t>(offset)});
 }
 
-Error read_stalled(const ReadableFile& file,
-                   const BlockRead& read,
-                   std::uint32_t done,
-                   std::size_t waiting,
-                   std::chrono::milliseconds timeout) {
+Error io_stalled(IoOp op,
+                 const ReadableFile& file,
+                 const BlockRead& read,
+                 std::uint32_t done,
+                 std::size_t waiting,
+                 std::chrono::milliseconds timeout) {
   return Error(ErrorCode::kIo,
-               fmt::format("the disk has stalled: no read has completed for {} ms; {} are "
+               fmt::format("the disk has stalled: no {} has completed for {} ms; {} are "
                            "waiting, the oldest here",
+                           op == IoOp::kWrite ? "write" : "read",
                            timeout.count(),
                            waiting),
                "look at `dmesg` and check the disk or the network file system, then start again",

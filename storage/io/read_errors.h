@@ -1,4 +1,4 @@
-// The errors a BlockReader ends in: each names file, byte offset and what to do.
+// The errors a BlockReader or BlockWriter ends in: each names file, byte offset and what to do.
 #pragma once
 
 #include "storage/io/block_reader.h"
@@ -20,14 +20,19 @@ Error read_failed(const ReadableFile& file,
                   const BlockRead& read,
                   std::uint32_t done,
                   int error_number);
+Error write_failed(const ReadableFile& file,
+                   const BlockRead& write,
+                   std::uint32_t done,
+                   int error_number);
 Error read_truncated(const ReadableFile& file, const BlockRead& read, std::uint32_t done);
 Error read_corrupt(const ReadableFile& file, const BlockRead& read, std::uint32_t done);
 /// @param waiting how many requests had not completed; `read` is the oldest of them.
-Error read_stalled(const ReadableFile& file,
-                   const BlockRead& read,
-                   std::uint32_t done,
-                   std::size_t waiting,
-                   std::chrono::milliseconds timeout);
+Error io_stalled(IoOp op,
+                 const ReadableFile& file,
+                 const BlockRead& read,
+                 std::uint32_t done,
+                 std::size_t waiting,
+                 std::chrono::milliseconds timeout);
 /// A request that breaks BlockRead's contract; `index` is its place in the call.
 Error read_invalid(const BlockRead& read, std::size_t index, const char* problem);
 

@@ -67,7 +67,7 @@ Result<void> ReadPass::run() {
     if (state_.free_slots.size() == state_.slots.size()) break;
     if (auto exchanged = exchange(); !exchanged) return exchanged;
   }
-  state_.stats.busy_ns += to_ns(Clock::now() - begin);
+  stats_.busy_ns += to_ns(Clock::now() - begin);
   if (error_) return *std::move(error_);
   return {};
 }
@@ -104,7 +104,8 @@ void ReadPass::request_rest(std::uint32_t tag) {
                            read.length - slot.done,
                            read.file_offset + slot.done,
                            read.buffer_offset + slot.done,
-                           tag});
+                           tag,
+                           op_});
 }
 
 void ReadPass::release(std::uint32_t tag) {
@@ -156,9 +157,10 @@ void ReadPass::arrive(const IoCompletion& completion) {
 
   const ReadSlot& slot = state_.slots[tag];
   const BlockRead& read = slot.read;
-  if (completion.result == 0) return retry(tag, read_truncated(file_of(read), read, slot.done));
+  if (completion.result == 0) return retry(tag, no_progress(read, slot.done));
   const int error_number = static_cast<int>(-completion.result);
-  Error error = read_failed(file_of(read), read, slot.done, error_number);
+  Error error = op_ == IoOp::kWrite ? write_failed(file_of(read), read, slot.done, error_number)
+                                    : read_failed(file_of(read), read, slot.done, error_number);
   worth_retrying(error_number) ? retry(tag, std::move(error)) : fail(tag, std::move(error));
 }
 
@@ -169,11 +171,11 @@ void ReadPass::advance(std::uint32_t tag, std::uint32_t bytes) {
     slot.done = read.length;
     return finish(tag);
   }
-  // O_DIRECT goes on from whole pages only, so a part of a page is read again.
+  // O_DIRECT goes on from whole pages only, so a part of a page is moved again.
   const std::uint32_t whole = bytes / kPage * kPage;
-  if (whole == 0) return retry(tag, read_truncated(file_of(read), read, slot.done + bytes));
+  if (whole == 0) return retry(tag, no_progress(read, slot.done + bytes));
   slot.done += whole;
-  ++state_.stats.short_reads;
+  ++stats_.short_reads;
   request_rest(tag);
 }
 
@@ -181,14 +183,14 @@ void ReadPass::advance(std::uint32_t tag, std::uint32_t bytes) {
 void ReadPass::finish(std::uint32_t tag) {
   ReadSlot& slot = state_.slots[tag];
   const BlockRead& read = slot.read;
-  slot.checked = verify(read, slot.checked);
+  slot.checked = op_ == IoOp::kWrite ? read.length : verify(read, slot.checked);
   if (slot.checked < read.length) {
     slot.done = slot.checked;
     return retry(tag, read_corrupt(file_of(read), read, slot.done));
   }
-  ++state_.stats.requests;
-  state_.stats.bytes += read.length;
-  state_.stats.latency.add(to_ns(now_ - slot.start));
+  ++stats_.requests;
+  stats_.bytes += read.length;
+  stats_.latency.add(to_ns(now_ - slot.start));
   const std::size_t index = slot.index;
   release(tag);
   source_.done(index);
@@ -200,13 +202,20 @@ void ReadPass::retry(std::uint32_t tag, Error error) {
   // At once the first time, then ever later: rare enough that the other reads hardly notice.
   if (slot.retries > 0) std::this_thread::sleep_for(kBackOff * (1 << std::min(slot.retries, 6)));
   ++slot.retries;
-  ++state_.stats.retries;
+  ++stats_.retries;
   request_rest(tag);
 }
 
 void ReadPass::fail(std::uint32_t tag, Error error) {
   error_ = std::move(error);
   release(tag);
+}
+
+/// A read at the end of its file. A write of nothing without an error: the next one would fail for
+/// want of space.
+Error ReadPass::no_progress(const BlockRead& read, std::uint32_t done) const {
+  return op_ == IoOp::kWrite ? write_failed(file_of(read), read, done, ENOSPC)
+                             : read_truncated(file_of(read), read, done);
 }
 
 /// The bytes of `read` that are right, counted from its start; those before `from` are known to be.
@@ -231,7 +240,7 @@ Error ReadPass::stalled() const {
     if (oldest == nullptr || slot.start < oldest->start) oldest = &slot;
   }
   const BlockRead& read = oldest->read;
-  return read_stalled(file_of(read), read, oldest->done, waiting, state_.options.timeout);
+  return io_stalled(op_, file_of(read), read, oldest->done, waiting, state_.options.timeout);
 }
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// ReadPass: one call of BlockReader::read. Keeps the engine full and deals with each completion.
+// ReadPass: one call of BlockReader::read or BlockWriter::write. Keeps the engine full and deals
+// with each completion.
 #pragma once
 
 #include "storage/io/read_errors.h"
@@ -42,7 +43,8 @@ Result<void> check_read(const ReaderState& state, const BlockRead& read, std::si
 
 class ReadPass {
  public:
-  ReadPass(ReaderState& state, ReadSource& source) : state_(state), source_(source) {}
+  ReadPass(ReaderState& state, ReadSource& source, IoOp op, IoStats& stats)
+      : state_(state), source_(source), op_(op), stats_(stats) {}
 
   /// Returns with all slots free, except after a stall or a broken engine.
   Result<void> run();
@@ -61,6 +63,7 @@ class ReadPass {
   void release(std::uint32_t tag);
   std::uint32_t verify(const BlockRead& read, std::uint32_t from) const;
   Error stalled() const;
+  Error no_progress(const BlockRead& read, std::uint32_t done) const;
 
   const ReadableFile& file_of(const BlockRead& read) const {
     return state_.files[static_cast<std::size_t>(read.file)];
@@ -68,6 +71,8 @@ class ReadPass {
 
   ReaderState& state_;
   ReadSource& source_;
+  IoOp op_;
+  IoStats& stats_;
   std::size_t started_ = 0;  // reads taken from the source
   Clock::time_point now_;    // of the last completions
   std::optional<Error> error_;

@@ -160,15 +160,22 @@ void UringEngine::prepare(io_uring_sqe* sqe, const IoRequest& request) const {
   const AttachedFile& file = ring_->files[file_index];
   const AttachedBuffer& buffer = ring_->buffers[static_cast<std::size_t>(request.buffer)];
   const int fd = file.registered ? static_cast<int>(file_index) : file.file->fd();
-  std::byte* to = buffer.buffer->data() + request.buffer_offset;
+  std::byte* memory = buffer.buffer->data() + request.buffer_offset;
+  const bool writes = request.op == IoOp::kWrite;
 
   const std::uint64_t chunk = request.buffer_offset >> kChunkShift;
   const std::uint64_t last_chunk = (request.buffer_offset + request.length - 1) >> kChunkShift;
   if (chunk == last_chunk && chunk < buffer.num_chunks) {
     const int index = static_cast<int>(buffer.first_chunk + chunk);
-    io_uring_prep_read_fixed(sqe, fd, to, request.length, request.file_offset, index);
+    if (writes) {
+      io_uring_prep_write_fixed(sqe, fd, memory, request.length, request.file_offset, index);
+    } else {
+      io_uring_prep_read_fixed(sqe, fd, memory, request.length, request.file_offset, index);
+    }
+  } else if (writes) {
+    io_uring_prep_write(sqe, fd, memory, request.length, request.file_offset);
   } else {
-    io_uring_prep_read(sqe, fd, to, request.length, request.file_offset);
+    io_uring_prep_read(sqe, fd, memory, request.length, request.file_offset);
   }
   if (file.registered) sqe->flags |= IOSQE_FIXED_FILE;
   sqe->user_data = request.tag;

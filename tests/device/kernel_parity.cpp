@@ -376,6 +376,41 @@ TEST_CASE("kernel parity: dropout draws the same mask; rows are gathered by inde
       same_bits<float>);
 }
 
+TEST_CASE("kernel parity: sparse optimizers, step after step over the same rows") {
+  constexpr std::int64_t kRows = 300;
+  for (const std::int64_t width : kWidths) {
+    CAPTURE(width);
+    const std::int64_t stride = 3 * width + 1;  // room for the state of each
+    compare(
+        [&](Bench& bench) {
+          const auto& table = bench.table();
+          const auto steps = [&](const auto& step) {
+            std::vector<float> values = random_floats(kRows * stride, 1);
+            for (std::int64_t i = 0; i < kRows; ++i)
+              std::fill_n(values.begin() + i * stride + width, stride - width, 0.0f);
+            const Rows<float> rows{bench.put(values), kRows, stride};
+            std::vector<float*> begins;
+            for (std::int64_t i = kRows; i > 0; --i) begins.push_back(rows.row(i - 1));
+            float* const* at = bench.put(begins);
+            for (std::uint64_t s = 0; s < 5; ++s) step(at, bench.matrix(kRows, width, 10 + s));
+            return bench.get(rows);
+          };
+          const auto& on = bench.executor();
+          return Outputs{steps([&](auto at, auto g) { table.sgd_rows(on, at, g, 0.1f); }),
+                         steps([&](auto at, auto g) {
+                           table.adagrad_rows(on, at, g, {0.1f, 1e-10f});
+                         }),
+                         steps([&](auto at, auto g) {
+                           table.adagrad_mean_rows(on, at, g, {0.1f, 1e-10f});
+                         }),
+                         steps([&](auto at, auto g) {
+                           table.adam_rows(on, at, g, {0.1, 0.9, 0.999, 1e-8f});
+                         })};
+        },
+        same_bits<float>);
+  }
+}
+
 TEST_CASE("kernel parity: stored rows of every dtype are widened, from pinned host memory") {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
     // 65,536 columns: every 16-bit pattern once.
