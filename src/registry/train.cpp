@@ -1,5 +1,6 @@
 #include <sluice/train.h>
 
+#include "models/embedding.h"
 #include "models/gat.h"
 #include "models/gcn.h"
 #include "models/gin.h"
@@ -21,6 +22,7 @@ ModelCatalog builtin_models() {
   all.add<models::Gat>("gat", "neighbours weighted by attention");
   all.add<models::Gin>("gin", "sum over neighbours, then a small MLP");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
+  all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   return all;
 }
 

@@ -102,7 +102,9 @@ Forwarded for_each_output(
       Busy busy(steps);
       busy.note("batch", static_cast<double>(batch->index));
       parts.device.guarded([&] {
+        parts.rows->begin(*batch, nn::Gradients::kNone);
         const torch::Tensor outputs = parts.task->outputs(*parts.model, *batch).cpu();
+        parts.rows->end();
         const Array finite = finite_rows(outputs);
         const Batch& host = batch->on_host();
         count_not_finite(finite, parts.task->predicted_nodes(host).front(), forwarded.not_finite);
