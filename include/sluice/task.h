@@ -82,6 +82,9 @@ class Task {
   virtual void open(const TaskData& data) = 0;
   /// By relation, as GraphDataOptions::edge_rules.
   virtual std::vector<std::shared_ptr<const EdgeRule>> edge_rules() const { return {}; }
+  /// Reads what it needs of the data beside its queries; again where they were opened anew. Throws
+  /// Error.
+  virtual void attach(const GraphData& /*data*/) {}
   /// Whose labels its mini-batches carry.
   virtual LabelsOf labels_of() const { return {}; }
   /// Queries of a part.

@@ -40,11 +40,15 @@ void LearnedRows::begin(const Batch& batch, Gradients gradients) {
     step.ids = nodes.ids.space() == MemorySpace::kHost ? nodes.ids
                                                         : as_array(as_tensor(nodes.ids));
     step.repeats = !nodes.times.empty();
-    torch::Tensor rows = torch::empty({step.ids.numel(), dim(type)});
-    tables_[type].rows->gather(ids_of(step.ids), floats_of(rows)).or_throw();
-    step.rows = rows.to(device_);
+    step.rows = of(type, ids_of(step.ids));
     if (gradients == Gradients::kWanted) step.rows.requires_grad_();
   }
+}
+
+torch::Tensor LearnedRows::of(std::size_t type, std::span<const std::uint64_t> nodes) const {
+  torch::Tensor rows = torch::empty({static_cast<std::int64_t>(nodes.size()), dim(type)});
+  tables_.at(type).rows->gather(nodes, floats_of(rows)).or_throw();
+  return rows.to(device_);
 }
 
 const torch::Tensor& LearnedRows::rows(std::size_t type) const {

@@ -6,6 +6,7 @@
 #include "models/gin.h"
 #include "models/graphsage.h"
 #include "models/mlp.h"
+#include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
 #include "tasks/edge_classification.h"
@@ -38,6 +39,7 @@ TaskCatalog builtin_tasks() {
 
 OptimizerCatalog builtin_optimizers() {
   OptimizerCatalog all("optimizer");
+  all.add<nn::Adagrad>("adagrad", "steps that shrink with all gradients so far");
   all.add<nn::Adam>("adam", "adaptive steps; weight decay through the gradient");
   all.add<nn::AdamW>("adamw", "adaptive steps; weight decay apart from the gradient");
   all.add<nn::Sgd>("sgd", "plain steps, with momentum (classical or Nesterov) if set");

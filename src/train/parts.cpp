@@ -200,7 +200,9 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
            placement_of(
                options, device, placement, *sampler, *task, model->needs(), dataset.schema()),
            task->labels_of()),
-      optimizer(make_optimizer(options, *model, *task)) {}
+      optimizer(make_optimizer(options, *model, *task)) {
+  task->attach(data);
+}
 
 NamedTensors Parts::weights() const {
   NamedTensors all = weights_of(*model, *task);
@@ -230,6 +232,7 @@ bool Parts::follow() {
     try {
       task->open({dataset, options.dataset.split, key()});
       data.reopen(dataset);
+      task->attach(data);
       return true;
     } catch (const Error&) {
       if (!dataset.newer()) throw;  // else it was replaced while it was opened

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ class LearnedRows {
   torch::Tensor all(std::size_t type);
   /// The rows from `first` on, without gradients: to go through all of them in pieces.
   torch::Tensor tile(std::size_t type, std::int64_t first, std::int64_t count) const;
+  /// Rows of some nodes, repeats allowed, without gradients.
+  torch::Tensor of(std::size_t type, std::span<const std::uint64_t> nodes) const;
   std::int64_t count(std::size_t type) const {
     return static_cast<std::int64_t>(tables_.at(type).rows->rows());
   }
