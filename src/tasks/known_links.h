@@ -67,6 +67,11 @@ class KnownLinks {
   std::uint64_t asked_ = 0, unseen_ = 0, repeated_ = 0;
 };
 
+inline KnownLinks::Looked opposite(KnownLinks::Looked looked) {
+  return looked == KnownLinks::Looked::kDestination ? KnownLinks::Looked::kSource
+                                                    : KnownLinks::Looked::kDestination;
+}
+
 /// The types of a mini-batch's links by its labels. Throws kData for a link without.
 /// @param labels of a mini-batch; empty: all are of type 0
 std::vector<std::uint32_t> types_of(const Array& labels, std::size_t count);

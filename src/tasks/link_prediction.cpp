@@ -26,8 +26,12 @@ std::vector<std::string> names_of_types(const LabelSchema& labels) {
   return names;
 }
 
-// The nodes at rows of a type's seeds.
-std::vector<std::uint64_t> nodes_of(const Array& rows, const Array& seeds) {
+// The nodes at an end of a mini-batch's links.
+std::vector<std::uint64_t> nodes_at_end(const Batch& host, Looked looked) {
+  const Queries& queries = host.queries;
+  const bool destination = looked == Looked::kDestination;
+  const Array& rows = destination ? queries.destinations : queries.sources;
+  const Array& seeds = host.seeds[destination ? queries.destination_type : queries.type];
   std::vector<std::uint64_t> nodes;
   nodes.reserve(static_cast<std::size_t>(rows.numel()));
   const auto ids = seeds.as<std::uint64_t>();
@@ -171,27 +175,40 @@ torch::Tensor LinkPrediction::sampled_scores(const Links& links, const Batch& ba
   return torch::cat({scores, decoder_->pairwise(repeated, others).view({-1, count})}, 1);
 }
 
-// What is known of valid and test links is known of the part that is evaluated: other parts are not
-// ranked.
+// What is known of each link's other end.
+std::vector<std::span<const KnownLinks::Entry>> LinkPrediction::known_of(const Batch& host,
+                                                                         Looked looked) const {
+  const std::vector<std::uint64_t> told = nodes_at_end(host, opposite(looked));
+  std::vector<std::span<const KnownLinks::Entry>> known(told.size());
+  if (!known_) return known;
+  const std::vector<std::uint32_t> types = types_of(typed_ ? host.labels : Array(), told.size());
+  for (std::size_t i = 0; i < told.size(); ++i)
+    known[i] = known_->answers(looked, told[i], types[i]);
+  return known;
+}
+
 torch::Tensor LinkPrediction::ranks(const Model& model,
                                     const Links& links,
                                     const Batch& batch,
                                     Looked looked) const {
   const nn::LearnedRows& rows = rows_of(model, "ranking");
-  const Batch& host = batch.on_host();
-  const auto ends = [&](bool destination) {
-    return destination
-               ? nodes_of(host.queries.destinations, host.seeds[host.queries.destination_type])
-               : nodes_of(host.queries.sources, host.seeds[host.queries.type]);
-  };
+  const std::vector<std::uint64_t> own = nodes_at_end(batch.on_host(), looked);
+  const RankQueries asked{ask(links, looked).queries, own, known_of(batch.on_host(), looked)};
   const bool destination = looked == Looked::kDestination;
-  const std::vector<std::uint64_t> own = ends(destination), told = ends(!destination);
-  const std::vector<std::uint32_t> types = types_of(typed_ ? host.labels : Array(), own.size());
-  RankQueries asked{ask(links, looked).queries, own, {}};
-  for (std::size_t i = 0; i < own.size(); ++i)
-    asked.known.push_back(known_ ? known_->answers(looked, told[i], types[i])
-                                 : std::span<const KnownLinks::Entry>());
   return ranks_among_all(*decoder_, rows, destination ? destination_type() : source_type(), asked);
+}
+
+BestEnds LinkPrediction::best_ends(Model& model,
+                                   const Batch& batch,
+                                   LinkEnd end,
+                                   std::int64_t count) {
+  const nn::LearnedRows& rows = rows_of(model, "ranking");
+  const Looked looked = end == LinkEnd::kDestination ? Looked::kDestination : Looked::kSource;
+  const Links links = links_of(model, batch);
+  const RankQueries asked{ask(links, looked).queries, {}, known_of(batch.on_host(), looked)};
+  const std::size_t type = end == LinkEnd::kDestination ? destination_type() : source_type();
+  const BestRows best = best_among_all(*decoder_, rows, type, asked, count);
+  return {nn::as_array(best.nodes.view(torch::kUInt64)), best.scores};
 }
 
 std::unique_ptr<MetricAccumulator> LinkPrediction::make_metrics() const {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ class LinkPrediction final : public LinkTask {
   /// f32 [q, 1]: the probability of a link.
   torch::Tensor predict(const torch::Tensor& outputs) const override;
   std::vector<std::string> prediction_columns() const override { return {"probability"}; }
+  BestEnds best_ends(Model& model, const Batch& batch, LinkEnd end, std::int64_t count) override;
 
  private:
   // A mini-batch as the decoder reads it.
@@ -73,6 +75,8 @@ class LinkPrediction final : public LinkTask {
                       const Links& links,
                       const Batch& batch,
                       KnownLinks::Looked looked) const;
+  std::vector<std::span<const KnownLinks::Entry>> known_of(const Batch& host,
+                                                           KnownLinks::Looked looked) const;
   torch::Tensor loss_among_all(const Model& model, const Links& links, const Batch& batch) const;
   torch::Tensor loss_beside(const Links& links, const Batch& batch) const;
   torch::Tensor others_of(const Asked& asked, const Links& links, const Batch& batch) const;

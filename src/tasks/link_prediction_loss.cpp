@@ -34,10 +34,6 @@ const Array& shared_at(const Queries& queries, Looked looked) {
                                                                       : queries.shared;
 }
 
-Looked opposite(Looked looked) {
-  return looked == Looked::kDestination ? Looked::kSource : Looked::kDestination;
-}
-
 // How many (what is known, type) and (type, other end) have links, as RotatE's authors count.
 double rarity(std::int64_t links) {
   constexpr double kFirst = 3;  // so that one link is 4

@@ -14,7 +14,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <map>
 #include <set>
+#include <sstream>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -486,4 +489,54 @@ TEST_CASE("options of links that do not go together are refused with a way out")
   CHECK(refused("loss = \"all\"\nregularizer_weight = 1") == "set task.regularizer = \"n3\"");
   CHECK(refused("loss = \"all\"", {"embedding.types=[\"entitie\"]"}).find("entity") !=
         std::string::npos);
+}
+
+TEST_CASE("the best ends and the rows of a run come under the user's ids") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  Quiet quiet;
+  const std::string text = config_of(dir, "ranking = \"all\"\nloss = \"all\"");
+  (void)run_training(options_of(text), RunDirectory::Mode::kNew, quiet.context);
+  const std::string run = (dir / "run").string();
+  const PredictReport rows =
+      embed_run(run, {}, {}, "", dir / "rows.csv", quiet.context);
+  CHECK(rows.rows == kEntities);
+  const Opened opened(dir, "ranking = \"all\"\nloss = \"all\"");
+  std::istringstream lines(read_all(dir / "rows.csv"));
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line == "id,e0,e1,e2,e3,e4,e5,e6,e7");
+  std::map<std::int64_t, std::vector<double>> entities;
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    std::getline(cells, cell, ',');
+    std::vector<double>& row = entities[std::stol(cell)];
+    while (std::getline(cells, cell, ',')) row.push_back(std::stod(cell));
+    CHECK(row.size() == 8);
+  }
+  REQUIRE(entities.size() == kEntities);
+  for (const LinkEnd end : {LinkEnd::kDestination, LinkEnd::kSource}) {
+    const PredictReport best =
+        predict_best_run(run, {}, {}, {end, 4}, dir / "best.csv", quiet.context);
+    CHECK(best.rows == 25 * 4);
+    std::istringstream found(read_all(dir / "best.csv"));
+    std::getline(found, line);
+    CHECK(line == "source,target,rank,score,type");
+    std::size_t at = 0;
+    double before = 0;
+    while (std::getline(found, line)) {
+      std::int64_t s = 0, o = 0, rank = 0, type = 0;
+      double score = 0;
+      REQUIRE(std::sscanf(line.c_str(), "%ld,%ld,%ld,%lf,%ld", &s, &o, &rank, &score, &type) == 5);
+      CHECK(rank == static_cast<std::int64_t>(at % 4 + 1));
+      if (rank > 1) CHECK(score <= before);
+      before = score;
+      // Links that training knows are not told again.
+      CHECK(graph.count_training(s, opened.relation_of(type), o) == 0);
+      ++at;
+    }
+    CHECK(at == 100);
+  }
 }
