@@ -15,8 +15,8 @@ namespace sluice {
 struct LinkQueries::Making {
   MemoryLedger* ledger;
   QueryBatch batch;
-  Array sources, targets;  // u64 [q]
-  Array negatives;         // u64 [q, k]
+  Array sources, targets;        // u64 [q]
+  Array negatives;               // u64 [q, k]
   Array shared, shared_sources;  // u64 [chunks, k]
 
   // u64 [q].
@@ -143,8 +143,8 @@ Result<Array> LinkQueries::draw_nodes(const Making& making,
   const auto sources = making.sources.as<std::uint64_t>();
   const auto targets = making.targets.as<std::uint64_t>();
   const bool same_type = source_type_ == destination_type_;
-  const auto of_batch = static_cast<std::int64_t>(options_.shared.of_batch *
-                                                  static_cast<double>(count));
+  const auto of_batch =
+      static_cast<std::int64_t>(options_.shared.of_batch * static_cast<double>(count));
   const std::uint64_t nodes = type == destination_type_ ? num_destinations_ : num_sources_;
   auto out = made.value().as<std::uint64_t>().begin();
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {

@@ -1,5 +1,5 @@
-// RowTable: rows of numbers that are learned themselves, one a node, with what their optimiser keeps
-// beside each. The seam between those who train rows and where rows are kept. Torch-free.
+// RowTable: rows of numbers that are learned themselves, one a node, with what their optimiser
+// keeps beside each. The seam between those who train rows and where rows are kept. Torch-free.
 //
 // A row's first value is a function of a key and its number alone. Bodies: rows in memory
 // (nn/memory_rows.h). Used by one thread at a time.

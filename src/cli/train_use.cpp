@@ -49,12 +49,8 @@ PredictReport run_prediction(const UseRequest& request, TrainSession& session) {
   if (request.best.count == 0)
     return predict_run(
         request.directory, request.sets, request.options, request.out, session.start());
-  return predict_best_run(request.directory,
-                          request.sets,
-                          request.options,
-                          request.best,
-                          request.out,
-                          session.start());
+  return predict_best_run(
+      request.directory, request.sets, request.options, request.best, request.out, session.start());
 }
 
 void print_written(const PredictReport& report, const char* what, const TrainSession& session) {
@@ -66,11 +62,8 @@ void print_written(const PredictReport& report, const char* what, const TrainSes
     if (!report.classes.empty()) json["classes"] = report.classes;
     print_json(json);
   } else {
-    fmt::print("{}: {} {} in {:.2f} s\n",
-               report.out,
-               format_count(report.rows),
-               what,
-               report.seconds);
+    fmt::print(
+        "{}: {} {} in {:.2f} s\n", report.out, format_count(report.rows), what, report.seconds);
   }
 }
 

@@ -48,8 +48,7 @@ Encoding Embedding::encode(const Batch& batch) {
     if (batch.num_seeds(type) == 0) continue;
     torch::Tensor rows = rows_->rows(type).narrow(0, 0, batch.num_seeds(type));
     if (is_training())
-      rows = nn::dropout(
-          executor_, step_key().with("rows").with(type), options_.dropout, rows);
+      rows = nn::dropout(executor_, step_key().with("rows").with(type), options_.dropout, rows);
     encoded[type] = std::move(rows);
   }
   return encoded;

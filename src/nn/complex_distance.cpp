@@ -67,8 +67,7 @@ Tensor gradient_of(const Tensor& x, const Tensor& y, const Tensor& gradient) {
   at::parallel_for(0, from.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       for (std::int64_t j = 0; j < to.rows; ++j)
-        add_direction(
-            from.row(i), to.row(j), by[i * to.rows + j], from.k, rows + 2 * from.k * i);
+        add_direction(from.row(i), to.row(j), by[i * to.rows + j], from.k, rows + 2 * from.k * i);
   });
   return out;
 }

@@ -30,15 +30,13 @@ class DotDecoder final : public Decoder {
 class MlpDecoder final : public Decoder {
  public:
   explicit MlpDecoder(const DecoderOptions& options)
-      : hidden_(register_module("hidden",
-                                std::make_shared<Linear>(options.width,
-                                                         options.hidden,
-                                                         Bias::kZero,
-                                                         options.key.with("hidden")))),
+      : hidden_(register_module(
+            "hidden",
+            std::make_shared<Linear>(
+                options.width, options.hidden, Bias::kZero, options.key.with("hidden")))),
         out_(register_module(
             "out",
-            std::make_shared<Linear>(
-                options.hidden, 1, Bias::kZero, options.key.with("out")))) {}
+            std::make_shared<Linear>(options.hidden, 1, Bias::kZero, options.key.with("out")))) {}
 
   torch::Tensor query(const torch::Tensor& rows, const torch::Tensor&, Side) const override {
     return rows;
@@ -73,12 +71,13 @@ bool reads_relations(DecoderKind kind) {
 }
 
 std::shared_ptr<Decoder> make_decoder(const DecoderOptions& options) {
-  const bool complex = options.kind == DecoderKind::kComplEx || options.kind == DecoderKind::kRotatE;
+  const bool complex =
+      options.kind == DecoderKind::kComplEx || options.kind == DecoderKind::kRotatE;
   if (complex && options.width % 2 != 0)
-    throw Error(ErrorCode::kUsage,
-                fmt::format("a decoder over complex numbers cannot read rows of {} columns",
-                            options.width),
-                "set task.width to an even number: the real parts, then the imaginary ones");
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("a decoder over complex numbers cannot read rows of {} columns", options.width),
+        "set task.width to an even number: the real parts, then the imaginary ones");
   switch (options.kind) {
     case DecoderKind::kDot:
       return std::make_shared<DotDecoder>();

@@ -37,8 +37,7 @@ void LearnedRows::begin(const Batch& batch, Gradients gradients) {
     if (!has(type) || type >= batch.nodes.size() || batch.nodes[type].ids.empty()) continue;
     Step& step = steps_[type];
     const BatchNodes& nodes = batch.nodes[type];
-    step.ids = nodes.ids.space() == MemorySpace::kHost ? nodes.ids
-                                                        : as_array(as_tensor(nodes.ids));
+    step.ids = nodes.ids.space() == MemorySpace::kHost ? nodes.ids : as_array(as_tensor(nodes.ids));
     step.repeats = !nodes.times.empty();
     step.rows = of(type, ids_of(step.ids));
     if (gradients == Gradients::kWanted) step.rows.requires_grad_();

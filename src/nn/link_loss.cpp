@@ -32,8 +32,7 @@ Pulled pull_back(const Decoder& decoder,
   if (decoder.is_product()) return {by.mm(candidates), by.t().mm(queries)};
   const torch::AutoGradMode with_gradients(true);
   const Tensor q = queries.detach().requires_grad_(), c = candidates.detach().requires_grad_();
-  const variable_list pulled =
-      torch::autograd::grad({decoder.combine(q, c)}, {q, c}, {by});
+  const variable_list pulled = torch::autograd::grad({decoder.combine(q, c)}, {q, c}, {by});
   return {pulled[0], pulled[1]};
 }
 
@@ -44,8 +43,7 @@ Pulled pull_back_pairs(const Decoder& decoder,
                        const Tensor& by) {
   const torch::AutoGradMode with_gradients(true);
   const Tensor q = queries.detach().requires_grad_(), c = candidates.detach().requires_grad_();
-  const variable_list pulled =
-      torch::autograd::grad({decoder.pairwise(q, c)}, {q, c}, {by});
+  const variable_list pulled = torch::autograd::grad({decoder.pairwise(q, c)}, {q, c}, {by});
   return {pulled[0], pulled[1]};
 }
 
@@ -56,9 +54,8 @@ struct AllSoftmax : torch::autograd::Function<AllSoftmax> {
                         const Tensor& candidates,
                         const Tensor& own) {
     const Decoder& decoder = *held->decoder;
-    Tensor most = torch::full({queries.size(0)},
-                              -std::numeric_limits<float>::infinity(),
-                              queries.options());
+    Tensor most =
+        torch::full({queries.size(0)}, -std::numeric_limits<float>::infinity(), queries.options());
     Tensor sum = torch::zeros_like(most);
     for (std::int64_t at = 0; at < candidates.size(0); at += held->columns) {
       const Tensor scores = decoder.combine(queries, tile_of(candidates, at, held->columns));
@@ -87,8 +84,8 @@ struct AllSoftmax : torch::autograd::Function<AllSoftmax> {
       of_queries.add_(pulled.queries);
       of_candidates.narrow(0, at, tile.size(0)).copy_(pulled.candidates);
     }
-    const Pulled pairs = pull_back_pairs(
-        *held.decoder, queries, candidates.index_select(0, own), grads[0].neg());
+    const Pulled pairs =
+        pull_back_pairs(*held.decoder, queries, candidates.index_select(0, own), grads[0].neg());
     of_queries.add_(pairs.queries);
     of_candidates.index_add_(0, own, pairs.candidates);
     return {Tensor(), of_queries, of_candidates, Tensor()};
@@ -122,7 +119,8 @@ Tensor all_softmax(const std::shared_ptr<const Decoder>& decoder,
                    const Tensor& own,
                    std::int64_t tile) {
   if (decoder->learns_to_combine())
-    throw Error(ErrorCode::kInternal, "a softmax over all candidates by a decoder that learns them");
+    throw Error(ErrorCode::kInternal,
+                "a softmax over all candidates by a decoder that learns them");
   const std::int64_t rows = std::max<std::int64_t>(1, queries.size(0));
   const auto held =
       c10::make_intrusive<HeldDecoder>(decoder, std::max<std::int64_t>(1, tile / rows));

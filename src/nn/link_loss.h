@@ -31,10 +31,10 @@ torch::Tensor all_softmax(const std::shared_ptr<const Decoder>& decoder,
 
 /// Scores of links and of others beside them.
 struct ScoredLinks {
-  torch::Tensor links;   ///< f32 [n]
-  torch::Tensor others;  ///< f32 [n, k]
-  torch::Tensor there;   ///< bool [n, k]: which others count
-  std::int64_t known = 0;  ///< how many these are
+  torch::Tensor links;      ///< f32 [n]
+  torch::Tensor others;     ///< f32 [n, k]
+  torch::Tensor there;      ///< bool [n, k]: which others count
+  std::int64_t known = 0;   ///< how many these are
   torch::Tensor weights{};  ///< f32 [n], of kSelfAdversarial; undefined: all alike
 };
 

@@ -36,8 +36,7 @@ void adagrad(std::size_t dim,
   }
 }
 
-void adagrad_row(
-    std::size_t dim, float rate, const float* gradient, float* value, float& sum) {
+void adagrad_row(std::size_t dim, float rate, const float* gradient, float* value, float& sum) {
   double squares = 0;
   for (std::size_t i = 0; i < dim; ++i)
     squares += static_cast<double>(gradient[i]) * static_cast<double>(gradient[i]);

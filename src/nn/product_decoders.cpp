@@ -10,8 +10,7 @@ class ProductDecoder : public RelationalDecoder {
                          const torch::Tensor& candidates) const final {
     return (queries * candidates).sum(1);
   }
-  torch::Tensor combine(const torch::Tensor& queries,
-                        const torch::Tensor& candidates) const final {
+  torch::Tensor combine(const torch::Tensor& queries, const torch::Tensor& candidates) const final {
     return queries.mm(candidates.t());
   }
   bool is_product() const final { return true; }
@@ -53,8 +52,7 @@ class ComplEx final : public ProductDecoder {
   torch::Tensor score_relations(const torch::Tensor& sources,
                                 const torch::Tensor& destinations) const override {
     const auto s = sources.chunk(2, 1), o = destinations.chunk(2, 1);
-    return torch::cat({s[0] * o[0] + s[1] * o[1], s[0] * o[1] - s[1] * o[0]}, 1)
-        .mm(relations_.t());
+    return torch::cat({s[0] * o[0] + s[1] * o[1], s[0] * o[1] - s[1] * o[0]}, 1).mm(relations_.t());
   }
   torch::Tensor squares(const torch::Tensor& rows) const override {
     const auto parts = rows.chunk(2, 1);

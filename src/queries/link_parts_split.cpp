@@ -143,7 +143,8 @@ void LinkParts::give_ids(const Dataset& dataset) {
     if (links->ids.empty()) continue;
     const auto ids = links->ids.as<std::uint64_t>();
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      const bool link = types_ == RowTypes::kRelations || links->truth.empty() || links->truth.as<std::uint8_t>()[i] != 0;
+      const bool link = types_ == RowTypes::kRelations || links->truth.empty() ||
+                        links->truth.as<std::uint8_t>()[i] != 0;
       row_classes_.as<std::int32_t>()[at++] = link ? static_cast<std::int32_t>(ids[i]) : -1;
       ids[i] = id++;
     }

@@ -1,5 +1,5 @@
-// KnownLinks: which ends links of a relation are known to have, by the other end and their type: what
-// rankings leave out, and what negatives of training must not be. Torch-free.
+// KnownLinks: which ends links of a relation are known to have, by the other end and their type:
+// what rankings leave out, and what negatives of training must not be. Torch-free.
 //
 // Sorted lists, one for each end that may be looked for, 24 bytes an entry, charged as "known
 // links". Thread-safe once made.
@@ -39,8 +39,8 @@ class KnownLinks {
   struct Source {
     const GraphData& data;
     std::array<std::shared_ptr<const Links>, 3> parts;  ///< train, valid, test
-    bool typed = false;      ///< else all are of type 0
-    bool same_type = false;  ///< both ends are nodes of one type
+    bool typed = false;                                 ///< else all are of type 0
+    bool same_type = false;                             ///< both ends are nodes of one type
   };
 
   /// Throws kResource, kData (a link without a type), and what a topology fails with.

@@ -234,8 +234,7 @@ class MetricsByType final : public MetricAccumulator {
     if (batch.labels.empty()) return;
     const torch::Tensor labels = nn::as_tensor(batch.labels);
     for (std::size_t type = 0; type < types_.size(); ++type) {
-      const torch::Tensor rows =
-          labels.eq(static_cast<std::int64_t>(type)).nonzero().squeeze(1);
+      const torch::Tensor rows = labels.eq(static_cast<std::int64_t>(type)).nonzero().squeeze(1);
       if (rows.numel() != 0)
         of_type_[type]->add(outputs.index_select(0, rows), rows_of_queries(batch, rows));
     }

@@ -24,7 +24,7 @@ enum class LinkOutputs {
 
 /// @param types names of the types of links, by label: "mrr:NAME", "hits@10:NAME" and
 /// "auc:NAME" follow; empty: links have no types
-std::unique_ptr<MetricAccumulator> make_link_metrics(
-    LinkOutputs outputs = LinkOutputs::kScores, const std::vector<std::string>& types = {});
+std::unique_ptr<MetricAccumulator> make_link_metrics(LinkOutputs outputs = LinkOutputs::kScores,
+                                                     const std::vector<std::string>& types = {});
 
 }  // namespace sluice::tasks

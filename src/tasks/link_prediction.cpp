@@ -138,10 +138,10 @@ LinkPrediction::Asked LinkPrediction::ask(const Links& links, Looked looked) con
             links.destinations};
   // (?, r, o) as (o, r turned round, ?).
   if (options_.reciprocal)
-    return {looked,
-            decoder_->query(
-                links.destinations, links.relations + num_types_, nn::Side::kDestination),
-            links.sources};
+    return {
+        looked,
+        decoder_->query(links.destinations, links.relations + num_types_, nn::Side::kDestination),
+        links.sources};
   return {looked,
           decoder_->query(links.destinations, links.relations, nn::Side::kSource),
           links.sources};

@@ -67,17 +67,14 @@ torch::Tensor LinkPrediction::loss_among_all(const Model& model,
                                              const Batch& batch) const {
   nn::LearnedRows& rows = rows_of(model, "loss");
   const auto own = [&](Looked looked) {
-    const std::size_t type =
-        looked == Looked::kDestination ? destination_type() : source_type();
+    const std::size_t type = looked == Looked::kDestination ? destination_type() : source_type();
     const torch::Tensor ids = nn::as_tensor(batch.seeds[type]).view(torch::kInt64);
     return ids.index_select(0, nn::as_tensor(rows_of_end(batch.queries, looked)));
   };
   const std::vector<Asked> asked = ask_ends(links);
   if (asked.size() == 1)
-    return nn::all_softmax(decoder_,
-                           asked[0].queries,
-                           rows.all(destination_type()),
-                           own(Looked::kDestination))
+    return nn::all_softmax(
+               decoder_, asked[0].queries, rows.all(destination_type()), own(Looked::kDestination))
         .mean();
   if (same_type())
     return nn::all_softmax(decoder_,
@@ -85,13 +82,10 @@ torch::Tensor LinkPrediction::loss_among_all(const Model& model,
                            rows.all(source_type()),
                            torch::cat({own(Looked::kDestination), own(Looked::kSource)}))
         .mean();
-  return (nn::all_softmax(decoder_,
-                          asked[0].queries,
-                          rows.all(destination_type()),
-                          own(Looked::kDestination))
+  return (nn::all_softmax(
+              decoder_, asked[0].queries, rows.all(destination_type()), own(Looked::kDestination))
               .mean() +
-          nn::all_softmax(
-              decoder_, asked[1].queries, rows.all(source_type()), own(Looked::kSource))
+          nn::all_softmax(decoder_, asked[1].queries, rows.all(source_type()), own(Looked::kSource))
               .mean()) /
          2;
 }
@@ -116,9 +110,8 @@ torch::Tensor LinkPrediction::loss_beside(const Links& links, const Batch& batch
       scored.others = scores.narrow(1, 1, scores.size(1) - 1);
       // Counted on the host: a GPU would have to be waited for.
       scored.known = host.negatives.empty() ? 0 : count_there(host.negatives);
-      scored.there = host.negatives.empty()
-                         ? torch::zeros_like(scored.others).to(torch::kBool)
-                         : nn::as_tensor(batch.queries.negatives).ge(0);
+      scored.there = host.negatives.empty() ? torch::zeros_like(scored.others).to(torch::kBool)
+                                            : nn::as_tensor(batch.queries.negatives).ge(0);
     }
     const torch::Tensor loss = nn::loss_beside_others(options, scored);
     sum = sum.defined() ? sum + loss : loss;

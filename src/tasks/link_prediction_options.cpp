@@ -107,8 +107,7 @@ void describe_others(LinkPredictionOptions& options, Schema& schema) {
       .help("links that share negatives; 0: all of a mini-batch")
       .range(0, 1e9);
   schema.field("of_batch", options.of_batch)
-      .help(
-          "share of shared negatives that are ends of other links of the mini-batch: by degree")
+      .help("share of shared negatives that are ends of other links of the mini-batch: by degree")
       .range(0, 1);
   schema.field("eval_negatives", options.eval_negatives)
       .help(

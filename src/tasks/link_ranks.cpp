@@ -80,8 +80,7 @@ BestRows best_among_all(const nn::Decoder& decoder,
                         std::int64_t tile) {
   const torch::NoGradGuard no_grad;
   const std::int64_t queries = asked.queries.size(0);
-  const std::int64_t columns =
-      std::max(count, tile / std::max<std::int64_t>(1, queries));
+  const std::int64_t columns = std::max(count, tile / std::max<std::int64_t>(1, queries));
   BestRows best{torch::empty({queries, 0}, torch::kInt64), torch::empty({queries, 0})};
   for (std::int64_t at = 0; at < rows.count(type); at += columns) {
     const std::int64_t here = std::min(columns, rows.count(type) - at);

@@ -16,7 +16,7 @@ namespace sluice::tasks {
 
 /// Which nodes are looked for, a query each.
 struct RankQueries {
-  torch::Tensor queries;  ///< f32 [n, width], of nn::Decoder::query()
+  torch::Tensor queries;               ///< f32 [n, width], of nn::Decoder::query()
   std::span<const std::uint64_t> own;  ///< [n]: the node whose rank is asked for; none of best ones
   /// [n]: nodes that are left out, ascending; the own one may be among them.
   std::vector<std::span<const KnownLinks::Entry>> known;

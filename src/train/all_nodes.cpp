@@ -49,19 +49,15 @@ torch::Tensor values_of_best(const BestEnds& best, const Batch& host, bool typed
       torch::arange(1, count + 1, torch::kFloat32).unsqueeze(0).expand({queries, count});
   std::vector<torch::Tensor> columns{ranks, best.scores};
   if (typed)
-    columns.push_back(nn::as_tensor(host.labels)
-                          .to(torch::kFloat32)
-                          .unsqueeze(1)
-                          .expand({queries, count}));
+    columns.push_back(
+        nn::as_tensor(host.labels).to(torch::kFloat32).unsqueeze(1).expand({queries, count}));
   return torch::stack(columns, 2).view({queries * count, -1}).contiguous();
 }
 
 // Each node `count` times, one after the other.
 Array repeated(const Array& nodes, std::int64_t count) {
-  return nn::as_array(nn::as_tensor(nodes)
-                          .view(torch::kInt64)
-                          .repeat_interleave(count)
-                          .view(torch::kUInt64));
+  return nn::as_array(
+      nn::as_tensor(nodes).view(torch::kInt64).repeat_interleave(count).view(torch::kUInt64));
 }
 
 std::size_t type_with_rows(const Parts& parts, const std::string& wanted) {
@@ -80,8 +76,8 @@ std::size_t type_with_rows(const Parts& parts, const std::string& wanted) {
   const std::string& name = wanted.empty() ? known.front() : wanted;
   if (std::ranges::count(known, name) == 0)
     throw unknown_name("node type with learned rows", name, known);
-  return static_cast<std::size_t>(
-      std::ranges::find(types, name, &NodeTypeSchema::name) - types.begin());
+  return static_cast<std::size_t>(std::ranges::find(types, name, &NodeTypeSchema::name) -
+                                  types.begin());
 }
 
 }  // namespace

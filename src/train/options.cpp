@@ -94,8 +94,7 @@ void MemorySection::describe(Schema& schema) {
 void EmbeddingSection::describe(Schema& schema) {
   schema.field("types", types).help("node types whose nodes have learned rows; empty: all types");
   schema.field("dim", dim)
-      .help(
-          "columns of a row; 0: no rows are learned. Models over features read them beside these")
+      .help("columns of a row; 0: no rows are learned. Models over features read them beside these")
       .range(0, 1 << 20);
   schema
       .choice("optimizer",

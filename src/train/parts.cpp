@@ -150,8 +150,8 @@ void check_layers(const RunOptions& options, const SamplerMethod& sampler, const
 }
 
 bool grown_types(const GraphSchema& before, const GraphSchema& now) {
-  return !std::ranges::equal(before.nodes, now.nodes, {}, &NodeTypeSchema::count,
-                             &NodeTypeSchema::count);
+  return !std::ranges::equal(
+      before.nodes, now.nodes, {}, &NodeTypeSchema::count, &NodeTypeSchema::count);
 }
 
 LoaderOptions common_options(const RunOptions& options, const Model& model, TraceWriter* trace) {

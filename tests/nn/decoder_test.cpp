@@ -133,12 +133,11 @@ TEST_CASE("decoders: a score is what its formula says, row by row and beside all
     const auto decoder = nn::make_decoder(options_of(of));
     const Rows rows;
     const torch::Tensor relations = relations_of(*decoder);
-    const torch::Tensor scores =
-        decoder->score(rows.sources, rows.relations, rows.destinations);
-    const torch::Tensor tails = decoder->scores_against(
-        rows.sources, rows.relations, Side::kDestination, rows.candidates);
-    const torch::Tensor heads = decoder->scores_against(
-        rows.destinations, rows.relations, Side::kSource, rows.candidates);
+    const torch::Tensor scores = decoder->score(rows.sources, rows.relations, rows.destinations);
+    const torch::Tensor tails =
+        decoder->scores_against(rows.sources, rows.relations, Side::kDestination, rows.candidates);
+    const torch::Tensor heads =
+        decoder->scores_against(rows.destinations, rows.relations, Side::kSource, rows.candidates);
     for (std::int64_t i = 0; i < kLinks; ++i) {
       const Row s = row_of(rows.sources, i), o = row_of(rows.destinations, i);
       const Row r = row_of(relations, rows.relations[i].item<std::int64_t>());
@@ -156,13 +155,12 @@ TEST_CASE("decoders: a score is what its formula says, row by row and beside all
     if (!all.defined()) continue;
     for (std::int64_t i = 0; i < kLinks; ++i)
       for (std::int64_t r = 0; r < kRelations; ++r)
-        CHECK(all[i][r].item<double>() ==
-              doctest::Approx(by_formula(of,
-                                         row_of(rows.sources, i),
-                                         row_of(relations, r),
-                                         row_of(rows.destinations, i)))
-                  .epsilon(2e-5)
-                  .scale(1));
+        CHECK(all[i][r].item<double>() == doctest::Approx(by_formula(of,
+                                                                     row_of(rows.sources, i),
+                                                                     row_of(relations, r),
+                                                                     row_of(rows.destinations, i)))
+                                              .epsilon(2e-5)
+                                              .scale(1));
   }
 }
 
@@ -188,8 +186,7 @@ TEST_CASE("decoders: gradients are the scores' differences") {
           rows.sources, rows.relations, Side::kDestination, rows.candidates);
       const torch::Tensor heads = decoder->scores_against(
           rows.destinations, rows.relations, Side::kSource, rows.candidates);
-      const torch::Tensor pairs =
-          decoder->score(rows.sources, rows.relations, rows.destinations);
+      const torch::Tensor pairs = decoder->score(rows.sources, rows.relations, rows.destinations);
       return (tails * weights).sum() + 0.5 * (heads * weights).sum() + pairs.sum();
     };
     value().backward();
@@ -227,12 +224,12 @@ TEST_CASE("all_softmax: value and gradients of the dense form, whatever the tile
       const torch::Tensor own = torch::tensor({0, 22, 5, 5, 1, 9, 0}, torch::kInt64);
       const torch::Tensor weights = random_tensor({kLinks}, 6).abs() + 0.1;
       decoder->zero_grad();
-      const torch::Tensor losses = nn::all_softmax(
-          decoder,
-          decoder->query(rows.sources, rows.relations, Side::kDestination),
-          rows.candidates,
-          own,
-          tile);
+      const torch::Tensor losses =
+          nn::all_softmax(decoder,
+                          decoder->query(rows.sources, rows.relations, Side::kDestination),
+                          rows.candidates,
+                          own,
+                          tile);
       (losses * weights).sum().backward();
       std::vector<torch::Tensor> learned;
       for (const torch::Tensor& parameter : decoder->parameters())

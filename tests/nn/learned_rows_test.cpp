@@ -29,8 +29,13 @@ struct Kept {
   double sum = 0, mean = 0, square = 0;
 };
 
-void step_element(
-    RowOptimizer optimizer, double rate, double g, double of_row, int steps, Kept& kept, double& x) {
+void step_element(RowOptimizer optimizer,
+                  double rate,
+                  double g,
+                  double of_row,
+                  int steps,
+                  Kept& kept,
+                  double& x) {
   switch (optimizer) {
     case RowOptimizer::kAdagrad:
       kept.sum += g * g;
@@ -176,9 +181,9 @@ TEST_CASE("learned rows: a step reads a mini-batch's nodes and moves them by the
     const std::vector<float> after = all_of(*table);
     const std::vector<std::size_t> ids{6, 0, 3};
     for (std::size_t i = 0; i < 3; ++i)
-      check_close(row(after, ids[i]),
-                  (row(before, ids[i]) - 0.3 * weights[static_cast<std::int64_t>(i)])
-                      .to(torch::kFloat64));
+      check_close(
+          row(after, ids[i]),
+          (row(before, ids[i]) - 0.3 * weights[static_cast<std::int64_t>(i)]).to(torch::kFloat64));
     for (const std::size_t other : {1u, 2u, 4u, 5u, 7u, 8u})
       CHECK(torch::equal(row(after, other), row(before, other)));
   }

@@ -204,8 +204,8 @@ TEST_CASE("OpenKE: a count, then head, tail and relation") {
         Cells{{"0", "5"}, {"1", "7"}, {"0", "9"}});
   std::string text = "5000\n";
   for (int i = 0; i < 5000; ++i) text += std::to_string(i) + " 1 2\n";
-  const Cells rows = read_cells(
-      *table.open("train2id.txt", text, arena, "[openke]\nblock = '4KiB'", "openke"));
+  const Cells rows =
+      read_cells(*table.open("train2id.txt", text, arena, "[openke]\nblock = '4KiB'", "openke"));
   CHECK(rows.size() == 5000);
   CHECK(rows[4999] == std::vector<std::string>{"4999", "1", "2"});
 }

@@ -44,8 +44,8 @@ class Stack : public Model {
   std::int64_t num_layers() const final;
 
  protected:
-  /// Throws kUsage where the target type has neither features nor learned rows, or, for `kBlocks`, where the dataset is
-  /// not one node type and one relation. @param name the model's, for messages
+  /// Throws kUsage where the target type has neither features nor learned rows, or, for `kBlocks`,
+  /// where the dataset is not one node type and one relation. @param name the model's, for messages
   Stack(const StackOptions& options,
         const ModelContext& context,
         std::string_view name,

@@ -34,13 +34,13 @@ enum class Distance { kL1, kL2 };
 
 struct DecoderOptions {
   DecoderKind kind = DecoderKind::kDot;
-  std::int64_t width = 64;      ///< columns of rows; even for complex numbers, real parts first
-  std::int64_t hidden = 64;     ///< of an MLP
-  std::int64_t relations = 1;   ///< rows of relations, reciprocal ones among them
-  double init = 0.1;            ///< relation rows start uniform in (-init, init); not RotatE's
+  std::int64_t width = 64;     ///< columns of rows; even for complex numbers, real parts first
+  std::int64_t hidden = 64;    ///< of an MLP
+  std::int64_t relations = 1;  ///< rows of relations, reciprocal ones among them
+  double init = 0.1;           ///< relation rows start uniform in (-init, init); not RotatE's
   Distance distance = Distance::kL2;  ///< of TransE
-  double gamma = 0;             ///< of distances: a score is gamma less the distance
-  RandomKey key{1};             ///< of what is learned, at the start
+  double gamma = 0;                   ///< of distances: a score is gamma less the distance
+  RandomKey key{1};                   ///< of what is learned, at the start
 };
 
 class Decoder : public torch::nn::Module {

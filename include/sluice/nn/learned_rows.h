@@ -70,7 +70,7 @@ class LearnedRows {
  private:
   // A type's part in the step under way.
   struct Step {
-    Array ids;            // u64 [nodes], on the host
+    Array ids;             // u64 [nodes], on the host
     bool repeats = false;  // a node may be there more than once
     torch::Tensor rows, all;
   };

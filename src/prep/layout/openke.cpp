@@ -57,13 +57,14 @@ Description OpenKeLayout::describe(const FileSet& files) const {
   edge.types = EdgeTypes::kLabels;
   edge.source_column = "head";
   edge.target_column = "tail";
-  made.comment("edges[0].types",
-               files.has(relations)
-                   ? fmt::format("One relation of {} types, which {} names; \"relations\" would make "
-                                 "one of each.",
-                                 format_count(static_cast<std::uint64_t>(count_in(files, relations))),
-                                 relations)
-                   : "One relation of all types; \"relations\" would make one of each.");
+  made.comment(
+      "edges[0].types",
+      files.has(relations)
+          ? fmt::format("One relation of {} types, which {} names; \"relations\" would make "
+                        "one of each.",
+                        format_count(static_cast<std::uint64_t>(count_in(files, relations))),
+                        relations)
+          : "One relation of all types; \"relations\" would make one of each.");
   SplitSpec split;
   split.of = SplitOf::kEdges;
   split.format = "openke";

@@ -318,10 +318,9 @@ TriplesReader::TriplesReader(const Options& options, const TableSource& source)
                  source) {}
 
 OpenKeReader::OpenKeReader(const Options& options, const TableSource& source)
-    : ListReader(
-          Kind{"openke", openke_names, "a row has 3: head, tail, relation", false, true},
-          {{}, {}, {}, options.block},
-          source) {}
+    : ListReader(Kind{"openke", openke_names, "a row has 3: head, tail, relation", false, true},
+                 {{}, {}, {}, options.block},
+                 source) {}
 
 MultiplexReader::MultiplexReader(const Options& options, const TableSource& source)
     : ListReader(

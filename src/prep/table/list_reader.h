@@ -1,8 +1,8 @@
 // ListReader: edge lists as SNAP and others give them: lines of fields without a header, parted by
 // white space, with comments between them. Parsed several blocks at a time by a parser of our own.
 //
-// TriplesReader, OpenKeReader and MultiplexReader: the same with the columns of knowledge graphs and
-// of multiplex graphs.
+// TriplesReader, OpenKeReader and MultiplexReader: the same with the columns of knowledge graphs
+// and of multiplex graphs.
 #pragma once
 
 #include "prep/table/table_reader.h"
@@ -74,8 +74,8 @@ class TriplesReader final : public ListReader {
   TriplesReader(const Options& options, const TableSource& source);
 };
 
-/// Triples by number as OpenKE writes them: a line with their count, then head, tail, relation. Such
-/// files are called .txt.
+/// Triples by number as OpenKE writes them: a line with their count, then head, tail, relation.
+/// Such files are called .txt.
 class OpenKeReader final : public ListReader {
  public:
   static constexpr std::array<std::string_view, 0> kExtensions{};
