@@ -20,20 +20,20 @@ namespace {
 constexpr std::int64_t kWidth = 10, kRelations = 4, kLinks = 7, kCandidates = 23;
 constexpr double kGamma = 3;
 
-struct Case {
+struct DecoderCase {
   const char* name;
   DecoderKind kind;
   nn::Distance distance = nn::Distance::kL2;
 };
 
-const std::vector<Case> kCases{{"dot", DecoderKind::kDot},
-                               {"distmult", DecoderKind::kDistMult},
-                               {"complex", DecoderKind::kComplEx},
-                               {"transe l1", DecoderKind::kTransE, nn::Distance::kL1},
-                               {"transe l2", DecoderKind::kTransE, nn::Distance::kL2},
-                               {"rotate", DecoderKind::kRotatE}};
+const std::vector<DecoderCase> kCases{{"dot", DecoderKind::kDot},
+                                      {"distmult", DecoderKind::kDistMult},
+                                      {"complex", DecoderKind::kComplEx},
+                                      {"transe l1", DecoderKind::kTransE, nn::Distance::kL1},
+                                      {"transe l2", DecoderKind::kTransE, nn::Distance::kL2},
+                                      {"rotate", DecoderKind::kRotatE}};
 
-nn::DecoderOptions options_of(const Case& of) {
+nn::DecoderOptions options_of(const DecoderCase& of) {
   nn::DecoderOptions options;
   options.kind = of.kind;
   options.distance = of.distance;
@@ -57,7 +57,7 @@ std::complex<double> number(const Row& row, std::size_t i) {
 }
 
 // A link's score as papers write it.
-double by_formula(const Case& of, const Row& s, const Row& r, const Row& o) {
+double by_formula(const DecoderCase& of, const Row& s, const Row& r, const Row& o) {
   double sum = 0;
   switch (of.kind) {
     case DecoderKind::kDot:
@@ -128,7 +128,7 @@ void check_gradient(const torch::Tensor& got, const torch::Tensor& expected) {
 }  // namespace
 
 TEST_CASE("decoders: a score is what its formula says, row by row and beside all candidates") {
-  for (const Case& of : kCases) {
+  for (const DecoderCase& of : kCases) {
     CAPTURE(of.name);
     const auto decoder = nn::make_decoder(options_of(of));
     const Rows rows;
@@ -176,7 +176,7 @@ TEST_CASE("decoders: an MLP scores the same beside all as row by row") {
 }
 
 TEST_CASE("decoders: gradients are the scores' differences") {
-  for (const Case& of : kCases) {
+  for (const DecoderCase& of : kCases) {
     CAPTURE(of.name);
     const auto decoder = nn::make_decoder(options_of(of));
     const Rows rows;
@@ -200,7 +200,7 @@ TEST_CASE("decoders: gradients are the scores' differences") {
 }
 
 TEST_CASE("decoders: rows that are the same have a distance of 0 and a finite gradient") {
-  for (const Case& of : kCases) {
+  for (const DecoderCase& of : kCases) {
     if (of.kind != DecoderKind::kTransE && of.kind != DecoderKind::kRotatE) continue;
     CAPTURE(of.name);
     const auto decoder = nn::make_decoder(options_of(of));
@@ -215,7 +215,7 @@ TEST_CASE("decoders: rows that are the same have a distance of 0 and a finite gr
 }
 
 TEST_CASE("all_softmax: value and gradients of the dense form, whatever the tile") {
-  for (const Case& of : kCases) {
+  for (const DecoderCase& of : kCases) {
     const auto decoder = nn::make_decoder(options_of(of));
     for (const std::int64_t tile : {1, 7 * 5, 1 << 19}) {
       CAPTURE(of.name);

@@ -32,7 +32,7 @@ struct Stepped {
 };
 
 // The loss of the first mini-batch and its gradients, all summed up by entity.
-Stepped first_step(Opened& opened) {
+Stepped first_step(OpenParts& opened) {
   Parts& parts = opened.parts;
   const auto loader = parts.training_loader({});
   loader->start({});
@@ -74,10 +74,11 @@ TEST_CASE("1vsAll with N3 and a loss over relations: value and gradients of the 
   graph.import(dir);
   for (const bool reciprocal : {false, true}) {
     CAPTURE(reciprocal);
-    Opened opened(dir,
-                  fmt::format("loss = \"all\"\nreciprocal = {}\nrelation_weight = 0.3\n"
-                              "regularizer = \"n3\"\nregularizer_weight = 0.2\nranking = \"all\"",
-                              reciprocal));
+    OpenParts opened(
+        dir,
+        fmt::format("loss = \"all\"\nreciprocal = {}\nrelation_weight = 0.3\n"
+                    "regularizer = \"n3\"\nregularizer_weight = 0.2\nranking = \"all\"",
+                    reciprocal));
     const Stepped step = first_step(opened);
     const Dense dense(opened);
     const std::vector<Triple> links = links_of(*step.batch);
@@ -123,7 +124,7 @@ TEST_CASE("shared negatives: neither the own end nor a training link counts as o
     for (const std::string kind : {"softmax", "self_adversarial"}) {
       CAPTURE(filtered);
       CAPTURE(kind);
-      Opened opened(
+      OpenParts opened(
           dir,
           fmt::format("loss = \"{}\"\nshare = true\nchunk = 10\nnegatives = 12\n"
                       "of_batch = 0.5\nfiltered = {}\ntemperature = 0.5\nreciprocal = true",

@@ -97,9 +97,9 @@ inline std::string config_of(const TempDir& dir, const std::string& task) {
 }
 
 /// A run's parts over the graph, and its learned rows in double.
-class Opened {
+class OpenParts {
  public:
-  Opened(const TempDir& dir, const std::string& task)
+  OpenParts(const TempDir& dir, const std::string& task)
       : options(options_of(config_of(dir, task))),
         ledger(std::make_shared<MemoryLedger>()),
         parts(options, RunDevice{}, ledger, {Placement::kMemory, Placement::kMemory}) {
@@ -123,7 +123,7 @@ class Opened {
 
 /// Learned rows as leaves in double, and ComplEx over them by complex numbers.
 struct Dense {
-  explicit Dense(const Opened& opened)
+  explicit Dense(const OpenParts& opened)
       : entities(opened.parts.weights().at("rows.entity").to(torch::kFloat64).requires_grad_()),
         relations(
             opened.parts.weights().at("head.relations").to(torch::kFloat64).requires_grad_()) {}

@@ -37,8 +37,8 @@ TEST_CASE("ranks among all entities: both ends, filtered, by brute force over th
   graph.import(dir);
   for (const bool reciprocal : {false, true}) {
     CAPTURE(reciprocal);
-    Opened opened(dir,
-                  fmt::format("ranking = \"all\"\nloss = \"all\"\nreciprocal = {}", reciprocal));
+    OpenParts opened(dir,
+                     fmt::format("ranking = \"all\"\nloss = \"all\"\nreciprocal = {}", reciprocal));
     // Two entities that score the same everywhere: ties count half.
     opened.parts.weights().at("rows.entity")[3].copy_(opened.parts.weights().at("rows.entity")[7]);
     const Dense dense(opened);
@@ -207,7 +207,7 @@ TEST_CASE("the best ends and the rows of a run come under the user's ids") {
   const std::string run = (dir / "run").string();
   const PredictReport rows = embed_run(run, {}, {}, "", dir / "rows.csv", quiet.context);
   CHECK(rows.rows == kEntities);
-  const Opened opened(dir, "ranking = \"all\"\nloss = \"all\"");
+  const OpenParts opened(dir, "ranking = \"all\"\nloss = \"all\"");
   std::istringstream lines(read_all(dir / "rows.csv"));
   std::string line;
   std::getline(lines, line);
