@@ -15,8 +15,9 @@ namespace sluice {
 struct LinkQueries::Making {
   MemoryLedger* ledger;
   QueryBatch batch;
-  Array sources, targets;  // u64 [q]
-  Array negatives;         // u64 [q, k]
+  Array sources, targets;        // u64 [q]
+  Array negatives;               // u64 [q, k]
+  Array shared, shared_sources;  // u64 [chunks, k]
 
   // u64 [q].
   Result<Array> column(std::int64_t count, DType dtype = DType::kU64) const {
@@ -30,8 +31,12 @@ LinkQueries::LinkQueries(const GraphSchema& schema,
     : links_(std::move(links)),
       options_(std::move(options)),
       num_types_(schema.nodes.size()),
+      num_sources_(0),
+      num_destinations_(0),
       source_type_(type_index(schema, schema.relations.at(options_.relation).source)),
       destination_type_(type_index(schema, schema.relations.at(options_.relation).target)) {
+  num_sources_ = schema.nodes.at(source_type_).count;
+  num_destinations_ = schema.nodes.at(destination_type_).count;
   if (options_.batch_size < 1)
     throw Error(ErrorCode::kUsage, "a mini-batch of no links", "set the batch size to 1 or more");
   if (options_.events && !(links_->have_times() && links_->have_ids()))
@@ -48,7 +53,8 @@ std::uint64_t LinkQueries::num_batches() const {
 Result<QueryBatch> LinkQueries::batch(std::uint64_t epoch,
                                       std::uint64_t index,
                                       MemoryLedger* ledger) const {
-  Making making{ledger, {epoch, index, index, std::vector<Array>(num_types_), {}}, {}, {}, {}};
+  Making making{
+      ledger, {epoch, index, index, std::vector<Array>(num_types_), {}}, {}, {}, {}, {}, {}};
   Queries& queries = making.batch.queries;
   queries.kind = QueryKind::kLinks;
   queries.relation = options_.relation;
@@ -56,6 +62,7 @@ Result<QueryBatch> LinkQueries::batch(std::uint64_t epoch,
   queries.destination_type = destination_type_;
   if (auto found = find_links(making); !found) return std::move(found).error();
   if (auto drawn = draw_negatives(making); !drawn) return std::move(drawn).error();
+  if (auto drawn = draw_shared(making); !drawn) return std::move(drawn).error();
   if (auto listed = list_seeds(making); !listed) return std::move(listed).error();
   if (auto listed = list_excluded(making); !listed) return std::move(listed).error();
   return std::move(making.batch);
@@ -111,11 +118,62 @@ Result<void> LinkQueries::draw_negatives(Making& making) const {
   return {};
 }
 
+Result<void> LinkQueries::draw_shared(Making& making) const {
+  if (options_.shared.count == 0 || links_->have_times()) return {};
+  const std::int64_t count = making.sources.numel();
+  const std::int64_t chunk = options_.shared.chunk == 0 ? count : options_.shared.chunk;
+  making.batch.queries.chunk = chunk;
+  auto drawn = draw_nodes(making, destination_type_, (count + chunk - 1) / chunk);
+  if (!drawn) return std::move(drawn).error();
+  making.shared = std::move(drawn).value();
+  if (source_type_ == destination_type_) return {};
+  drawn = draw_nodes(making, source_type_, (count + chunk - 1) / chunk);
+  if (!drawn) return std::move(drawn).error();
+  making.shared_sources = std::move(drawn).value();
+  return {};
+}
+
+// Those of the batch first: an end of the type of any of its links.
+Result<Array> LinkQueries::draw_nodes(const Making& making,
+                                      std::size_t type,
+                                      std::int64_t chunks) const {
+  const std::int64_t count = options_.shared.count;
+  auto made = Array::make(DType::kU64, {chunks, count}, making.ledger, "batches");
+  if (!made) return made;
+  const auto sources = making.sources.as<std::uint64_t>();
+  const auto targets = making.targets.as<std::uint64_t>();
+  const bool same_type = source_type_ == destination_type_;
+  const auto of_batch =
+      static_cast<std::int64_t>(options_.shared.of_batch * static_cast<double>(count));
+  const std::uint64_t nodes = type == destination_type_ ? num_destinations_ : num_sources_;
+  auto out = made.value().as<std::uint64_t>().begin();
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const RandomKey key = options_.key.with("shared")
+                              .with(type)
+                              .with(making.batch.epoch)
+                              .with(making.batch.index)
+                              .with(static_cast<std::uint64_t>(chunk));
+    for (std::int64_t i = 0; i < count; ++i, ++out) {
+      const auto counter = static_cast<std::uint64_t>(i);
+      if (i >= of_batch) {
+        *out = key.below(nodes, counter);
+        continue;
+      }
+      const std::uint64_t ends = same_type ? 2 * sources.size() : sources.size();
+      const std::uint64_t end = key.below(ends, counter);
+      const bool target = same_type ? end >= sources.size() : type == destination_type_;
+      *out = (target ? targets : sources)[end % sources.size()];
+    }
+  }
+  return made;
+}
+
 Result<void> LinkQueries::list_seeds(Making& making) const {
   return links_->have_times() ? list_timed_seeds(making) : list_plain_seeds(making);
 }
 
-// Numbers the nodes in the order in which links name them: sources, destinations, negatives.
+// Numbers the nodes in the order in which links name them: sources, destinations, negatives, shared
+// ones.
 Result<void> LinkQueries::list_plain_seeds(Making& making) const {
   std::vector<NodeTable> tables(num_types_);
   const auto number = [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
@@ -137,6 +195,9 @@ Result<void> LinkQueries::list_plain_seeds(Making& making) const {
   if (auto done = number(making.targets, destination_type_, queries.destinations); !done)
     return done;
   if (auto done = number(making.negatives, destination_type_, queries.negatives); !done)
+    return done;
+  if (auto done = number(making.shared, destination_type_, queries.shared); !done) return done;
+  if (auto done = number(making.shared_sources, source_type_, queries.shared_sources); !done)
     return done;
   for (std::size_t type = 0; type < num_types_; ++type) {
     const auto nodes = tables[type].ids();

@@ -32,6 +32,9 @@ class ThreadArena;
 namespace kernels {
 struct KernelTable;
 }
+namespace nn {
+class LearnedRows;
+}
 
 /// What a model is built for.
 struct ModelContext {
@@ -43,6 +46,8 @@ struct ModelContext {
       nullptr;  ///< runs the kernels, must outlive the model; null: the calling thread
   /// The kernels of the device that batches are delivered on; null: the CPU's.
   const kernels::KernelTable* kernels = nullptr;
+  /// Rows that are learned beside the model's weights, [embedding]; must outlive it; null: none.
+  nn::LearnedRows* rows = nullptr;
 };
 
 /// What a batch must hold beyond blocks.
@@ -69,6 +74,10 @@ class Model : public torch::nn::Module {
   virtual std::int64_t num_layers() const = 0;
 
   virtual BatchNeeds needs() const { return {}; }
+
+  /// The learned rows that encode() gives as they are: all nodes of a type can be asked about then.
+  /// Null where a node's row depends on more.
+  virtual nn::LearnedRows* ranked_rows() const { return nullptr; }
 
   /// Set by the trainer before each forward: the key of (seed, epoch, step), for dropout and other
   /// draws.

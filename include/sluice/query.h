@@ -45,6 +45,11 @@ struct Queries {
   /// i64 [q, k]: rows of destinations that make no link with the source; -1: none was found.
   Array negatives;
   Array truth;  ///< u8 [q]: 0 of an example that is no link; empty: all are
+  /// i64 [ceil(q / chunk), k]: rows of destinations that `chunk` queries share: those of query i
+  /// are row i / chunk. Whether one makes a link with a source was not looked at.
+  Array shared;
+  Array shared_sources;    ///< the same of sources, where these are of another type
+  std::int64_t chunk = 0;  ///< 0: nothing is shared
 
   std::int64_t size() const {
     if (kind == QueryKind::kLinks) return sources.numel();

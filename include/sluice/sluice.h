@@ -27,6 +27,7 @@
 #include <sluice/random.h>
 #include <sluice/registry.h>
 #include <sluice/request_latency.h>
+#include <sluice/row_table.h>
 #include <sluice/sampler.h>
 #include <sluice/samplers/alias_table.h>
 #include <sluice/samplers/batch_builder.h>

@@ -63,6 +63,15 @@ struct IdColumn {
   std::size_t type = 0;  ///< index into GraphSchema::nodes
 };
 
+/// An end of a link.
+enum class LinkEnd { kSource, kDestination };
+
+/// The nodes that would score best at an end of each query.
+struct BestEnds {
+  Array nodes;           ///< u64 [q, k], the best first
+  torch::Tensor scores;  ///< f32 [q, k]
+};
+
 class Task {
  public:
   virtual ~Task() = default;
@@ -82,6 +91,9 @@ class Task {
   virtual void open(const TaskData& data) = 0;
   /// By relation, as GraphDataOptions::edge_rules.
   virtual std::vector<std::shared_ptr<const EdgeRule>> edge_rules() const { return {}; }
+  /// Reads what it needs of the data beside its queries; again where they were opened anew. Throws
+  /// Error.
+  virtual void attach(const GraphData& /*data*/) {}
   /// Whose labels its mini-batches carry.
   virtual LabelsOf labels_of() const { return {}; }
   /// Queries of a part.
@@ -121,6 +133,17 @@ class Task {
   virtual std::vector<std::string> prediction_columns() const = 0;
   /// What the user calls the values of the only column, by value; empty where they are numbers.
   virtual std::vector<std::string> prediction_names() const { return {}; }
+  /// Of tasks about links: which nodes would be best in the place of an end, those that make a
+  /// training link left out. Throws kUsage for other tasks, and for models whose nodes cannot all
+  /// be asked about. @param count at most as many as there are nodes
+  virtual BestEnds best_ends(Model& /*model*/,
+                             const Batch& /*batch*/,
+                             LinkEnd /*end*/,
+                             std::int64_t /*count*/) {
+    throw Error(ErrorCode::kUsage,
+                "this task is not about links: it has no ends to be found",
+                "leave --top out");
+  }
 };
 
 /// What a task is built for: `Task(Options, TaskContext)`; throws kUsage when the schema lacks what

@@ -11,6 +11,7 @@
 #include <sluice/nn/gin_conv.h>
 #include <sluice/nn/init.h>
 #include <sluice/nn/layer_call.h>
+#include <sluice/nn/learned_rows.h>
 #include <sluice/nn/ledger_allocator.h>
 #include <sluice/nn/linear.h>
 #include <sluice/nn/precision.h>

@@ -47,6 +47,7 @@ void add_run(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_resume(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_predict(CLI::App& app, TrainSession& session, TrainAction& action);
+void add_embed(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_export(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_config(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action);

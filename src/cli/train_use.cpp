@@ -14,6 +14,8 @@ struct UseRequest {
   std::vector<std::string> sets;
   EvaluateOptions options;
   std::string out;
+  BestRequest best{LinkEnd::kDestination, 0};
+  std::string type;
 };
 
 void add_stored(CLI::App& command, UseRequest& request) {
@@ -43,9 +45,15 @@ void add_common(CLI::App& command, UseRequest& request, TrainSession& session) {
   session.add_options(command);
 }
 
-void predict(const UseRequest& request, TrainSession& session) {
-  const PredictReport report =
-      predict_run(request.directory, request.sets, request.options, request.out, session.start());
+PredictReport run_prediction(const UseRequest& request, TrainSession& session) {
+  if (request.best.count == 0)
+    return predict_run(
+        request.directory, request.sets, request.options, request.out, session.start());
+  return predict_best_run(
+      request.directory, request.sets, request.options, request.best, request.out, session.start());
+}
+
+void print_written(const PredictReport& report, const char* what, const TrainSession& session) {
   if (session.json()) {
     nlohmann::ordered_json json = {{"out", report.out},
                                    {"rows", report.rows},
@@ -55,7 +63,7 @@ void predict(const UseRequest& request, TrainSession& session) {
     print_json(json);
   } else {
     fmt::print(
-        "{}: {} predictions in {:.2f} s\n", report.out, format_count(report.rows), report.seconds);
+        "{}: {} {} in {:.2f} s\n", report.out, format_count(report.rows), what, report.seconds);
   }
 }
 
@@ -110,12 +118,58 @@ void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
           "values; where classes have names, a class_name beside each class")
       ->required()
       ->type_name("FILE");
+  static const std::map<std::string, LinkEnd> kEnds{{"source", LinkEnd::kSource},
+                                                    {"destination", LinkEnd::kDestination}};
+  command
+      ->add_option("--top",
+                   request->best.count,
+                   "of links: not their probability, but so many nodes that would be best in the "
+                   "place of an end, those of training links left out")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("K");
+  command->add_option("--end", request->best.end, "which end --top is about: source or destination")
+      ->transform(CLI::CheckedTransformer(kEnds).description(""))
+      ->type_name("END")
+      ->default_str("destination");
   command->footer(
       "Examples:\n"
       "  sluice-train predict runs/papers --part all --out predictions.csv\n"
-      "  sluice-train predict runs/links --part test --out links.csv");
+      "  sluice-train predict runs/links --part test --out links.csv\n"
+      "  sluice-train predict runs/wn18rr-complex --top 10 --out tails.csv");
   command->callback([request, &session, &action] {
-    action.run = [request, &session] { predict(*request, session); };
+    action.run = [request, &session] {
+      print_written(run_prediction(*request, session), "predictions", session);
+    };
+  });
+}
+
+void add_embed(CLI::App& app, TrainSession& session, TrainAction& action) {
+  CLI::App* command =
+      app.add_subcommand("embed", "write a run's learned rows, each behind its node's own id");
+  auto request = std::make_shared<UseRequest>();
+  add_stored(*command, *request);
+  add_set(*command, request->sets);
+  session.add_options(*command);
+  command->add_option("--type", request->type, "the node type; may be left out where one has rows")
+      ->type_name("NAME");
+  command
+      ->add_option("--out",
+                   request->out,
+                   "the file to write: .csv, or .npy with records of id and e0, e1, ...")
+      ->required()
+      ->type_name("FILE");
+  command->footer("Example:\n  sluice-train embed runs/wn18rr-complex --out entities.npy");
+  command->callback([request, &session, &action] {
+    action.run = [request, &session] {
+      print_written(embed_run(request->directory,
+                              request->sets,
+                              request->options,
+                              request->type,
+                              request->out,
+                              session.start()),
+                    "rows",
+                    session);
+    };
   });
 }
 

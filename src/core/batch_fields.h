@@ -36,12 +36,25 @@ void visit_queries(AnyQueries& queries, Visitor& visitor) {
          sources,
          destinations,
          negatives,
-         truth] = queries;
+         truth,
+         shared,
+         shared_sources,
+         chunk] = queries;
   visitor.number(kind);
   visitor.number(relation);
   visitor.number(type);
   visitor.number(destination_type);
-  for (auto* array : {&ids, &times, &nodes, &offsets, &sources, &destinations, &negatives, &truth})
+  visitor.number(chunk);
+  for (auto* array : {&ids,
+                      &times,
+                      &nodes,
+                      &offsets,
+                      &sources,
+                      &destinations,
+                      &negatives,
+                      &truth,
+                      &shared,
+                      &shared_sources})
     visitor.array(*array, BatchPart::kSampled);
 }
 

@@ -2,6 +2,7 @@
 
 #include <sluice/error.h>
 #include <sluice/nn/block_ops.h>
+#include <sluice/nn/learned_rows.h>
 #include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
@@ -31,12 +32,13 @@ std::size_t only_type(const ModelContext& context, std::string_view name) {
               "choose a model for heterogeneous graphs, or a relation between nodes of one type");
 }
 
-std::int64_t feature_width(const GraphSchema& schema, std::size_t type, std::string_view name) {
+std::int64_t feature_width(const GraphSchema& schema, std::size_t type) {
   const NodeTypeSchema& nodes = schema.nodes.at(type);
-  if (!nodes.features.empty() && nodes.features[0].dim > 0) return nodes.features[0].dim;
-  throw Error(ErrorCode::kUsage,
-              fmt::format("model '{}' needs node features, and '{}' has none", name, nodes.name),
-              "import features for this node type");
+  return nodes.features.empty() ? 0 : nodes.features[0].dim;
+}
+
+std::int64_t learned_width(const ModelContext& context, std::size_t type) {
+  return context.rows == nullptr ? 0 : context.rows->dim(type);
 }
 
 }  // namespace
@@ -83,9 +85,17 @@ Stack::Stack(const StackOptions& options,
       reads_(reads),
       target_type_(only_type(context, name)),
       output_width_(context.output_width),
+      feature_width_(feature_width(context.schema, target_type_)),
+      rows_(context.rows),
       executor_{context.threads, context.kernels} {
   if (reads == Reads::kBlocks) check_homogeneous(context.schema, name);
-  input_width_ = feature_width(context.schema, target_type_, name);
+  input_width_ = feature_width_ + learned_width(context, target_type_);
+  if (input_width_ == 0)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("model '{}' needs node features, and '{}' has none",
+                            name,
+                            context.schema.nodes.at(target_type_).name),
+                "import features for this node type, or learn rows: embedding.dim = 64");
   for (std::int64_t layer = 0; !is_last(layer); ++layer) {
     const std::string number = std::to_string(layer);
     if (options.residual) {
@@ -119,13 +129,21 @@ std::int64_t Stack::width_out(std::int64_t layer) const {
   return is_last(layer) ? output_width_ : options_.hidden;
 }
 
+// Features, then learned rows.
 torch::Tensor Stack::input_rows(const Batch& batch) const {
-  const torch::Tensor features = nn::as_tensor(batch.features(target_type_));
-  if (features.dim() != 2 || features.size(1) != input_width_) {
-    throw Error(ErrorCode::kInternal,
-                fmt::format("a batch without the {} feature columns of its model", input_width_));
+  torch::Tensor rows;
+  if (feature_width_ != 0) {
+    rows = nn::as_tensor(batch.features(target_type_));
+    if (rows.dim() != 2 || rows.size(1) != feature_width_)
+      throw Error(
+          ErrorCode::kInternal,
+          fmt::format("a batch without the {} feature columns of its model", feature_width_));
   }
-  return reads_ == Reads::kRows ? features.narrow(0, 0, batch.num_seeds(target_type_)) : features;
+  if (input_width_ != feature_width_) {
+    const torch::Tensor& learned = rows_->rows(target_type_);
+    rows = rows.defined() ? torch::cat({rows, learned}, 1) : learned;
+  }
+  return reads_ == Reads::kRows ? rows.narrow(0, 0, batch.num_seeds(target_type_)) : rows;
 }
 
 nn::BlockRef Stack::block_of(const Batch& batch, std::int64_t layer) const {

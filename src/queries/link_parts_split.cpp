@@ -27,7 +27,9 @@ void LinkParts::take_rows(const EdgeSplit& split, const Dataset& dataset) {
                             dataset.schema().relations[relation_].key()),
                 fmt::format("choose another {} or {}relation", asker_.split, asker_.table),
                 Place{dataset.path(), -1, -1, -1});
-  if (types_ == RowTypes::kLabels) give_ids(dataset);
+  if (types_ != RowTypes::kPassedOver) give_ids(dataset);
+  // Links that are told apart by their types stand apart from the relation's as they are.
+  if (types_ == RowTypes::kRelations) return;
   const auto rule = std::make_shared<const ListedPairs>(
       valid_, test_, same_type() ? Twins::kEitherWay : Twins::kSameEnds, dataset.ledger());
   rules_[relation_] = rule;
@@ -94,7 +96,7 @@ LinkArrays LinkParts::rows_of(const Array& rows, const Dataset& dataset, Part pa
   links.sources = make(DType::kU64);
   links.targets = make(DType::kU64);
   if (false_ones) links.truth = make(DType::kU8);
-  if (types_ == RowTypes::kLabels) links.ids = make(DType::kU64);  // classes, until give_ids()
+  if (types_ != RowTypes::kPassedOver) links.ids = make(DType::kU64);  // classes, until give_ids()
   for (std::size_t i = 0; i < own.size(); ++i) {
     const auto row = all.subspan(own[i] * kColumns, kColumns);
     links.sources.as<std::uint64_t>()[i] = row[2];
@@ -125,7 +127,7 @@ void LinkParts::throw_no_row(const Dataset& dataset,
 // Rows have classes where the relation's labels are types of edges: some are not 0 then.
 void LinkParts::give_ids(const Dataset& dataset) {
   std::int64_t count = 0;
-  bool classes = false;
+  bool classes = types_ == RowTypes::kRelations;
   for (const LinkArrays* links : {&train_, &valid_, &test_}) {
     count += links->ids.numel();
     classes = classes || (!links->ids.empty() &&
@@ -141,7 +143,8 @@ void LinkParts::give_ids(const Dataset& dataset) {
     if (links->ids.empty()) continue;
     const auto ids = links->ids.as<std::uint64_t>();
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      const bool link = links->truth.empty() || links->truth.as<std::uint8_t>()[i] != 0;
+      const bool link = types_ == RowTypes::kRelations || links->truth.empty() ||
+                        links->truth.as<std::uint8_t>()[i] != 0;
       row_classes_.as<std::int32_t>()[at++] = link ? static_cast<std::int32_t>(ids[i]) : -1;
       ids[i] = id++;
     }

@@ -8,6 +8,7 @@
 #include "prep/layout/dgl.h"
 #include "prep/layout/files.h"
 #include "prep/layout/ogb.h"
+#include "prep/layout/openke.h"
 #include "prep/layout/tu.h"
 #include "prep/order/bfs_order.h"
 #include "prep/order/cluster_order.h"
@@ -34,6 +35,8 @@ TableFormats table_formats() {
   formats.add<ListReader>("list",
                           "an edge list: fields by white space, # comments (.txt, .el, ...)");
   formats.add<TriplesReader>("triples", "a knowledge graph: head, relation, tail (.triples)");
+  formats.add<OpenKeReader>("openke",
+                            "a knowledge graph by number: a count, then head, tail, relation");
   formats.add<MultiplexReader>("multiplex", "type, source, target and maybe label (.multiplex)");
   formats.add<MtxReader>("mtx", "a sparse MatrixMarket file: source, target, weight (.mtx)");
   formats.add<MetisReader>("metis", "a METIS graph: tables edges, nodes (.metis, .graph)");
@@ -52,6 +55,7 @@ Layouts layouts() {
   layouts.add<TuLayout>("tu",
                         "TU Dortmund's sets of small graphs: DS_A.txt, DS_graph_indicator.txt");
   layouts.add<DglLayout>("dgl", "DGL: a metadata.yaml (GraphBolt) or meta.yaml (CSVDataset)");
+  layouts.add<OpenKeLayout>("openke", "OpenKE: train2id.txt, entity2id.txt, relation2id.txt");
   layouts.add<FilesLayout>("files", "any files: a guess by names, extensions, first rows and ids");
   return layouts;
 }

@@ -1,10 +1,12 @@
 #include <sluice/train.h>
 
+#include "models/embedding.h"
 #include "models/gat.h"
 #include "models/gcn.h"
 #include "models/gin.h"
 #include "models/graphsage.h"
 #include "models/mlp.h"
+#include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
 #include "tasks/edge_classification.h"
@@ -21,6 +23,7 @@ ModelCatalog builtin_models() {
   all.add<models::Gat>("gat", "neighbours weighted by attention");
   all.add<models::Gin>("gin", "sum over neighbours, then a small MLP");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
+  all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   return all;
 }
 
@@ -36,6 +39,7 @@ TaskCatalog builtin_tasks() {
 
 OptimizerCatalog builtin_optimizers() {
   OptimizerCatalog all("optimizer");
+  all.add<nn::Adagrad>("adagrad", "steps that shrink with all gradients so far");
   all.add<nn::Adam>("adam", "adaptive steps; weight decay through the gradient");
   all.add<nn::AdamW>("adamw", "adaptive steps; weight decay apart from the gradient");
   all.add<nn::Sgd>("sgd", "plain steps, with momentum (classical or Nesterov) if set");

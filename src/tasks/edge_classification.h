@@ -45,7 +45,7 @@ class EdgeClassification final : public LinkTask {
  private:
   bool hides_links() const override { return options_.hide_links; }
   bool asks_whether() const override { return false; }
-  bool labels_rows() const override { return true; }
+  LinkParts::RowTypes row_types() const override { return LinkParts::RowTypes::kLabels; }
 
   Options options_;
   LabelSchema labels_;

@@ -1,6 +1,11 @@
 #include "tasks/link_metrics.h"
 
+#include <sluice/nn/tensor_view.h>
+
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -64,6 +69,33 @@ void for_each_threshold(std::span<const float> links, std::span<const float> oth
   }
 }
 
+// Ranks summed up, each of a link at one end.
+class Ranks {
+ public:
+  void add(double rank) {
+    ++count_;
+    sum_ += rank;
+    reciprocal_ += 1 / rank;
+    for (std::size_t i = 0; i < kHits.size(); ++i) hits_[i] += rank <= kHits[i] ? 1u : 0u;
+  }
+  void put_into(std::map<std::string, double>& figures) const {
+    const auto mean = [this](double sum) {
+      return count_ == 0 ? kNone : sum / static_cast<double>(count_);
+    };
+    figures["mrr"] = mean(reciprocal_);
+    figures["mean_rank"] = mean(sum_);
+    for (std::size_t i = 0; i < kHits.size(); ++i)
+      figures[fmt::format("hits@{}", kHits[i])] = mean(static_cast<double>(hits_[i]));
+  }
+
+ private:
+  static constexpr std::array<int, 3> kHits{1, 3, 10};
+
+  double sum_ = 0, reciprocal_ = 0;
+  std::array<std::uint64_t, kHits.size()> hits_{};
+  std::uint64_t count_ = 0;
+};
+
 class LinkMetrics final : public MetricAccumulator {
  public:
   void add(const torch::Tensor& outputs, const Batch& batch) override {
@@ -92,15 +124,12 @@ class LinkMetrics final : public MetricAccumulator {
   }
 
   std::map<std::string, double> result() const override {
-    std::map<std::string, double> figures{
-        {"auc", kNone}, {"ap", kNone}, {"mrr", kNone}, {"hits@10", kNone}, {"loss", kNone}};
+    std::map<std::string, double> figures{{"auc", kNone}, {"ap", kNone}, {"loss", kNone}};
+    Ranks().put_into(figures);
     if (!all_finite_) return figures;
     if (link_losses_ + other_losses_ > 0)
       figures["loss"] = mean(link_loss_, link_losses_) + mean(other_loss_, other_losses_);
-    if (ranked_ > 0) {
-      figures["mrr"] = reciprocal_ / static_cast<double>(ranked_);
-      figures["hits@10"] = static_cast<double>(hits_) / static_cast<double>(ranked_);
-    }
+    ranks_.put_into(figures);
     const torch::Tensor links = links_.sorted(), others = others_.sorted();
     if (links.numel() == 0 || others.numel() == 0) return figures;
     double above = 0, precision = 0;
@@ -138,21 +167,100 @@ class LinkMetrics final : public MetricAccumulator {
       add_loss(score, false);
       rank += score > scores[0] ? 1 : score == scores[0] ? 0.5 : 0;
     }
-    if (first) return;
-    ++ranked_;
-    reciprocal_ += 1 / rank;
-    hits_ += rank <= 10 ? 1u : 0u;
+    if (!first) ranks_.add(rank);
   }
 
   Scores links_, others_;
-  double link_loss_ = 0, other_loss_ = 0, reciprocal_ = 0;
-  std::uint64_t link_losses_ = 0, other_losses_ = 0, ranked_ = 0, hits_ = 0;
+  Ranks ranks_;
+  double link_loss_ = 0, other_loss_ = 0;
+  std::uint64_t link_losses_ = 0, other_losses_ = 0;
   bool all_finite_ = true;
+};
+
+// Ranks among all nodes. Of a list with examples of none, which have no rank, auc and ap too.
+class RankMetrics final : public MetricAccumulator {
+ public:
+  void add(const torch::Tensor& outputs, const Batch& batch) override {
+    const torch::Tensor all = outputs.detach().to(torch::kFloat32).contiguous();
+    scores_.add(all.narrow(1, 0, 1), batch);
+    const std::span<const float> values = values_of(all);
+    const auto columns = static_cast<std::size_t>(all.size(1));
+    const Array& truth = batch.queries.truth;
+    for (std::size_t row = 0; row < values.size() / columns; ++row) {
+      if (!truth.empty() && truth.as<std::uint8_t>()[row] == 0) continue;
+      for (std::size_t side = 1; side < columns; ++side) {
+        const float rank = values[row * columns + side];
+        all_finite_ = all_finite_ && std::isfinite(rank);
+        ranks_.add(static_cast<double>(rank));
+      }
+    }
+  }
+
+  std::map<std::string, double> result() const override {
+    std::map<std::string, double> figures = scores_.result();
+    (all_finite_ ? ranks_ : Ranks()).put_into(figures);
+    return figures;
+  }
+
+ private:
+  LinkMetrics scores_;
+  Ranks ranks_;
+  bool all_finite_ = true;
+};
+
+// Some rows of a mini-batch's queries, as metrics look at them.
+Batch rows_of_queries(const Batch& batch, const torch::Tensor& rows) {
+  Batch some;
+  some.queries.kind = batch.queries.kind;
+  const auto take = [&](const Array& from) {
+    return from.empty() ? Array() : nn::as_array(nn::as_tensor(from).index_select(0, rows));
+  };
+  some.queries.negatives = take(batch.queries.negatives);
+  some.queries.truth = take(batch.queries.truth);
+  return some;
+}
+
+// The figures of all links, and those of each type by itself.
+class MetricsByType final : public MetricAccumulator {
+ public:
+  MetricsByType(LinkOutputs outputs, const std::vector<std::string>& types)
+      : types_(types), all_(make_link_metrics(outputs)) {
+    for (std::size_t type = 0; type < types.size(); ++type)
+      of_type_.push_back(make_link_metrics(outputs));
+  }
+
+  void add(const torch::Tensor& outputs, const Batch& batch) override {
+    all_->add(outputs, batch);
+    if (batch.labels.empty()) return;
+    const torch::Tensor labels = nn::as_tensor(batch.labels);
+    for (std::size_t type = 0; type < types_.size(); ++type) {
+      const torch::Tensor rows = labels.eq(static_cast<std::int64_t>(type)).nonzero().squeeze(1);
+      if (rows.numel() != 0)
+        of_type_[type]->add(outputs.index_select(0, rows), rows_of_queries(batch, rows));
+    }
+  }
+
+  std::map<std::string, double> result() const override {
+    std::map<std::string, double> figures = all_->result();
+    for (std::size_t type = 0; type < types_.size(); ++type)
+      for (const auto& [name, value] : of_type_[type]->result())
+        if (std::isfinite(value) && (name == "mrr" || name == "hits@10" || name == "auc"))
+          figures[name + ":" + types_[type]] = value;
+    return figures;
+  }
+
+ private:
+  std::vector<std::string> types_;
+  std::unique_ptr<MetricAccumulator> all_;
+  std::vector<std::unique_ptr<MetricAccumulator>> of_type_;
 };
 
 }  // namespace
 
-std::unique_ptr<MetricAccumulator> make_link_metrics() {
+std::unique_ptr<MetricAccumulator> make_link_metrics(LinkOutputs outputs,
+                                                     const std::vector<std::string>& types) {
+  if (!types.empty()) return std::make_unique<MetricsByType>(outputs, types);
+  if (outputs == LinkOutputs::kRanks) return std::make_unique<RankMetrics>();
   return std::make_unique<LinkMetrics>();
 }
 

@@ -1,103 +1,222 @@
 #include "tasks/link_prediction.h"
 
 #include "tasks/link_metrics.h"
+#include "tasks/link_ranks.h"
 
 #include <sluice/nn/tensor_view.h>
+#include <sluice/units.h>
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace sluice::tasks {
 namespace {
 
-namespace functional = torch::nn::functional;
+using Looked = KnownLinks::Looked;
 
-/// Rows of a type's seeds, as queries name them. An embedding's backward adds in the order of the
-/// rows, whatever the number of threads.
+// Rows of a type's seeds, as queries name them. An embedding's backward adds in the order of the
+// rows, whatever the number of threads.
 torch::Tensor rows_at(const torch::Tensor& encoded, const torch::Tensor& rows) {
   return torch::embedding(encoded, rows);
 }
 
-std::int64_t count_negatives(const Array& negatives) {
-  return negatives.empty() ? 0
-                           : std::ranges::count_if(negatives.as<std::int64_t>(),
-                                                   [](std::int64_t row) { return row >= 0; });
+std::vector<std::string> names_of_types(const LabelSchema& labels) {
+  if (!labels.names.empty()) return labels.names;
+  std::vector<std::string> names;
+  for (std::uint32_t type = 0; type < labels.width; ++type) names.push_back(std::to_string(type));
+  return names;
+}
+
+// The nodes at an end of a mini-batch's links.
+std::vector<std::uint64_t> nodes_at_end(const Batch& host, Looked looked) {
+  const Queries& queries = host.queries;
+  const bool destination = looked == Looked::kDestination;
+  const Array& rows = destination ? queries.destinations : queries.sources;
+  const Array& seeds = host.seeds[destination ? queries.destination_type : queries.type];
+  std::vector<std::uint64_t> nodes;
+  nodes.reserve(static_cast<std::size_t>(rows.numel()));
+  const auto ids = seeds.as<std::uint64_t>();
+  for (const std::int64_t row : rows.as<std::int64_t>())
+    nodes.push_back(ids[static_cast<std::size_t>(row)]);
+  return nodes;
 }
 
 }  // namespace
 
-void LinkPrediction::Options::describe(Schema& schema) {
-  links.describe(schema);
-  schema.field("width", width).help("columns that the model encodes a node in").range(1, 1 << 20);
-  schema
-      .choice("decoder",
-              decoder,
-              {{"dot", nn::DecoderKind::kDot, "the dot product of both ends' rows"},
-               {"mlp",
-                nn::DecoderKind::kMlp,
-                "a network of one hidden layer over their elementwise product"}})
-      .help("what makes a score of two rows");
-  schema.field("decoder_hidden", decoder_hidden)
-      .help("hidden columns of decoder \"mlp\"")
-      .range(1, 1 << 20);
-  schema.field("negatives", negatives)
-      .help("other destinations a link in training, drawn uniformly anew each epoch")
-      .range(1, 1e6);
-  schema.field("eval_negatives", eval_negatives)
-      .help(
-          "other destinations a link in evaluation, the same in every epoch; auc and ap take the "
-          "first of each, mrr and hits@10 rank a link among all")
-      .range(1, 1e6);
-  schema.field("filtered", filtered)
-      .help("never another destination that the training edges link; costs their in-degrees");
-  schema.field("hide_links", hide_links)
-      .help(
-          "a mini-batch of training does not see the links that it asks about, nor their reverse");
+LinkPrediction::LinkPrediction(const Options& options, const TaskContext& context)
+    : LinkTask(options.links, context.schema, "link_prediction"), options_(options) {
+  const RelationSchema& of = context.schema.relations[relation()];
+  options.check();
+  typed_ = options.typed(of);
+  if (typed_) {
+    type_names_ = names_of_types(*of.labels);
+    num_types_ = of.labels->width;
+  }
+  decoder_ = nn::make_decoder(options.decoder_options(of, context.key.with("decoder")));
 }
 
-LinkPrediction::LinkPrediction(const Options& options, const TaskContext& context)
-    : LinkTask(options.links, context.schema, "link_prediction"),
-      options_(options),
-      decoder_(nn::make_decoder(
-          options.decoder, options.width, options.decoder_hidden, context.key.with("decoder"))) {}
+LabelsOf LinkPrediction::labels_of() const {
+  return typed_ ? LabelsOf{{}, relation(), row_classes()} : LabelsOf{};
+}
+
+LinkParts::RowTypes LinkPrediction::row_types() const {
+  return typed_ ? LinkParts::RowTypes::kRelations : LinkParts::RowTypes::kPassedOver;
+}
 
 LinkTask::Negatives LinkPrediction::negatives(Part part) const {
-  return {part == Part::kTrain ? options_.negatives : options_.eval_negatives, options_.filtered};
+  Negatives wanted;
+  if (part != Part::kTrain) {
+    if (!ranks_all()) wanted = {options_.eval_negatives, options_.filtered};
+  } else if (options_.loss == nn::LinkLoss::kAll) {
+    return wanted;
+  } else if (options_.share) {
+    wanted.shared = {options_.negatives, options_.chunk, options_.of_batch};
+  } else {
+    wanted = {options_.negatives, options_.filtered};
+  }
+  return wanted;
+}
+
+void LinkPrediction::attach(const GraphData& data) {
+  known_.reset();
+  const bool in_training = weighs_links() || (options_.filtered && options_.share);
+  if (!ranks_all() && !in_training) return;
+  KnownLinks::Source source{
+      data,
+      {links(Part::kTrain, data), links(Part::kValid, data), links(Part::kTest, data)},
+      typed_,
+      same_type()};
+  known_ = std::make_shared<const KnownLinks>(
+      source, in_training ? KnownLinks::Keep::kAll : KnownLinks::Keep::kAsked, data.ledger());
+}
+
+std::vector<std::string> LinkPrediction::warnings(const GraphData& data) const {
+  std::vector<std::string> said = LinkTask::warnings(data);
+  if (!known_) return said;
+  if (known_->unseen() != 0)
+    said.push_back(fmt::format(
+        "{} of {} valid and test links have an end that no training link has: they are asked about "
+        "all the same",
+        format_count(known_->unseen()),
+        format_count(known_->asked())));
+  if (known_->repeated() != 0)
+    said.push_back(fmt::format("{} of {} valid and test links are training links too",
+                               format_count(known_->repeated()),
+                               format_count(known_->asked())));
+  return said;
+}
+
+nn::LearnedRows& LinkPrediction::rows_of(const Model& model, const char* key) const {
+  nn::LearnedRows* const rows = model.ranked_rows();
+  if (rows != nullptr) return *rows;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("task.{} = \"all\" sets links beside all nodes, which only learned rows "
+                          "without an encoder are there for",
+                          key),
+              fmt::format("set model.type = \"embedding\", or task.{} = \"{}\"",
+                          key,
+                          std::string_view(key) == "loss" ? "softmax" : "sampled"));
+}
+
+LinkPrediction::Links LinkPrediction::links_of(Model& model, const Batch& batch) const {
+  Links links;
+  links.encoded = model.encode(batch);
+  const Queries& queries = batch.queries;
+  links.sources = rows_at(links.encoded.at(source_type()), nn::as_tensor(queries.sources));
+  links.destinations =
+      rows_at(links.encoded.at(destination_type()), nn::as_tensor(queries.destinations));
+  if (!nn::reads_relations(options_.decoder)) return links;
+  (void)types_of(batch.on_host().labels, static_cast<std::size_t>(queries.size()));  // all there
+  links.relations = typed_ ? nn::as_tensor(batch.labels).to(torch::kInt64)
+                           : torch::zeros_like(nn::as_tensor(queries.sources));
+  return links;
+}
+
+LinkPrediction::Asked LinkPrediction::ask(const Links& links, Looked looked) const {
+  if (looked == Looked::kDestination)
+    return {looked,
+            decoder_->query(links.sources, links.relations, nn::Side::kDestination),
+            links.destinations};
+  // (?, r, o) as (o, r turned round, ?).
+  if (options_.reciprocal)
+    return {
+        looked,
+        decoder_->query(links.destinations, links.relations + num_types_, nn::Side::kDestination),
+        links.sources};
+  return {looked,
+          decoder_->query(links.destinations, links.relations, nn::Side::kSource),
+          links.sources};
+}
+
+std::vector<LinkPrediction::Asked> LinkPrediction::ask_ends(const Links& links) const {
+  std::vector<Asked> all{ask(links, Looked::kDestination)};
+  if (options_.ends == LinkEnds::kBoth) all.push_back(ask(links, Looked::kSource));
+  return all;
 }
 
 torch::Tensor LinkPrediction::outputs(Model& model, const Batch& batch) {
-  const Queries& queries = batch.queries;
-  const Encoding encoded = model.encode(batch);
-  const torch::Tensor& ends = encoded.at(destination_type());
-  const torch::Tensor sources = rows_at(encoded.at(source_type()), nn::as_tensor(queries.sources));
-  const torch::Tensor scores =
-      decoder_->score(sources, rows_at(ends, nn::as_tensor(queries.destinations))).unsqueeze(1);
-  if (queries.negatives.empty()) return scores;
-  const torch::Tensor rows = nn::as_tensor(queries.negatives);
-  const std::int64_t count = rows.size(1);
-  const torch::Tensor others = rows_at(ends, rows.clamp_min(0).flatten());
-  const torch::Tensor repeated = sources.repeat_interleave(count, 0);
-  return torch::cat({scores, decoder_->score(repeated, others).view({-1, count})}, 1);
+  const Links links = links_of(model, batch);
+  if (!ranks_all()) return sampled_scores(links, batch);
+  const Asked asked = ask(links, Looked::kDestination);
+  return torch::stack({decoder_->pairwise(asked.queries, asked.own),
+                       ranks(model, links, batch, Looked::kDestination),
+                       ranks(model, links, batch, Looked::kSource)},
+                      1);
 }
 
-torch::Tensor LinkPrediction::training_loss(Model& model, const Batch& batch, RandomKey) {
-  const torch::Tensor scores = outputs(model, batch);
-  const torch::Tensor links = scores.select(1, 0);
-  const Queries& queries = batch.queries;
-  if (!queries.truth.empty()) {
-    const torch::Tensor truth = nn::as_tensor(queries.truth).to(torch::kFloat32);
-    return functional::binary_cross_entropy_with_logits(links, truth);
-  }
-  const torch::Tensor loss = functional::softplus(-links).mean();
-  // Counted on the host: a GPU would have to be waited for.
-  const std::int64_t known = count_negatives(batch.on_host().queries.negatives);
-  if (known == 0) return loss;
-  const torch::Tensor there = nn::as_tensor(queries.negatives).ge(0).to(torch::kFloat32);
-  const torch::Tensor others = functional::softplus(scores.narrow(1, 1, scores.size(1) - 1));
-  return loss + (others * there).sum() / known;
+torch::Tensor LinkPrediction::sampled_scores(const Links& links, const Batch& batch) const {
+  const Asked asked = ask(links, Looked::kDestination);
+  const torch::Tensor scores = decoder_->pairwise(asked.queries, asked.own).unsqueeze(1);
+  if (batch.queries.negatives.empty()) return scores;
+  const torch::Tensor rows = nn::as_tensor(batch.queries.negatives);
+  const std::int64_t count = rows.size(1);
+  const torch::Tensor others =
+      rows_at(links.encoded.at(destination_type()), rows.clamp_min(0).flatten());
+  const torch::Tensor repeated = asked.queries.repeat_interleave(count, 0);
+  return torch::cat({scores, decoder_->pairwise(repeated, others).view({-1, count})}, 1);
+}
+
+// What is known of each link's other end.
+std::vector<std::span<const KnownLinks::Entry>> LinkPrediction::known_of(const Batch& host,
+                                                                         Looked looked) const {
+  const std::vector<std::uint64_t> told = nodes_at_end(host, opposite(looked));
+  std::vector<std::span<const KnownLinks::Entry>> known(told.size());
+  if (!known_) return known;
+  const std::vector<std::uint32_t> types = types_of(typed_ ? host.labels : Array(), told.size());
+  for (std::size_t i = 0; i < told.size(); ++i)
+    known[i] = known_->answers(looked, told[i], types[i]);
+  return known;
+}
+
+torch::Tensor LinkPrediction::ranks(const Model& model,
+                                    const Links& links,
+                                    const Batch& batch,
+                                    Looked looked) const {
+  const nn::LearnedRows& rows = rows_of(model, "ranking");
+  const std::vector<std::uint64_t> own = nodes_at_end(batch.on_host(), looked);
+  const RankQueries asked{ask(links, looked).queries, own, known_of(batch.on_host(), looked)};
+  const bool destination = looked == Looked::kDestination;
+  return ranks_among_all(*decoder_, rows, destination ? destination_type() : source_type(), asked);
+}
+
+BestEnds LinkPrediction::best_ends(Model& model,
+                                   const Batch& batch,
+                                   LinkEnd end,
+                                   std::int64_t count) {
+  const nn::LearnedRows& rows = rows_of(model, "ranking");
+  const Looked looked = end == LinkEnd::kDestination ? Looked::kDestination : Looked::kSource;
+  const Links links = links_of(model, batch);
+  const RankQueries asked{ask(links, looked).queries, {}, known_of(batch.on_host(), looked)};
+  const std::size_t type = end == LinkEnd::kDestination ? destination_type() : source_type();
+  const BestRows best = best_among_all(*decoder_, rows, type, asked, count);
+  return {nn::as_array(best.nodes.view(torch::kUInt64)), best.scores};
 }
 
 std::unique_ptr<MetricAccumulator> LinkPrediction::make_metrics() const {
-  return make_link_metrics();
+  return make_link_metrics(ranks_all() ? LinkOutputs::kRanks : LinkOutputs::kScores, type_names_);
+}
+
+std::string LinkPrediction::main_metric() const {
+  return ranks_all() || options_.eval_negatives > 1 ? "mrr" : "auc";
 }
 
 torch::Tensor LinkPrediction::predict(const torch::Tensor& outputs) const {

@@ -1,12 +1,18 @@
 // Link prediction: whether there is a link between two nodes, from what a model encodes of each and
-// a decoder between them; trained on links against random other destinations (logistic loss).
+// a decoder between them. Of a relation whose edges have types, a link is (source, type,
+// destination): a knowledge graph.
 #pragma once
 
+#include "tasks/known_links.h"
+#include "tasks/link_prediction_options.h"
+
 #include <sluice/nn/decoder.h>
+#include <sluice/nn/learned_rows.h>
 #include <sluice/tasks/link_task.h>
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,44 +20,77 @@ namespace sluice::tasks {
 
 class LinkPrediction final : public LinkTask {
  public:
-  struct Options {
-    LinkPartsOptions links;
-    std::int64_t width = 64;
-    nn::DecoderKind decoder = nn::DecoderKind::kDot;
-    std::int64_t decoder_hidden = 64;
-    std::int64_t negatives = 1;
-    std::int64_t eval_negatives = 1;
-    bool filtered = false;
-    bool hide_links = true;
-    void describe(Schema& schema);
-  };
+  using Options = LinkPredictionOptions;
   LinkPrediction(const Options& options, const TaskContext& context);
 
   std::int64_t output_width() const override { return options_.width; }
+  LabelsOf labels_of() const override;
+  void attach(const GraphData& data) override;
+  std::vector<std::string> warnings(const GraphData& data) const override;
   std::shared_ptr<torch::nn::Module> head() const override { return decoder_; }
 
-  /// The link's score, then those of its other destinations: [q, 1 + negatives].
+  /// The link's score, then those of its other destinations, [q, 1 + negatives]; or its ranks among
+  /// all nodes, of the destination and of the source, [q, 3].
   torch::Tensor outputs(Model& model, const Batch& batch) override;
-  /// The mean over links and the mean over what is none, together.
   torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) override;
-  /// "auc", "ap", "mrr", "hits@10", "loss": tasks/link_metrics.h.
+  /// "auc", "ap", "mrr", "hits@10", "loss", ...: tasks/link_metrics.h.
   std::unique_ptr<MetricAccumulator> make_metrics() const override;
-  std::string main_metric() const override { return options_.eval_negatives > 1 ? "mrr" : "auc"; }
+  std::string main_metric() const override;
   Better direction(const std::string& metric) const override {
-    return metric == "loss" ? Better::kLower : Better::kHigher;
+    return metric == "loss" || metric == "mean_rank" ? Better::kLower : Better::kHigher;
   }
 
   /// f32 [q, 1]: the probability of a link.
   torch::Tensor predict(const torch::Tensor& outputs) const override;
   std::vector<std::string> prediction_columns() const override { return {"probability"}; }
+  BestEnds best_ends(Model& model, const Batch& batch, LinkEnd end, std::int64_t count) override;
 
  private:
+  // A mini-batch as the decoder reads it.
+  struct Links {
+    torch::Tensor sources, destinations;  // f32 [q, width]
+    torch::Tensor relations;              // i64 [q]; undefined where none are read
+    Encoding encoded;
+  };
+  // One end of its links, as it is looked for.
+  struct Asked {
+    KnownLinks::Looked looked;
+    torch::Tensor queries;  // f32 [q, width]
+    torch::Tensor own;      // f32 [q, width]: the end
+  };
+
   Negatives negatives(Part part) const override;
   bool hides_links() const override { return options_.hide_links; }
   bool asks_whether() const override { return true; }
+  LinkParts::RowTypes row_types() const override;
+  bool ranks_all() const { return options_.ranking == Ranking::kAll; }
+  bool weighs_links() const { return options_.loss == nn::LinkLoss::kSelfAdversarial; }
+
+  Links links_of(Model& model, const Batch& batch) const;
+  Asked ask(const Links& links, KnownLinks::Looked looked) const;
+  std::vector<Asked> ask_ends(const Links& links) const;
+  nn::LearnedRows& rows_of(const Model& model, const char* key) const;
+  torch::Tensor sampled_scores(const Links& links, const Batch& batch) const;
+  torch::Tensor ranks(const Model& model,
+                      const Links& links,
+                      const Batch& batch,
+                      KnownLinks::Looked looked) const;
+  std::vector<std::span<const KnownLinks::Entry>> known_of(const Batch& host,
+                                                           KnownLinks::Looked looked) const;
+  torch::Tensor loss_among_all(const Model& model, const Links& links, const Batch& batch) const;
+  torch::Tensor loss_beside(const Links& links, const Batch& batch) const;
+  torch::Tensor others_of(const Asked& asked, const Links& links, const Batch& batch) const;
+  torch::Tensor rows_that_count(const Asked& asked, const Batch& batch) const;
+  torch::Tensor weights_of(const Batch& batch) const;
+  torch::Tensor relation_loss(const Links& links) const;
+  torch::Tensor size_of_rows(const Links& links) const;
 
   Options options_;
+  bool typed_ = false;
+  std::int64_t num_types_ = 1;
+  std::vector<std::string> type_names_;
   std::shared_ptr<nn::Decoder> decoder_;
+  std::shared_ptr<const KnownLinks> known_;  // where rankings or negatives go by it
 };
 
 }  // namespace sluice::tasks

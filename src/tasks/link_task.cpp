@@ -1,7 +1,5 @@
 #include <sluice/tasks/link_task.h>
 
-#include <sluice/samplers/link_queries.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,10 +30,7 @@ std::vector<std::size_t> LinkTask::target_types() const {
 }
 
 void LinkTask::open(const TaskData& data) {
-  parts_.open(data.dataset,
-              data.split,
-              data.key,
-              labels_rows() ? LinkParts::RowTypes::kLabels : LinkParts::RowTypes::kPassedOver);
+  parts_.open(data.dataset, data.split, data.key, row_types());
 }
 
 std::uint64_t LinkTask::count(Part part, const GraphData& data) const {
@@ -64,6 +59,7 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
     options.negatives = std::make_shared<UniformNegatives>(
         data.graph(), drawn, request.key.with(to_string(request.part)), request.ledger);
   }
+  if (!asked->have_truth() && !request.ends_alone) options.shared = wanted.shared;
   options.exclude = request.part == Part::kTrain && hides_links();
   options.reverse = parts_.reverse();
   return std::make_unique<LinkQueries>(data.schema(), std::move(asked), std::move(options));

@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kModel = "model/";
 constexpr const char* kOptimizer = "optimizer/";
+constexpr const char* kRows = "rows/";  // what their optimisers keep
 constexpr const char* kBest = "best/";
 
 // A double as its bits: exact, and there for infinities and NaN, which JSON has no words for.
@@ -274,6 +275,7 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
   if (kind == CheckpointKind::kLast) {
     add_tensors(content, kModel, parts.weights());
     add_tensors(content, kOptimizer, parts.optimizer->named_state());
+    add_tensors(content, kRows, parts.rows->state());
     if (state.best) add_tensors(content, kBest, state.best->weights);
   } else {
     add_tensors(content, kModel, state.best.value().weights);
@@ -297,7 +299,10 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
     check_weights(path, own, best);
     state.best->weights = clone_of(best);
   }
+  const NamedTensors row_state = tensors_of(content, kRows);
+  if (whole) check_weights(path, parts.rows->state(), row_state);
   if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
+  if (whole) copy_into(parts.rows->state(), row_state);
   copy_into(own, weights);
   return state;
 }

@@ -5,6 +5,7 @@
 #include "pipeline/trace.h"
 #include "train/checks.h"
 #include "train/evaluation.h"
+#include "train/opened_run.h"
 #include "train/predictions.h"
 #include "train/trainer.h"
 #include "train/weights.h"
@@ -72,10 +73,6 @@ void say_plan(const PlannedRun& run, Logger& log) {
   if (run.plan.device.budget != 0) log.debug("on the GPU\n{}", run.plan.device.table());
 }
 
-std::uint64_t trace_bytes(const TrainContext& context) {
-  return context.trace.empty() ? 0 : TraceWriter::kChargedBytes;
-}
-
 Work training_work(const RunOptions& options, const TrainContext& context) {
   const Dataset dataset = Dataset::open(options.dataset.path);
   const auto task = options.registry->tasks.create(options.task, {dataset.schema()});
@@ -131,18 +128,6 @@ std::string kept_config(RunOptions options) {
   return options.text();
 }
 
-RunOptions kept_options(const std::string& directory,
-                        const std::vector<std::string>& sets,
-                        const TrainRegistry& registry) {
-  RunDirectory::check(directory, RunDirectory::Mode::kGoOn);
-  Config config =
-      Config::load((std::filesystem::path(directory) / "config.resolved.toml").string());
-  for (const std::string& assignment : sets) config.set(assignment);
-  RunOptions options = resolve_options(config, registry);
-  options.run.dir = directory;
-  return options;
-}
-
 RunReport finish(PlannedRun& run,
                  Trainer& trainer,
                  RunDirectory& directory,
@@ -161,33 +146,6 @@ RunReport finish(PlannedRun& run,
   save_weights(directory.weights_path(), *run.parts, trainer.state());
   directory.write_report(json_text(to_json(report), 2) + "\n");
   return report;
-}
-
-// A run's model with its stored weights, opened within the budget. Only reads: a run that trains
-// meanwhile replaces its checkpoints whole.
-struct Opened {
-  RunOptions options;
-  PlannedRun run;
-  RunState state;
-};
-
-/// @param check of the part that is wanted
-std::unique_ptr<Opened> open_run(const std::string& directory,
-                                 const std::vector<std::string>& sets,
-                                 const EvaluateOptions& wanted,
-                                 const TrainContext& context,
-                                 void (*check)(Parts&, Part)) {
-  auto opened =
-      std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
-  const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
-  opened->run = plan_run(
-      opened->options, {Work::Kind::kEvaluate, wanted.part, trace_bytes(context)}, context.log);
-  Parts& parts = *opened->run.parts;
-  check(parts, wanted.part);
-  // As a best checkpoint is read: the weights alone, and no check that training could go on.
-  opened->state = restore_checkpoint(checkpoint, CheckpointKind::kBest, parts);
-  context.log.info("weights of {}, after epoch {}", checkpoint.string(), opened->state.epoch);
-  return opened;
 }
 
 // The longest id of the nodes that predictions of a part are about, by column: 0 where ids are

@@ -62,6 +62,30 @@ PredictReport predict_run(const std::string& directory,
                           const std::filesystem::path& out,
                           const TrainContext& context);
 
+/// What is looked for at an end of links.
+struct BestRequest {
+  LinkEnd end = LinkEnd::kDestination;
+  std::int64_t count = 10;
+};
+
+/// Writes the best ends of each link of the part to `out` (.csv or .npy): rows of source, target,
+/// rank and score, best first, and of links with types the type's number.
+PredictReport predict_best_run(const std::string& directory,
+                               const std::vector<std::string>& sets,
+                               const EvaluateOptions& options,
+                               const BestRequest& best,
+                               const std::filesystem::path& out,
+                               const TrainContext& context);
+
+/// Writes the learned rows of a node type to `out` (.csv or .npy), each behind its node's id.
+/// @param type its name; empty: the only one that has some
+PredictReport embed_run(const std::string& directory,
+                        const std::vector<std::string>& sets,
+                        const EvaluateOptions& options,
+                        const std::string& type,
+                        const std::filesystem::path& out,
+                        const TrainContext& context);
+
 /// Writes a run's stored weights to `out` (.safetensors). Needs neither dataset nor config.
 WeightsReport export_run(const std::string& directory,
                          CheckpointKind checkpoint,

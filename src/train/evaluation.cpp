@@ -79,14 +79,12 @@ std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps) {
   return batch;
 }
 
-Forwarded for_each_output(
-    Parts& parts,
-    Part part,
-    const LoaderMemory& memory,
-    std::uint64_t batches_xxh3,
-    ProgressStyle progress,
-    const std::function<
-        void(const torch::Tensor& outputs, const Array& finite, const Batch& batch)>& take) {
+LoaderStats for_each_batch(Parts& parts,
+                           Part part,
+                           const LoaderMemory& memory,
+                           std::uint64_t batches_xxh3,
+                           ProgressStyle progress,
+                           const std::function<void(const Batch& batch)>& take) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
   if (const auto head = parts.task->head()) head->eval();
@@ -95,24 +93,41 @@ Forwarded for_each_output(
   const auto loader = parts.evaluation_loader(part, memory);
   loader->start({0, 0, batches_xxh3});
   StageClock steps("step", parts.trace);
-  Forwarded forwarded;
   while (const std::shared_ptr<const Batch> batch = next_batch(*loader, steps)) {
     throw_if_interrupted();
     {
       Busy busy(steps);
       busy.note("batch", static_cast<double>(batch->index));
       parts.device.guarded([&] {
-        const torch::Tensor outputs = parts.task->outputs(*parts.model, *batch).cpu();
-        const Array finite = finite_rows(outputs);
-        const Batch& host = batch->on_host();
-        count_not_finite(finite, parts.task->predicted_nodes(host).front(), forwarded.not_finite);
-        take(outputs, finite, host);
+        parts.rows->begin(*batch, nn::Gradients::kNone);
+        take(*batch);
+        parts.rows->end();
       });
     }
     bar.add(static_cast<std::uint64_t>(batch->num_queries()));
   }
-  forwarded.stats = loader->stats();
-  forwarded.stats.stages.push_back(steps.times());
+  LoaderStats stats = loader->stats();
+  stats.stages.push_back(steps.times());
+  return stats;
+}
+
+Forwarded for_each_output(
+    Parts& parts,
+    Part part,
+    const LoaderMemory& memory,
+    std::uint64_t batches_xxh3,
+    ProgressStyle progress,
+    const std::function<
+        void(const torch::Tensor& outputs, const Array& finite, const Batch& batch)>& take) {
+  Forwarded forwarded;
+  forwarded.stats =
+      for_each_batch(parts, part, memory, batches_xxh3, progress, [&](const Batch& batch) {
+        const torch::Tensor outputs = parts.task->outputs(*parts.model, batch).cpu();
+        const Array finite = finite_rows(outputs);
+        const Batch& host = batch.on_host();
+        count_not_finite(finite, parts.task->predicted_nodes(host).front(), forwarded.not_finite);
+        take(outputs, finite, host);
+      });
   return forwarded;
 }
 

@@ -57,6 +57,15 @@ Evaluation evaluate(Parts& parts,
                     ProgressStyle progress,
                     Logger& log);
 
+/// Goes through the mini-batches of a part, in order, with the model and its rows ready for each.
+/// Throws kInterrupted. @return what the loader counted
+LoaderStats for_each_batch(Parts& parts,
+                           Part part,
+                           const LoaderMemory& memory,
+                           std::uint64_t batches_xxh3,
+                           ProgressStyle progress,
+                           const std::function<void(const Batch& batch)>& take);
+
 struct Forwarded {
   LoaderStats stats;  ///< of the stages, "step" is the model
   NotFinite not_finite;

@@ -91,6 +91,27 @@ void MemorySection::describe(Schema& schema) {
       .unit("bytes");
 }
 
+void EmbeddingSection::describe(Schema& schema) {
+  schema.field("types", types).help("node types whose nodes have learned rows; empty: all types");
+  schema.field("dim", dim)
+      .help("columns of a row; 0: no rows are learned. Models over features read them beside these")
+      .range(0, 1 << 20);
+  schema
+      .choice("optimizer",
+              optimizer,
+              {{"adagrad",
+                nn::RowOptimizer::kAdagrad,
+                "each element by the sum of its squared gradients"},
+               {"adagrad_row", nn::RowOptimizer::kAdagradRow, "the same, one sum a row"},
+               {"adam", nn::RowOptimizer::kAdam, "means of a row decay as often as it is met"},
+               {"sgd", nn::RowOptimizer::kSgd, "plain steps"}})
+      .help("what turns gradients of rows into new rows; only rows that a mini-batch read move");
+  schema.field("lr", lr).help("learning rate of rows").range(0, 1e3);
+  schema.field("init", init)
+      .help("rows start uniform in (-init, init), each by the seed and its node's number")
+      .range(0, 1e3);
+}
+
 void EarlyStoppingSection::describe(Schema& schema) {
   schema.field("metric", metric)
       .help(
@@ -191,6 +212,7 @@ void RunOptions::describe(Schema& schema) {
   schema.selection(
       "sampler", sampler, registry->samplers, "which neighbours a mini-batch of training sees");
   schema.selection("model", model, registry->models, "what maps a mini-batch to outputs");
+  schema.section("embedding", embedding, "rows that are learned, one a node");
   schema.selection("task", task, registry->tasks, "what the outputs are for");
   schema.section("train", train, "how to train");
   schema.section("eval", eval, "how to evaluate");

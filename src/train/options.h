@@ -5,6 +5,7 @@
 #pragma once
 
 #include "budget/storage_section.h"
+#include "nn/memory_rows.h"
 
 #include <sluice/loader.h>
 #include <sluice/options.h>
@@ -36,6 +37,16 @@ struct MemorySection {
 struct EarlyStoppingSection {
   std::string metric;  ///< "valid.accuracy"; empty: the task's main metric
   std::int64_t patience = 0;
+  void describe(Schema& schema);
+};
+
+/// Rows that are learned beside the model's weights.
+struct EmbeddingSection {
+  std::vector<std::string> types;  ///< node types; empty: all
+  std::int64_t dim = 0;            ///< columns; 0: none are learned
+  nn::RowOptimizer optimizer = nn::RowOptimizer::kAdagrad;
+  double lr = 0.1;
+  double init = 0.001;
   void describe(Schema& schema);
 };
 
@@ -81,6 +92,7 @@ struct RunOptions {
   MemorySection memory;
   Selection sampler{"neighbor", nullptr};
   Selection model{"graphsage", nullptr};
+  EmbeddingSection embedding;
   Selection task{"node_classification", nullptr};
   TrainSection train;
   EvalSection eval;

@@ -1,5 +1,6 @@
 #include "train/parts.h"
 
+#include "nn/memory_rows.h"
 #include "pipeline/read_buffers.h"
 #include "train/weights.h"
 
@@ -30,18 +31,50 @@ std::unique_ptr<Task> make_task(const RunOptions& options,
   return task;
 }
 
+// Tables of the node types that [embedding] names.
+std::unique_ptr<nn::LearnedRows> make_rows(const RunOptions& options,
+                                           const Dataset& dataset,
+                                           const RunDevice& device,
+                                           MemoryLedger* ledger,
+                                           ThreadArena& threads) {
+  const EmbeddingSection& wanted = options.embedding;
+  const std::vector<NodeTypeSchema>& types = dataset.schema().nodes;
+  std::vector<std::string> known;
+  for (const NodeTypeSchema& type : types) known.push_back(type.name);
+  for (const std::string& name : wanted.types)
+    if (std::ranges::count(known, name) == 0)
+      throw unknown_name("node type for embedding.types", name, known);
+  std::vector<nn::LearnedRows::Table> tables(types.size());
+  for (std::size_t type = 0; type < types.size(); ++type) {
+    const std::string& name = tables[type].name = types[type].name;
+    if (wanted.dim == 0 || (!wanted.types.empty() && std::ranges::count(wanted.types, name) == 0))
+      continue;
+    nn::RowTableOptions table;
+    table.rows = types[type].count;
+    table.dim = wanted.dim;
+    table.optimizer = wanted.optimizer;
+    table.lr = wanted.lr;
+    table.init = wanted.init;
+    table.key = RandomKey(options.seed).with("rows").with(name);
+    tables[type].rows = std::make_shared<nn::MemoryRows>(table, ledger, &threads);
+  }
+  return std::make_unique<nn::LearnedRows>(std::move(tables), device.place());
+}
+
 std::shared_ptr<Model> make_model(const RunOptions& options,
                                   const Dataset& dataset,
                                   const Task& task,
                                   const RunDevice& device,
-                                  ThreadArena& threads) {
+                                  ThreadArena& threads,
+                                  nn::LearnedRows& rows) {
   at::set_num_threads(options.train.compute_threads);  // before anything is computed
   const ModelContext context{dataset.schema(),
                              task.target_types(),
                              task.output_width(),
                              RandomKey(options.seed).with("model"),
                              &threads,
-                             device.kernels()};
+                             device.kernels(),
+                             &rows};
   std::shared_ptr<Model> model = options.registry->models.create(options.model, context);
   model->to(device.place());
   if (options.train.products == MatrixProducts::kBFloat16)
@@ -116,6 +149,11 @@ void check_layers(const RunOptions& options, const SamplerMethod& sampler, const
                   : "give both as many layers");
 }
 
+bool grown_types(const GraphSchema& before, const GraphSchema& now) {
+  return !std::ranges::equal(
+      before.nodes, now.nodes, {}, &NodeTypeSchema::count, &NodeTypeSchema::count);
+}
+
 LoaderOptions common_options(const RunOptions& options, const Model& model, TraceWriter* trace) {
   LoaderOptions loader;
   loader.trace = trace;
@@ -156,15 +194,20 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       task(make_task(options, dataset, narrow ? *narrow : dataset.schema(), device)),
       sampler(options.registry->samplers.create(options.sampler)),
       compute(options.train.compute_threads),
-      model(make_model(options, dataset, *task, device, compute)),
+      rows(make_rows(options, dataset, device, ledger.get(), compute)),
+      model(make_model(options, dataset, *task, device, compute, *rows)),
       data(dataset,
            placement_of(
                options, device, placement, *sampler, *task, model->needs(), dataset.schema()),
            task->labels_of()),
-      optimizer(make_optimizer(options, *model, *task)) {}
+      optimizer(make_optimizer(options, *model, *task)) {
+  task->attach(data);
+}
 
 NamedTensors Parts::weights() const {
-  return weights_of(*model, *task);
+  NamedTensors all = weights_of(*model, *task);
+  all.merge(rows->weights());
+  return all;
 }
 
 std::optional<Dataset> Parts::newer() const {
@@ -179,11 +222,17 @@ bool Parts::follow() {
   for (;;) {
     std::optional<Dataset> now = newer();
     if (!now) return false;
+    if (rows->any() && grown_types(dataset.schema(), now->schema()))
+      throw Error(ErrorCode::kUsage,
+                  "nodes were appended to a dataset whose nodes have learned rows",
+                  "go on without dataset.follow, or begin a new run",
+                  Place{dataset.path(), -1, -1, -1});
     outgrown.push_back(std::move(dataset));
     dataset = *std::move(now);
     try {
       task->open({dataset, options.dataset.split, key()});
       data.reopen(dataset);
+      task->attach(data);
       return true;
     } catch (const Error&) {
       if (!dataset.newer()) throw;  // else it was replaced while it was opened

@@ -11,6 +11,7 @@
 #include <sluice/loader.h>
 #include <sluice/memory.h>
 #include <sluice/model.h>
+#include <sluice/nn/learned_rows.h>
 #include <sluice/nn/ledger_allocator.h>
 #include <sluice/optimizer.h>
 #include <sluice/task.h>
@@ -58,7 +59,7 @@ struct Parts {
   bool follow();
 
   RandomKey key() const { return RandomKey(options.seed); }
-  /// All that is learned: of the model, and of the task beside it by names below "head.".
+  /// All that is learned: of the model, of the task beside it by names below "head.", and rows.
   NamedTensors weights() const;
 
   const RunOptions& options;
@@ -73,6 +74,7 @@ struct Parts {
   std::unique_ptr<Task> task;
   std::shared_ptr<const SamplerMethod> sampler;  ///< of training
   ThreadArena compute;
+  std::unique_ptr<nn::LearnedRows> rows;  ///< none where [embedding] wants none
   std::shared_ptr<Model> model;
   GraphData data;
   std::unique_ptr<Optimizer> optimizer;

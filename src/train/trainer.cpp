@@ -215,10 +215,12 @@ torch::Tensor Trainer::step(const Batch& batch) {
   const RandomKey key = parts_.key().with(batch.epoch).with(batch.index);
   model.set_step_key(key);
   if (const auto head = parts_.task->head()) head->train();
+  parts_.rows->begin(batch, nn::Gradients::kWanted);
   const torch::Tensor loss = parts_.task->training_loss(model, batch, key);
   loss.backward();
   parts_.optimizer->step();
   parts_.optimizer->zero_grad();
+  parts_.rows->step();
   step_clock_.end();
   return loss.detach();
 }

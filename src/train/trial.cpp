@@ -10,16 +10,20 @@ namespace {
 void train_step(Parts& parts, const Batch& batch) {
   parts.model->train();
   parts.model->set_step_key(parts.key());
+  parts.rows->begin(batch, nn::Gradients::kWanted);
   parts.task->training_loss(*parts.model, batch, parts.key()).backward();
   parts.optimizer->step();
   parts.optimizer->zero_grad();
+  parts.rows->end();  // their update takes no memory, and is not to be undone
 }
 
 void evaluation_step(Parts& parts, const Batch& batch) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
+  parts.rows->begin(batch, nn::Gradients::kNone);
   parts.task->make_metrics()->add(parts.task->outputs(*parts.model, batch).cpu(), batch.on_host());
+  parts.rows->end();
 }
 
 // Where the model has fewer outputs than there are classes: labels that it has, on the CPU.
@@ -55,12 +59,12 @@ TrialPeaks try_evaluation(Parts& parts, const Batch& batch) {
 
 TrialPeaks try_training(Parts& parts, const Batch& batch) {
   return try_step(parts, batch, [&parts](const Batch& tried) {
-    const NamedTensors weights = clone_of(parts.weights());
+    const NamedTensors weights = clone_of(weights_of(*parts.model, *parts.task));
     const NamedTensors state = clone_of(parts.optimizer->named_state());
     const std::uint64_t base = parts.tensors.bytes();
     train_step(parts, tried);
     const std::uint64_t peak = parts.tensors.peak();
-    copy_into(parts.weights(), weights);
+    copy_into(weights_of(*parts.model, *parts.task), weights);
     parts.optimizer->load_state(state);
     return peak - base;
   });

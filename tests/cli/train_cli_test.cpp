@@ -20,6 +20,7 @@ TEST_CASE("help and version say what to do; usage errors exit 2") {
                            "resume",
                            "evaluate",
                            "predict",
+                           "embed",
                            "export",
                            "config",
                            "doctor",

@@ -1,4 +1,4 @@
-// Edge lists, triples and multiplex edges.
+// Edge lists, triples, OpenKE's and multiplex edges.
 #include "fuzz/memory_file.h"
 #include "fuzz/read_table.h"
 #include "fuzz/targets.h"
@@ -21,6 +21,12 @@ void read_list(typename Reader::Options options,
       {file.path()},
       asked,
       64);
+}
+
+void body_of_openke(std::string_view bytes) {
+  Input input(bytes);
+  const std::vector<Asked> asked = choose_asked(input);
+  read_list<OpenKeReader>({}, asked, input.rest());
 }
 
 template <class Reader>
@@ -55,6 +61,11 @@ std::vector<std::string> triple_seeds() {
   return {"0022paris\tcapital of\tfrance\n", "0022a r b\nc r d\n", "0000# 1 2\n", "0022a b\n"};
 }
 
+std::vector<std::string> openke_seeds() {
+  // two columns asked for; then the text
+  return {"002\n1 2 0\n2 3 1\n", "003\n1\t2\t0\r\n", "001 2 0\n", "00-1\n", "00\n\n1\n0 0 0\n"};
+}
+
 std::vector<std::string> multiplex_seeds() {
   return {"00001 2 3\n2 3 4\n", "00001 2 3 1\n1 3 2 0\n", "0000# c\n1 2\n", "20001,2,3\n"};
 }
@@ -67,6 +78,10 @@ Target list_target() {
 
 Target triples_target() {
   return {"triples", body<TriplesReader>, triple_seeds};
+}
+
+Target openke_target() {
+  return {"openke", body_of_openke, openke_seeds};
 }
 
 Target multiplex_target() {

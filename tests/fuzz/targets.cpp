@@ -21,6 +21,7 @@ const std::vector<Target>& targets() {
                                        csv_target(),
                                        list_target(),
                                        triples_target(),
+                                       openke_target(),
                                        multiplex_target(),
                                        metis_target(),
                                        mtx_target(),

@@ -13,6 +13,7 @@ Target checksum_target();
 Target csv_target();
 Target list_target();
 Target triples_target();
+Target openke_target();
 Target multiplex_target();
 Target metis_target();
 Target mtx_target();

@@ -1,4 +1,5 @@
 // Optimisers against LibTorch's own, and their state across a save and a load.
+#include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
 
@@ -104,6 +105,18 @@ TEST_CASE("Adam and AdamW step as LibTorch's") {
     check_against<nn::AdamW>(decoupled, [decay](std::vector<Tensor> parameters) {
       return std::make_unique<torch::optim::AdamW>(
           parameters, torch::optim::AdamWOptions(0.01).weight_decay(decay));
+    });
+  }
+}
+
+TEST_CASE("Adagrad steps as LibTorch's") {
+  for (const double decay : {0.0, 0.1}) {
+    nn::Adagrad::Options options;
+    options.lr = 0.2;
+    options.weight_decay = decay;
+    check_against<nn::Adagrad>(options, [decay](std::vector<Tensor> parameters) {
+      return std::make_unique<torch::optim::Adagrad>(
+          parameters, torch::optim::AdagradOptions(0.2).weight_decay(decay));
     });
   }
 }

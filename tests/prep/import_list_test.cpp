@@ -194,6 +194,22 @@ TEST_CASE("multiplex: with labels and without") {
   CHECK(read_cells(*four) == Cells{{"1", "10", "20", "1"}});
 }
 
+TEST_CASE("OpenKE: a count, then head, tail and relation") {
+  TextTable table;
+  ThreadArena arena(2);
+  const auto reader =
+      table.open("train2id.txt", "3\n5 6 0\n7\t8\t1\r\n\n9 5 0\n", arena, "", "openke");
+  CHECK(column_names(*reader) == std::vector<std::string>{"head", "tail", "relation"});
+  CHECK(read_cells(*reader, ColumnType::kInteger, {"relation", "head"}) ==
+        Cells{{"0", "5"}, {"1", "7"}, {"0", "9"}});
+  std::string text = "5000\n";
+  for (int i = 0; i < 5000; ++i) text += std::to_string(i) + " 1 2\n";
+  const Cells rows =
+      read_cells(*table.open("train2id.txt", text, arena, "[openke]\nblock = '4KiB'", "openke"));
+  CHECK(rows.size() == 5000);
+  CHECK(rows[4999] == std::vector<std::string>{"4999", "1", "2"});
+}
+
 TEST_CASE("lists of real data, as brute force reads them") {
   ThreadArena arena(2);
   TextTable table;
@@ -329,6 +345,21 @@ TEST_CASE("bad input: lines of an edge list") {
        "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.triples'\n",
        "data|ROOT/raw/e.triples:1: 4 fields, but a triple has 3: head, relation, tail|for other "
        "lines say format = \"list\""},
+      {"OpenKE without a count",
+       {{"e.txt", "5 6 0\n7 8 1\n"}},
+       "[[edges]]\nfile = 'e.txt'\nformat = 'openke'\n",
+       "data|ROOT/raw/e.txt:1: the first line, '5 6 0', is not the number of rows|for rows from "
+       "the first line on say format = \"list\", with [list] columns"},
+      {"OpenKE cut short",
+       {{"e.txt", "3\n5 6 0\n7 8 1\n"}},
+       "[[edges]]\nfile = 'e.txt'\nformat = 'openke'\n",
+       "data|ROOT/raw/e.txt:1: the first line says 3 rows, and there are 2|is the file whole? Else "
+       "correct the number in its first line"},
+      {"OpenKE of four",
+       {{"e.txt", "1\n5 6 0 1\n"}},
+       "[[edges]]\nfile = 'e.txt'\nformat = 'openke'\n",
+       "data|ROOT/raw/e.txt:2: 4 fields, but a row has 3: head, tail, relation|for other lines say "
+       "format = \"list\""},
       {"multiplex of two",
        {{"e.multiplex", "# x\n1 2\n"}},
        "[[edges]]\nfile = 'e.multiplex'\n",

@@ -85,5 +85,6 @@ TEST_CASE("tu: what is wrong is named with its line") {
       "DS_graph_indicator.txt, DS_graph_labels.txt|leave --layout out, or describe the files in a "
       "graph.toml (sluice-prep import --keys), and import it with --config");
   CHECK(as_text(expect_error([&] { folder.describe({}, "obg"); }), folder) ==
-        "usage|there is no layout 'obg'|did you mean 'ogb'? known: auto, ogb, tu, dgl, files");
+        "usage|there is no layout 'obg'|did you mean 'ogb'? known: auto, ogb, tu, dgl, openke, "
+        "files");
 }

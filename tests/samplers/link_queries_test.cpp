@@ -102,6 +102,50 @@ TEST_CASE("links: over an epoch each link of the relation once, rows that stand 
   }
 }
 
+TEST_CASE("links: nodes that they share, of both ends, some of them the mini-batch's own") {
+  const TestGraph graph = two_relations();
+  const SamplerGraph opened = graph.open(Held::k32);
+  for (const std::size_t relation : {0u, 1u}) {
+    CAPTURE(relation);
+    const std::size_t target_type = relation == 0 ? 1 : 0;
+    LinkQueryOptions options{.relation = relation, .batch_size = 64};
+    options.shared = {400, 10, 0.25};
+    const LinkQueries queries(
+        graph.schema, std::make_shared<RelationLinks>(opened.relations[relation]), options);
+    std::vector<std::vector<std::uint64_t>> drawn;
+    for (const std::uint64_t index : {0u, 1u, 0u}) {
+      const QueryBatch batch = queries.batch(2, index, nullptr).or_throw();
+      const Queries& asked = batch.queries;
+      CHECK(asked.chunk == 10);
+      REQUIRE(asked.shared.shape() == Array::Shape{7, 400});
+      const auto sources = nodes_at(batch, asked.sources, 0);
+      const auto targets = nodes_at(batch, asked.destinations, target_type);
+      const auto look = [&](const Array& shared, std::size_t type) {
+        const std::vector<std::uint64_t> nodes = nodes_at(batch, shared, type);
+        std::set<std::uint64_t> ends(type == target_type ? targets.begin() : sources.begin(),
+                                     type == target_type ? targets.end() : sources.end());
+        if (target_type == 0) ends.insert(sources.begin(), sources.end());
+        const std::uint64_t count = graph.schema.nodes[type].count;
+        std::set<std::uint64_t> others;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+          if (i % 400 < 100) {
+            CHECK(ends.contains(nodes[i]));
+          } else {
+            others.insert(nodes[i]);
+          }
+        }
+        CHECK(others.size() == count);  // 2,100 draws of at most 150 nodes
+        return nodes;
+      };
+      drawn.push_back(look(asked.shared, target_type));
+      CHECK(asked.shared_sources.empty() == (target_type == 0));
+      if (target_type != 0) look(asked.shared_sources, 0);
+    }
+    CHECK(drawn[0] != drawn[1]);
+    CHECK(drawn[0] == drawn[2]);
+  }
+}
+
 TEST_CASE("links: a link's negatives are the same whoever its mates are") {
   const TestGraph graph = two_relations();
   const SamplerGraph opened = graph.open(Held::k32);

@@ -59,7 +59,7 @@ TEST_CASE("link metrics: AUC, AP, MRR and hits are what their definitions say, t
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
     const Drawn drawn = draw(seed, 60, 15);
     std::vector<float> links, others;
-    double reciprocal = 0, hits = 0, ranked = 0;
+    double reciprocal = 0, hits = 0, hits1 = 0, hits3 = 0, sum = 0, ranked = 0;
     for (std::size_t i = 0; i < drawn.rows.size(); ++i) {
       const float score = drawn.rows[i][0];
       links.push_back(score);
@@ -76,6 +76,9 @@ TEST_CASE("link metrics: AUC, AP, MRR and hits are what their definitions say, t
       ++ranked;
       reciprocal += 1 / rank;
       hits += rank <= 10 ? 1 : 0;
+      hits1 += rank <= 1 ? 1 : 0;
+      hits3 += rank <= 3 ? 1 : 0;
+      sum += rank;
     }
     double auc = 0;
     for (const float link : links)
@@ -96,6 +99,9 @@ TEST_CASE("link metrics: AUC, AP, MRR and hits are what their definitions say, t
       CHECK(found.at("ap") == doctest::Approx(ap).epsilon(1e-12));
       CHECK(found.at("mrr") == doctest::Approx(reciprocal / ranked).epsilon(1e-12));
       CHECK(found.at("hits@10") == doctest::Approx(hits / ranked).epsilon(1e-12));
+      CHECK(found.at("hits@1") == doctest::Approx(hits1 / ranked).epsilon(1e-12));
+      CHECK(found.at("hits@3") == doctest::Approx(hits3 / ranked).epsilon(1e-12));
+      CHECK(found.at("mean_rank") == doctest::Approx(sum / ranked).epsilon(1e-12));
     }
   }
 }
@@ -113,4 +119,50 @@ TEST_CASE("link metrics: a list with examples of none is measured by them; no fi
   CHECK(std::isnan(found.at("mrr")));
   metrics->add(torch::tensor({{1.f}, {NAN}, {0.f}, {-1.f}}), batch);
   for (const auto& [name, value] : metrics->result()) CHECK(std::isnan(value));
+}
+
+TEST_CASE("link metrics: ranks of both ends, all together and by type of link") {
+  const auto metrics =
+      tasks::make_link_metrics(tasks::LinkOutputs::kRanks, {"likes", "owes", "is"});
+  Batch batch;
+  batch.queries.kind = QueryKind::kLinks;
+  batch.labels = array_of<std::int32_t>({1, 0, 1});
+  metrics->add(torch::tensor({{9.f, 1.f, 2.f}, {1.f, 4.f, 12.f}, {0.f, 3.5f, 1.f}}), batch);
+  batch.labels = array_of<std::int32_t>({0});
+  metrics->add(torch::tensor({{2.f, 1.f, 1.f}}), batch);
+  const auto found = metrics->result();
+  const auto is = [&](const char* name, double value) {
+    CAPTURE(name);
+    CHECK(found.at(name) == doctest::Approx(value).epsilon(1e-6));
+  };
+  is("mrr", (1 + 1 / 2.0 + 1 / 4.0 + 1 / 12.0 + 1 / 3.5 + 1 + 1 + 1) / 8);
+  is("mean_rank", (1 + 2 + 4 + 12 + 3.5 + 1 + 1 + 1) / 8);
+  is("hits@1", 4 / 8.0);
+  is("hits@3", 5 / 8.0);
+  is("hits@10", 7 / 8.0);
+  is("mrr:likes", (1 / 4.0 + 1 / 12.0 + 1 + 1) / 4);
+  is("mrr:owes", (1 + 1 / 2.0 + 1 / 3.5 + 1) / 4);
+  is("hits@10:likes", 3 / 4.0);
+  CHECK_FALSE(found.contains("mrr:is"));  // there is none
+  CHECK(std::isnan(found.at("auc")));
+  batch.labels = array_of<std::int32_t>({1});
+  metrics->add(torch::tensor({{2.f, NAN, 1.f}}), batch);
+  CHECK(std::isnan(metrics->result().at("mrr")));
+  CHECK(metrics->result().at("mrr:likes") == found.at("mrr:likes"));
+}
+
+TEST_CASE("link metrics: examples of none have no rank, and make an auc by type") {
+  const auto metrics = tasks::make_link_metrics(tasks::LinkOutputs::kRanks, {"likes", "owes"});
+  Batch batch;
+  batch.queries.kind = QueryKind::kLinks;
+  batch.queries.truth = array_of<std::uint8_t>({1, 0, 1, 0});
+  batch.labels = array_of<std::int32_t>({0, 0, 1, 1});
+  metrics->add(
+      torch::tensor({{3.f, 1.f, 2.f}, {1.f, 50.f, 60.f}, {0.f, 4.f, 2.f}, {1.f, 70.f, 80.f}}),
+      batch);
+  const auto found = metrics->result();
+  CHECK(found.at("mean_rank") == doctest::Approx((1 + 2 + 4 + 2) / 4.0));
+  CHECK(found.at("auc") == doctest::Approx(0.5));
+  CHECK(found.at("auc:likes") == 1);
+  CHECK(found.at("auc:owes") == 0);
 }

@@ -44,8 +44,8 @@ class Stack : public Model {
   std::int64_t num_layers() const final;
 
  protected:
-  /// Throws kUsage where the target type has no features, or, for `kBlocks`, where the dataset is
-  /// not one node type and one relation. @param name the model's, for messages
+  /// Throws kUsage where the target type has neither features nor learned rows, or, for `kBlocks`,
+  /// where the dataset is not one node type and one relation. @param name the model's, for messages
   Stack(const StackOptions& options,
         const ModelContext& context,
         std::string_view name,
@@ -73,6 +73,8 @@ class Stack : public Model {
   Reads reads_;
   std::size_t target_type_;
   std::int64_t input_width_, output_width_;
+  std::int64_t feature_width_;  // of the input's columns; learned rows follow
+  nn::LearnedRows* rows_;
   kernels::Executor executor_;
   std::vector<std::shared_ptr<nn::Linear>> skips_;  ///< by hidden layer; null: the identity
   std::vector<torch::nn::LayerNorm> layer_norms_;

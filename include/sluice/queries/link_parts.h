@@ -41,7 +41,11 @@ struct Asker {
 class LinkParts {
  public:
   /// What the cells of a split's rows that hold types of edges are.
-  enum class RowTypes { kPassedOver, kLabels };
+  enum class RowTypes {
+    kPassedOver,
+    kLabels,    ///< what is asked for: examples of no link have none
+    kRelations  ///< a part of the link: links of the same ends and other types are others
+  };
 
   /// Throws kUsage for a relation that is not there.
   LinkParts(LinkPartsOptions options, const GraphSchema& schema, Asker asker);

@@ -22,6 +22,15 @@
 
 namespace sluice {
 
+/// Nodes that several links of a mini-batch are set beside, at both ends.
+struct SharedNegatives {
+  std::int64_t count = 0;  ///< for each chunk; 0: none
+  std::int64_t chunk = 0;  ///< links that share them; 0: all of a mini-batch
+  /// Share of them that are ends of other links of the mini-batch, and so come by their degrees;
+  /// the rest are any nodes alike.
+  double of_batch = 0;
+};
+
 struct LinkQueryOptions {
   std::size_t relation = 0;  ///< index into GraphSchema::relations
   std::int64_t batch_size = 1024;
@@ -29,6 +38,7 @@ struct LinkQueryOptions {
   RandomKey key{1};  ///< of the run's seed
   /// Draws the other destinations; null: there are none.
   std::shared_ptr<const NegativeSampler> negatives = nullptr;
+  SharedNegatives shared = {};  ///< of links without times
   /// Whether the links asked about must not be among the blocks' edges, nor, where `reverse` says
   /// a relation that holds them the other way round (it may be `relation` itself), be there so.
   bool exclude = false;
@@ -56,6 +66,8 @@ class LinkQueries final : public QuerySource {
 
   Result<void> find_links(Making& making) const;
   Result<void> draw_negatives(Making& making) const;
+  Result<void> draw_shared(Making& making) const;
+  Result<Array> draw_nodes(const Making& making, std::size_t type, std::int64_t chunks) const;
   Result<void> list_seeds(Making& making) const;
   Result<void> list_plain_seeds(Making& making) const;
   Result<void> list_timed_seeds(Making& making) const;
@@ -64,6 +76,8 @@ class LinkQueries final : public QuerySource {
   std::shared_ptr<const Links> links_;
   LinkQueryOptions options_;
   std::size_t num_types_;
+  std::uint64_t num_sources_;
+  std::uint64_t num_destinations_;
   std::size_t source_type_;
   std::size_t destination_type_;
 };

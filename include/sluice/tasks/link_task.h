@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/queries/link_parts.h>
+#include <sluice/samplers/link_queries.h>
 #include <sluice/task.h>
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class LinkTask : public Task {
     return parts_.expected(part, schema, split);
   }
   void open(const TaskData& data) final;
-  std::vector<std::string> warnings(const GraphData& data) const final {
+  std::vector<std::string> warnings(const GraphData& data) const override {
     return parts_.warnings(data);
   }
   std::vector<std::shared_ptr<const EdgeRule>> edge_rules() const final { return parts_.rules(); }
@@ -44,10 +45,18 @@ class LinkTask : public Task {
   /// Classes of links that stand apart from the relation's edges: LabelsOf::more.
   const Array& row_classes() const { return parts_.row_classes(); }
 
-  /// Other destinations a link, and whether those that are links in the graph are left out.
+  bool same_type() const { return parts_.same_type(); }
+  /// Links of a part. @pre data was made with edge_rules()
+  std::shared_ptr<const Links> links(Part part, const GraphData& data) const {
+    return parts_.links(part, data);
+  }
+
+  /// Other destinations a link, and whether those that are links in the graph are left out; nodes
+  /// that links share.
   struct Negatives {
     std::int64_t count = 0;
     bool filtered = false;
+    SharedNegatives shared = {};
   };
 
  private:
@@ -56,8 +65,8 @@ class LinkTask : public Task {
   virtual bool hides_links() const = 0;
   /// Whether it asks if there is a link, so that one which is seen gives the answer away.
   virtual bool asks_whether() const = 0;
-  /// Whether the types of a split's rows are what it asks for.
-  virtual bool labels_rows() const { return false; }
+  /// What the types of a split's rows are to it.
+  virtual LinkParts::RowTypes row_types() const { return LinkParts::RowTypes::kPassedOver; }
 
   LinkParts parts_;
 };

@@ -254,8 +254,7 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
     made_.comment(path + ".labels.kind", guess.label_why);
   }
   made_.comment(path + ".file", fmt::format("Columns: {}.{}", guess.why, guess.doubt));
-  if (!guess.type.empty())
-    made_.comment(path + ".type_column", "types = \"labels\" would make one relation of them.");
+  if (!guess.type.empty()) describe_types(edge, guess, path);
   if (edges.source != edges.target)
     made_.comment(path + ".reverse",
                   "A name here adds the same edges the other way round, so that messages pass "
@@ -267,6 +266,25 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
              guess.time.empty())
     made_.comment(path + ".undirected", "Say true if each edge stands once for both directions.");
   describe_pairs(edge, guess, path);
+}
+
+// A relation is a folder and a topology of its own: many are one relation of many types better.
+void FilesGuess::describe_types(EdgeSpec& edge, const EdgeGuess& guess, const std::string& path) {
+  constexpr std::size_t kManyTypes = 20;
+  std::size_t types = 0;
+  for (const ColumnGlance& column : guess.glance.columns)
+    if (column.info.name == guess.type)
+      types = std::max(column.different.size(), column.texts.size());
+  if (types <= kManyTypes)
+    return made_.comment(path + ".type_column",
+                         "types = \"labels\" would make one relation of them.");
+  edge.types = EdgeTypes::kLabels;
+  made_.comment(
+      path + ".types",
+      fmt::format("There are {}{} types: one relation of them, as knowledge-graph embeddings read "
+                  "them; \"relations\" would make one of each.",
+                  types,
+                  guess.glance.whole ? "" : " or more"));
 }
 
 // Arrays of [2, 2], which their shape does not tell.

@@ -108,6 +108,7 @@ class FilesGuess {
   [[noreturn]] void refuse() const;
   void describe_edges();
   void describe_edge(Edges& edges, const std::string& path);
+  void describe_types(EdgeSpec& edge, const EdgeGuess& guess, const std::string& path);
   void describe_pairs(EdgeSpec& edge, const EdgeGuess& guess, const std::string& path);
   void describe_graphs(const EdgeGuess& guess);
   void describe_metis(const EdgeGuess& guess);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace sluice {
 namespace {
@@ -27,18 +28,27 @@ char list_delimiter(const std::string& delimiter, const std::string& table) {
       "for example \",\" or \"\\t\"; leave it out for any white space");
 }
 
-void describe_list(Schema& schema, std::string& delimiter, std::string& comment, ByteSize& block) {
-  schema.field("delimiter", delimiter).help("the character between fields; empty: any white space");
-  schema.field("comment", comment)
-      .help("lines that begin with one of these characters are passed over");
+void describe_block(Schema& schema, ByteSize& block) {
   schema.field("block", block)
       .range(4096, 512 * static_cast<double>(kMiB))
       .help("text that one thread parses at a time; no line may be longer");
 }
 
+void describe_list(Schema& schema, std::string& delimiter, std::string& comment, ByteSize& block) {
+  schema.field("delimiter", delimiter).help("the character between fields; empty: any white space");
+  schema.field("comment", comment)
+      .help("lines that begin with one of these characters are passed over");
+  describe_block(schema, block);
+}
+
 std::vector<std::string> triple_names(std::size_t fields) {
   if (fields != 3) return {};
   return {"head", "relation", "tail"};
+}
+
+std::vector<std::string> openke_names(std::size_t fields) {
+  if (fields != 3) return {};
+  return {"head", "tail", "relation"};
 }
 
 std::vector<std::string> multiplex_names(std::size_t fields) {
@@ -91,6 +101,8 @@ class ListReader::Impl {
 
   void pass_to_first_row();
   void refuse_count();
+  void take_count();
+  void check_count() const;
   void read_columns(const Kind& kind, const std::vector<std::string>& names);
   bool load_group();
   void look_for_header(Block& block) const;
@@ -110,6 +122,7 @@ class ListReader::Impl {
   std::size_t filled_ = 0;    // blocks of the group that hold text
   std::size_t current_ = 0;   // blocks of the group that were handed out
   std::uint64_t next_row_ = 0;
+  std::optional<std::uint64_t> count_;  // that the first line says
 };
 
 // Passes over what stands before the first row.
@@ -149,9 +162,35 @@ void ListReader::Impl::refuse_count() {
     throw Error(*error);
 }
 
+// The line before the rows that says how many these are.
+void ListReader::Impl::take_count() {
+  const std::string line(*blocks_.peek_line());
+  const auto fields = split_list_line(line, layout_);
+  std::uint64_t count = 0;
+  const bool one = fields.size() == 1;
+  const char* const end = one ? fields[0].data() + fields[0].size() : nullptr;
+  const bool number = one && std::from_chars(fields[0].data(), end, count).ptr == end;
+  if (!number)
+    throw Error(ErrorCode::kData,
+                fmt::format("the first line, {}, is not the number of rows", shown_cell(line)),
+                "for rows from the first line on say format = \"list\", with [list] columns",
+                Place{layout_.file, blocks_.line(), -1, -1});
+  count_ = count;
+  blocks_.skip_line();
+  pass_to_first_row();
+}
+
+void ListReader::Impl::check_count() const {
+  if (!count_ || *count_ == next_row_) return;
+  throw Error(ErrorCode::kData,
+              fmt::format("the first line says {} rows, and there are {}", *count_, next_row_),
+              "is the file whole? Else correct the number in its first line",
+              Place{layout_.file, 1, -1, -1});
+}
+
 void ListReader::Impl::read_columns(const Kind& kind, const std::vector<std::string>& names) {
   pass_to_first_row();
-  refuse_count();
+  kind.counted ? take_count() : refuse_count();
   const std::string line(*blocks_.peek_line());
   if (kind.tabs_first && layout_.delimiter == '\0' && line.find('\t') != std::string::npos)
     layout_.delimiter = '\t';
@@ -188,7 +227,10 @@ bool ListReader::Impl::next(TableChunk& chunk) {
 bool ListReader::Impl::load_group() {
   filled_ = current_ = 0;
   std::vector<TextBlocks::Block> texts;
-  if (!blocks_.next_group(texts)) return false;
+  if (!blocks_.next_group(texts)) {
+    check_count();
+    return false;
+  }
   filled_ = texts.size();
   if (group_.size() < filled_) group_.resize(filled_);
   arena_.for_each(filled_, [&](std::size_t i) {
@@ -257,6 +299,9 @@ void ListReader::Options::describe(Schema& schema) {
 void TriplesReader::Options::describe(Schema& schema) {
   describe_list(schema, delimiter, comment, block);
 }
+void OpenKeReader::Options::describe(Schema& schema) {
+  describe_block(schema, block);
+}
 void MultiplexReader::Options::describe(Schema& schema) {
   describe_list(schema, delimiter, comment, block);
 }
@@ -270,6 +315,11 @@ ListReader::~ListReader() = default;
 TriplesReader::TriplesReader(const Options& options, const TableSource& source)
     : ListReader(Kind{"triples", triple_names, "a triple has 3: head, relation, tail", true},
                  {{}, options.delimiter, options.comment, options.block},
+                 source) {}
+
+OpenKeReader::OpenKeReader(const Options& options, const TableSource& source)
+    : ListReader(Kind{"openke", openke_names, "a row has 3: head, tail, relation", false, true},
+                 {{}, {}, {}, options.block},
                  source) {}
 
 MultiplexReader::MultiplexReader(const Options& options, const TableSource& source)

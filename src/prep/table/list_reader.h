@@ -1,8 +1,8 @@
 // ListReader: edge lists as SNAP and others give them: lines of fields without a header, parted by
 // white space, with comments between them. Parsed several blocks at a time by a parser of our own.
 //
-// TriplesReader and MultiplexReader: the same with the columns of knowledge graphs and of multiplex
-// graphs.
+// TriplesReader, OpenKeReader and MultiplexReader: the same with the columns of knowledge graphs
+// and of multiplex graphs.
 #pragma once
 
 #include "prep/table/table_reader.h"
@@ -48,6 +48,7 @@ class ListReader : public TableReader {
     std::vector<std::string> (*names)(std::size_t fields) = nullptr;
     std::string expected;     ///< what a line is made of, for messages
     bool tabs_first = false;  ///< a tab parts the fields where the first line has one
+    bool counted = false;     ///< the first line says how many rows follow
   };
   ListReader(const Kind& kind, const Options& options, const TableSource& source);
 
@@ -71,6 +72,21 @@ class TriplesReader final : public ListReader {
   };
 
   TriplesReader(const Options& options, const TableSource& source);
+};
+
+/// Triples by number as OpenKE writes them: a line with their count, then head, tail, relation.
+/// Such files are called .txt.
+class OpenKeReader final : public ListReader {
+ public:
+  static constexpr std::array<std::string_view, 0> kExtensions{};
+
+  struct Options {
+    ByteSize block{2 * kMiB};
+
+    void describe(Schema& schema);
+  };
+
+  OpenKeReader(const Options& options, const TableSource& source);
 };
 
 class MultiplexReader final : public ListReader {

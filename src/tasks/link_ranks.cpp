@@ -1,0 +1,105 @@
+#include "tasks/link_ranks.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sluice::tasks {
+namespace {
+
+using Entry = KnownLinks::Entry;
+
+// Scores within this share of a link's own are equal to it: sums in another order differ by as
+// much.
+constexpr double kEqual = 1e-5;
+
+enum class LeftOut { kKnown, kTrained };
+
+// The places in a tile's scores, row by row, that count for nothing: what is known, and the own.
+std::vector<std::int64_t> places_left_out(const RankQueries& asked,
+                                          std::uint64_t first,
+                                          std::uint64_t count,
+                                          LeftOut left_out) {
+  std::vector<std::int64_t> places;
+  const auto add = [&](std::size_t row, std::uint64_t node) {
+    places.push_back(static_cast<std::int64_t>(row * count + (node - first)));
+  };
+  for (std::size_t row = 0; row < asked.known.size(); ++row) {
+    if (row < asked.own.size() && asked.own[row] - first < count) add(row, asked.own[row]);
+    auto known = std::ranges::lower_bound(asked.known[row], first, {}, &Entry::answer);
+    for (; known != asked.known[row].end() && known->answer - first < count; ++known)
+      if (left_out == LeftOut::kKnown || known->train != 0) add(row, known->answer);
+  }
+  return places;
+}
+
+void leave_out(torch::Tensor& scores, const std::vector<std::int64_t>& places) {
+  if (places.empty()) return;
+  scores.view(-1).index_fill_(0,
+                              torch::tensor(places, torch::kInt64).to(scores.device()),
+                              -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace
+
+torch::Tensor ranks_among_all(const nn::Decoder& decoder,
+                              const nn::LearnedRows& rows,
+                              std::size_t type,
+                              const RankQueries& asked,
+                              std::int64_t tile) {
+  const torch::NoGradGuard no_grad;
+  const auto count = static_cast<std::int64_t>(asked.own.size());
+  const torch::Tensor own = decoder.pairwise(asked.queries, rows.of(type, asked.own)).unsqueeze(1);
+  const torch::Tensor room = own.abs() * kEqual;
+  const torch::Tensor above = own + room, below = own - room;
+  torch::Tensor higher = torch::zeros({count}, own.options().dtype(torch::kInt64));
+  torch::Tensor equal = torch::zeros_like(higher);
+  torch::Tensor finite = own.squeeze(1).isfinite();
+  const std::int64_t columns = std::max<std::int64_t>(1, tile / std::max<std::int64_t>(1, count));
+  for (std::int64_t at = 0; at < rows.count(type); at += columns) {
+    const std::int64_t here = std::min(columns, rows.count(type) - at);
+    torch::Tensor scores = decoder.combine(asked.queries, rows.tile(type, at, here));
+    finite.logical_and_(scores.sum(1).isfinite());
+    leave_out(scores,
+              places_left_out(asked,
+                              static_cast<std::uint64_t>(at),
+                              static_cast<std::uint64_t>(here),
+                              LeftOut::kKnown));
+    const torch::Tensor over = scores.gt(above);
+    higher.add_(over.sum(1));
+    equal.add_(scores.ge(below).sum(1).sub_(over.sum(1)));
+  }
+  const torch::Tensor ranks = 1 + higher.to(torch::kFloat32) + equal.to(torch::kFloat32) / 2;
+  return ranks.masked_fill(~finite, std::numeric_limits<float>::quiet_NaN());
+}
+
+BestRows best_among_all(const nn::Decoder& decoder,
+                        const nn::LearnedRows& rows,
+                        std::size_t type,
+                        const RankQueries& asked,
+                        std::int64_t count,
+                        std::int64_t tile) {
+  const torch::NoGradGuard no_grad;
+  const std::int64_t queries = asked.queries.size(0);
+  const std::int64_t columns = std::max(count, tile / std::max<std::int64_t>(1, queries));
+  BestRows best{torch::empty({queries, 0}, torch::kInt64), torch::empty({queries, 0})};
+  for (std::int64_t at = 0; at < rows.count(type); at += columns) {
+    const std::int64_t here = std::min(columns, rows.count(type) - at);
+    torch::Tensor scores = decoder.combine(asked.queries, rows.tile(type, at, here));
+    leave_out(scores,
+              places_left_out(asked,
+                              static_cast<std::uint64_t>(at),
+                              static_cast<std::uint64_t>(here),
+                              LeftOut::kTrained));
+    // Of the best so far and here; of equal scores the node of the lower number.
+    const torch::Tensor all = torch::cat({best.scores, scores.cpu()}, 1);
+    const torch::Tensor nodes = torch::cat(
+        {best.nodes, torch::arange(at, at + here).unsqueeze(0).expand({queries, here})}, 1);
+    const auto [sorted, places] = all.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
+    const std::int64_t kept = std::min(count, all.size(1));
+    best.scores = sorted.narrow(1, 0, kept).contiguous();
+    best.nodes = nodes.gather(1, places.narrow(1, 0, kept)).contiguous();
+  }
+  return best;
+}
+
+}  // namespace sluice::tasks

@@ -1,0 +1,47 @@
+// Ranks of links among all nodes: each query beside every row of a type, tile by tile.
+#pragma once
+
+#include "tasks/known_links.h"
+
+#include <sluice/nn/decoder.h>
+#include <sluice/nn/learned_rows.h>
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sluice::tasks {
+
+/// Which nodes are looked for, a query each.
+struct RankQueries {
+  torch::Tensor queries;               ///< f32 [n, width], of nn::Decoder::query()
+  std::span<const std::uint64_t> own;  ///< [n]: the node whose rank is asked for; none of best ones
+  /// [n]: nodes that are left out, ascending; the own one may be among them.
+  std::vector<std::span<const KnownLinks::Entry>> known;
+};
+
+/// f32 [n]: 1 for the best. Of nodes that score the same, within rounding, the mean; NaN where a
+/// score is not finite. No gradients. Holds `tile` scores at once, at the least a column of them.
+torch::Tensor ranks_among_all(const nn::Decoder& decoder,
+                              const nn::LearnedRows& rows,
+                              std::size_t type,
+                              const RankQueries& asked,
+                              std::int64_t tile = std::int64_t{1} << 20);
+
+struct BestRows {
+  torch::Tensor nodes;   ///< i64 [n, k], the best first
+  torch::Tensor scores;  ///< f32 [n, k]
+};
+
+/// The nodes that score best, those that make a known training link left out (their score is -inf
+/// where nothing else is left). On the host. @param count at most as many as there are nodes
+BestRows best_among_all(const nn::Decoder& decoder,
+                        const nn::LearnedRows& rows,
+                        std::size_t type,
+                        const RankQueries& asked,
+                        std::int64_t count,
+                        std::int64_t tile = std::int64_t{1} << 20);
+
+}  // namespace sluice::tasks

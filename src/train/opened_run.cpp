@@ -1,0 +1,44 @@
+#include "train/opened_run.h"
+
+#include "pipeline/trace.h"
+#include "train/weights_file.h"
+
+#include <filesystem>
+
+namespace sluice {
+
+std::uint64_t trace_bytes(const TrainContext& context) {
+  return context.trace.empty() ? 0 : TraceWriter::kChargedBytes;
+}
+
+RunOptions kept_options(const std::string& directory,
+                        const std::vector<std::string>& sets,
+                        const TrainRegistry& registry) {
+  RunDirectory::check(directory, RunDirectory::Mode::kGoOn);
+  Config config =
+      Config::load((std::filesystem::path(directory) / "config.resolved.toml").string());
+  for (const std::string& assignment : sets) config.set(assignment);
+  RunOptions options = resolve_options(config, registry);
+  options.run.dir = directory;
+  return options;
+}
+
+std::unique_ptr<Opened> open_run(const std::string& directory,
+                                 const std::vector<std::string>& sets,
+                                 const EvaluateOptions& wanted,
+                                 const TrainContext& context,
+                                 void (*check)(Parts&, Part)) {
+  auto opened =
+      std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
+  const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
+  opened->run = plan_run(
+      opened->options, {Work::Kind::kEvaluate, wanted.part, trace_bytes(context)}, context.log);
+  Parts& parts = *opened->run.parts;
+  check(parts, wanted.part);
+  // As a best checkpoint is read: the weights alone, and no check that training could go on.
+  opened->state = restore_checkpoint(checkpoint, CheckpointKind::kBest, parts);
+  context.log.info("weights of {}, after epoch {}", checkpoint.string(), opened->state.epoch);
+  return opened;
+}
+
+}  // namespace sluice

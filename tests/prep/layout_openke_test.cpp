@@ -1,0 +1,71 @@
+// OpenKE's folders of triples by number.
+#include "layout_support.h"
+
+#include <fmt/format.h>
+
+using namespace sluice;
+using namespace sluice::test;
+
+TEST_CASE("openke: triples, their types and a split of edges") {
+  LayoutFolder folder;
+  const std::string long_name(300, 'x');  // longer than a folder's name may be
+  folder.write("FB/entity2id.txt", "5\n/m/0a\t0\n/m/0b\t1\n/m/0c\t2\n/m/0d\t3\n/m/0e\t4\n");
+  folder.write("FB/relation2id.txt", "2\n/a/b\t0\n" + long_name + "\t1\n");
+  folder.write("FB/train2id.txt", "4\n0 1 0\n1 2 1\n3 2 0\n0 1 1\n");
+  folder.write("FB/valid2id.txt", "1\n2 3 1\n");
+  folder.write("FB/test2id.txt", "2\n1 0 0\n4 0 1\n");
+  const auto described = folder.describe();
+  CHECK(described.warnings.empty());
+  CHECK(described.toml.find("layout \"openke\": there are FB/train2id.txt and FB/entity2id.txt") !=
+        std::string::npos);
+  const Dataset dataset = folder.dataset(described);
+  CHECK(dataset.schema().nodes[0].count == 5);  // the last is in no training triple
+  const std::string key = dataset.schema().relations[0].key();
+  CHECK((in_edges(dataset, key) == in_edges(5, {{0, 1}, {1, 2}, {3, 2}, {0, 1}})));
+  REQUIRE(dataset.schema().relations[0].labels);
+  const std::vector<std::string>& names = dataset.schema().relations[0].labels->names;
+  const auto types = values_of<std::int32_t>(dataset.edge_labels(key));
+  REQUIRE(types.size() == 4);
+  const char* const expected[] = {"0", "1", "0", "1"};
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(names.at(static_cast<std::size_t>(types[i])) == expected[i]);
+  const EdgeSplit split = dataset.edge_split("default");
+  CHECK(split.valid.size(0) == 1);
+  CHECK(split.test.size(0) == 2);
+  const auto rows = values_of<std::uint64_t>(split.test);
+  CHECK(rows[2] == 1);
+  CHECK(rows[3] == 0);
+  CHECK(rows[7] == 4);
+}
+
+TEST_CASE("openke: a file without its count says so") {
+  LayoutFolder folder;
+  folder.write("entity2id.txt", "/m/0a\t0\n");
+  folder.write("train2id.txt", "1\n0 0 0\n");
+  try {
+    (void)folder.describe();
+    FAIL("described");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kData);
+    CHECK(error.message() == "the first line is not the number of lines that follow");
+    CHECK(error.place().line == 1);
+  }
+}
+
+TEST_CASE("triples of many types are described as one relation of labels") {
+  LayoutFolder folder;
+  std::string few, many;
+  for (int i = 0; i < 200; ++i) {
+    few += fmt::format("e{}\tr{}\te{}\n", i, i % 5, (i * 7) % 200);
+    many += fmt::format("e{}\tr{}\te{}\n", i, i % 50, (i * 7) % 200);
+  }
+  folder.write("train.txt", many);
+  folder.write("valid.txt", "e1\tr1\te9\n");
+  const auto described = folder.describe();
+  CHECK(described.spec.edges.at(0).types == EdgeTypes::kLabels);
+  CHECK(described.toml.find("There are 50 types: one relation of them") != std::string::npos);
+  LayoutFolder other;
+  other.write("train.txt", few);
+  other.write("valid.txt", "e1\tr1\te9\n");
+  CHECK(other.describe().spec.edges.at(0).types == EdgeTypes::kRelations);
+}

@@ -1,0 +1,247 @@
+// Knowledge-graph embeddings from files to figures: every rank among all entities by brute force
+// over the learned rows, whole runs, and what comes out under the user's ids.
+#include "train/embedding_support.h"
+#include "train/evaluation.h"
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <sstream>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+// A link's rank by brute force.
+double rank_of(const Tensor& scores,
+               std::int64_t own,
+               const std::function<bool(std::int64_t)>& known) {
+  const double score = scores[own].item<double>();
+  double rank = 1;
+  for (std::int64_t node = 0; node < scores.size(0); ++node) {
+    if (node == own || known(node)) continue;
+    const double other = scores[node].item<double>();
+    const double room = 1e-5 * std::abs(score);
+    rank += other > score + room ? 1 : other >= score - room ? 0.5 : 0;
+  }
+  return rank;
+}
+
+}  // namespace
+
+TEST_CASE("ranks among all entities: both ends, filtered, by brute force over the rows") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  for (const bool reciprocal : {false, true}) {
+    CAPTURE(reciprocal);
+    OpenParts opened(dir,
+                     fmt::format("ranking = \"all\"\nloss = \"all\"\nreciprocal = {}", reciprocal));
+    // Two entities that score the same everywhere: ties count half.
+    opened.parts.weights().at("rows.entity")[3].copy_(opened.parts.weights().at("rows.entity")[7]);
+    const Dense dense(opened);
+    double reciprocal_sum = 0, sum = 0, hits1 = 0, hits3 = 0, hits10 = 0, count = 0;
+    std::array<double, kTypes> by_type{}, of_type{};
+    for (const Triple& t : graph.parts[2]) {
+      const std::int64_t label = opened.label_of(t.r);
+      const double ranks[] = {
+          rank_of(dense.tails(t.s, label),
+                  t.o,
+                  [&](std::int64_t o) {
+                    return graph.has({t.s, t.r, o});
+                  }),
+          rank_of(dense.heads(t.o, label, reciprocal), t.s, [&](std::int64_t s) {
+            return graph.has({s, t.r, t.o});
+          })};
+      for (const double rank : ranks) {
+        ++count;
+        sum += rank;
+        reciprocal_sum += 1 / rank;
+        hits1 += rank <= 1;
+        hits3 += rank <= 3;
+        hits10 += rank <= 10;
+        by_type[static_cast<std::size_t>(t.r)] += 1 / rank;
+        ++of_type[static_cast<std::size_t>(t.r)];
+      }
+    }
+    const auto log = make_silent_logger();
+    for (const std::int64_t batch_size : {1024, 7}) {
+      opened.options.eval.batch_size = batch_size;
+      const Metrics got =
+          evaluate(opened.parts, Part::kTest, {}, 0, ProgressStyle::kSilent, *log).metrics;
+      CHECK(got.at("test.mrr") == doctest::Approx(reciprocal_sum / count).epsilon(1e-6));
+      CHECK(got.at("test.mean_rank") == doctest::Approx(sum / count).epsilon(1e-6));
+      CHECK(got.at("test.hits@1") == doctest::Approx(hits1 / count));
+      CHECK(got.at("test.hits@3") == doctest::Approx(hits3 / count));
+      CHECK(got.at("test.hits@10") == doctest::Approx(hits10 / count));
+      for (std::size_t r = 0; r < kTypes; ++r)
+        CHECK(got.at(fmt::format("test.mrr:r{}", r)) ==
+              doctest::Approx(by_type[r] / of_type[r]).epsilon(1e-6));
+    }
+    const std::vector<std::string> said = opened.parts.task->warnings(opened.parts.data);
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].starts_with("1 of 50 valid and test links have an end that no training link"));
+  }
+}
+
+TEST_CASE("a run learns a graph by heart, and goes on from a checkpoint bit for bit") {
+  const TempDir dir;
+  // r1 turns r0 round, r2 is r0 twice: what is left out follows from what is there.
+  std::string parts[3];
+  for (std::int64_t node = 0; node < 40; ++node) {
+    const std::int64_t next = (node * 7 + 3) % 40, last = (next * 7 + 3) % 40;
+    parts[0] += fmt::format("{}\tr0\t{}\n", node, next);
+    parts[node % 5 == 1 ? 2 : node % 5 == 3 ? 1 : 0] += fmt::format("{}\tr1\t{}\n", next, node);
+    parts[0] += fmt::format("{}\tr2\t{}\n", node, last);
+  }
+  dir.write("train.txt", parts[0]);
+  dir.write("valid.txt", parts[1]);
+  dir.write("test.txt", parts[2]);
+  const auto config = dir.write("graph.toml",
+                                "[[nodes]]\ntype = \"entity\"\ncount = 40\n[[edges]]\n"
+                                "file = \"train.txt\"\nformat = \"triples\"\n"
+                                "type_column = \"relation\"\ntypes = \"labels\"\n"
+                                "source_column = \"head\"\ntarget_column = \"tail\"\n"
+                                "[[splits]]\nof = \"edges\"\nvalid = \"valid.txt\"\n"
+                                "test = \"test.txt\"\nformat = \"triples\"\n");
+  const Outcome made =
+      run({tool("sluice-prep"), "import", "--config", config, "--out", dir / "data"});
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const std::string text =
+      config_of(dir,
+                "ranking = \"all\"\nloss = \"all\"\nreciprocal = true\nregularizer = \"n3\"\n"
+                "regularizer_weight = 0.02");
+  const std::vector<std::string> sets{"embedding.dim=40",
+                                      "task.width=40",
+                                      "embedding.lr=0.2",
+                                      "embedding.init=0.01",
+                                      "train.optimizer.lr=0.2",
+                                      "train.batch_size=16",
+                                      "train.compute_threads=2"};
+  const auto with = [&](const std::string& name, const std::string& epochs) {
+    std::vector<std::string> all = sets;
+    all.push_back("run.dir=" + (dir / name).string());
+    all.push_back("train.epochs=" + epochs);
+    return options_of(text, all);
+  };
+  Quiet quiet;
+  const RunReport whole =
+      run_training(with("whole", "40"), RunDirectory::Mode::kNew, quiet.context);
+  CHECK(whole.metrics.at("test.mrr") > 0.8);
+  (void)run_training(with("parts", "15"), RunDirectory::Mode::kNew, quiet.context);
+  const RunReport resumed =
+      resume_training((dir / "parts").string(), {"train.epochs=40"}, quiet.context);
+  CHECK(resumed.weights_xxh3 == whole.weights_xxh3);
+  CHECK(resumed.metrics == whole.metrics);
+  const RunReport again = evaluate_run((dir / "whole").string(), {}, {}, quiet.context);
+  CHECK(again.metrics.at("test.mrr") == whole.metrics.at("test.mrr"));
+}
+
+TEST_CASE("an encoder over learned rows: they alone stand for features that are not there") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  const std::string text =
+      config_of(dir, "loss = \"softmax\"\nshare = true\nnegatives = 8\neval_negatives = 5");
+  Quiet quiet;
+  const auto options = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> sets{"model.type=graphsage", "sampler.fanout=[5, 5]"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return options_of(text, sets);
+  };
+  const RunReport report = run_training(options({}), RunDirectory::Mode::kNew, quiet.context);
+  CHECK(std::isfinite(report.metrics.at("test.mrr")));
+  try {
+    (void)run_training(options({"embedding.dim=0"}), RunDirectory::Mode::kReplace, quiet.context);
+    FAIL("no features and no rows");
+  } catch (const Error& error) {
+    CHECK(error.message() == "model 'graphsage' needs node features, and 'entity' has none");
+  }
+  try {
+    (void)run_training(options({"task.ranking=all"}), RunDirectory::Mode::kReplace, quiet.context);
+    FAIL("nodes of an encoder ranked among all");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.hint() == "set model.type = \"embedding\", or task.ranking = \"sampled\"");
+  }
+}
+
+TEST_CASE("options of links that do not go together are refused with a way out") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  const auto log = make_silent_logger();
+  const auto refused = [&](const std::string& task, const std::vector<std::string>& sets = {}) {
+    try {
+      const RunOptions options = options_of(config_of(dir, task), sets);
+      (void)plan_run(options, {}, *log);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kUsage);
+      return error.hint();
+    }
+    return std::string("not refused");
+  };
+  CHECK(refused("loss = \"softmax\"") == "set task.share = true");
+  CHECK(refused("loss = \"all\"\nreciprocal = true", {"task.ends=destination"}) ==
+        "set task.ends = \"both\"");
+  CHECK(refused("loss = \"all\"", {"task.width=10"}) ==
+        "set embedding.dim = 10 and leave embedding.types out");
+  CHECK(refused("loss = \"all\"", {"task.width=7", "embedding.dim=7"}) ==
+        "set task.width to an even number: the real parts, then the imaginary ones");
+  CHECK(refused("loss = \"all\"\nrelation_weight = 1", {"task.decoder=transe"}) ==
+        "set task.relation_weight = 0");
+  CHECK(refused("loss = \"all\"\nregularizer_weight = 1") == "set task.regularizer = \"n3\"");
+  CHECK(refused("loss = \"all\"", {"embedding.types=[\"entitie\"]"}).find("entity") !=
+        std::string::npos);
+}
+
+TEST_CASE("the best ends and the rows of a run come under the user's ids") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  Quiet quiet;
+  const std::string text = config_of(dir, "ranking = \"all\"\nloss = \"all\"");
+  (void)run_training(options_of(text), RunDirectory::Mode::kNew, quiet.context);
+  const std::string run = (dir / "run").string();
+  const PredictReport rows = embed_run(run, {}, {}, "", dir / "rows.csv", quiet.context);
+  CHECK(rows.rows == kEntities);
+  const OpenParts opened(dir, "ranking = \"all\"\nloss = \"all\"");
+  std::istringstream lines(read_all(dir / "rows.csv"));
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line == "id,e0,e1,e2,e3,e4,e5,e6,e7");
+  std::map<std::int64_t, std::vector<double>> entities;
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    std::getline(cells, cell, ',');
+    std::vector<double>& row = entities[std::stol(cell)];
+    while (std::getline(cells, cell, ',')) row.push_back(std::stod(cell));
+    CHECK(row.size() == 8);
+  }
+  REQUIRE(entities.size() == kEntities);
+  for (const LinkEnd end : {LinkEnd::kDestination, LinkEnd::kSource}) {
+    const PredictReport best =
+        predict_best_run(run, {}, {}, {end, 4}, dir / "best.csv", quiet.context);
+    CHECK(best.rows == 25 * 4);
+    std::istringstream found(read_all(dir / "best.csv"));
+    std::getline(found, line);
+    CHECK(line == "source,target,rank,score,type");
+    std::size_t at = 0;
+    double before = 0;
+    while (std::getline(found, line)) {
+      std::int64_t s = 0, o = 0, rank = 0, type = 0;
+      double score = 0;
+      REQUIRE(std::sscanf(line.c_str(), "%ld,%ld,%ld,%lf,%ld", &s, &o, &rank, &score, &type) == 5);
+      CHECK(rank == static_cast<std::int64_t>(at % 4 + 1));
+      if (rank > 1) CHECK(score <= before);
+      before = score;
+      // Links that training knows are not told again.
+      CHECK(graph.count_training(s, opened.relation_of(type), o) == 0);
+      ++at;
+    }
+    CHECK(at == 100);
+  }
+}
