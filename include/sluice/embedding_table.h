@@ -50,7 +50,9 @@ struct InitialRows {
 };
 
 struct EmbeddingTableOptions {
-  std::filesystem::path folder;  ///< where rows are kept; empty: in memory alone, without commits
+  /// Where rows are kept; empty: in memory alone, without commits, and no row that changed may leave
+  /// memory.
+  std::filesystem::path folder;
   std::uint64_t rows = 1;
   std::uint32_t dim = 0;  ///< values a row
   InitialRows initial;
@@ -121,9 +123,14 @@ class EmbeddingTable {
                       std::span<const float> gradients,
                       double rate) = 0;
 
+  /// One step of each of the rows [first, first + gradients.size() / dim()).
+  virtual void update_range(std::uint64_t first, std::span<const float> gradients, double rate) = 0;
+
   /// The values of rows [first, first + out.size() / dim()), wherever they are, without making them
   /// resident: for evaluation and export, tile by tile.
   virtual void read(std::uint64_t first, std::span<float> out) = 0;
+  /// The same of any rows, in any order, repeats allowed. @pre out.size() == ids.size() * dim()
+  virtual void read_rows(std::span<const std::uint64_t> ids, std::span<float> out) = 0;
 
   /// Makes all rows durable as they are now, as a generation of its own, and returns its number.
   /// A kill in the middle leaves the generations before. Files: rows-*.ckpt name what they consist

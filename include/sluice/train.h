@@ -37,6 +37,7 @@ struct TrainRegistry {
   OptimizerCatalog optimizers{"optimizer"};
   SamplerCatalog samplers{"sampler"};
   CachePolicyCatalog caches{"cache policy"};
+  SparseOptimizerCatalog sparse_optimizers{"sparse optimizer"};  ///< of learned rows
 
   /// Everything that comes with Sluice.
   static TrainRegistry builtin();

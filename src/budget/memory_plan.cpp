@@ -39,7 +39,7 @@ struct Raised {
         // On their way to a GPU features are in the slabs.
         features(transfer == 0 ? most(&LoaderProbe::feature_bytes) : 0),
         batch(most(&LoaderProbe::block_bytes) + features),
-        delivered(of.phases.delivered() * batch),
+        delivered((of.phases.delivered() + (of.learned.ahead ? 1 : 0)) * batch),
         step(raised(of.step, percent)) {}
 
   std::uint64_t most(std::uint64_t LoaderProbe::*bytes) const {
@@ -89,11 +89,15 @@ void add_fixed(const Raised& all, MemoryTable& to) {
   add_sampling(all, to);
   to.add({"model and optimizer", needs.resident, "weights and optimiser state"});
   to.add({"best weights", needs.weights, "a copy of the weights"});
+  to.add({"embedding lists", needs.learned.fixed, "of learned rows: pages, sums of a mini-batch"});
   to.add({needs.step_line, all.step, all.note(needs.step), MemoryUse::kSteps});
   if (needs.phases.delivered() == 1)
     to.add({"mini-batch", all.delivered, "in step", MemoryUse::kSteps});
   else
-    to.add({"mini-batches", all.delivered, "in step, being assembled", MemoryUse::kSteps});
+    to.add({"mini-batches",
+            all.delivered,
+            needs.learned.ahead ? "in step, the next, being assembled" : "in step, being assembled",
+            MemoryUse::kSteps});
   to.add({"transfer slabs",
           LoaderMemory::kInFlight * all.transfer,
           "pinned, mini-batches on their way to the GPU"});
@@ -129,7 +133,17 @@ void share_rest(const Raised& all, std::uint64_t rest, std::uint64_t least, Memo
   if (phases.is_tight() && all.percent < kBlockSizePercent)
     sizes = (all.step + all.delivered) / (100 + all.percent) * (kBlockSizePercent - all.percent);
   sizes = std::min(sizes, rest - least);
-  plan.loader.window_bytes = rest - waiting - sizes;
+  const LearnedNeeds& learned = all.needs.learned;
+  plan.learned_cache = learned.least;
+  if (learned.most > learned.least) {
+    const std::uint64_t free = rest - least - waiting - sizes;
+    plan.learned_cache += std::min(learned.most - learned.least, free / kLearnedShare);
+  }
+  const std::uint64_t more = plan.learned_cache - learned.least;
+  plan.add({"embedding cache",
+            plan.learned_cache,
+            fmt::format("of {} of learned rows on disk", format_bytes(learned.disk))});
+  plan.loader.window_bytes = rest - waiting - sizes - more;
   plan.loader.transfer_bytes = all.transfer;
   // The queue counts features only; the blocks ride along.
   const auto of_features = static_cast<double>(waiting) * static_cast<double>(all.features);
@@ -152,17 +166,21 @@ MemoryPlan plan_memory(const MemoryNeeds& needs,
   plan.loader = needs.phases.loader();
   plan_device(all, device_budget, plan);
   add_fixed(all, plan);
-  plan.fixed = plan.bytes(plan.phases.back());
+  plan.fixed = plan.bytes(plan.phases.back()) + needs.learned.least;
   // What another phase takes beyond the steps' windows get too, once it is over.
   std::uint64_t windows = all.most(&LoaderProbe::window_bytes);
   for (const MemoryPhase& phase : plan.phases)
-    windows = std::max(windows, beyond(plan.bytes(phase), plan.fixed));
+    windows = std::max(windows, beyond(plan.bytes(phase) + needs.learned.least, plan.fixed));
   const std::uint64_t copies = beyond(measuring_bytes(all), plan.fixed + windows);
   plan.need(plan.fixed + windows + copies);
   if (plan.fits()) {
     share_rest(all, budget - plan.fixed, windows, plan);
     return plan;
   }
+  plan.add({"embedding cache",
+            needs.learned.least,
+            fmt::format("the least, of {} of learned rows on disk",
+                        format_bytes(needs.learned.disk))});
   plan.lines.push_back({"windows", windows, "the least", MemoryUse::kSteps});
   plan.add({"while measured", copies, "copies of weights and state", MemoryUse::kSteps});
   return plan;

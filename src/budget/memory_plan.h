@@ -16,6 +16,15 @@
 
 namespace sluice {
 
+/// What learned rows on disk need: bytes; nothing where there are none.
+struct LearnedNeeds {
+  std::uint64_t disk = 0;   ///< of the rows, once
+  std::uint64_t fixed = 0;  ///< of memory, whatever its cache
+  std::uint64_t least = 0;  ///< of the cache that works, with its margin
+  std::uint64_t most = 0;   ///< more is of no use
+  bool ahead = false;       ///< a mini-batch more is held: the next, whose rows are announced
+};
+
 /// What the parts of a run need: bytes, as measured, without margins.
 struct MemoryNeeds {
   MemoryPhases phases;
@@ -24,6 +33,7 @@ struct MemoryNeeds {
   std::uint64_t weights = 0;       ///< of them, for the copy of the best
   LoaderProbe training;            ///< of no batches where nothing is trained
   LoaderProbe evaluation;          ///< of no batches where nothing is evaluated
+  LearnedNeeds learned;
   std::uint64_t step = 0;          ///< tensors of a step beside them, by the largest mini-batch
   std::string step_line = "tensors of a step";
   std::string step_from = "in a trial step";
@@ -37,6 +47,7 @@ struct MemoryNeeds {
 struct MemoryPlan : MemoryTable {
   std::uint64_t fixed = 0;             ///< beside steps, of lines that do not depend on the budget
   LoaderMemory loader;                 ///< its share; filled in only where the plan fits
+  std::uint64_t learned_cache = 0;     ///< of learned rows on disk
   MemoryTable device;                  ///< of the GPU's memory; no budget: there is none
   std::uint64_t device_in_flight = 0;  ///< mini-batches; the rest is for tensors
 };

@@ -29,6 +29,10 @@ inline constexpr std::uint64_t kBlockSizePercent = 13;
 inline constexpr std::uint64_t kMostWaiting = 4;
 inline constexpr std::uint64_t kWaitingShare = 6;
 
+/// Of what windows of features leave, rows that are learned and lie on disk get half: a row that
+/// stays is neither read nor written.
+inline constexpr std::uint64_t kLearnedShare = 2;
+
 /// Pages of edges on disk that stay in memory: more of them help less than rows of features do.
 inline constexpr std::uint64_t kTopologyCacheShare = 16;
 inline constexpr std::uint64_t kLeastTopologyCache = 256 * kKiB;

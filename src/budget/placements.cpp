@@ -52,11 +52,17 @@ bool epochs_may_be_planned(const StorageSection& storage) {
 std::vector<PlaceChoice> place_choices(const StorageSection& storage,
                                        const GraphSchema& schema,
                                        std::uint64_t budget,
-                                       Turns turns) {
+                                       Turns turns,
+                                       Keep learned,
+                                       std::uint64_t learned_bytes) {
+  std::vector<Kept> of_rows{{Placement::kMemory, "none are learned"}};
+  if (learned_bytes != 0) of_rows = placements(learned, learned_bytes, budget);
   std::vector<PlaceChoice> all;
-  for (const Kept& topology : placements(storage.topology, topology_bytes(schema), budget)) {
-    for (const Kept& features : placements(storage.features, table_bytes(schema), budget))
-      all.push_back({{features, topology}});
+  for (const Kept& embeddings : of_rows) {
+    for (const Kept& topology : placements(storage.topology, topology_bytes(schema), budget)) {
+      for (const Kept& features : placements(storage.features, table_bytes(schema), budget))
+        all.push_back({{features, topology, embeddings}});
+    }
   }
   if (turns == Turns::kNever) return all;
   for (std::size_t i = 0, apart = all.size(); i < apart; ++i) {

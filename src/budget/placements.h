@@ -22,6 +22,7 @@ struct Kept {
 struct Places {
   Kept features;
   Kept topology;
+  Kept embeddings = {};  ///< rows that are learned
 };
 
 /// Places to try, and how sampling and steps share the rest.
@@ -37,11 +38,15 @@ enum class Turns { kNever, kMay };
 bool epochs_may_be_planned(const StorageSection& storage);
 
 /// The placements to try, best first: rather features on disk than edges, as a row is read once for
-/// a mini-batch and edges are looked up for each node. Where nothing else works, and they may,
-/// sampling and steps take turns.
+/// a mini-batch and edges are looked up for each node, and rather both than learned rows, which are
+/// written too. Where nothing else works, and they may, sampling and steps take turns.
+/// @param learned where rows are to be that are learned
+/// @param learned_bytes of them, with what their optimiser keeps; 0: there are none
 std::vector<PlaceChoice> place_choices(const StorageSection& storage,
                                        const GraphSchema& schema,
                                        std::uint64_t budget,
-                                       Turns turns);
+                                       Turns turns,
+                                       Keep learned = Keep::kAuto,
+                                       std::uint64_t learned_bytes = 0);
 
 }  // namespace sluice

@@ -1,19 +1,13 @@
 #include "budget/storage_section.h"
 
-#include <vector>
-
 namespace sluice {
-namespace {
 
-// For a key that is a name alone, without options.
-std::vector<Schema::Choice<std::string>> names_of(const OptionsCatalog& catalog) {
+std::vector<Schema::Choice<std::string>> catalog_choices(const OptionsCatalog& catalog) {
   std::vector<Schema::Choice<std::string>> names;
   for (const OptionsCatalog::Entry& entry : catalog.list())
     names.push_back({entry.name, entry.name, entry.help});
   return names;
 }
-
-}  // namespace
 
 void StorageSection::describe(Schema& schema) {
   schema
@@ -52,7 +46,7 @@ void StorageSection::describe(Schema& schema) {
             PlanChoice::kRepack,
             "one pass over the table an epoch; rows written once, in the order they are needed"}})
       .help("how rows on disk are read; never changes results");
-  schema.choice("cache", cache, names_of(*caches))
+  schema.choice("cache", cache, catalog_choices(*caches))
       .help("which rows stay in memory between mini-batches; never changes results");
   schema.field("window", window)
       .help(

@@ -10,8 +10,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sluice {
+
+/// The names of a catalog, for a key that is a name alone, without options.
+std::vector<Schema::Choice<std::string>> catalog_choices(const OptionsCatalog& catalog);
 
 enum class Keep { kAuto, kMemory, kDisk };
 

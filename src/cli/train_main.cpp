@@ -18,7 +18,8 @@ TrainRegistry TrainRegistry::builtin() {
           builtin_tasks(),
           builtin_optimizers(),
           builtin_samplers(),
-          builtin_caches()};
+          builtin_caches(),
+          builtin_sparse_optimizers()};
 }
 
 int train_main(int argc, char** argv, const TrainRegistry& registry) {

@@ -18,6 +18,10 @@ std::span<const std::uint64_t> ids_of(const Array& ids) {
   return ids.as<std::uint64_t>();
 }
 
+Array host_ids(const BatchNodes& nodes) {
+  return nodes.ids.space() == MemorySpace::kHost ? nodes.ids : as_array(as_tensor(nodes.ids));
+}
+
 // A gradient as tables take it.
 torch::Tensor on_host(const torch::Tensor& gradient) {
   return gradient.to(torch::kCPU).contiguous();
@@ -29,25 +33,52 @@ bool LearnedRows::any() const {
   return std::ranges::any_of(tables_, [](const Table& table) { return table.rows != nullptr; });
 }
 
+bool LearnedRows::looks_ahead() const {
+  return std::ranges::any_of(tables_, [](const Table& table) {
+    return table.rows != nullptr && table.rows->in_place().data == nullptr;
+  });
+}
+
+// Each table is told of each mini-batch, also of one without nodes of its type: what it was told of
+// before that is over then.
+void LearnedRows::expect(const Batch& batch) {
+  for (std::size_t type = 0; type < tables_.size(); ++type) {
+    if (!has(type)) continue;
+    const Array ids = takes(type, batch) ? host_ids(batch.nodes[type]) : Array();
+    tables_[type].rows->expect(takes(type, batch) ? ids_of(ids) : std::span<const std::uint64_t>());
+  }
+  expected_.push_back(&batch);
+}
+
 void LearnedRows::begin(const Batch& batch, Gradients gradients) {
   gradients_ = gradients;
   const torch::NoGradGuard no_grad;
+  if (std::ranges::count(expected_, &batch) == 0) expect(batch);
+  std::erase(expected_, &batch);
   for (std::size_t type = 0; type < tables_.size(); ++type) {
     steps_[type] = {};
-    if (!has(type) || type >= batch.nodes.size() || batch.nodes[type].ids.empty()) continue;
+    if (!takes(type, batch)) continue;
     Step& step = steps_[type];
-    const BatchNodes& nodes = batch.nodes[type];
-    step.ids = nodes.ids.space() == MemorySpace::kHost ? nodes.ids : as_array(as_tensor(nodes.ids));
-    step.repeats = !nodes.times.empty();
-    step.rows = of(type, ids_of(step.ids));
+    step.ids = host_ids(batch.nodes[type]);
+    const auto count = static_cast<std::int64_t>(ids_of(step.ids).size());
+    torch::Tensor rows = torch::empty({count, dim(type)});
+    tables_[type].rows->gather(ids_of(step.ids), floats_of(rows));
+    step.rows = rows.to(device_);
     if (gradients == Gradients::kWanted) step.rows.requires_grad_();
   }
 }
 
 torch::Tensor LearnedRows::of(std::size_t type, std::span<const std::uint64_t> nodes) const {
   torch::Tensor rows = torch::empty({static_cast<std::int64_t>(nodes.size()), dim(type)});
-  tables_.at(type).rows->gather(nodes, floats_of(rows)).or_throw();
+  tables_.at(type).rows->read(nodes, floats_of(rows));
   return rows.to(device_);
+}
+
+// A view of rows in memory: each ends where its optimiser's state begins.
+torch::Tensor LearnedRows::lying(std::size_t type, std::int64_t first, std::int64_t wanted) const {
+  const RowsInPlace all = tables_.at(type).rows->in_place();
+  const auto stride = static_cast<std::int64_t>(all.stride);
+  return torch::from_blob(all.data + first * stride, {wanted, dim(type)}, {stride, 1});
 }
 
 const torch::Tensor& LearnedRows::rows(std::size_t type) const {
@@ -58,24 +89,21 @@ const torch::Tensor& LearnedRows::rows(std::size_t type) const {
 torch::Tensor LearnedRows::all(std::size_t type) {
   Step& step = steps_.at(type);
   if (step.all.defined()) return step.all;
-  const std::span<float> values = tables_.at(type).rows->resident();
-  if (values.empty())
+  if (!resident(type))
     throw Error(ErrorCode::kUsage,
                 fmt::format("learned rows of '{}' are not in memory, and a step wants all of them",
                             tables_[type].name),
-                "choose a loss beside some candidates, task.loss = \"softmax\" for one");
-  step.all = torch::from_blob(values.data(), {count(type), dim(type)}).to(device_);
+                "raise memory.host, or choose a loss beside some candidates, task.loss = "
+                "\"softmax\" for one");
+  step.all = lying(type, 0, count(type)).to(device_);
   if (gradients_ == Gradients::kWanted) step.all.requires_grad_();
   return step.all;
 }
 
 torch::Tensor LearnedRows::tile(std::size_t type, std::int64_t first, std::int64_t wanted) const {
-  RowTable& table = *tables_.at(type).rows;
-  const std::int64_t columns = dim(type);
-  if (const std::span<float> values = table.resident(); !values.empty())
-    return torch::from_blob(values.data() + first * columns, {wanted, columns}).to(device_);
-  torch::Tensor rows = torch::empty({wanted, columns});
-  table.gather_range(static_cast<std::uint64_t>(first), floats_of(rows)).or_throw();
+  if (resident(type)) return lying(type, first, wanted).to(device_);
+  torch::Tensor rows = torch::empty({wanted, dim(type)});
+  tables_.at(type).rows->read_range(static_cast<std::uint64_t>(first), floats_of(rows));
   return rows.to(device_);
 }
 
@@ -93,43 +121,26 @@ void LearnedRows::update(std::size_t type, Step& step) {
   };
   torch::Tensor own = gradient_of(step.rows), all = gradient_of(step.all);
   if (!own.defined() && !all.defined()) return;
-  const auto ids = [&] { return as_tensor(step.ids).view(torch::kInt64); };
   if (all.defined()) {
     all = on_host(all);
-    if (own.defined()) all.index_add_(0, ids(), on_host(own));
-    return table.update_range(0, floats_of(all)).or_throw();
+    if (own.defined()) {
+      const torch::Tensor ids = as_tensor(step.ids).view(torch::kInt64);
+      all.index_add_(0, ids, on_host(own));
+    }
+    return table.update_range(0, floats_of(all));
   }
   own = on_host(own);
-  if (!step.repeats) return table.update(ids_of(step.ids), floats_of(own)).or_throw();
-  // Rows of a node at several times are one row.
-  const auto [distinct, places] = at::_unique(ids(), /*sorted=*/true, /*return_inverse=*/true);
-  torch::Tensor sums = torch::zeros({distinct.size(0), own.size(1)});
-  sums.index_add_(0, places, own);
-  const Array nodes = as_array(distinct.view(torch::kUInt64));
-  table.update(ids_of(nodes), floats_of(sums)).or_throw();
+  table.update(ids_of(step.ids), floats_of(own));  // a node at several times is one row
 }
 
 void LearnedRows::end() {
   for (Step& step : steps_) step = {};
 }
 
-NamedTensors LearnedRows::weights() const {
+NamedTensors LearnedRows::in_place() const {
   NamedTensors all;
-  for (const Table& table : tables_) {
-    if (!table.rows) continue;
-    for (const auto& [name, array] : table.rows->kept())
-      if (name == "rows") all.emplace("rows." + table.name, as_tensor(array));
-  }
-  return all;
-}
-
-NamedTensors LearnedRows::state() const {
-  NamedTensors all;
-  for (const Table& table : tables_) {
-    if (!table.rows) continue;
-    for (const auto& [name, array] : table.rows->kept())
-      if (name != "rows") all.emplace(table.name + "." + name, as_tensor(array));
-  }
+  for (std::size_t type = 0; type < tables_.size(); ++type)
+    if (resident(type)) all.emplace("rows." + tables_[type].name, lying(type, 0, count(type)));
   return all;
 }
 

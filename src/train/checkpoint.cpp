@@ -21,7 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kModel = "model/";
 constexpr const char* kOptimizer = "optimizer/";
-constexpr const char* kRows = "rows/";  // what their optimisers keep
 constexpr const char* kBest = "best/";
 
 // A double as its bits: exact, and there for infinities and NaN, which JSON has no words for.
@@ -48,14 +47,23 @@ Json to_json(const RunState& state) {
                {"counters", to_json(state.counters)},
                {"seconds", state.seconds},
                {"epoch_seconds", state.epoch_seconds},
-               {"epochs", state.epochs}};
+               {"epochs", state.epochs},
+               {"rows", state.rows}};
   if (state.best) {
     Json metrics = Json::object();
     for (const auto& [name, value] : state.best->metrics) metrics[name] = bits(value);
     json["best"] = {
-        {"epoch", state.best->epoch}, {"value", bits(state.best->value)}, {"metrics", metrics}};
+        {"epoch", state.best->epoch},
+        {"value", bits(state.best->value)},
+        {"metrics", metrics},
+        {"rows", state.best->rows}};
   }
   return json;
+}
+
+// Checkpoints of runs without learned rows name none.
+RowGenerations rows_of(const Json& json) {
+  return json.value("rows", RowGenerations{});
 }
 
 RunState state_of(const Json& json) {
@@ -77,9 +85,10 @@ RunState state_of(const Json& json) {
   state.seconds = json.at("seconds");
   state.epoch_seconds = json.at("epoch_seconds");
   state.epochs = json.at("epochs").get<std::vector<double>>();
+  state.rows = rows_of(json);
   if (json.contains("best")) {
     const Json& best = json.at("best");
-    state.best = BestEpoch{best.at("epoch"), number(best.at("value")), {}, {}};
+    state.best = BestEpoch{best.at("epoch"), number(best.at("value")), {}, {}, rows_of(best)};
     for (const auto& [name, value] : best.at("metrics").items())
       state.best->metrics[name] = number(value);
   }
@@ -89,7 +98,10 @@ RunState state_of(const Json& json) {
 // A best checkpoint's state is that of when it was written, which may be epochs after the best.
 RunState state_at_weights(const Json& json) {
   RunState state = state_of(json.at("state"));
-  if (json.at("kind") == "best" && state.best) state.epoch = state.best->epoch;
+  if (json.at("kind") == "best" && state.best) {
+    state.epoch = state.best->epoch;
+    state.rows = state.best->rows;
+  }
   return state;
 }
 
@@ -260,6 +272,15 @@ void check_continuation(const std::filesystem::path& path,
               place(path));
 }
 
+// Rows that a checkpoint must name: none would be rows as they begin.
+const RowGenerations& named_rows(const std::filesystem::path& path, const RunState& state) {
+  if (!state.rows.empty()) return state.rows;
+  throw Error(ErrorCode::kData,
+              "the checkpoint names no learned rows, and the run learns some",
+              "use the config that the checkpoint was made with",
+              place(path));
+}
+
 }  // namespace
 
 std::uint64_t save_checkpoint(const std::filesystem::path& path,
@@ -275,7 +296,6 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
   if (kind == CheckpointKind::kLast) {
     add_tensors(content, kModel, parts.weights());
     add_tensors(content, kOptimizer, parts.optimizer->named_state());
-    add_tensors(content, kRows, parts.rows->state());
     if (state.best) add_tensors(content, kBest, state.best->weights);
   } else {
     add_tensors(content, kModel, state.best.value().weights);
@@ -299,18 +319,21 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
     check_weights(path, own, best);
     state.best->weights = clone_of(best);
   }
-  const NamedTensors row_state = tensors_of(content, kRows);
-  if (whole) check_weights(path, parts.rows->state(), row_state);
+  if (parts.tables.any()) parts.tables.open(rows_folder(path), named_rows(path, state));
   if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
-  if (whole) copy_into(parts.rows->state(), row_state);
   copy_into(own, weights);
   return state;
+}
+
+std::filesystem::path rows_folder(const std::filesystem::path& checkpoint) {
+  return checkpoint.parent_path() / "rows";
 }
 
 StoredWeights read_weights(const std::filesystem::path& path) {
   CheckpointContent content = read_checkpoint(path, nullptr).or_throw();
   StoredWeights stored = parse_state(path, content.state, [](const Json& json) {
-    return StoredWeights{json.at("model"),
+    return StoredWeights{state_at_weights(json).rows,
+                         json.at("model"),
                          json.at("task"),
                          json.value("classes", std::vector<std::string>{}),
                          state_at_weights(json).epoch,
@@ -324,12 +347,10 @@ StoredWeights read_weights(const std::filesystem::path& path) {
   return stored;
 }
 
-std::optional<std::uint64_t> stored_best_epoch(const std::filesystem::path& path,
-                                               MemoryLedger* ledger) {
+std::optional<BestEpoch> stored_best(const std::filesystem::path& path, MemoryLedger* ledger) {
   const auto content = read_checkpoint(path, ledger);
   if (!content) return std::nullopt;
-  const RunState state = parse_state(path, content.value().state, state_at_weights);
-  return state.best ? std::optional(state.best->epoch) : std::nullopt;
+  return parse_state(path, content.value().state, state_at_weights).best;
 }
 
 }  // namespace sluice

@@ -24,6 +24,7 @@ struct BestEpoch {
   double value = 0;
   Metrics metrics;       ///< of its validation, "valid.accuracy"
   NamedTensors weights;  ///< as they were then
+  RowGenerations rows = {};
 };
 
 /// Where a run stands between two steps.
@@ -45,6 +46,7 @@ struct RunState {
   double seconds = 0;          ///< of training and validation
   double epoch_seconds = 0;    ///< of the epoch under way
   std::vector<double> epochs;  ///< seconds of each epoch that is done
+  RowGenerations rows = {};    ///< as they were committed last
   std::string plan;            ///< how the last epoch was read; not kept in checkpoints
 };
 
@@ -70,6 +72,7 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
 
 /// A checkpoint's weights, whatever dataset they are of.
 struct StoredWeights {
+  RowGenerations rows;               ///< in rows_folder()
   std::string model, task;           ///< their types
   std::vector<std::string> classes;  ///< names by number; empty where they have none
   std::uint64_t epoch = 0;           ///< after which they are
@@ -79,8 +82,11 @@ struct StoredWeights {
 /// Throws Error: kData where the checkpoint is damaged or newer.
 StoredWeights read_weights(const std::filesystem::path& path);
 
-/// The epoch whose weights a best checkpoint holds; nothing where there is none that can be read.
-std::optional<std::uint64_t> stored_best_epoch(const std::filesystem::path& path,
-                                               MemoryLedger* ledger);
+/// The epoch whose weights a best checkpoint holds, and the generations of its rows, without
+/// tensors; nothing where there is none that can be read.
+std::optional<BestEpoch> stored_best(const std::filesystem::path& path, MemoryLedger* ledger);
+
+/// Where the rows are that a checkpoint names.
+std::filesystem::path rows_folder(const std::filesystem::path& checkpoint);
 
 }  // namespace sluice

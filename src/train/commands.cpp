@@ -133,7 +133,7 @@ RunReport finish(PlannedRun& run,
                  RunDirectory& directory,
                  const TrainContext& context) {
   trainer.train();
-  const std::uint64_t weights = weights_xxh3(run.parts->weights());
+  const std::uint64_t weights = run.parts->learned_xxh3();
   const Metrics tested = trainer.test();
   RunReport report = begin_report(run, context.peak);
   report.weights_xxh3 = weights;  // those that training ended with
@@ -209,6 +209,7 @@ RunReport run_training(const RunOptions& options,
     say_plan(run, context.log);
     plan_epochs(run, directory.path(), context.log);
     Trainer trainer(run, directory, config, context.log, context.progress);
+    trainer.begin();
     return finish(run, trainer, directory, context);
   });
 }
@@ -231,6 +232,7 @@ RunReport resume_training(const std::string& path,
                        trainer.state().epoch + 1,
                        trainer.state().next_batch);
     } else {
+      trainer.begin();
       (void)directory.keep_metrics(0);
       context.log.info("no checkpoint yet: the run begins anew");
     }

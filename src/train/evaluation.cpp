@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "pipeline/stage_clock.h"
+#include "train/batches_ahead.h"
 #include "train/checks.h"
 
 #include <sluice/nn/tensor_view.h>
@@ -93,7 +94,8 @@ LoaderStats for_each_batch(Parts& parts,
   const auto loader = parts.evaluation_loader(part, memory);
   loader->start({0, 0, batches_xxh3});
   StageClock steps("step", parts.trace);
-  while (const std::shared_ptr<const Batch> batch = next_batch(*loader, steps)) {
+  BatchesAhead ahead(*loader, parts);
+  while (const std::shared_ptr<const Batch> batch = ahead.next(steps)) {
     throw_if_interrupted();
     {
       Busy busy(steps);

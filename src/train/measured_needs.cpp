@@ -88,6 +88,9 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
     needs.training = probe_and_try(parts, parts.training_loader(memory), try_training, needs);
     needs.copied = needs.resident;  // weights and state, put back after the step
   }
+  // Last: tables on disk tell by what the trials asked them for.
+  needs.learned = parts.tables.needs();
+  needs.learned.ahead = needs.learned.least != 0 && needs.phases.queues();
   return needs;
 }
 

@@ -33,7 +33,8 @@ std::map<std::string, std::string> flat_keys(const std::string& toml) {
 // What a run may be resumed with: it moves bytes and time, not results. Compute threads
 // and the device are checked apart.
 void clear_free_keys(RunOptions& options) {
-  options.storage = {.caches = &options.registry->caches};
+  options.storage = {};
+  options.storage.caches = &options.registry->caches;
   options.memory = {};
   options.run = {};
   options.dataset.path = "(checked by its fingerprint)";
@@ -91,20 +92,25 @@ void MemorySection::describe(Schema& schema) {
       .unit("bytes");
 }
 
+void TrainStorageSection::describe(Schema& schema) {
+  StorageSection::describe(schema);
+  schema
+      .choice("embeddings",
+              embeddings,
+              {{"auto",
+                Keep::kAuto,
+                "in memory when they take at most half of the budget, else on disk"},
+               {"memory", Keep::kMemory, "all rows"},
+               {"disk", Keep::kDisk, "rows are read as mini-batches need them, and written back"}})
+      .help("where learned rows are kept while they are trained; never changes results");
+}
+
 void EmbeddingSection::describe(Schema& schema) {
   schema.field("types", types).help("node types whose nodes have learned rows; empty: all types");
   schema.field("dim", dim)
       .help("columns of a row; 0: no rows are learned. Models over features read them beside these")
       .range(0, 1 << 20);
-  schema
-      .choice("optimizer",
-              optimizer,
-              {{"adagrad",
-                nn::RowOptimizer::kAdagrad,
-                "each element by the sum of its squared gradients"},
-               {"adagrad_row", nn::RowOptimizer::kAdagradRow, "the same, one sum a row"},
-               {"adam", nn::RowOptimizer::kAdam, "means of a row decay as often as it is met"},
-               {"sgd", nn::RowOptimizer::kSgd, "plain steps"}})
+  schema.choice("optimizer", optimizer, catalog_choices(*optimizers))
       .help("what turns gradients of rows into new rows; only rows that a mini-batch read move");
   schema.field("lr", lr).help("learning rate of rows").range(0, 1e3);
   schema.field("init", init)
@@ -200,6 +206,7 @@ void RunSection::describe(Schema& schema) {
 RunOptions::RunOptions(const TrainRegistry& known) : registry(&known) {
   train.registry = &known;
   storage.caches = &known.caches;
+  embedding.optimizers = &known.sparse_optimizers;
 }
 
 void RunOptions::describe(Schema& schema) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "budget/storage_section.h"
-#include "nn/memory_rows.h"
 
 #include <sluice/loader.h>
 #include <sluice/options.h>
@@ -40,13 +39,20 @@ struct EarlyStoppingSection {
   void describe(Schema& schema);
 };
 
+/// A loader by itself learns no rows.
+struct TrainStorageSection : StorageSection {
+  Keep embeddings = Keep::kAuto;
+  void describe(Schema& schema);
+};
+
 /// Rows that are learned beside the model's weights.
 struct EmbeddingSection {
   std::vector<std::string> types;  ///< node types; empty: all
   std::int64_t dim = 0;            ///< columns; 0: none are learned
-  nn::RowOptimizer optimizer = nn::RowOptimizer::kAdagrad;
+  std::string optimizer = "adagrad";
   double lr = 0.1;
   double init = 0.001;
+  const SparseOptimizerCatalog* optimizers = nullptr;  ///< what `optimizer` may name
   void describe(Schema& schema);
 };
 
@@ -88,7 +94,7 @@ struct RunOptions {
 
   std::uint64_t seed = 1;
   DatasetSection dataset;
-  StorageSection storage;
+  TrainStorageSection storage;
   MemorySection memory;
   Selection sampler{"neighbor", nullptr};
   Selection model{"graphsage", nullptr};

@@ -1,6 +1,5 @@
 #include "train/parts.h"
 
-#include "nn/memory_rows.h"
 #include "pipeline/read_buffers.h"
 #include "train/weights.h"
 
@@ -31,34 +30,10 @@ std::unique_ptr<Task> make_task(const RunOptions& options,
   return task;
 }
 
-// Tables of the node types that [embedding] names.
-std::unique_ptr<nn::LearnedRows> make_rows(const RunOptions& options,
-                                           const Dataset& dataset,
-                                           const RunDevice& device,
-                                           MemoryLedger* ledger,
-                                           ThreadArena& threads) {
-  const EmbeddingSection& wanted = options.embedding;
-  const std::vector<NodeTypeSchema>& types = dataset.schema().nodes;
-  std::vector<std::string> known;
-  for (const NodeTypeSchema& type : types) known.push_back(type.name);
-  for (const std::string& name : wanted.types)
-    if (std::ranges::count(known, name) == 0)
-      throw unknown_name("node type for embedding.types", name, known);
-  std::vector<nn::LearnedRows::Table> tables(types.size());
-  for (std::size_t type = 0; type < types.size(); ++type) {
-    const std::string& name = tables[type].name = types[type].name;
-    if (wanted.dim == 0 || (!wanted.types.empty() && std::ranges::count(wanted.types, name) == 0))
-      continue;
-    nn::RowTableOptions table;
-    table.rows = types[type].count;
-    table.dim = wanted.dim;
-    table.optimizer = wanted.optimizer;
-    table.lr = wanted.lr;
-    table.init = wanted.init;
-    table.key = RandomKey(options.seed).with("rows").with(name);
-    tables[type].rows = std::make_shared<nn::MemoryRows>(table, ledger, &threads);
-  }
-  return std::make_unique<nn::LearnedRows>(std::move(tables), device.place());
+std::unique_ptr<nn::LearnedRows> rows_over(const RowTables& tables, const RunDevice& device) {
+  std::vector<nn::LearnedRows::Table> all;
+  for (const RowTables::Table& table : tables.tables()) all.push_back({table.name, table.rows});
+  return std::make_unique<nn::LearnedRows>(std::move(all), device.place());
 }
 
 std::shared_ptr<Model> make_model(const RunOptions& options,
@@ -149,11 +124,6 @@ void check_layers(const RunOptions& options, const SamplerMethod& sampler, const
                   : "give both as many layers");
 }
 
-bool grown_types(const GraphSchema& before, const GraphSchema& now) {
-  return !std::ranges::equal(
-      before.nodes, now.nodes, {}, &NodeTypeSchema::count, &NodeTypeSchema::count);
-}
-
 LoaderOptions common_options(const RunOptions& options, const Model& model, TraceWriter* trace) {
   LoaderOptions loader;
   loader.trace = trace;
@@ -194,7 +164,8 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       task(make_task(options, dataset, narrow ? *narrow : dataset.schema(), device)),
       sampler(options.registry->samplers.create(options.sampler)),
       compute(options.train.compute_threads),
-      rows(make_rows(options, dataset, device, ledger.get(), compute)),
+      tables(options, dataset.schema(), placement.embeddings, ledger.get(), &compute),
+      rows(rows_over(tables, device)),
       model(make_model(options, dataset, *task, device, compute, *rows)),
       data(dataset,
            placement_of(
@@ -205,9 +176,14 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
 }
 
 NamedTensors Parts::weights() const {
-  NamedTensors all = weights_of(*model, *task);
-  all.merge(rows->weights());
-  return all;
+  return weights_of(*model, *task);
+}
+
+std::uint64_t Parts::learned_xxh3() const {
+  Hasher hasher;
+  add_weights(hasher, weights());
+  tables.hash(hasher);
+  return hasher.digest();
 }
 
 std::optional<Dataset> Parts::newer() const {
@@ -222,16 +198,12 @@ bool Parts::follow() {
   for (;;) {
     std::optional<Dataset> now = newer();
     if (!now) return false;
-    if (rows->any() && grown_types(dataset.schema(), now->schema()))
-      throw Error(ErrorCode::kUsage,
-                  "nodes were appended to a dataset whose nodes have learned rows",
-                  "go on without dataset.follow, or begin a new run",
-                  Place{dataset.path(), -1, -1, -1});
     outgrown.push_back(std::move(dataset));
     dataset = *std::move(now);
     try {
       task->open({dataset, options.dataset.split, key()});
       data.reopen(dataset);
+      tables.grow(dataset.schema());
       task->attach(data);
       return true;
     } catch (const Error&) {

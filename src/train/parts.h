@@ -5,6 +5,7 @@
 #include "budget/memory_phases.h"
 #include "core/threads.h"
 #include "train/options.h"
+#include "train/row_tables.h"
 #include "train/run_device.h"
 
 #include <sluice/dataset.h>
@@ -29,6 +30,7 @@ using LedgerPtr = std::shared_ptr<MemoryLedger>;
 struct PartsPlacement {
   Placement features = Placement::kDisk;
   Placement topology = Placement::kMemory;
+  Placement embeddings = Placement::kMemory;
   MemoryPhases phases = {};
   /// Only to measure with: outputs of the model where the task would want more; 0: as it wants.
   std::int64_t outputs = 0;
@@ -59,8 +61,10 @@ struct Parts {
   bool follow();
 
   RandomKey key() const { return RandomKey(options.seed); }
-  /// All that is learned: of the model, of the task beside it by names below "head.", and rows.
+  /// What is learned in tensors: of the model, and of the task beside it by names below "head.".
   NamedTensors weights() const;
+  /// A hash of all that is learned, rows among it.
+  std::uint64_t learned_xxh3() const;
 
   const RunOptions& options;
   PartsPlacement placement;
@@ -74,7 +78,8 @@ struct Parts {
   std::unique_ptr<Task> task;
   std::shared_ptr<const SamplerMethod> sampler;  ///< of training
   ThreadArena compute;
-  std::unique_ptr<nn::LearnedRows> rows;  ///< none where [embedding] wants none
+  RowTables tables;                       ///< none where [embedding] wants none
+  std::unique_ptr<nn::LearnedRows> rows;  ///< over them
   std::shared_ptr<Model> model;
   GraphData data;
   std::unique_ptr<Optimizer> optimizer;

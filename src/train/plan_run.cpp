@@ -20,7 +20,11 @@ struct Choice {
   std::int64_t outputs = 0;  // PartsPlacement::outputs
 
   PartsPlacement placement() const {
-    return {at.places.features.where, at.places.topology.where, at.phases, outputs};
+    return {at.places.features.where,
+            at.places.topology.where,
+            at.places.embeddings.where,
+            at.phases,
+            outputs};
   }
 };
 
@@ -30,7 +34,12 @@ std::vector<Choice> choices(const RunOptions& options,
   const bool planned = !device.device && epochs_may_be_planned(options.storage);
   const Turns turns = planned ? Turns::kMay : Turns::kNever;
   std::vector<Choice> all;
-  for (PlaceChoice& at : place_choices(options.storage, schema, options.memory.host.bytes, turns))
+  for (PlaceChoice& at : place_choices(options.storage,
+                                       schema,
+                                       options.memory.host.bytes,
+                                       turns,
+                                       options.storage.embeddings,
+                                       learned_bytes(options, schema)))
     all.push_back({std::move(at)});
   return all;
 }
@@ -253,9 +262,12 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
       };
-      const auto& [features, topology] = run.places;
+      run.parts->tables.share_cache(run.plan.learned_cache);
+      const auto& [features, topology, embeddings] = run.places;
       log.info("features {}: {}", name(features.where), features.why);
       log.info("topology {}: {}", name(topology.where), topology.why);
+      if (run.parts->tables.any())
+        log.info("learned rows {}: {}", name(embeddings.where), embeddings.why);
       if (!choice.at.phases.told().empty()) log.info("memory: {}", choice.at.phases.told());
       return run;
     } catch (const Error& error) {

@@ -91,7 +91,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.peak_rss = peak.now().peak_rss;
   report.peak_anonymous = peak.peak_anonymous();
   report.anonymous_at_start = peak.anonymous_at_start();
-  report.weights_xxh3 = weights_xxh3(parts.weights());
+  report.weights_xxh3 = parts.learned_xxh3();
   report.device = device_report(parts.device);
   if (parts.options.train.hash_batches) report.batches_xxh3 = 0;
   return report;

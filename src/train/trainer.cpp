@@ -44,6 +44,14 @@ void Trainer::open_loader() {
   validated_ = parts_.count(Part::kValid) > 0 && has_labels(parts_, Part::kValid);
 }
 
+std::filesystem::path Trainer::rows_path() const {
+  return rows_folder(directory_.checkpoint_path(CheckpointKind::kLast));
+}
+
+void Trainer::begin() {
+  parts_.tables.open(rows_path(), {});
+}
+
 void Trainer::restore() {
   state_ = restore_checkpoint(
       directory_.checkpoint_path(CheckpointKind::kLast), CheckpointKind::kLast, parts_);
@@ -55,9 +63,30 @@ void Trainer::restore() {
   }
   saved_ = true;
   // What stands there stays until there is a better one.
-  if (state_.best && stored_best_epoch(directory_.checkpoint_path(CheckpointKind::kBest),
-                                       parts_.ledger.get()) == state_.best->epoch)
+  const auto stored =
+      stored_best(directory_.checkpoint_path(CheckpointKind::kBest), parts_.ledger.get());
+  if (state_.best && stored && stored->epoch == state_.best->epoch)
     best_written_ = state_.best->epoch;
+  named_ = {state_.rows};
+  if (state_.best) named_.push_back(state_.best->rows);
+  if (stored) best_rows_ = stored->rows;
+  named_.push_back(best_rows_);
+  keep_rows(state_.rows);  // what was committed after the checkpoint goes
+}
+
+// Rows as they are now, durable. What no checkpoint names is forgotten, but for the best so far.
+RowGenerations Trainer::commit_rows() {
+  RowGenerations made = parts_.tables.commit();
+  keep_rows(made);
+  return made;
+}
+
+void Trainer::keep_rows(const RowGenerations& made) {
+  if (!parts_.tables.any()) return;
+  std::vector<RowGenerations> kept = named_;
+  kept.push_back(made);
+  if (state_.best) kept.push_back(state_.best->rows);
+  parts_.tables.keep(kept);
 }
 
 bool Trainer::finished() const {
@@ -92,7 +121,9 @@ void Trainer::follow_dataset() {
   }
   keep();
   loader_.reset();
+  parts_.tables.close();  // measured as before a run, and given another cache
   const bool followed = sluice::follow_dataset(run_);
+  parts_.tables.reopen(rows_path(), state_.rows);
   open_loader();
   if (!followed) return;
   std::uint64_t edges = 0;
@@ -140,7 +171,8 @@ Trainer::EpochFigures Trainer::train_epoch() {
                   .next_follows = next_follows(),
                   .others_between = validation_due()});
   StageClock steps("step", parts_.trace);
-  while (const std::shared_ptr<const Batch> batch = next_of_epoch(steps)) {
+  BatchesAhead ahead(*loader_, parts_);
+  while (const std::shared_ptr<const Batch> batch = next_of_epoch(ahead, steps)) {
     const auto seeds = static_cast<std::uint64_t>(batch->num_queries());
     {
       Busy busy(steps);
@@ -152,7 +184,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
     state_.next_batch = batch->index + 1;
     figures.seconds = seconds_since(begin);
     figures.seeds += seeds;
-    note_figures(figures, before, steps.times());
+    note_figures(figures, before, ahead.stats(), steps.times());
     saved_ = false;
     tell_refusal();
     bar.add(seeds);
@@ -173,9 +205,12 @@ Trainer::EpochFigures Trainer::train_epoch() {
 }
 
 // What the loader did since the epoch began here, beside what the run had done `before`.
-void Trainer::note_figures(EpochFigures& figures, const RunState& before, const StageTimes& steps) {
+void Trainer::note_figures(EpochFigures& figures,
+                           const RunState& before,
+                           LoaderStats stats,
+                           const StageTimes& steps) {
   const std::uint64_t written = figures.loader.bytes_written;
-  figures.loader = loader_->stats();
+  figures.loader = std::move(stats);
   figures.loader.stages.push_back(steps);
   state_.batches_xxh3 = figures.loader.batches_xxh3;
   state_.bytes_read = before.bytes_read + figures.loader.bytes_read;
@@ -187,9 +222,9 @@ void Trainer::note_figures(EpochFigures& figures, const RunState& before, const 
 }
 
 // A signal may come while the loader plans the epoch, before there is a batch to stop after.
-std::shared_ptr<const Batch> Trainer::next_of_epoch(StageClock& steps) {
+std::shared_ptr<const Batch> Trainer::next_of_epoch(BatchesAhead& batches, StageClock& steps) {
   try {
-    return next_batch(*loader_, steps);
+    return batches.next(steps);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInterrupted) stop_if_interrupted();
     throw;
@@ -248,6 +283,8 @@ void Trainer::check_epoch() {
     if (tensor.is_floating_point() && !tensor.isfinite().all().item<bool>())
       what = fmt::format("weights '{}' are", name);
   }
+  if (const std::string type = parts_.tables.not_finite(); !type.empty())
+    what = fmt::format("learned rows of '{}' are", type);
   if (what.empty()) return;
   end_not_finite(ErrorCode::kUsage,
                  fmt::format("{} not finite at the end of epoch {}", what, state_.epoch + 1));
@@ -302,7 +339,8 @@ bool Trainer::note_validation(const Metrics& metrics) {
     return false;
   }
   state_.without_better = 0;
-  state_.best = BestEpoch{state_.epoch + 1, value, metrics, clone_of(parts_.weights())};
+  state_.best = BestEpoch{state_.epoch + 1, value, metrics, clone_of(parts_.weights()), {}};
+  state_.best->rows = state_.rows = commit_rows();
   return true;
 }
 
@@ -344,7 +382,11 @@ void Trainer::checkpoint() {
   const TraceSpan span(parts_.trace, "checkpoint");
   losses_.settle(0, state_.loss_sum);
   save_best();
+  state_.rows = commit_rows();
   save(CheckpointKind::kLast);
+  named_ = {state_.rows, best_rows_};
+  if (state_.best) named_.push_back(state_.best->rows);
+  keep_rows(state_.rows);
   last_checkpoint_ = Clock::now();
   saved_ = true;
 }
@@ -353,6 +395,8 @@ void Trainer::save_best() {
   if (!state_.best || state_.best->epoch == best_written_) return;
   save(CheckpointKind::kBest);
   best_written_ = state_.best->epoch;
+  best_rows_ = state_.best->rows;
+  named_.push_back(best_rows_);
 }
 
 void Trainer::save(CheckpointKind kind) {
@@ -378,7 +422,10 @@ std::string Trainer::resume_hint() const {
 }
 
 Metrics Trainer::test() {
-  if (state_.best) copy_into(parts_.weights(), state_.best->weights);
+  if (state_.best) {
+    copy_into(parts_.weights(), state_.best->weights);
+    parts_.tables.open(rows_path(), state_.best->rows);
+  }
   if (parts_.count(Part::kTest) == 0) return {};
   try {
     return evaluate_part(Part::kTest);

@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "pipeline/stage_clock.h"
+#include "train/batches_ahead.h"
 #include "train/checkpoint.h"
 #include "train/loss_reader.h"
 #include "train/plan_run.h"
@@ -18,8 +19,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -33,6 +36,8 @@ class Trainer {
           Logger& log,
           ProgressStyle progress);
 
+  /// Begins anew: learned rows are as they begin. This or restore() comes first.
+  void begin();
   /// Goes on from the directory's last checkpoint; metrics written after it are taken back.
   void restore();
 
@@ -64,8 +69,11 @@ class Trainer {
   void follow_dataset();
   void run_epoch();
   EpochFigures train_epoch();
-  void note_figures(EpochFigures& figures, const RunState& before, const StageTimes& steps);
-  std::shared_ptr<const Batch> next_of_epoch(StageClock& steps);
+  void note_figures(EpochFigures& figures,
+                    const RunState& before,
+                    LoaderStats stats,
+                    const StageTimes& steps);
+  std::shared_ptr<const Batch> next_of_epoch(BatchesAhead& batches, StageClock& steps);
   torch::Tensor step(const Batch& batch);
   void take_loss(const torch::Tensor& loss, const Batch& batch);
   void check_epoch();
@@ -77,6 +85,9 @@ class Trainer {
   void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);
   void checkpoint();
   void save_best();
+  RowGenerations commit_rows();
+  void keep_rows(const RowGenerations& made);
+  std::filesystem::path rows_path() const;
   void save(CheckpointKind kind);
   void stop_if_interrupted();
   void tell_refusal();
@@ -99,6 +110,8 @@ class Trainer {
   DeviceTimes device_times_;
   Clock::time_point last_checkpoint_ = Clock::now();
   std::uint64_t best_written_ = 0;  // epoch of best.ckpt
+  RowGenerations best_rows_;           // that best.ckpt names
+  std::vector<RowGenerations> named_;  // by last.ckpt, its best epoch, and best.ckpt
   bool told_refusal_ = false;
   bool saved_ = false;  // the state as it is stands in last.ckpt
 };

@@ -1,7 +1,5 @@
 #include "train/weights.h"
 
-#include "core/hash.h"
-
 #include <sluice/nn/tensor_view.h>
 
 namespace sluice {
@@ -10,7 +8,9 @@ namespace {
 
 constexpr const char* kHead = "head.";
 
-void add_weights(NamedTensors& all, const std::string& prefix, const torch::nn::Module& module) {
+void collect_weights(NamedTensors& all,
+                     const std::string& prefix,
+                     const torch::nn::Module& module) {
   for (const auto& item : module.named_parameters())
     all.emplace(prefix + item.key(), item.value().detach());
   for (const auto& item : module.named_buffers()) all.emplace(prefix + item.key(), item.value());
@@ -20,8 +20,8 @@ void add_weights(NamedTensors& all, const std::string& prefix, const torch::nn::
 
 NamedTensors weights_of(const Model& model, const Task& task) {
   NamedTensors all;
-  add_weights(all, "", model);
-  if (const auto head = task.head()) add_weights(all, kHead, *head);
+  collect_weights(all, "", model);
+  if (const auto head = task.head()) collect_weights(all, kHead, *head);
   return all;
 }
 
@@ -52,13 +52,17 @@ void copy_into(const NamedTensors& to, const NamedTensors& from) {
   }
 }
 
-std::uint64_t weights_xxh3(const NamedTensors& weights) {
-  Hasher hasher;
+void add_weights(Hasher& hasher, const NamedTensors& weights) {
   for (const auto& [name, tensor] : weights) {
     hasher.update(std::as_bytes(std::span(name)));
     const Array value = nn::as_array(tensor);
     hasher.update(value.raw());
   }
+}
+
+std::uint64_t weights_xxh3(const NamedTensors& weights) {
+  Hasher hasher;
+  add_weights(hasher, weights);
   return hasher.digest();
 }
 

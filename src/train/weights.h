@@ -2,6 +2,8 @@
 // names below "head.", in name order.
 #pragma once
 
+#include "core/hash.h"
+
 #include <sluice/model.h>
 #include <sluice/optimizer.h>
 #include <sluice/task.h>
@@ -26,6 +28,8 @@ NamedTensors clone_of(const NamedTensors& tensors);
 /// Writes `from` into `to`. @pre same names, shapes and types
 void copy_into(const NamedTensors& to, const NamedTensors& from);
 
+/// Adds names and bytes, in name order.
+void add_weights(Hasher& hasher, const NamedTensors& weights);
 /// XXH3-64 over names and bytes, in name order: equal for equal weights.
 std::uint64_t weights_xxh3(const NamedTensors& weights);
 

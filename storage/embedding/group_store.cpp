@@ -249,6 +249,11 @@ void GroupStore::check_commit() const {
 }
 
 void GroupStore::write(std::span<const StagedGroup> groups) {
+  if (groups.empty()) return;
+  if (options_.folder.empty())
+    throw Error(ErrorCode::kInternal,
+                "changed rows of an embedding table without a folder are to leave memory",
+                "name the folder of its rows");
   std::vector<BlockWrite> writes;
   const std::uint64_t bytes = layout().group_bytes;
   const std::uint32_t pages = layout().group_pages();

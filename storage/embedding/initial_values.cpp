@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,22 @@ std::string InitialValues::description() const {
       return fmt::format("from {}", how_.source);
   }
   return {};
+}
+
+// By writing it again: a number's text is the shortest that is read as the same.
+std::optional<InitialValues> InitialValues::described(const std::string& description) {
+  InitialRows how;
+  const auto open = description.find('(');
+  const auto close = description.find("), seed ");
+  if (open != std::string::npos && close != std::string::npos && open < close) {
+    how.kind = description.starts_with("normal") ? InitialRows::Kind::kNormal
+                                                 : InitialRows::Kind::kUniform;
+    how.scale = std::strtod(description.c_str() + open + 1, nullptr);
+    how.seed = std::strtoull(description.c_str() + close + 8, nullptr, 10);
+  }
+  InitialValues values(std::move(how));
+  if (values.description() != description) return std::nullopt;
+  return values;
 }
 
 }  // namespace sluice

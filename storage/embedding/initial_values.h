@@ -4,6 +4,7 @@
 #include <sluice/embedding_table.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,8 @@ class InitialValues {
 
   /// "uniform(0.1), seed 7": what a table's manifest says, and what is compared when it is opened.
   std::string description() const;
+  /// What a description says; nothing where it is not the whole truth: rows of a reader.
+  static std::optional<InitialValues> described(const std::string& description);
 
  private:
   InitialRows how_;

@@ -42,7 +42,8 @@ void check_table_options(const EmbeddingTableOptions& options) {
   if (!options.optimizer)
     throw bad_table("an embedding table without an optimizer",
                     "make one: builtin_sparse_optimizers()");
-  const bool leaves_memory = options.placement == Placement::kDisk || options.partitions > 0;
+  // A single partition never has to leave.
+  const bool leaves_memory = options.placement == Placement::kDisk || options.partitions > 1;
   if (leaves_memory && options.folder.empty())
     throw bad_table("an embedding table on disk without a folder", "name the folder of its rows");
 }
@@ -263,6 +264,47 @@ void StoredEmbeddingTable::update(std::span<const std::uint64_t> ids,
                    {sums_.data(), count, width});
   options_.optimizer->update(options_.executor, {to_.data(), sums_.data(), count, dim()}, rate);
   updates_ += distinct.size();
+}
+
+void StoredEmbeddingTable::update_range(std::uint64_t first,
+                                        std::span<const float> gradients,
+                                        double rate) {
+  const std::uint64_t count = gradients.size() / dim();
+  to_.clear();
+  for (std::uint64_t i = 0; i < count; ++i) to_.push_back(here(first + i));
+  for (std::uint64_t i = 0; i < count; ++i) resident_->mark_dirty(first + i);
+  charge_at_least(batch_charge_, count * sizeof(float*));
+  options_.optimizer->update(options_.executor,
+                             {to_.data(), gradients.data(), static_cast<std::int64_t>(count), dim()},
+                             rate);
+  updates_ += count;
+}
+
+void StoredEmbeddingTable::read_rows(std::span<const std::uint64_t> ids, std::span<float> out) {
+  for (const std::uint64_t id : ids) check_row(id);
+  on_disk([&] {
+    std::vector<std::pair<std::uint64_t, std::size_t>> order;  // a row, and where it is asked for
+    order.reserve(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) order.emplace_back(ids[i], i);
+    std::ranges::sort(order);
+    const auto place = [&](std::size_t at) { return out.data() + order[at].second * dim(); };
+    const auto repeats = [&](std::size_t at) {
+      return at != 0 && order[at - 1].first == order[at].first;
+    };
+    std::vector<RowMove> reads;
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      if (repeats(at)) continue;
+      const float* resident = resident_->find_any(order[at].first).at;
+      if (resident != nullptr) {
+        std::copy_n(resident, dim(), place(at));
+      } else {
+        reads.push_back({order[at].first, place(at)});
+      }
+    }
+    sweep_.read(reads, dim());
+    for (std::size_t at = 1; at < order.size(); ++at)
+      if (repeats(at)) std::copy_n(place(at - 1), dim(), place(at));
+  });
 }
 
 void StoredEmbeddingTable::read(std::uint64_t first, std::span<float> out) {

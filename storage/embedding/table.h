@@ -45,7 +45,9 @@ class StoredEmbeddingTable final : public EmbeddingTable {
   void update(std::span<const std::uint64_t> ids,
               std::span<const float> gradients,
               double rate) override;
+  void update_range(std::uint64_t first, std::span<const float> gradients, double rate) override;
   void read(std::uint64_t first, std::span<float> out) override;
+  void read_rows(std::span<const std::uint64_t> ids, std::span<float> out) override;
 
   std::uint64_t commit() override;
   void keep(std::span<const std::uint64_t> generations) override;

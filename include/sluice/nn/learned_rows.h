@@ -2,7 +2,9 @@
 //
 // Whoever runs a model calls begin() with each mini-batch before it, and step() after its backward
 // pass. In between models read rows() and, where all nodes of a type are asked about, all(). They
-// are leaves: gradients end in them and go on to the tables. Used by one thread at a time.
+// are leaves: gradients end in them and go on to the tables. Where rows are on disk, expect() with
+// the next mini-batch before the step of this one has them read meanwhile. Used by one thread at a
+// time. Throws what tables throw.
 #pragma once
 
 #include <sluice/batch.h>
@@ -41,10 +43,16 @@ class LearnedRows {
   std::int64_t dim(std::size_t type) const { return has(type) ? tables_[type].rows->dim() : 0; }
   /// Whether all() may be asked for.
   bool resident(std::size_t type) const {
-    return has(type) && !tables_[type].rows->resident().empty();
+    return has(type) && tables_[type].rows->in_place().data != nullptr;
   }
+  /// Whether expect() ahead of begin() helps: some rows are not in memory.
+  bool looks_ahead() const;
 
-  /// Reads the rows of the mini-batch's nodes. Throws what tables fail with.
+  /// Announces a mini-batch that is begun after the one that was announced before it.
+  void expect(const Batch& batch);
+  /// What was announced and not begun will not be.
+  void forget() { expected_.clear(); }
+  /// Reads the rows of the mini-batch's nodes, announced before or not.
   void begin(const Batch& batch, Gradients gradients);
   /// f32 [nodes, dim], a row of each of the mini-batch's nodes of a type that has rows.
   const torch::Tensor& rows(std::size_t type) const;
@@ -62,24 +70,26 @@ class LearnedRows {
   /// Drops the mini-batch with its gradients.
   void end();
 
-  /// By name: "rows.TYPE", over the tables' own memory.
-  NamedTensors weights() const;
-  /// What their optimisers keep.
-  NamedTensors state() const;
+  /// Those in memory, by name: "rows.TYPE", where they lie. For reading.
+  NamedTensors in_place() const;
 
  private:
   // A type's part in the step under way.
   struct Step {
-    Array ids;             // u64 [nodes], on the host
-    bool repeats = false;  // a node may be there more than once
+    Array ids;  // u64 [nodes], on the host
     torch::Tensor rows, all;
   };
 
   void update(std::size_t type, Step& step);
+  torch::Tensor lying(std::size_t type, std::int64_t first, std::int64_t count) const;
+  bool takes(std::size_t type, const Batch& batch) const {
+    return has(type) && type < batch.nodes.size() && !batch.nodes[type].ids.empty();
+  }
 
   std::vector<Table> tables_;
   torch::Device device_ = torch::kCPU;
   std::vector<Step> steps_;
+  std::vector<const Batch*> expected_;  // announced and not begun; not to be looked into
   Gradients gradients_ = Gradients::kNone;
 };
 

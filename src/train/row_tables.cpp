@@ -1,0 +1,210 @@
+#include "train/row_tables.h"
+
+#include "storage/embedding/row_layout.h"
+#include "storage/io/file.h"
+
+#include <sluice/train.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kPieceRows = 4096;
+
+bool has_rows(const EmbeddingSection& wanted, const std::string& type) {
+  if (wanted.dim == 0) return false;
+  return wanted.types.empty() || std::ranges::count(wanted.types, type) != 0;
+}
+
+void check_types(const EmbeddingSection& wanted, const GraphSchema& schema) {
+  std::vector<std::string> known;
+  for (const NodeTypeSchema& type : schema.nodes) known.push_back(type.name);
+  for (const std::string& name : wanted.types)
+    if (std::ranges::count(known, name) == 0)
+      throw unknown_name("node type for embedding.types", name, known);
+}
+
+std::shared_ptr<const SparseOptimizer> row_optimizer(const RunOptions& options) {
+  return options.registry->sparse_optimizers.create({options.embedding.optimizer, nullptr});
+}
+
+// What a run's rows are is a function of its seed, their type and their numbers.
+InitialRows initial_rows(const RunOptions& options, const std::string& type) {
+  InitialRows initial;
+  initial.kind = InitialRows::Kind::kUniform;
+  initial.scale = options.embedding.init;
+  initial.seed = RandomKey(options.seed).with("rows").with(type).draw(0);
+  return initial;
+}
+
+// Calls `take` with the values of all rows, one piece after the other.
+template <class Take>
+void for_each_piece(TableRows& rows, const Take& take) {
+  const auto dim = static_cast<std::uint64_t>(rows.dim());
+  std::vector<float> piece;
+  for (std::uint64_t first = 0; first < rows.rows(); first += kPieceRows) {
+    piece.resize(std::min(kPieceRows, rows.rows() - first) * dim);
+    rows.read_range(first, piece);
+    take(piece);
+  }
+}
+
+}  // namespace
+
+std::uint64_t learned_bytes(const RunOptions& options, const GraphSchema& schema) {
+  check_types(options.embedding, schema);
+  if (options.embedding.dim == 0) return 0;
+  const auto dim = static_cast<std::uint32_t>(options.embedding.dim);
+  const std::uint32_t state = row_optimizer(options)->state_width(dim);
+  std::uint64_t bytes = 0;
+  for (const NodeTypeSchema& type : schema.nodes)
+    if (has_rows(options.embedding, type.name))
+      bytes += RowLayout::make(std::max<std::uint64_t>(type.count, 1), dim, state).bytes();
+  return bytes;
+}
+
+RowTables::RowTables(const RunOptions& options,
+                     const GraphSchema& schema,
+                     Placement placement,
+                     MemoryLedger* ledger,
+                     ThreadArena* threads) {
+  check_types(options.embedding, schema);
+  const auto optimizer = options.embedding.dim == 0 ? nullptr : row_optimizer(options);
+  for (const NodeTypeSchema& type : schema.nodes) {
+    tables_.push_back({type.name, nullptr});
+    if (!has_rows(options.embedding, type.name) || type.count == 0) continue;
+    TableRowsOptions table;
+    table.rows = type.count;
+    table.dim = static_cast<std::uint32_t>(options.embedding.dim);
+    table.initial = initial_rows(options, type.name);
+    table.optimizer = optimizer;
+    table.rate = options.embedding.lr;
+    table.placement = placement;
+    table.io = options.storage.io;
+    table.ledger = ledger;
+    table.executor.threads = threads;
+    tables_.back().rows = std::make_shared<TableRows>(table);
+  }
+}
+
+bool RowTables::any() const {
+  return std::ranges::any_of(tables_, [](const Table& table) { return table.rows != nullptr; });
+}
+
+LearnedNeeds RowTables::needs() const {
+  LearnedNeeds all;
+  for (const Table& table : tables_) {
+    if (!table.rows) continue;
+    const TableRowsNeeds needs = table.rows->needs();
+    all.disk += needs.disk_bytes;
+    all.fixed += needs.fixed_bytes;
+    all.least += needs.least_cache;
+    all.most += needs.most_cache;
+  }
+  return all;
+}
+
+// Each has what it needs at the least, and of the rest a share by what all of its rows would take.
+void RowTables::share_cache(std::uint64_t bytes) {
+  const LearnedNeeds all = needs();
+  const std::uint64_t rest = bytes - std::min(bytes, all.least);
+  for (const Table& table : tables_) {
+    if (!table.rows) continue;
+    const TableRowsNeeds own = table.rows->needs();
+    const double share = all.most == all.least ? 0
+                                               : static_cast<double>(own.most_cache - own.least_cache) /
+                                                     static_cast<double>(all.most - all.least);
+    table.rows->set_cache(own.least_cache +
+                          static_cast<std::uint64_t>(share * static_cast<double>(rest)));
+  }
+}
+
+void RowTables::open(const fs::path& folder, const RowGenerations& at) {
+  for (Table& table : tables_) open(table, folder, at);
+}
+
+void RowTables::close() {
+  for (const Table& table : tables_)
+    if (table.rows) table.rows->close();
+}
+
+void RowTables::reopen(const fs::path& folder, const RowGenerations& at) {
+  for (Table& table : tables_)
+    if (table.rows && !table.rows->in_memory()) open(table, folder, at);
+}
+
+void RowTables::open(Table& table, const fs::path& folder, const RowGenerations& at) {
+  if (!table.rows) return;
+  const fs::path own = folder / table.name;
+  if (at.empty()) {
+    std::error_code problem;
+    fs::remove_all(own, problem);
+    if (problem) throw system_error(problem.value(), "cannot remove old rows", own);
+    return table.rows->open(own, 0);
+  }
+  const auto found = at.find(table.name);
+  if (found == at.end())
+    throw Error(ErrorCode::kData,
+                "the checkpoint names no learned rows of node type '" + table.name + "'",
+                "use the config that the checkpoint was made with",
+                Place{folder.string(), -1, -1, -1});
+  table.rows->open(own, found->second);
+}
+
+RowGenerations RowTables::commit() {
+  RowGenerations made;
+  for (const Table& table : tables_)
+    if (table.rows) made[table.name] = table.rows->commit();
+  return made;
+}
+
+void RowTables::keep(std::span<const RowGenerations> kept) {
+  for (const Table& table : tables_) {
+    if (!table.rows) continue;
+    std::set<std::uint64_t> numbers;
+    for (const RowGenerations& generations : kept)
+      if (const auto found = generations.find(table.name); found != generations.end())
+        numbers.insert(found->second);
+    table.rows->keep(std::vector<std::uint64_t>(numbers.begin(), numbers.end()));
+  }
+}
+
+void RowTables::grow(const GraphSchema& schema) {
+  for (std::size_t type = 0; type < tables_.size(); ++type)
+    if (tables_[type].rows && tables_[type].rows->rows() < schema.nodes[type].count)
+      tables_[type].rows->grow(schema.nodes[type].count);
+}
+
+std::string RowTables::not_finite() const {
+  for (const Table& table : tables_) {
+    if (!table.rows) continue;
+    const RowsInPlace all = table.rows->in_place();
+    if (all.data == nullptr) continue;
+    const auto dim = static_cast<std::size_t>(table.rows->dim());
+    for (std::uint64_t row = 0; row < table.rows->rows(); ++row) {
+      const float* values = all.data + row * all.stride;
+      if (!std::all_of(values, values + dim, [](float value) { return std::isfinite(value); }))
+        return table.name;
+    }
+  }
+  return {};
+}
+
+void RowTables::hash(Hasher& hasher) const {
+  for (const Table& table : tables_) {
+    if (!table.rows) continue;
+    hasher.update(std::as_bytes(std::span(table.name)));
+    for_each_piece(*table.rows, [&](const std::vector<float>& piece) {
+      hasher.update(std::as_bytes(std::span(piece)));
+    });
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+// RowTables: the learned rows of a run, a table a node type, and what checkpoints keep of them:
+// generations in a folder beside the checkpoints.
+//
+// A run is measured with tables that have no folder; open() makes them those of the run. Used by
+// one thread. Throws Error.
+#pragma once
+
+#include "budget/memory_plan.h"
+#include "core/hash.h"
+#include "storage/embedding/table_rows.h"
+#include "train/options.h"
+
+#include <sluice/graph_schema.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// Of each table by its node type: a generation. None: rows as they begin.
+using RowGenerations = std::map<std::string, std::uint64_t>;
+
+/// Bytes of all learned rows with what their optimiser keeps; 0: none are learned. Throws kUsage
+/// where [embedding] names node types or an optimiser that are not there.
+std::uint64_t learned_bytes(const RunOptions& options, const GraphSchema& schema);
+
+class RowTables {
+ public:
+  struct Table {
+    std::string name;                 ///< of the node type
+    std::shared_ptr<TableRows> rows;  ///< null: none are learned
+  };
+
+  /// Tables of the node types that [embedding] names. @param ledger @param threads outlive them
+  RowTables(const RunOptions& options,
+            const GraphSchema& schema,
+            Placement placement,
+            MemoryLedger* ledger,
+            ThreadArena* threads);
+
+  bool any() const;
+  /// By node type.
+  const std::vector<Table>& tables() const { return tables_; }
+
+  /// By the mini-batches that were tried.
+  LearnedNeeds needs() const;
+  /// Splits a cache between the tables, for the next open().
+  void share_cache(std::uint64_t bytes);
+
+  /// Below a checkpoint's folder. @param at nothing: new rows; what is there is removed
+  void open(const std::filesystem::path& folder, const RowGenerations& at);
+  /// Takes what is on disk out of memory, to be measured or opened anew; all of it was committed.
+  void close();
+  /// open() of what was closed.
+  void reopen(const std::filesystem::path& folder, const RowGenerations& at);
+  /// Makes all rows durable as they are.
+  RowGenerations commit();
+  /// Forgets all generations but these.
+  void keep(std::span<const RowGenerations> kept);
+  /// As many rows as the schema now has nodes.
+  void grow(const GraphSchema& schema);
+
+  /// A table in memory whose rows are not all finite; empty: none. Those on disk are not looked
+  /// through: what a mini-batch reads of them shows in its loss.
+  std::string not_finite() const;
+  /// Adds all rows, piece by piece: the same wherever they are.
+  void hash(Hasher& hasher) const;
+
+ private:
+  void open(Table& table, const std::filesystem::path& folder, const RowGenerations& at);
+
+  std::vector<Table> tables_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,161 @@
+#include "storage/embedding/table_rows.h"
+
+#include "storage/embedding/coalesce.h"
+#include "storage/embedding/initial_values.h"
+#include "storage/embedding/window_cache.h"
+
+#include <sluice/error.h>
+#include <sluice/units.h>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+// Later mini-batches may have more nodes than those that were measured.
+constexpr std::uint64_t kMoreRowsPercent = 25;
+// Generations that may be there at once, each with a byte a group: the last, the best, those of the
+// checkpoints before, and what is written.
+constexpr std::uint64_t kGenerationsHeld = 7;
+constexpr std::uint64_t kStaging = 8 * kMiB;  // as GroupStore has it
+
+}  // namespace
+
+TableRows::TableRows(const TableRowsOptions& options) : options_(options) {
+  if (!in_memory()) return;
+  table_ = create_embedding_table(table_options());
+  load();
+}
+
+EmbeddingTableOptions TableRows::table_options() const {
+  EmbeddingTableOptions table;
+  table.folder = folder_;
+  table.rows = options_.rows;
+  table.dim = options_.dim;
+  table.initial = options_.initial;
+  table.optimizer = options_.optimizer;
+  table.placement = options_.placement;
+  table.cache_bytes = cache_bytes_;
+  table.partitions = table.partition_slots = in_memory() ? 1 : 0;
+  table.io = options_.io;
+  table.ledger = options_.ledger;
+  table.executor = options_.executor;
+  return table;
+}
+
+RowLayout TableRows::layout() const {
+  return RowLayout::make(
+      options_.rows, options_.dim, options_.optimizer->state_width(options_.dim));
+}
+
+void TableRows::load() {
+  if (!in_memory()) return;
+  table_->load(0);
+  (void)table_->partition(0);
+}
+
+EmbeddingTable& TableRows::table() {
+  if (table_) return *table_;
+  throw Error(ErrorCode::kInternal, "learned rows on disk are to change before they were opened");
+}
+
+// Rows of a table that is not open yet.
+void TableRows::begin_as(std::span<const std::uint64_t> ids, std::span<float> out) {
+  const InitialValues initial(options_.initial);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    initial.fill(ids[i], 1, options_.dim, out.data() + i * options_.dim, options_.dim);
+}
+
+void TableRows::expect(std::span<const std::uint64_t> ids) {
+  most_ids_ = std::max<std::uint64_t>(most_ids_, ids.size());
+  if (table_ && !in_memory()) table_->expect(ids);
+}
+
+void TableRows::gather(std::span<const std::uint64_t> ids, std::span<float> out) {
+  if (!table_) return begin_as(ids, out);
+  table_->gather(ids, out);
+}
+
+void TableRows::read(std::span<const std::uint64_t> ids, std::span<float> out) {
+  if (!table_) return begin_as(ids, out);
+  if (in_memory()) return table_->gather(ids, out);
+  table_->read_rows(ids, out);
+}
+
+void TableRows::read_range(std::uint64_t first, std::span<float> out) {
+  if (table_) return table_->read(first, out);
+  InitialValues(options_.initial)
+      .fill(first, out.size() / options_.dim, options_.dim, out.data(), options_.dim);
+}
+
+void TableRows::update(std::span<const std::uint64_t> ids, std::span<const float> gradients) {
+  table().update(ids, gradients, options_.rate);
+}
+
+void TableRows::update_range(std::uint64_t first, std::span<const float> gradients) {
+  table().update_range(first, gradients, options_.rate);
+}
+
+RowsInPlace TableRows::in_place() {
+  if (!in_memory()) return {};
+  const PartitionRows all = table_->partition(0);
+  return {all.data.data(), all.stride};
+}
+
+TableRowsNeeds TableRows::needs() const {
+  TableRowsNeeds needs;
+  const RowLayout on_disk = layout();
+  needs.disk_bytes = on_disk.bytes();
+  const std::uint64_t ids = most_ids_ + most_ids_ * kMoreRowsPercent / 100;
+  const std::uint64_t batch =
+      ids * (2 * CoalescedIds::kBytesOfId + sizeof(float) * options_.dim + 2 * sizeof(float*));
+  // Beside what a table has as it is made: the sides of generations, and of one that is read the
+  // checksums.
+  const std::uint64_t kept =
+      kGenerationsHeld * on_disk.groups() + sizeof(std::uint32_t) * on_disk.pages();
+  needs.fixed_bytes = kept + batch;
+  if (in_memory()) {
+    needs.fixed_bytes += options_.rows * sizeof(float*);  // a step of all
+    return needs;
+  }
+  needs.fixed_bytes += std::max<std::uint64_t>(kStaging, on_disk.group_bytes) +
+                       2 * on_disk.groups() + sizeof(std::uint32_t) * on_disk.pages();
+  const std::uint64_t two = std::clamp<std::uint64_t>(2 * ids, 1, options_.rows);
+  needs.least_cache = WindowCache::bytes_of(two, on_disk);
+  needs.most_cache = WindowCache::bytes_of(options_.rows, on_disk);
+  return needs;
+}
+
+void TableRows::open(const std::filesystem::path& folder, std::uint64_t generation) {
+  table_.reset();  // its memory is for the next, and its lock may be on the same folder
+  folder_ = folder;
+  table_ = generation == 0 ? create_embedding_table(table_options())
+                           : open_embedding_table(table_options(), generation);
+  load();
+}
+
+void TableRows::close() {
+  if (!in_memory()) table_.reset();
+}
+
+std::uint64_t TableRows::commit() {
+  return table().commit();
+}
+
+void TableRows::keep(std::span<const std::uint64_t> generations) {
+  table().keep(generations);
+}
+
+void TableRows::grow(std::uint64_t more) {
+  options_.rows = more;
+  if (!table_) return;
+  if (in_memory()) table_->release(0);  // its slot is made anew, larger
+  table_->grow(more);
+  load();
+}
+
+EmbeddingStats TableRows::stats() {
+  return table_ ? table_->stats() : EmbeddingStats{};
+}
+
+}  // namespace sluice

@@ -1,0 +1,92 @@
+// TableRows: a RowTable over an EmbeddingTable, in memory or on disk; what a run keeps of it are
+// generations in a folder.
+//
+// In memory it is a table of one partition, which is loaded and stays: rows lie one behind the
+// other, each with its state, so that all of them are read in place (values a row's length apart)
+// and a step over all is one sweep. On disk it is a table by windows.
+//
+// Until open() there is no folder, and on disk no cache either: rows are what they begin as. That is
+// what a run is measured with. Used by one thread. Throws Error.
+#pragma once
+
+#include "storage/embedding/row_layout.h"
+
+#include <sluice/embedding_table.h>
+#include <sluice/row_table.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+struct TableRowsOptions {
+  std::uint64_t rows = 1;
+  std::uint32_t dim = 0;
+  InitialRows initial;
+  std::shared_ptr<const SparseOptimizer> optimizer;
+  double rate = 0;  ///< of all steps
+  Placement placement = Placement::kMemory;
+  IoChoice io = IoChoice::kAuto;
+  MemoryLedger* ledger = nullptr;  ///< outlives the rows
+  kernels::Executor executor;
+};
+
+/// What a table takes beside what it has been charged, by the mini-batches it was asked for.
+struct TableRowsNeeds {
+  std::uint64_t disk_bytes = 0;   ///< of all rows, once
+  std::uint64_t fixed_bytes = 0;  ///< of memory: lists of pages, staging, a mini-batch's sums
+  std::uint64_t least_cache = 0;  ///< on disk: for the rows of two mini-batches
+  std::uint64_t most_cache = 0;   ///< for all rows
+};
+
+class TableRows final : public RowTable {
+ public:
+  /// In memory all rows are made. Throws kResource.
+  explicit TableRows(const TableRowsOptions& options);
+
+  std::uint64_t rows() const override { return options_.rows; }
+  std::int64_t dim() const override { return options_.dim; }
+  void expect(std::span<const std::uint64_t> ids) override;
+  void gather(std::span<const std::uint64_t> ids, std::span<float> out) override;
+  void read(std::span<const std::uint64_t> ids, std::span<float> out) override;
+  void read_range(std::uint64_t first, std::span<float> out) override;
+  void update(std::span<const std::uint64_t> ids, std::span<const float> gradients) override;
+  void update_range(std::uint64_t first, std::span<const float> gradients) override;
+  RowsInPlace in_place() override;
+
+  TableRowsNeeds needs() const;
+  /// Of the rows on disk that stay in memory, from the next open() on.
+  void set_cache(std::uint64_t bytes) { cache_bytes_ = bytes; }
+
+  /// Goes on with a generation of a folder, which grows to rows(); 0: with new rows, in a folder
+  /// without a table. What was not committed is gone.
+  void open(const std::filesystem::path& folder, std::uint64_t generation);
+  /// On disk: as before open(), until the next. What was not committed is gone. In memory: nothing.
+  void close();
+  bool in_memory() const { return options_.placement == Placement::kMemory; }
+  /// Of the table that is open.
+  std::uint64_t commit();
+  void keep(std::span<const std::uint64_t> generations);
+  /// More rows, at the end: new ones as they begin.
+  void grow(std::uint64_t rows);
+  EmbeddingStats stats();
+
+ private:
+  EmbeddingTableOptions table_options() const;
+  RowLayout layout() const;
+  void load();
+  EmbeddingTable& table();
+  void begin_as(std::span<const std::uint64_t> ids, std::span<float> out);
+
+  TableRowsOptions options_;
+  std::filesystem::path folder_;
+  std::uint64_t cache_bytes_ = 0;
+  std::uint64_t most_ids_ = 0;  // of a mini-batch, before open()
+  std::unique_ptr<EmbeddingTable> table_;
+};
+
+}  // namespace sluice
