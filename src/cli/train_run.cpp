@@ -91,6 +91,7 @@ nlohmann::ordered_json memory_json(const MemoryTable& plan) {
 
 void print_dry_run(const DryRun& dry, const TrainSession& session) {
   const char* features = dry.places.features.where == Placement::kMemory ? "memory" : "disk";
+  const char* learned = dry.places.embeddings.where == Placement::kMemory ? "memory" : "disk";
   const bool device = dry.plan.device.budget != 0;
   const char* topology = dry.places.topology.where == Placement::kMemory ? "memory" : "disk";
   if (!session.json()) {
@@ -103,6 +104,11 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
                topology,
                dry.places.topology.why,
                epoch_text(dry));
+    if (dry.learned.disk != 0)
+      fmt::print("# learned rows in {}: {}; {} on disk a checkpoint at the most\n",
+                 learned,
+                 dry.places.embeddings.why,
+                 format_bytes(dry.learned.disk));
     if (device) fmt::print("# on the GPU\n{}\n", dry.plan.device.table());
     return;
   }
@@ -112,6 +118,11 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
                 {"why", dry.places.features.why},
                 {"topology", topology},
                 {"engine", dry.engine}}},
+              {"learned_rows",
+               {{"in", learned},
+                {"why", dry.places.embeddings.why},
+                {"disk_bytes", dry.learned.disk},
+                {"cache_bytes", dry.plan.learned_cache}}},
               {"memory", memory_json(dry.plan)},
               {"device", memory_json(dry.plan.device)},
               {"batches", dry.forecast.batches},

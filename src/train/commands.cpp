@@ -319,7 +319,8 @@ DryRun dry_run(const RunOptions& options, const TrainContext& context) {
           run.places,
           run.plan,
           run.parts->data.engine(),
-          run.parts->training_loader(run.plan.loader)->forecast(kSeconds)};
+          run.parts->training_loader(run.plan.loader)->forecast(kSeconds),
+          run.parts->tables.needs()};
 }
 
 }  // namespace sluice

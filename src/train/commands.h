@@ -99,6 +99,7 @@ struct DryRun {
   MemoryPlan plan;
   std::string engine;
   LoaderForecast forecast;  ///< of the first epoch of training
+  LearnedNeeds learned;     ///< of rows that are learned
 };
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context);

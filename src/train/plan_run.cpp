@@ -244,6 +244,7 @@ bool follow_dataset(PlannedRun& run) {
                 Place{parts.dataset.path(), -1, -1, -1});
   }
   run.plan = std::move(plan);
+  parts.tables.share_cache(run.plan.learned_cache);
   return true;
 }
 

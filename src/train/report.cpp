@@ -83,6 +83,8 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.seed = parts.options.seed;
   report.features = disk ? "disk" : "memory";
   report.topology = parts.placement.topology == Placement::kDisk ? "disk" : "memory";
+  if (parts.tables.any())
+    report.learned = parts.placement.embeddings == Placement::kDisk ? "disk" : "memory";
   report.plan = disk ? "direct" : "none";
   report.engine = parts.data.engine();
   report.budget = parts.ledger->limit();
@@ -135,6 +137,7 @@ ReportJson to_json(const RunReport& report) {
                      {"topology", report.topology},
                      {"plan", report.plan},
                      {"engine", report.engine}};
+  if (!report.learned.empty()) json["storage"]["embeddings"] = report.learned;
   json["bytes"] = {{"read", report.bytes_read},
                    {"written", report.bytes_written},
                    {"useful", report.bytes_useful}};

@@ -40,6 +40,7 @@ struct RunReport {
   double seconds = 0;
   std::vector<double> epoch_seconds;
   std::string features;  ///< "memory" or "disk"
+  std::string learned;   ///< likewise of learned rows; empty: there are none
   std::string topology;
   std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;

@@ -182,6 +182,17 @@ void RowTables::grow(const GraphSchema& schema) {
       tables_[type].rows->grow(schema.nodes[type].count);
 }
 
+TableRows::Moved RowTables::take_moved() {
+  TableRows::Moved all;
+  for (const Table& table : tables_) {
+    if (!table.rows) continue;
+    const TableRows::Moved moved = table.rows->take_moved();
+    all.read += moved.read;
+    all.written += moved.written;
+  }
+  return all;
+}
+
 std::string RowTables::not_finite() const {
   for (const Table& table : tables_) {
     if (!table.rows) continue;

@@ -65,6 +65,9 @@ class RowTables {
   /// As many rows as the schema now has nodes.
   void grow(const GraphSchema& schema);
 
+  /// What the disk has moved for them since this was asked last.
+  TableRows::Moved take_moved();
+
   /// A table in memory whose rows are not all finite; empty: none. Those on disk are not looked
   /// through: what a mini-batch reads of them shows in its loss.
   std::string not_finite() const;

@@ -78,6 +78,9 @@ void Trainer::restore() {
 RowGenerations Trainer::commit_rows() {
   RowGenerations made = parts_.tables.commit();
   keep_rows(made);
+  const TableRows::Moved moved = parts_.tables.take_moved();
+  state_.bytes_read += moved.read;
+  state_.bytes_written += moved.written;
   return made;
 }
 
@@ -424,7 +427,7 @@ std::string Trainer::resume_hint() const {
 Metrics Trainer::test() {
   if (state_.best) {
     copy_into(parts_.weights(), state_.best->weights);
-    parts_.tables.open(rows_path(), state_.best->rows);
+    if (!state_.best->rows.empty()) parts_.tables.open(rows_path(), state_.best->rows);
   }
   if (parts_.count(Part::kTest) == 0) return {};
   try {

@@ -2,15 +2,20 @@
 
 #include "core/json_text.h"
 #include "storage/checkpoint/safetensors.h"
+#include "storage/embedding/generation_reader.h"
 
 #include <sluice/nn/tensor_view.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace sluice {
 namespace {
+
+constexpr const char* kRowsPrefix = "rows.";
 
 // "format" is what PyTorch's own files say; some readers ask for it.
 std::map<std::string, std::string> weights_metadata(const std::string& model,
@@ -33,17 +38,41 @@ void save_weights(const std::filesystem::path& path, const Parts& parts, const R
                                       state.best ? state.best->epoch : state.epoch);
   for (const auto& [name, tensor] : parts.weights())
     content.tensors.push_back({name, nn::as_array(tensor)});
-  write_safetensors(path, content);
+  std::vector<StreamedRows> streamed;
+  for (const RowTables::Table& table : parts.tables.tables()) {
+    if (!table.rows) continue;
+    streamed.push_back({kRowsPrefix + table.name,
+                        table.rows->rows(),
+                        static_cast<std::uint64_t>(table.rows->dim()),
+                        [rows = table.rows](std::uint64_t first, std::span<float> out) {
+                          rows->read_range(first, out);
+                        }});
+  }
+  write_safetensors(path, content, streamed);
 }
 
 WeightsReport export_weights(const std::filesystem::path& checkpoint,
                              const std::filesystem::path& out) {
   StoredWeights stored = read_weights(checkpoint);
-  WeightsReport report{out.string(), checkpoint.string(), stored.epoch, stored.tensors.size(), 0};
+  std::vector<StreamedRows> streamed;
+  for (const auto& [type, generation] : stored.rows) {
+    const auto rows = std::make_shared<GenerationReader>(rows_folder(checkpoint) / type, generation);
+    streamed.push_back({kRowsPrefix + type,
+                        rows->rows(),
+                        rows->dim(),
+                        [rows](std::uint64_t first, std::span<float> out) {
+                          rows->read(first, out);
+                        }});
+  }
+  WeightsReport report{out.string(),
+                       checkpoint.string(),
+                       stored.epoch,
+                       stored.tensors.size() + streamed.size(),
+                       0};
   SafetensorsContent content{
       weights_metadata(stored.model, stored.task, stored.classes, stored.epoch),
       std::move(stored.tensors)};
-  report.bytes = write_safetensors(out, content);
+  report.bytes = write_safetensors(out, content, streamed);
   return report;
 }
 

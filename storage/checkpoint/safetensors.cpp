@@ -47,36 +47,64 @@ DType safe_dtype(const std::string& name) {
   throw Error(ErrorCode::kData, fmt::format("elements of type '{}' are not known here", name));
 }
 
+// A tensor to write: one of the two.
+struct SafeOutput {
+  const CheckpointTensor* held = nullptr;
+  const StreamedRows* streamed = nullptr;
+
+  const std::string& name() const { return held != nullptr ? held->name : streamed->name; }
+  DType dtype() const { return held != nullptr ? held->value.dtype() : DType::kF32; }
+  Array::Shape shape() const {
+    if (held != nullptr) return held->value.shape();
+    return {static_cast<std::int64_t>(streamed->rows), static_cast<std::int64_t>(streamed->columns)};
+  }
+  std::uint64_t bytes() const {
+    return held != nullptr ? held->value.bytes()
+                           : streamed->rows * streamed->columns * sizeof(float);
+  }
+};
+
 // Larger elements first, else as they are given.
-std::vector<const CheckpointTensor*> in_file_order(const std::vector<CheckpointTensor>& tensors) {
-  std::vector<const CheckpointTensor*> order;
-  order.reserve(tensors.size());
-  for (const CheckpointTensor& tensor : tensors) order.push_back(&tensor);
-  std::ranges::stable_sort(order, std::ranges::greater{}, [](const CheckpointTensor* tensor) {
-    return size_of(tensor->value.dtype());
+std::vector<SafeOutput> in_file_order(const std::vector<CheckpointTensor>& tensors,
+                                      const std::vector<StreamedRows>& streamed) {
+  std::vector<SafeOutput> order;
+  order.reserve(tensors.size() + streamed.size());
+  for (const CheckpointTensor& tensor : tensors) order.push_back({&tensor, nullptr});
+  for (const StreamedRows& rows : streamed) order.push_back({nullptr, &rows});
+  std::ranges::stable_sort(order, std::ranges::greater{}, [](const SafeOutput& output) {
+    return size_of(output.dtype());
   });
   return order;
 }
 
-std::string header_of(const SafetensorsContent& content,
-                      const std::vector<const CheckpointTensor*>& order) {
+std::string header_of(const SafetensorsContent& content, const std::vector<SafeOutput>& order) {
   SafeJson header = SafeJson::object();
   if (!content.metadata.empty()) header[kMetadata] = content.metadata;
   std::uint64_t at = 0;
-  for (const CheckpointTensor* tensor : order) {
-    if (tensor->name == kMetadata || header.contains(tensor->name)) {
+  for (const SafeOutput& output : order) {
+    if (output.name() == kMetadata || header.contains(output.name())) {
       throw Error(ErrorCode::kUsage,
-                  fmt::format("a tensor cannot be called '{}' in this file", tensor->name));
+                  fmt::format("a tensor cannot be called '{}' in this file", output.name()));
     }
-    const std::uint64_t end = at + tensor->value.bytes();
-    header[tensor->name] = {{"dtype", safe_name(tensor->value.dtype())},
-                            {"shape", tensor->value.shape()},
-                            {"data_offsets", {at, end}}};
+    const std::uint64_t end = at + output.bytes();
+    header[output.name()] = {{"dtype", safe_name(output.dtype())},
+                             {"shape", output.shape()},
+                             {"data_offsets", {at, end}}};
     at = end;
   }
   std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // data begin at a multiple of 8
   return text;
+}
+
+void append_rows(AtomicFile& file, const StreamedRows& rows) {
+  constexpr std::uint64_t kPiece = 4096;
+  std::vector<float> piece;
+  for (std::uint64_t first = 0; first < rows.rows; first += kPiece) {
+    piece.resize(std::min(kPiece, rows.rows - first) * rows.columns);
+    rows.read(first, piece);
+    file.append(std::as_bytes(std::span(piece)));
+  }
 }
 
 // What a header says of a tensor. Throws Error(kData) without a place, or a JSON exception.
@@ -155,14 +183,21 @@ SafetensorsContent read_whole(const File& file, MemoryLedger* ledger) {
 }  // namespace
 
 std::uint64_t write_safetensors(const std::filesystem::path& path,
-                                const SafetensorsContent& content) {
-  const std::vector<const CheckpointTensor*> order = in_file_order(content.tensors);
+                                const SafetensorsContent& content,
+                                const std::vector<StreamedRows>& streamed) {
+  const std::vector<SafeOutput> order = in_file_order(content.tensors, streamed);
   const std::string header = header_of(content, order);
   const std::uint64_t header_bytes = header.size();
   AtomicFile file(path);
   file.append(std::as_bytes(std::span(&header_bytes, 1)));
   file.append(header);
-  for (const CheckpointTensor* tensor : order) file.append(tensor->value.raw());
+  for (const SafeOutput& output : order) {
+    if (output.held != nullptr) {
+      file.append(output.held->value.raw());
+    } else {
+      append_rows(file, *output.streamed);
+    }
+  }
   const std::uint64_t bytes = file.size();
   file.commit();
   return bytes;

@@ -12,7 +12,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +25,18 @@ struct SafetensorsContent {
   std::vector<CheckpointTensor> tensors;
 };
 
-/// Replaces `path`. @return bytes written. Throws Error: kResource when the disk is full, kIo
+/// A matrix of f32 that is too large to be held: its rows are asked for in pieces, in order.
+struct StreamedRows {
+  std::string name;
+  std::uint64_t rows = 0, columns = 0;
+  std::function<void(std::uint64_t first, std::span<float> out)> read;
+};
+
+/// Replaces `path` @return bytes written. Throws Error: kResource when the disk is full, kIo
 /// otherwise; kUsage for a name that the format has for something else.
 std::uint64_t write_safetensors(const std::filesystem::path& path,
-                                const SafetensorsContent& content);
+                                const SafetensorsContent& content,
+                                const std::vector<StreamedRows>& streamed = {});
 
 /// Reads and checks a whole file. Tensors are charged to `ledger` as "checkpoint". Errors, which
 /// name the file: kData where it is not of this format or cut off; kResource when it does not fit.

@@ -128,6 +128,7 @@ TableRowsNeeds TableRows::needs() const {
 
 void TableRows::open(const std::filesystem::path& folder, std::uint64_t generation) {
   table_.reset();  // its memory is for the next, and its lock may be on the same folder
+  told_ = {};
   folder_ = folder;
   table_ = generation == 0 ? create_embedding_table(table_options())
                            : open_embedding_table(table_options(), generation);
@@ -135,7 +136,9 @@ void TableRows::open(const std::filesystem::path& folder, std::uint64_t generati
 }
 
 void TableRows::close() {
-  if (!in_memory()) table_.reset();
+  if (in_memory()) return;
+  table_.reset();
+  told_ = {};
 }
 
 std::uint64_t TableRows::commit() {
@@ -154,8 +157,12 @@ void TableRows::grow(std::uint64_t more) {
   load();
 }
 
-EmbeddingStats TableRows::stats() {
-  return table_ ? table_->stats() : EmbeddingStats{};
+TableRows::Moved TableRows::take_moved() {
+  if (!table_) return {};
+  const EmbeddingStats stats = table_->stats();
+  const Moved moved{stats.bytes_read - told_.read, stats.bytes_written - told_.written};
+  told_ = {stats.bytes_read, stats.bytes_written};
+  return moved;
 }
 
 }  // namespace sluice

@@ -73,7 +73,11 @@ class TableRows final : public RowTable {
   void keep(std::span<const std::uint64_t> generations);
   /// More rows, at the end: new ones as they begin.
   void grow(std::uint64_t rows);
-  EmbeddingStats stats();
+  /// Bytes that the disk has moved since this was asked last; waits for what was begun.
+  struct Moved {
+    std::uint64_t read = 0, written = 0;
+  };
+  Moved take_moved();
 
  private:
   EmbeddingTableOptions table_options() const;
@@ -87,6 +91,7 @@ class TableRows final : public RowTable {
   std::uint64_t cache_bytes_ = 0;
   std::uint64_t most_ids_ = 0;  // of a mini-batch, before open()
   std::unique_ptr<EmbeddingTable> table_;
+  Moved told_;  // of this table
 };
 
 }  // namespace sluice

@@ -1,65 +1,38 @@
-// Learned rows: tables in memory beside the optimisers' formulas, and what a step hands to them.
-#include "core/threads.h"
-#include "nn/memory_rows.h"
+// Learned rows: what a step reads of its tables and hands to them.
 #include "nn/support.h"
+#include "storage/embedding/table_rows.h"
 
 #include <sluice/nn/learned_rows.h>
+#include <sluice/registry.h>
 
-#include <cmath>
+#include <memory>
+#include <string>
 #include <vector>
 
 using namespace sluice;
 using namespace sluice::testing;
-using nn::RowOptimizer;
 
 namespace {
 
-nn::RowTableOptions table_of(RowOptimizer optimizer, std::uint64_t rows = 9) {
-  return {rows, 4, optimizer, 0.3, 0.5, RandomKey(5)};
+std::shared_ptr<TableRows> table_of(const std::string& optimizer,
+                                    Placement placement = Placement::kMemory) {
+  TableRowsOptions options;
+  options.rows = 9;
+  options.dim = 4;
+  options.initial.kind = InitialRows::Kind::kUniform;
+  options.initial.scale = 0.5;
+  options.initial.seed = 5;
+  options.optimizer = builtin_sparse_optimizers().make(optimizer, "");
+  options.rate = 0.3;
+  options.placement = placement;
+  return std::make_shared<TableRows>(options);
 }
 
 std::vector<float> all_of(RowTable& table) {
   std::vector<float> all(table.rows() * static_cast<std::size_t>(table.dim()));
-  table.gather_range(0, all).or_throw();
+  table.read_range(0, all);
   return all;
 }
-
-// What an optimiser keeps of an element and its row, in double.
-struct Kept {
-  double sum = 0, mean = 0, square = 0;
-};
-
-void step_element(RowOptimizer optimizer,
-                  double rate,
-                  double g,
-                  double of_row,
-                  int steps,
-                  Kept& kept,
-                  double& x) {
-  switch (optimizer) {
-    case RowOptimizer::kAdagrad:
-      kept.sum += g * g;
-      x -= rate * g / (std::sqrt(kept.sum) + 1e-10);
-      return;
-    case RowOptimizer::kAdagradRow:
-      kept.sum += of_row;
-      x -= rate * g / (std::sqrt(kept.sum) + 1e-10);
-      return;
-    case RowOptimizer::kAdam: {
-      kept.mean = 0.9 * kept.mean + 0.1 * g;
-      kept.square = 0.999 * kept.square + 0.001 * g * g;
-      const double mean = kept.mean / (1 - std::pow(0.9, steps));
-      const double square = kept.square / (1 - std::pow(0.999, steps));
-      x -= rate * mean / (std::sqrt(square) + 1e-8);
-      return;
-    }
-    case RowOptimizer::kSgd:
-      x -= rate * g;
-  }
-}
-
-constexpr RowOptimizer kOptimizers[] = {
-    RowOptimizer::kAdagrad, RowOptimizer::kAdagradRow, RowOptimizer::kAdam, RowOptimizer::kSgd};
 
 Batch batch_of(std::vector<std::uint64_t> ids, std::vector<std::int64_t> times = {}) {
   Batch batch;
@@ -72,96 +45,8 @@ Batch batch_of(std::vector<std::uint64_t> ids, std::vector<std::int64_t> times =
 
 }  // namespace
 
-TEST_CASE("rows start by the key and their number alone, within their bounds") {
-  nn::MemoryRows few(table_of(RowOptimizer::kSgd, 9), nullptr, nullptr);
-  ThreadArena threads(2);
-  nn::MemoryRows many(table_of(RowOptimizer::kSgd, 5000), nullptr, &threads);
-  const std::vector<float> first = all_of(few), all = all_of(many);
-  double sum = 0, least = 1, most = -1;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i < first.size()) CHECK(first[i] == all[i]);
-    sum += static_cast<double>(all[i]);
-    least = std::min(least, static_cast<double>(all[i]));
-    most = std::max(most, static_cast<double>(all[i]));
-  }
-  CHECK(least < -0.49);
-  CHECK(most > 0.49);
-  CHECK(least >= -0.5);
-  CHECK(most <= 0.5);
-  CHECK(std::abs(sum / static_cast<double>(all.size())) < 0.01);
-}
-
-TEST_CASE("a step moves the rows that it names as the optimiser's formula says, and no others") {
-  for (const RowOptimizer optimizer : kOptimizers) {
-    CAPTURE(static_cast<int>(optimizer));
-    nn::MemoryRows table(table_of(optimizer), nullptr, nullptr);
-    std::vector<float> start = all_of(table);
-    std::vector<double> expected(start.begin(), start.end());
-    std::vector<Kept> kept(expected.size());
-    for (int steps = 1; steps <= 6; ++steps) {
-      const std::vector<std::uint64_t> ids{static_cast<std::uint64_t>(steps) % 3, 7, 4};
-      const std::vector<float> gradients =
-          random_floats(12, static_cast<std::uint64_t>(100 + steps));
-      if (steps == 4) {  // a range too
-        const std::vector<float> range = random_floats(8, 77);
-        table.update_range(2, range).or_throw();
-        for (std::size_t i = 0; i < 2; ++i) {
-          double squares = 0;
-          for (std::size_t c = 0; c < 4; ++c) squares += std::pow(range[4 * i + c], 2);
-          for (std::size_t c = 0; c < 4; ++c) {
-            const std::size_t at = (2 + i) * 4 + c;
-            step_element(
-                optimizer, 0.3, range[4 * i + c], squares / 4, steps, kept[at], expected[at]);
-          }
-        }
-        continue;
-      }
-      table.update(ids, gradients).or_throw();
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        double squares = 0;
-        for (std::size_t c = 0; c < 4; ++c) squares += std::pow(gradients[4 * i + c], 2);
-        for (std::size_t c = 0; c < 4; ++c) {
-          const std::size_t at = ids[i] * 4 + c;
-          step_element(
-              optimizer, 0.3, gradients[4 * i + c], squares / 4, steps, kept[at], expected[at]);
-        }
-      }
-    }
-    const std::vector<float> got = all_of(table);
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-4));
-      const std::size_t row = i / 4;
-      if (row == 5 || row == 6 || row == 8) CHECK(got[i] == start[i]);
-    }
-  }
-}
-
-TEST_CASE("steps of many rows are the same bits with any number of threads") {
-  for (const RowOptimizer optimizer : kOptimizers) {
-    ThreadArena threads(3);
-    nn::MemoryRows one(table_of(optimizer, 4000), nullptr, nullptr);
-    nn::MemoryRows other(table_of(optimizer, 4000), nullptr, &threads);
-    for (std::uint64_t step = 0; step < 3; ++step) {
-      const std::vector<float> gradients = random_floats(16000, step);
-      one.update_range(0, gradients).or_throw();
-      other.update_range(0, gradients).or_throw();
-    }
-    CHECK(all_of(one) == all_of(other));
-  }
-}
-
-TEST_CASE("a table is charged while it is there, and refused where there is no room") {
-  MemoryLedger ledger(1 << 20);
-  {
-    const nn::MemoryRows table(table_of(RowOptimizer::kAdam, 1000), &ledger, nullptr);
-    CHECK(ledger.used() >= 1000 * 4 * 3 * sizeof(float));
-  }
-  CHECK_THROWS_AS(nn::MemoryRows(table_of(RowOptimizer::kAdam, 100000), &ledger, nullptr), Error);
-}
-
 TEST_CASE("learned rows: a step reads a mini-batch's nodes and moves them by their gradients") {
-  const auto table =
-      std::make_shared<nn::MemoryRows>(table_of(RowOptimizer::kSgd), nullptr, nullptr);
+  const auto table = table_of("sgd");
   nn::LearnedRows rows({{"node", table}}, torch::kCPU);
   REQUIRE(rows.has(0));
   CHECK(rows.dim(0) == 4);
@@ -202,10 +87,7 @@ TEST_CASE("learned rows: a step reads a mini-batch's nodes and moves them by the
 }
 
 TEST_CASE("learned rows: a node at several times is one row, its gradients added up") {
-  const auto table =
-      std::make_shared<nn::MemoryRows>(table_of(RowOptimizer::kAdagrad), nullptr, nullptr);
-  const auto other =
-      std::make_shared<nn::MemoryRows>(table_of(RowOptimizer::kAdagrad), nullptr, nullptr);
+  const auto table = table_of("adagrad"), other = table_of("adagrad");
   nn::LearnedRows rows({{"node", table}}, torch::kCPU);
   rows.begin(batch_of({2, 7, 2}, {1, 1, 5}), nn::Gradients::kWanted);
   const torch::Tensor weights = random_tensor({3, 4}, 3);
@@ -213,17 +95,35 @@ TEST_CASE("learned rows: a node at several times is one row, its gradients added
   rows.step();
   const torch::Tensor sums = torch::stack({weights[0] + weights[2], weights[1]}).contiguous();
   const std::vector<std::uint64_t> ids{2, 7};
-  other->update(ids, {sums.data_ptr<float>(), 8}).or_throw();
+  other->update(ids, {sums.data_ptr<float>(), 8});
   CHECK(all_of(*table) == all_of(*other));
 }
 
-TEST_CASE("learned rows: names of what is learned and of what optimisers keep") {
-  const auto table =
-      std::make_shared<nn::MemoryRows>(table_of(RowOptimizer::kAdagradRow), nullptr, nullptr);
-  const nn::LearnedRows rows({{"user", nullptr}, {"item", table}}, torch::kCPU);
-  CHECK(rows.weights().size() == 1);
-  CHECK(rows.weights().at("rows.item").sizes() == torch::IntArrayRef({9, 4}));
-  CHECK(rows.state().at("item.state").sizes() == torch::IntArrayRef({9, 1}));
-  CHECK(rows.state().at("item.steps").sizes() == torch::IntArrayRef({1}));
-  CHECK_FALSE(rows.has(0));
+TEST_CASE("learned rows: those in memory lie in place, whatever their optimiser keeps") {
+  for (const char* optimizer : {"sgd", "adagrad", "adagrad_row", "adam"}) {
+    CAPTURE(optimizer);
+    const auto table = table_of(optimizer);
+    nn::LearnedRows rows({{"user", nullptr}, {"item", table}}, torch::kCPU);
+    CHECK_FALSE(rows.has(0));
+    CHECK_FALSE(rows.looks_ahead());
+    REQUIRE(rows.in_place().size() == 1);
+    const torch::Tensor all = rows.in_place().at("rows.item");
+    const torch::Tensor read = torch::tensor(all_of(*table)).view({9, 4});
+    CHECK(torch::equal(all, read));
+    CHECK(torch::equal(rows.all(1).detach(), read));
+    CHECK(torch::equal(rows.tile(1, 2, 5), read.narrow(0, 2, 5)));
+    const std::vector<std::uint64_t> some{8, 0, 8};
+    CHECK(torch::equal(rows.of(1, some), read.index({torch::tensor({8, 0, 8})})));
+  }
+}
+
+TEST_CASE("learned rows on disk before they are opened: as they begin, none of them in place") {
+  const auto memory = table_of("adagrad"), disk = table_of("adagrad", Placement::kDisk);
+  nn::LearnedRows rows({{"node", disk}}, torch::kCPU);
+  CHECK(rows.looks_ahead());
+  CHECK(rows.in_place().empty());
+  CHECK(all_of(*disk) == all_of(*memory));
+  rows.begin(batch_of({6, 0, 3}), nn::Gradients::kNone);
+  CHECK(torch::equal(rows.rows(0)[2], torch::tensor(all_of(*memory)).view({9, 4})[3]));
+  CHECK_THROWS_AS(rows.all(0), Error);
 }

@@ -1,0 +1,186 @@
+// TableRows: the rows of a run in memory and on disk, bit for bit the same, over generations.
+#include "storage/embedding/table_rows.h"
+
+#include "embedding_support.h"
+#include "storage/embedding/generation_reader.h"
+#include "storage/embedding/window_cache.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+constexpr std::uint64_t kRows = 1500;
+constexpr std::uint32_t kDim = 12;
+
+std::uint64_t rows_seed() {
+  return std::random_device{}();
+}
+
+TableRowsOptions rows_options(const std::string& optimizer, Placement placement) {
+  TableRowsOptions options;
+  options.rows = kRows;
+  options.dim = kDim;
+  options.initial.kind = InitialRows::Kind::kUniform;
+  options.initial.scale = 0.5;
+  options.initial.seed = 3;
+  options.optimizer = builtin_sparse_optimizers().make(optimizer, "");
+  options.rate = 0.1;
+  options.placement = placement;
+  return options;
+}
+
+std::vector<float> values_of(TableRows& table) {
+  std::vector<float> all(table.rows() * kDim);
+  table.read_range(0, all);
+  return all;
+}
+
+std::vector<std::uint64_t> ids_of_step(RandomKey key, std::uint64_t rows) {
+  return random_ids(key, 100, rows);
+}
+
+// Steps [first, last), the rows of each announced `ahead` steps before.
+void train(TableRows& table, RandomKey key, std::uint64_t first, std::uint64_t last, bool ahead) {
+  const auto ids = [&](std::uint64_t step) {
+    return ids_of_step(key.with("ids").with(step), table.rows());
+  };
+  std::vector<float> got(100 * kDim);
+  if (ahead) table.expect(ids(first));
+  for (std::uint64_t step = first; step < last; ++step) {
+    table.expect(ids(ahead ? step + 1 : step));
+    table.gather(ids(step), got);
+    std::vector<float> gradients = random_gradients(key.with("step").with(step), got.size());
+    for (std::size_t i = 0; i < got.size(); ++i) gradients[i] += got[i];
+    table.update(ids(step), gradients);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows on disk are those in memory: caches, look-ahead, generations, growth") {
+  const std::uint64_t seed = rows_seed();
+  CAPTURE(seed);
+  for (const char* optimizer : {"adagrad", "adagrad_row", "adam", "sgd"}) {
+    for (const bool ahead : {false, true}) {
+      CAPTURE(optimizer);
+      CAPTURE(ahead);
+      const RandomKey key = RandomKey(seed).with(optimizer);
+      const TempDir dir;
+      TableRows memory(rows_options(optimizer, Placement::kMemory));
+      TableRows disk(rows_options(optimizer, Placement::kDisk));
+      CHECK(same_bits(values_of(memory), values_of(disk)));  // not open yet
+      memory.open(dir / "memory", 0);
+      const std::uint32_t state =
+          builtin_sparse_optimizers().make(optimizer, "")->state_width(kDim);
+      disk.set_cache(WindowCache::bytes_of(kRows / 5, RowLayout::make(kRows, kDim, state)));
+      disk.open(dir / "disk", 0);
+      for (TableRows* table : {&memory, &disk}) train(*table, key, 0, 20, ahead);
+      const std::vector<float> at_20 = values_of(memory);
+      CHECK(same_bits(at_20, values_of(disk)));
+      const std::uint64_t of_memory = memory.commit(), of_disk = disk.commit();
+      for (TableRows* table : {&memory, &disk}) train(*table, key, 20, 30, ahead);
+      const std::vector<float> at_30 = values_of(memory);
+      CHECK(same_bits(at_30, values_of(disk)));
+      CHECK_FALSE(same_bits(at_20, at_30));
+      // Back to what was committed, values and state: the same steps lead to the same rows.
+      memory.open(dir / "memory", of_memory);
+      disk.open(dir / "disk", of_disk);
+      CHECK(same_bits(values_of(memory), at_20));
+      CHECK(same_bits(values_of(disk), at_20));
+      for (TableRows* table : {&memory, &disk}) train(*table, key, 20, 30, ahead);
+      CHECK(same_bits(values_of(memory), at_30));
+      CHECK(same_bits(values_of(disk), at_30));
+      for (TableRows* table : {&memory, &disk}) {
+        const std::uint64_t last = table->commit();
+        table->keep(std::vector{last});
+        table->grow(kRows + 700);
+      }
+      TableRowsOptions larger = rows_options(optimizer, Placement::kMemory);
+      larger.rows = kRows + 700;
+      TableRows fresh(larger);
+      std::vector<float> grown = values_of(fresh);
+      std::ranges::copy(at_30, grown.begin());
+      CHECK(same_bits(values_of(memory), grown));
+      CHECK(same_bits(values_of(disk), grown));
+      for (TableRows* table : {&memory, &disk}) train(*table, key, 30, 40, ahead);
+      CHECK(same_bits(values_of(memory), values_of(disk)));
+    }
+  }
+}
+
+TEST_CASE("a step over all rows in place is a step of each") {
+  for (const char* optimizer : {"adagrad", "adagrad_row", "adam", "sgd"}) {
+    CAPTURE(optimizer);
+    TableRows one(rows_options(optimizer, Placement::kMemory));
+    TableRows other(rows_options(optimizer, Placement::kMemory));
+    std::vector<std::uint64_t> ids(kRows);
+    for (std::uint64_t row = 0; row < kRows; ++row) ids[row] = row;
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      const auto gradients = random_gradients(RandomKey(step), kRows * kDim);
+      one.update_range(0, gradients);
+      other.update(ids, gradients);
+    }
+    CHECK(same_bits(values_of(one), values_of(other)));
+    const RowsInPlace all = one.in_place();
+    REQUIRE(all.data != nullptr);
+    const std::vector<float> read = values_of(one);
+    for (std::uint64_t row = 0; row < kRows; ++row)
+      CHECK(same_bits({all.data + row * all.stride, kDim}, {read.data() + row * kDim, kDim}));
+  }
+}
+
+TEST_CASE("rows that were not announced can be read, in any order and repeated") {
+  const TempDir dir;
+  TableRows disk(rows_options("adagrad", Placement::kDisk));
+  disk.expect(std::vector<std::uint64_t>(100, 0));
+  disk.set_cache(disk.needs().least_cache);
+  disk.open(dir / "rows", 0);
+  train(disk, RandomKey(4), 0, 5, true);
+  const std::vector<float> all = values_of(disk);
+  const std::vector<std::uint64_t> ids{7, 1499, 7, 0, 800, 1499};
+  std::vector<float> got(ids.size() * kDim);
+  disk.read(ids, got);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    CHECK(same_bits({got.data() + i * kDim, kDim}, {all.data() + ids[i] * kDim, kDim}));
+}
+
+TEST_CASE("a generation is read by its manifest alone") {
+  const TempDir dir;
+  std::vector<float> expected;
+  std::uint64_t generation = 0;
+  {
+    TableRows rows(rows_options("adam", Placement::kMemory));
+    rows.open(dir / "rows", 0);
+    train(rows, RandomKey(9), 0, 6, false);
+    expected = values_of(rows);
+    generation = rows.commit();
+    train(rows, RandomKey(9), 6, 8, false);
+  }
+  GenerationReader reader(dir / "rows", generation);
+  CHECK(reader.rows() == kRows);
+  REQUIRE(reader.dim() == kDim);
+  std::vector<float> got(300 * kDim);
+  for (std::uint64_t first = 0; first < kRows; first += 300) {
+    reader.read(first, got);
+    CHECK(same_bits(got, {expected.data() + first * kDim, got.size()}));
+  }
+}
+
+TEST_CASE("a cache too small for two mini-batches is refused with the size that works") {
+  const TempDir dir;
+  TableRows disk(rows_options("adagrad", Placement::kDisk));
+  disk.set_cache(WindowCache::bytes_of(120, RowLayout::make(kRows, kDim, kDim)));
+  disk.open(dir / "rows", 0);
+  std::vector<std::uint64_t> ids(100);
+  for (std::uint64_t i = 0; i < 100; ++i) ids[i] = i;
+  disk.expect(ids);
+  for (std::uint64_t& id : ids) id += 100;
+  const Error error = expect_error([&] { disk.expect(ids); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(error.hint().find("give the cache at least") == 0);
+}
