@@ -49,6 +49,11 @@ struct InitialRows {
       {};  ///< kReader: names it, so that another is refused when a table is opened
 };
 
+enum class TableAccess {
+  kWrite,  ///< nobody else opens its folder
+  kRead    ///< beside one who writes, and changes nothing: kData once he has forgotten the generation
+};
+
 struct EmbeddingTableOptions {
   /// Where rows are kept; empty: in memory alone, without commits, and no row that changed may leave
   /// memory.
@@ -63,6 +68,7 @@ struct EmbeddingTableOptions {
   std::uint32_t partitions = 0;       ///< 0: windows
   std::uint32_t partition_slots = 0;  ///< partitions: how many have memory, a spare one included
 
+  TableAccess access = TableAccess::kWrite;
   IoChoice io = IoChoice::kAuto;
   MemoryLedger* ledger = nullptr;  ///< outlives the table
   kernels::Executor executor;      ///< the CPU's threads that gather and update

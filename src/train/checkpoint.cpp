@@ -319,7 +319,10 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
     check_weights(path, own, best);
     state.best->weights = clone_of(best);
   }
-  if (parts.tables.any()) parts.tables.open(rows_folder(path), named_rows(path, state));
+  if (parts.tables.any())
+    parts.tables.open(rows_folder(path),
+                      named_rows(path, state),
+                      whole ? TableAccess::kWrite : TableAccess::kRead);
   if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
   copy_into(own, weights);
   return state;

@@ -126,8 +126,8 @@ void RowTables::share_cache(std::uint64_t bytes) {
   }
 }
 
-void RowTables::open(const fs::path& folder, const RowGenerations& at) {
-  for (Table& table : tables_) open(table, folder, at);
+void RowTables::open(const fs::path& folder, const RowGenerations& at, TableAccess access) {
+  for (const Table& table : tables_) open_one(table, folder, at, access);
 }
 
 void RowTables::close() {
@@ -136,11 +136,14 @@ void RowTables::close() {
 }
 
 void RowTables::reopen(const fs::path& folder, const RowGenerations& at) {
-  for (Table& table : tables_)
-    if (table.rows && !table.rows->in_memory()) open(table, folder, at);
+  for (const Table& table : tables_)
+    if (table.rows && !table.rows->in_memory()) open_one(table, folder, at, TableAccess::kWrite);
 }
 
-void RowTables::open(Table& table, const fs::path& folder, const RowGenerations& at) {
+void RowTables::open_one(const Table& table,
+                         const fs::path& folder,
+                         const RowGenerations& at,
+                         TableAccess access) {
   if (!table.rows) return;
   const fs::path own = folder / table.name;
   if (at.empty()) {
@@ -155,7 +158,7 @@ void RowTables::open(Table& table, const fs::path& folder, const RowGenerations&
                 "the checkpoint names no learned rows of node type '" + table.name + "'",
                 "use the config that the checkpoint was made with",
                 Place{folder.string(), -1, -1, -1});
-  table.rows->open(own, found->second);
+  table.rows->open(own, found->second, access);
 }
 
 RowGenerations RowTables::commit() {

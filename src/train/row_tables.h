@@ -53,7 +53,9 @@ class RowTables {
   void share_cache(std::uint64_t bytes);
 
   /// Below a checkpoint's folder. @param at nothing: new rows; what is there is removed
-  void open(const std::filesystem::path& folder, const RowGenerations& at);
+  void open(const std::filesystem::path& folder,
+            const RowGenerations& at,
+            TableAccess access = TableAccess::kWrite);
   /// Takes what is on disk out of memory, to be measured or opened anew; all of it was committed.
   void close();
   /// open() of what was closed.
@@ -75,7 +77,10 @@ class RowTables {
   void hash(Hasher& hasher) const;
 
  private:
-  void open(Table& table, const std::filesystem::path& folder, const RowGenerations& at);
+  static void open_one(const Table& table,
+                       const std::filesystem::path& folder,
+                       const RowGenerations& at,
+                       TableAccess access);
 
   std::vector<Table> tables_;
 };

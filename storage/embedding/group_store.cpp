@@ -63,7 +63,7 @@ GroupStore::GroupStore(GroupStoreOptions options,
   const std::uint64_t staging = std::max<std::uint64_t>(kStagingBytes, layout().group_bytes);
   staging_ = std::make_shared<AlignedBuffer>(
       AlignedBuffer::make(staging, options_.ledger, "embedding staging").or_throw());
-  if (!options_.folder.empty()) {
+  if (!options_.folder.empty() && !reads_alone()) {
     lock_ = DirectoryLock::try_lock(options_.folder);
     if (!lock_) throw folder_in_use(options_.folder);
   }
@@ -71,7 +71,7 @@ GroupStore::GroupStore(GroupStoreOptions options,
   if (options_.folder.empty()) return;
   take_generations(opened);
   open_reader();
-  punch_unheld();
+  if (!reads_alone()) punch_unheld();
 }
 
 void GroupStore::take_arrays(const TableManifest* opened) {
@@ -92,6 +92,7 @@ void GroupStore::take_arrays(const TableManifest* opened) {
 
 // All generations of the folder are held, whichever of them is opened.
 void GroupStore::take_generations(const TableManifest* opened) {
+  if (reads_alone()) return;
   for (const std::uint64_t generation : list_generations(options_.folder)) {
     last_generation_ = generation;
     const bool same = opened != nullptr && opened->generation == generation;
@@ -129,10 +130,12 @@ GroupStore::Side& GroupStore::open_side(std::uint8_t number) {
   Side& side = sides_files_[number];
   if (side.slot) return side;
   if (!side.file) {
+    const fs::path path = side_path(options_.folder, number);
     side.file = std::make_shared<File>(
-        File::open_update(side_path(options_.folder, number), Direct::kAuto).or_throw());
+        (reads_alone() ? File::open_read(path, Direct::kAuto) : File::open_update(path, Direct::kAuto))
+            .or_throw());
   }
-  if (side.file->size().or_throw() < layout().bytes())
+  if (!reads_alone() && side.file->size().or_throw() < layout().bytes())
     side.file->resize(layout().bytes()).or_throw();
   side.slot = reader_->attach(side.file).or_throw();
   return side;
@@ -240,6 +243,8 @@ std::uint8_t GroupStore::side_to_write(std::uint64_t group) const {
 }
 
 void GroupStore::check_commit() const {
+  if (reads_alone())
+    throw Error(ErrorCode::kInternal, "an embedding table that was opened to read is to be committed");
   if (generations_.size() + 1 < kMostSides) return;
   throw Error(ErrorCode::kUsage,
               fmt::format("{} generations of an embedding table are kept, and no more can be",
@@ -250,10 +255,10 @@ void GroupStore::check_commit() const {
 
 void GroupStore::write(std::span<const StagedGroup> groups) {
   if (groups.empty()) return;
-  if (options_.folder.empty())
+  if (options_.folder.empty() || reads_alone())
     throw Error(ErrorCode::kInternal,
-                "changed rows of an embedding table without a folder are to leave memory",
-                "name the folder of its rows");
+                "changed rows of an embedding table that nothing is written to are to leave memory",
+                "name the folder of its rows, and open it for writing");
   std::vector<BlockWrite> writes;
   const std::uint64_t bytes = layout().group_bytes;
   const std::uint32_t pages = layout().group_pages();

@@ -39,6 +39,7 @@ struct GroupStoreOptions {
   std::string optimizer;  ///< its name, for the manifest
   EngineMaker make_engine;
   MemoryLedger* ledger = nullptr;
+  TableAccess access = TableAccess::kWrite;
 };
 
 /// A group and the byte of the staging buffer at which it lies.
@@ -98,6 +99,7 @@ class GroupStore {
   void take_generations(const TableManifest* opened);
   void open_reader();
   Side& open_side(std::uint8_t side);
+  bool reads_alone() const { return options_.access == TableAccess::kRead; }
   void punch_unheld();
   void hold_all();
   void hold(std::span<const std::uint8_t> sides_of_one);

@@ -57,7 +57,8 @@ GroupStoreOptions store_options(const EmbeddingTableOptions& options,
           RowLayout::make(rows, options.dim, state),
           std::string(options.optimizer->name()),
           std::move(make_engine),
-          options.ledger};
+          options.ledger,
+          options.access};
 }
 
 void check_same(const EmbeddingTableOptions& options, const TableManifest& manifest) {

@@ -37,6 +37,7 @@ EmbeddingTableOptions TableRows::table_options() const {
   table.placement = options_.placement;
   table.cache_bytes = cache_bytes_;
   table.partitions = table.partition_slots = in_memory() ? 1 : 0;
+  table.access = access_;
   table.io = options_.io;
   table.ledger = options_.ledger;
   table.executor = options_.executor;
@@ -126,10 +127,13 @@ TableRowsNeeds TableRows::needs() const {
   return needs;
 }
 
-void TableRows::open(const std::filesystem::path& folder, std::uint64_t generation) {
+void TableRows::open(const std::filesystem::path& folder,
+                     std::uint64_t generation,
+                     TableAccess access) {
   table_.reset();  // its memory is for the next, and its lock may be on the same folder
   told_ = {};
   folder_ = folder;
+  access_ = access;
   table_ = generation == 0 ? create_embedding_table(table_options())
                            : open_embedding_table(table_options(), generation);
   load();

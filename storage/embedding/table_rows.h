@@ -64,7 +64,9 @@ class TableRows final : public RowTable {
 
   /// Goes on with a generation of a folder, which grows to rows(); 0: with new rows, in a folder
   /// without a table. What was not committed is gone.
-  void open(const std::filesystem::path& folder, std::uint64_t generation);
+  void open(const std::filesystem::path& folder,
+            std::uint64_t generation,
+            TableAccess access = TableAccess::kWrite);
   /// On disk: as before open(), until the next. What was not committed is gone. In memory: nothing.
   void close();
   bool in_memory() const { return options_.placement == Placement::kMemory; }
@@ -88,6 +90,7 @@ class TableRows final : public RowTable {
 
   TableRowsOptions options_;
   std::filesystem::path folder_;
+  TableAccess access_ = TableAccess::kWrite;
   std::uint64_t cache_bytes_ = 0;
   std::uint64_t most_ids_ = 0;  // of a mini-batch, before open()
   std::unique_ptr<EmbeddingTable> table_;

@@ -4,6 +4,7 @@
 #include "embedding_support.h"
 #include "storage/embedding/generation_reader.h"
 #include "storage/embedding/window_cache.h"
+#include "support/expect_error.h"
 
 #include <doctest/doctest.h>
 
