@@ -63,7 +63,8 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
                               const std::string& config,
                               const RunState& state);
 
-/// Puts weights (and for kLast the optimiser's state) into `parts` and returns the state. Throws,
+/// Puts weights (and for kLast the optimiser's state) into `parts`, opens its learned rows (but for
+/// kLast to be read alone) and returns the state. Throws,
 /// with the weights untouched: kUsage for another model or task, or, for kLast, other compute
 /// threads or any other key that changes what the run computes; kData when the dataset changed
 /// under the run or the checkpoint is damaged, newer, or holds weights of other shapes.

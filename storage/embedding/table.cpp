@@ -76,6 +76,12 @@ void check_same(const EmbeddingTableOptions& options, const TableManifest& manif
   if (manifest.layout.state != state) differs("state width", manifest.layout.state, state);
   if (manifest.initial != initial) differs("rows at first", manifest.initial, initial);
   if (options.rows < manifest.layout.rows) differs("rows", manifest.layout.rows, options.rows);
+  if (options.access == TableAccess::kRead && options.rows > manifest.layout.rows)
+    throw bad_table(fmt::format("the table has {} rows, {} are to be read",
+                                manifest.layout.rows,
+                                options.rows),
+                    "nodes were appended since: go on with the run first (sluice-train resume)",
+                    path);
 }
 
 /// 0: as many as the table has rows.
