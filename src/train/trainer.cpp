@@ -78,10 +78,16 @@ void Trainer::restore() {
 RowGenerations Trainer::commit_rows() {
   RowGenerations made = parts_.tables.commit();
   keep_rows(made);
-  const TableRows::Moved moved = parts_.tables.take_moved();
-  state_.bytes_read += moved.read;
-  state_.bytes_written += moved.written;
+  note_moved();
   return made;
+}
+
+// What is read counts at the epoch's end: until then the loader's figures stand for it.
+void Trainer::note_moved() {
+  const TableRows::Moved moved = parts_.tables.take_moved();
+  state_.bytes_written += moved.written;
+  moved_.read += moved.read;
+  moved_.written += moved.written;
 }
 
 void Trainer::keep_rows(const RowGenerations& made) {
@@ -348,6 +354,7 @@ bool Trainer::note_validation(const Metrics& metrics) {
 }
 
 void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool best) {
+  note_moved();
   EpochLine line;
   line.epoch = state_.epoch + 1;
   line.epochs = static_cast<std::uint64_t>(parts_.options.train.epochs);
@@ -358,8 +365,8 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.seconds = state_.epoch_seconds;
   line.seeds_per_second =
       figures.seconds > 0 ? static_cast<double>(figures.seeds) / figures.seconds : 0;
-  line.bytes_read = figures.loader.bytes_read;
-  line.bytes_written = figures.loader.bytes_written;
+  line.bytes_read = figures.loader.bytes_read + moved_.read;
+  line.bytes_written = figures.loader.bytes_written + moved_.written;
   line.bytes_useful = figures.loader.bytes_useful;
   line.counters += figures.loader;
   line.bound = bound_of(figures.loader.stages, figures.seconds);
@@ -368,6 +375,8 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   log_.info("{}", to_text(line));
   for (const std::string& plan : figures.loader.plans) log_.debug("plan of the epoch: {}", plan);
   state_.plan = plan_name(figures.loader);
+  state_.bytes_read += moved_.read;
+  moved_ = {};
   state_.last_loss = line.metrics["train.loss"];
   state_.epochs.push_back(state_.epoch_seconds);
   state_.seconds += state_.epoch_seconds;

@@ -86,6 +86,7 @@ class Trainer {
   void checkpoint();
   void save_best();
   RowGenerations commit_rows();
+  void note_moved();
   void keep_rows(const RowGenerations& made);
   std::filesystem::path rows_path() const;
   void save(CheckpointKind kind);
@@ -110,6 +111,7 @@ class Trainer {
   DeviceTimes device_times_;
   Clock::time_point last_checkpoint_ = Clock::now();
   std::uint64_t best_written_ = 0;  // epoch of best.ckpt
+  TableRows::Moved moved_;             // of learned rows, since the last epoch's end
   RowGenerations best_rows_;           // that best.ckpt names
   std::vector<RowGenerations> named_;  // by last.ckpt, its best epoch, and best.ckpt
   bool told_refusal_ = false;

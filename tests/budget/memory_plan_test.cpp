@@ -71,6 +71,12 @@ MemoryNeeds any_needs(std::mt19937_64& draw) {
   }
   needs.step = needs.tried = up_to(64 * kMiB);
   needs.copied = draw() % 2 * needs.resident;
+  if (draw() % 2 == 0) {  // learned rows on disk
+    needs.learned.fixed = up_to(16 * kMiB);
+    needs.learned.least = 1 + up_to(16 * kMiB);
+    needs.learned.most = needs.learned.least + up_to(256 * kMiB);
+    needs.learned.ahead = needs.phases.queues();
+  }
   return needs;
 }
 
@@ -95,6 +101,9 @@ TEST_CASE("no phase takes more than the budget, and a larger one leaves windows 
       CHECK(plan.bytes(phases.back()) == budget);  // windows get the rest
       CHECK(plan.loader.window_bytes >= needs.training.window_bytes);
       CHECK(plan.loader.window_bytes >= needs.evaluation.window_bytes);
+      CHECK(plan.learned_cache >= needs.learned.least);
+      CHECK(plan.learned_cache <= needs.learned.most);
+      CHECK(line(plan, "embedding cache") == plan.learned_cache);
       // A whole mini-batch that can wait now takes its room from windows, once.
       if (line(plan, "queue") > 0 && queue == 0) windows = 0;
       CHECK(plan.loader.window_bytes >= windows);
