@@ -51,12 +51,12 @@ struct InitialRows {
 
 enum class TableAccess {
   kWrite,  ///< nobody else opens its folder
-  kRead    ///< beside one who writes, and changes nothing: kData once he has forgotten the generation
+  kRead  ///< beside one who writes, and changes nothing: kData once he has forgotten the generation
 };
 
 struct EmbeddingTableOptions {
-  /// Where rows are kept; empty: in memory alone, without commits, and no row that changed may leave
-  /// memory.
+  /// Where rows are kept; empty: in memory alone, without commits, and no row that changed may
+  /// leave memory.
   std::filesystem::path folder;
   std::uint64_t rows = 1;
   std::uint32_t dim = 0;  ///< values a row

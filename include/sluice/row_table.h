@@ -1,8 +1,9 @@
 // RowTable: rows of numbers that are learned themselves, one a node, with what their optimiser
 // keeps beside each. The seam between those who train rows and where rows are kept. Torch-free.
 //
-// A row's first value is a function of a seed and its number alone. Body: over an EmbeddingTable, in
-// memory or on disk (storage/embedding/table_rows.h). Used by one thread at a time. Throws Error.
+// A row's first value is a function of a seed and its number alone. Body: over an EmbeddingTable,
+// in memory or on disk (storage/embedding/table_rows.h). Used by one thread at a time. Throws
+// Error.
 #pragma once
 
 #include <sluice/error.h>

@@ -177,10 +177,10 @@ MemoryPlan plan_memory(const MemoryNeeds& needs,
     share_rest(all, budget - plan.fixed, windows, plan);
     return plan;
   }
-  plan.add({"embedding cache",
-            needs.learned.least,
-            fmt::format("the least, of {} of learned rows on disk",
-                        format_bytes(needs.learned.disk))});
+  plan.add(
+      {"embedding cache",
+       needs.learned.least,
+       fmt::format("the least, of {} of learned rows on disk", format_bytes(needs.learned.disk))});
   plan.lines.push_back({"windows", windows, "the least", MemoryUse::kSteps});
   plan.add({"while measured", copies, "copies of weights and state", MemoryUse::kSteps});
   return plan;

@@ -34,7 +34,7 @@ struct MemoryNeeds {
   LoaderProbe training;            ///< of no batches where nothing is trained
   LoaderProbe evaluation;          ///< of no batches where nothing is evaluated
   LearnedNeeds learned;
-  std::uint64_t step = 0;          ///< tensors of a step beside them, by the largest mini-batch
+  std::uint64_t step = 0;  ///< tensors of a step beside them, by the largest mini-batch
   std::string step_line = "tensors of a step";
   std::string step_from = "in a trial step";
   std::uint64_t tried = 0;           ///< tensors of a step while it is tried

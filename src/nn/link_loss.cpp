@@ -124,7 +124,8 @@ Tensor all_softmax(const std::shared_ptr<const Decoder>& decoder,
   const std::int64_t rows = std::max<std::int64_t>(1, queries.size(0));
   const auto held =
       c10::make_intrusive<HeldDecoder>(decoder, std::max<std::int64_t>(1, tile / rows));
-  return AllSoftmax::apply(held, queries.contiguous(), candidates, own);  // whose rows may lie apart
+  return AllSoftmax::apply(
+      held, queries.contiguous(), candidates, own);  // whose rows may lie apart
 }
 
 Tensor loss_beside_others(const LinkLossOptions& options, const ScoredLinks& scored) {

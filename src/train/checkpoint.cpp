@@ -52,11 +52,10 @@ Json to_json(const RunState& state) {
   if (state.best) {
     Json metrics = Json::object();
     for (const auto& [name, value] : state.best->metrics) metrics[name] = bits(value);
-    json["best"] = {
-        {"epoch", state.best->epoch},
-        {"value", bits(state.best->value)},
-        {"metrics", metrics},
-        {"rows", state.best->rows}};
+    json["best"] = {{"epoch", state.best->epoch},
+                    {"value", bits(state.best->value)},
+                    {"metrics", metrics},
+                    {"rows", state.best->rows}};
   }
   return json;
 }

@@ -118,9 +118,10 @@ void RowTables::share_cache(std::uint64_t bytes) {
   for (const Table& table : tables_) {
     if (!table.rows) continue;
     const TableRowsNeeds own = table.rows->needs();
-    const double share = all.most == all.least ? 0
-                                               : static_cast<double>(own.most_cache - own.least_cache) /
-                                                     static_cast<double>(all.most - all.least);
+    const double share = all.most == all.least
+                             ? 0
+                             : static_cast<double>(own.most_cache - own.least_cache) /
+                                   static_cast<double>(all.most - all.least);
     table.rows->set_cache(own.least_cache +
                           static_cast<std::uint64_t>(share * static_cast<double>(rest)));
   }

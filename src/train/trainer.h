@@ -110,7 +110,7 @@ class Trainer {
   StepClock step_clock_;
   DeviceTimes device_times_;
   Clock::time_point last_checkpoint_ = Clock::now();
-  std::uint64_t best_written_ = 0;  // epoch of best.ckpt
+  std::uint64_t best_written_ = 0;     // epoch of best.ckpt
   TableRows::Moved moved_;             // of learned rows, since the last epoch's end
   RowGenerations best_rows_;           // that best.ckpt names
   std::vector<RowGenerations> named_;  // by last.ckpt, its best epoch, and best.ckpt

@@ -56,19 +56,16 @@ WeightsReport export_weights(const std::filesystem::path& checkpoint,
   StoredWeights stored = read_weights(checkpoint);
   std::vector<StreamedRows> streamed;
   for (const auto& [type, generation] : stored.rows) {
-    const auto rows = std::make_shared<GenerationReader>(rows_folder(checkpoint) / type, generation);
-    streamed.push_back({kRowsPrefix + type,
-                        rows->rows(),
-                        rows->dim(),
-                        [rows](std::uint64_t first, std::span<float> out) {
-                          rows->read(first, out);
-                        }});
+    const auto rows =
+        std::make_shared<GenerationReader>(rows_folder(checkpoint) / type, generation);
+    streamed.push_back(
+        {kRowsPrefix + type,
+         rows->rows(),
+         rows->dim(),
+         [rows](std::uint64_t first, std::span<float> out) { rows->read(first, out); }});
   }
-  WeightsReport report{out.string(),
-                       checkpoint.string(),
-                       stored.epoch,
-                       stored.tensors.size() + streamed.size(),
-                       0};
+  WeightsReport report{
+      out.string(), checkpoint.string(), stored.epoch, stored.tensors.size() + streamed.size(), 0};
   SafetensorsContent content{
       weights_metadata(stored.model, stored.task, stored.classes, stored.epoch),
       std::move(stored.tensors)};

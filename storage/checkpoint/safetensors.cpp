@@ -56,7 +56,8 @@ struct SafeOutput {
   DType dtype() const { return held != nullptr ? held->value.dtype() : DType::kF32; }
   Array::Shape shape() const {
     if (held != nullptr) return held->value.shape();
-    return {static_cast<std::int64_t>(streamed->rows), static_cast<std::int64_t>(streamed->columns)};
+    return {static_cast<std::int64_t>(streamed->rows),
+            static_cast<std::int64_t>(streamed->columns)};
   }
   std::uint64_t bytes() const {
     return held != nullptr ? held->value.bytes()
@@ -97,7 +98,7 @@ std::string header_of(const SafetensorsContent& content, const std::vector<SafeO
   return text;
 }
 
-void append_rows(AtomicFile& file, const StreamedRows& rows) {
+void append_streamed(AtomicFile& file, const StreamedRows& rows) {
   constexpr std::uint64_t kPiece = 4096;
   std::vector<float> piece;
   for (std::uint64_t first = 0; first < rows.rows; first += kPiece) {
@@ -195,7 +196,7 @@ std::uint64_t write_safetensors(const std::filesystem::path& path,
     if (output.held != nullptr) {
       file.append(output.held->value.raw());
     } else {
-      append_rows(file, *output.streamed);
+      append_streamed(file, *output.streamed);
     }
   }
   const std::uint64_t bytes = file.size();

@@ -27,7 +27,8 @@ GenerationReader::GenerationReader(const std::filesystem::path& folder, std::uin
                 "read it with the config that it was made with",
                 Place{folder.string(), -1, -1, -1});
   store_ = std::make_unique<GroupStore>(
-      GroupStoreOptions{folder, manifest.layout, manifest.optimizer, reading_engine, nullptr, TableAccess::kRead},
+      GroupStoreOptions{
+          folder, manifest.layout, manifest.optimizer, reading_engine, nullptr, TableAccess::kRead},
       *initial,
       &manifest);
   sweep_ = std::make_unique<GroupSweep>(*store_);

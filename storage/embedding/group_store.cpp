@@ -131,9 +131,9 @@ GroupStore::Side& GroupStore::open_side(std::uint8_t number) {
   if (side.slot) return side;
   if (!side.file) {
     const fs::path path = side_path(options_.folder, number);
-    side.file = std::make_shared<File>(
-        (reads_alone() ? File::open_read(path, Direct::kAuto) : File::open_update(path, Direct::kAuto))
-            .or_throw());
+    side.file = std::make_shared<File>((reads_alone() ? File::open_read(path, Direct::kAuto)
+                                                      : File::open_update(path, Direct::kAuto))
+                                           .or_throw());
   }
   if (!reads_alone() && side.file->size().or_throw() < layout().bytes())
     side.file->resize(layout().bytes()).or_throw();
@@ -244,7 +244,8 @@ std::uint8_t GroupStore::side_to_write(std::uint64_t group) const {
 
 void GroupStore::check_commit() const {
   if (reads_alone())
-    throw Error(ErrorCode::kInternal, "an embedding table that was opened to read is to be committed");
+    throw Error(ErrorCode::kInternal,
+                "an embedding table that was opened to read is to be committed");
   if (generations_.size() + 1 < kMostSides) return;
   throw Error(ErrorCode::kUsage,
               fmt::format("{} generations of an embedding table are kept, and no more can be",

@@ -77,11 +77,10 @@ void check_same(const EmbeddingTableOptions& options, const TableManifest& manif
   if (manifest.initial != initial) differs("rows at first", manifest.initial, initial);
   if (options.rows < manifest.layout.rows) differs("rows", manifest.layout.rows, options.rows);
   if (options.access == TableAccess::kRead && options.rows > manifest.layout.rows)
-    throw bad_table(fmt::format("the table has {} rows, {} are to be read",
-                                manifest.layout.rows,
-                                options.rows),
-                    "nodes were appended since: go on with the run first (sluice-train resume)",
-                    path);
+    throw bad_table(
+        fmt::format("the table has {} rows, {} are to be read", manifest.layout.rows, options.rows),
+        "nodes were appended since: go on with the run first (sluice-train resume)",
+        path);
 }
 
 /// 0: as many as the table has rows.
@@ -281,9 +280,10 @@ void StoredEmbeddingTable::update_range(std::uint64_t first,
   for (std::uint64_t i = 0; i < count; ++i) to_.push_back(here(first + i));
   for (std::uint64_t i = 0; i < count; ++i) resident_->mark_dirty(first + i);
   charge_at_least(batch_charge_, count * sizeof(float*));
-  options_.optimizer->update(options_.executor,
-                             {to_.data(), gradients.data(), static_cast<std::int64_t>(count), dim()},
-                             rate);
+  options_.optimizer->update(
+      options_.executor,
+      {to_.data(), gradients.data(), static_cast<std::int64_t>(count), dim()},
+      rate);
   updates_ += count;
 }
 

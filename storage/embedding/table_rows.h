@@ -5,8 +5,8 @@
 // other, each with its state, so that all of them are read in place (values a row's length apart)
 // and a step over all is one sweep. On disk it is a table by windows.
 //
-// Until open() there is no folder, and on disk no cache either: rows are what they begin as. That is
-// what a run is measured with. Used by one thread. Throws Error.
+// Until open() there is no folder, and on disk no cache either: rows are what they begin as. That
+// is what a run is measured with. Used by one thread. Throws Error.
 #pragma once
 
 #include "storage/embedding/row_layout.h"

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::uint64_t kNodes = 20000;
+constexpr std::uint64_t kFarNodes = 20000;
 
 // Triples whose ends are far apart: 60 for each of 50 relations, some of them for validation.
 class Triples {
@@ -29,8 +29,8 @@ class Triples {
     std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> seen;
     std::array<std::string, 3> files;
     for (std::uint64_t n = 0; seen.size() < 3000; ++n) {
-      const std::uint64_t head = key.below(kNodes, 3 * n), relation = key.below(50, 3 * n + 1);
-      const std::uint64_t tail = key.below(kNodes, 3 * n + 2);
+      const std::uint64_t head = key.below(kFarNodes, 3 * n), relation = key.below(50, 3 * n + 1);
+      const std::uint64_t tail = key.below(kFarNodes, 3 * n + 2);
       if (!seen.emplace(head, relation, tail).second) continue;
       const std::size_t part = seen.size() % 10 == 0 ? 1 : seen.size() % 10 == 1 ? 2 : 0;
       files[part] += fmt::format("{}\tr{}\t{}\n", head, relation, tail);
@@ -45,7 +45,7 @@ class Triples {
                     "source_column = \"head\"\ntarget_column = \"tail\"\n[[splits]]\n"
                     "of = \"edges\"\nvalid = \"valid.txt\"\ntest = \"test.txt\"\n"
                     "format = \"triples\"\n",
-                    kNodes));
+                    kFarNodes));
     const Outcome made =
         run({tool("sluice-prep"), "import", "--config", graph, "--out", temp_ / "data"});
     REQUIRE_MESSAGE(made.code == 0, made.err);
@@ -88,7 +88,7 @@ class Triples {
   TempDir temp_;
 };
 
-json report_of(const Outcome& outcome) {
+json printed_report(const Outcome& outcome) {
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
   return json::parse(outcome.out);
 }
@@ -97,7 +97,7 @@ json report_of(const Outcome& outcome) {
 
 TEST_CASE("disk equals memory for learned rows") {
   const Triples ground;
-  const json reference = report_of(run(ground.command({"storage.embeddings=memory"})));
+  const json reference = printed_report(run(ground.command({"storage.embeddings=memory"})));
   CHECK(reference.at("storage").at("embeddings") == "memory");
   const json expected = results(reference);
   const std::string lines = metric_lines(ground.dir());
@@ -106,7 +106,7 @@ TEST_CASE("disk equals memory for learned rows") {
   const std::vector<std::string> disk{"storage.embeddings=disk", least};
   std::vector<std::string> asked = ground.command(disk);
   asked.emplace_back("--dry-run");
-  const json dry = report_of(run(asked));
+  const json dry = printed_report(run(asked));
   const json& learned = dry.at("learned_rows");
   CHECK(learned.at("in") == "disk");
   CHECK(learned.at("disk_bytes").get<std::uint64_t>() >=
@@ -122,7 +122,7 @@ TEST_CASE("disk equals memory for learned rows") {
       CAPTURE(more.front());
       std::vector<std::string> sets = disk;
       sets.insert(sets.end(), more.begin(), more.end());
-      const json report = report_of(run(ground.command(sets)));
+      const json report = printed_report(run(ground.command(sets)));
       CHECK(report.at("storage").at("embeddings") == "disk");
       CHECK(results(report) == expected);
       CHECK(metric_lines(ground.dir()) == lines);
@@ -152,7 +152,7 @@ TEST_CASE("disk equals memory for learned rows") {
         command = {tool("sluice-train"), "resume", ground.dir().string(), "--json"};
         continue;
       }
-      CHECK(results(report_of(outcome)) == expected);
+      CHECK(results(printed_report(outcome)) == expected);
       CHECK(metric_lines(ground.dir()) == lines);
       CHECK(read_all(ground.dir() / "weights.safetensors") == rows);
       if (kills >= wanted) break;
@@ -165,14 +165,15 @@ TEST_CASE("disk equals memory for learned rows") {
       const std::filesystem::path out = ground.folder() / name;
       for (const auto& command :
            {std::vector<std::string>{"embed", ground.dir(), "--out", out.string() + ".npy"},
-            std::vector<std::string>{"export", ground.dir(), "--out", out.string() + ".safetensors"}}) {
+            std::vector<std::string>{
+                "export", ground.dir(), "--out", out.string() + ".safetensors"}}) {
         const Outcome outcome = train(command);
         REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
       }
       return read_all(out.string() + ".npy") + read_all(out.string() + ".safetensors");
     };
     const std::string memory = files("memory");  // the run that is there
-    (void)report_of(run(ground.command(disk)));
+    (void)printed_report(run(ground.command(disk)));
     CHECK(files("disk") == memory);
   }
 }

@@ -15,8 +15,8 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint64_t kRows = 1500;
-constexpr std::uint32_t kDim = 12;
+constexpr std::uint64_t kTableRows = 1500;
+constexpr std::uint32_t kTableDim = 12;
 
 std::uint64_t rows_seed() {
   return std::random_device{}();
@@ -24,8 +24,8 @@ std::uint64_t rows_seed() {
 
 TableRowsOptions rows_options(const std::string& optimizer, Placement placement) {
   TableRowsOptions options;
-  options.rows = kRows;
-  options.dim = kDim;
+  options.rows = kTableRows;
+  options.dim = kTableDim;
   options.initial.kind = InitialRows::Kind::kUniform;
   options.initial.scale = 0.5;
   options.initial.seed = 3;
@@ -35,8 +35,8 @@ TableRowsOptions rows_options(const std::string& optimizer, Placement placement)
   return options;
 }
 
-std::vector<float> values_of(TableRows& table) {
-  std::vector<float> all(table.rows() * kDim);
+std::vector<float> all_values(TableRows& table) {
+  std::vector<float> all(table.rows() * kTableDim);
   table.read_range(0, all);
   return all;
 }
@@ -46,11 +46,12 @@ std::vector<std::uint64_t> ids_of_step(RandomKey key, std::uint64_t rows) {
 }
 
 // Steps [first, last), the rows of each announced `ahead` steps before.
-void train(TableRows& table, RandomKey key, std::uint64_t first, std::uint64_t last, bool ahead) {
+void train_rows(
+    TableRows& table, RandomKey key, std::uint64_t first, std::uint64_t last, bool ahead) {
   const auto ids = [&](std::uint64_t step) {
     return ids_of_step(key.with("ids").with(step), table.rows());
   };
-  std::vector<float> got(100 * kDim);
+  std::vector<float> got(100 * kTableDim);
   if (ahead) table.expect(ids(first));
   for (std::uint64_t step = first; step < last; ++step) {
     table.expect(ids(ahead ? step + 1 : step));
@@ -74,42 +75,43 @@ TEST_CASE("rows on disk are those in memory: caches, look-ahead, generations, gr
       const TempDir dir;
       TableRows memory(rows_options(optimizer, Placement::kMemory));
       TableRows disk(rows_options(optimizer, Placement::kDisk));
-      CHECK(same_bits(values_of(memory), values_of(disk)));  // not open yet
+      CHECK(same_bits(all_values(memory), all_values(disk)));  // not open yet
       memory.open(dir / "memory", 0);
       const std::uint32_t state =
-          builtin_sparse_optimizers().make(optimizer, "")->state_width(kDim);
-      disk.set_cache(WindowCache::bytes_of(kRows / 5, RowLayout::make(kRows, kDim, state)));
+          builtin_sparse_optimizers().make(optimizer, "")->state_width(kTableDim);
+      disk.set_cache(
+          WindowCache::bytes_of(kTableRows / 5, RowLayout::make(kTableRows, kTableDim, state)));
       disk.open(dir / "disk", 0);
-      for (TableRows* table : {&memory, &disk}) train(*table, key, 0, 20, ahead);
-      const std::vector<float> at_20 = values_of(memory);
-      CHECK(same_bits(at_20, values_of(disk)));
+      for (TableRows* table : {&memory, &disk}) train_rows(*table, key, 0, 20, ahead);
+      const std::vector<float> at_20 = all_values(memory);
+      CHECK(same_bits(at_20, all_values(disk)));
       const std::uint64_t of_memory = memory.commit(), of_disk = disk.commit();
-      for (TableRows* table : {&memory, &disk}) train(*table, key, 20, 30, ahead);
-      const std::vector<float> at_30 = values_of(memory);
-      CHECK(same_bits(at_30, values_of(disk)));
+      for (TableRows* table : {&memory, &disk}) train_rows(*table, key, 20, 30, ahead);
+      const std::vector<float> at_30 = all_values(memory);
+      CHECK(same_bits(at_30, all_values(disk)));
       CHECK_FALSE(same_bits(at_20, at_30));
       // Back to what was committed, values and state: the same steps lead to the same rows.
       memory.open(dir / "memory", of_memory);
       disk.open(dir / "disk", of_disk);
-      CHECK(same_bits(values_of(memory), at_20));
-      CHECK(same_bits(values_of(disk), at_20));
-      for (TableRows* table : {&memory, &disk}) train(*table, key, 20, 30, ahead);
-      CHECK(same_bits(values_of(memory), at_30));
-      CHECK(same_bits(values_of(disk), at_30));
+      CHECK(same_bits(all_values(memory), at_20));
+      CHECK(same_bits(all_values(disk), at_20));
+      for (TableRows* table : {&memory, &disk}) train_rows(*table, key, 20, 30, ahead);
+      CHECK(same_bits(all_values(memory), at_30));
+      CHECK(same_bits(all_values(disk), at_30));
       for (TableRows* table : {&memory, &disk}) {
         const std::uint64_t last = table->commit();
         table->keep(std::vector{last});
-        table->grow(kRows + 700);
+        table->grow(kTableRows + 700);
       }
       TableRowsOptions larger = rows_options(optimizer, Placement::kMemory);
-      larger.rows = kRows + 700;
+      larger.rows = kTableRows + 700;
       TableRows fresh(larger);
-      std::vector<float> grown = values_of(fresh);
+      std::vector<float> grown = all_values(fresh);
       std::ranges::copy(at_30, grown.begin());
-      CHECK(same_bits(values_of(memory), grown));
-      CHECK(same_bits(values_of(disk), grown));
-      for (TableRows* table : {&memory, &disk}) train(*table, key, 30, 40, ahead);
-      CHECK(same_bits(values_of(memory), values_of(disk)));
+      CHECK(same_bits(all_values(memory), grown));
+      CHECK(same_bits(all_values(disk), grown));
+      for (TableRows* table : {&memory, &disk}) train_rows(*table, key, 30, 40, ahead);
+      CHECK(same_bits(all_values(memory), all_values(disk)));
     }
   }
 }
@@ -119,19 +121,20 @@ TEST_CASE("a step over all rows in place is a step of each") {
     CAPTURE(optimizer);
     TableRows one(rows_options(optimizer, Placement::kMemory));
     TableRows other(rows_options(optimizer, Placement::kMemory));
-    std::vector<std::uint64_t> ids(kRows);
-    for (std::uint64_t row = 0; row < kRows; ++row) ids[row] = row;
+    std::vector<std::uint64_t> ids(kTableRows);
+    for (std::uint64_t row = 0; row < kTableRows; ++row) ids[row] = row;
     for (std::uint64_t step = 0; step < 3; ++step) {
-      const auto gradients = random_gradients(RandomKey(step), kRows * kDim);
+      const auto gradients = random_gradients(RandomKey(step), kTableRows * kTableDim);
       one.update_range(0, gradients);
       other.update(ids, gradients);
     }
-    CHECK(same_bits(values_of(one), values_of(other)));
+    CHECK(same_bits(all_values(one), all_values(other)));
     const RowsInPlace all = one.in_place();
     REQUIRE(all.data != nullptr);
-    const std::vector<float> read = values_of(one);
-    for (std::uint64_t row = 0; row < kRows; ++row)
-      CHECK(same_bits({all.data + row * all.stride, kDim}, {read.data() + row * kDim, kDim}));
+    const std::vector<float> read = all_values(one);
+    for (std::uint64_t row = 0; row < kTableRows; ++row)
+      CHECK(same_bits({all.data + row * all.stride, kTableDim},
+                      {read.data() + row * kTableDim, kTableDim}));
   }
 }
 
@@ -141,13 +144,14 @@ TEST_CASE("rows that were not announced can be read, in any order and repeated")
   disk.expect(std::vector<std::uint64_t>(100, 0));
   disk.set_cache(disk.needs().least_cache);
   disk.open(dir / "rows", 0);
-  train(disk, RandomKey(4), 0, 5, true);
-  const std::vector<float> all = values_of(disk);
+  train_rows(disk, RandomKey(4), 0, 5, true);
+  const std::vector<float> all = all_values(disk);
   const std::vector<std::uint64_t> ids{7, 1499, 7, 0, 800, 1499};
-  std::vector<float> got(ids.size() * kDim);
+  std::vector<float> got(ids.size() * kTableDim);
   disk.read(ids, got);
   for (std::size_t i = 0; i < ids.size(); ++i)
-    CHECK(same_bits({got.data() + i * kDim, kDim}, {all.data() + ids[i] * kDim, kDim}));
+    CHECK(same_bits({got.data() + i * kTableDim, kTableDim},
+                    {all.data() + ids[i] * kTableDim, kTableDim}));
 }
 
 TEST_CASE("a generation is read by its manifest alone") {
@@ -157,25 +161,25 @@ TEST_CASE("a generation is read by its manifest alone") {
   {
     TableRows rows(rows_options("adam", Placement::kMemory));
     rows.open(dir / "rows", 0);
-    train(rows, RandomKey(9), 0, 6, false);
-    expected = values_of(rows);
+    train_rows(rows, RandomKey(9), 0, 6, false);
+    expected = all_values(rows);
     generation = rows.commit();
-    train(rows, RandomKey(9), 6, 8, false);
+    train_rows(rows, RandomKey(9), 6, 8, false);
   }
   GenerationReader reader(dir / "rows", generation);
-  CHECK(reader.rows() == kRows);
-  REQUIRE(reader.dim() == kDim);
-  std::vector<float> got(300 * kDim);
-  for (std::uint64_t first = 0; first < kRows; first += 300) {
+  CHECK(reader.rows() == kTableRows);
+  REQUIRE(reader.dim() == kTableDim);
+  std::vector<float> got(300 * kTableDim);
+  for (std::uint64_t first = 0; first < kTableRows; first += 300) {
     reader.read(first, got);
-    CHECK(same_bits(got, {expected.data() + first * kDim, got.size()}));
+    CHECK(same_bits(got, {expected.data() + first * kTableDim, got.size()}));
   }
 }
 
 TEST_CASE("a cache too small for two mini-batches is refused with the size that works") {
   const TempDir dir;
   TableRows disk(rows_options("adagrad", Placement::kDisk));
-  disk.set_cache(WindowCache::bytes_of(120, RowLayout::make(kRows, kDim, kDim)));
+  disk.set_cache(WindowCache::bytes_of(120, RowLayout::make(kTableRows, kTableDim, kTableDim)));
   disk.open(dir / "rows", 0);
   std::vector<std::uint64_t> ids(100);
   for (std::uint64_t i = 0; i < 100; ++i) ids[i] = i;

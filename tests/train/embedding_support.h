@@ -124,7 +124,8 @@ class OpenParts {
 /// Learned rows as leaves in double, and ComplEx over them by complex numbers.
 struct Dense {
   explicit Dense(const OpenParts& opened)
-      : entities(opened.parts.rows->in_place().at("rows.entity").to(torch::kFloat64).requires_grad_()),
+      : entities(
+            opened.parts.rows->in_place().at("rows.entity").to(torch::kFloat64).requires_grad_()),
         relations(
             opened.parts.weights().at("head.relations").to(torch::kFloat64).requires_grad_()) {}
 

@@ -40,7 +40,8 @@ TEST_CASE("ranks among all entities: both ends, filtered, by brute force over th
     OpenParts opened(dir,
                      fmt::format("ranking = \"all\"\nloss = \"all\"\nreciprocal = {}", reciprocal));
     // Two entities that score the same everywhere: ties count half.
-    opened.parts.rows->in_place().at("rows.entity")[3].copy_(opened.parts.rows->in_place().at("rows.entity")[7]);
+    opened.parts.rows->in_place().at("rows.entity")[3].copy_(
+        opened.parts.rows->in_place().at("rows.entity")[7]);
     const Dense dense(opened);
     double reciprocal_sum = 0, sum = 0, hits1 = 0, hits3 = 0, hits10 = 0, count = 0;
     std::array<double, kTypes> by_type{}, of_type{};
