@@ -59,6 +59,29 @@ void append_and_compact(const TempDir& dir) {
   prep({"compact", (dir / "x").string()});
 }
 
+// Ten nodes more, with features, labels and edges.
+void append_nodes(const TempDir& dir) {
+  std::ofstream nodes(dir / "features.csv");
+  std::ofstream labels(dir / "labels.csv");
+  for (int i = 0; i < 10; ++i) {
+    labels << i % 4 << '\n';
+    for (int j = 0; j < 20; ++j) nodes << i * j % 7 << (j == 19 ? '\n' : ',');
+  }
+  nodes.close();
+  labels.close();
+  std::ofstream edges(dir / "new.csv");
+  for (int i = 0; i < 100; ++i) edges << kNodes + i % 10 << ',' << i * 17 % kNodes << '\n';
+  edges.close();
+  std::ofstream config(dir / "new.toml");
+  config << "csv.header = \"no\"\n[[nodes]]\ncount = 2010\nfeatures = { file = "
+            "\"features.csv\" }\n"
+            "labels = { file = \"labels.csv\" }\n"
+            "[[edges]]\nfile = \"new.csv\"\n";
+  config.close();
+  prep({"append", (dir / "x").string(), "--config", (dir / "new.toml").string()});
+  prep({"compact", (dir / "x").string()});
+}
+
 // Trains, with `grow` called once, after the epoch `after` (from 1).
 RunReport train_while(const TempDir& dir,
                       const std::vector<std::string>& sets,
@@ -171,31 +194,30 @@ TEST_CASE("nodes may come too, with their features") {
   const auto grown = [&](const std::vector<std::string>& where) {
     const TempDir dir;
     generate_dataset(dir / "x");
-    const RunReport report = train_while(dir, with(where, kFollow), 1, [&] {
-      std::ofstream nodes(dir / "features.csv");
-      std::ofstream labels(dir / "labels.csv");
-      for (int i = 0; i < 10; ++i) {
-        labels << i % 4 << '\n';
-        for (int j = 0; j < 20; ++j) nodes << i * j % 7 << (j == 19 ? '\n' : ',');
-      }
-      nodes.close();
-      labels.close();
-      std::ofstream edges(dir / "new.csv");
-      for (int i = 0; i < 100; ++i) edges << kNodes + i % 10 << ',' << i * 17 % kNodes << '\n';
-      edges.close();
-      std::ofstream config(dir / "new.toml");
-      config << "csv.header = \"no\"\n[[nodes]]\ncount = 2010\nfeatures = { file = "
-                "\"features.csv\" }\n"
-                "labels = { file = \"labels.csv\" }\n"
-                "[[edges]]\nfile = \"new.csv\"\n";
-      config.close();
-      prep({"append", (dir / "x").string(), "--config", (dir / "new.toml").string()});
-      prep({"compact", (dir / "x").string()});
-    });
+    const RunReport report = train_while(dir, with(where, kFollow), 1, [&] { append_nodes(dir); });
     CHECK(generations(dir) == std::vector<std::uint64_t>{1, 3, 3, 3});
     return hashes(report);
   };
   CHECK(grown(kMemory) == grown(kDisk));
+}
+
+TEST_CASE("learned rows go on as they are where nodes come, and new ones begin by their numbers") {
+  const std::vector<std::string> learned{"embedding.dim=8", "embedding.init=0.3"};
+  const auto grown = [&](const std::vector<std::string>& sets, bool stop) {
+    const TempDir dir;
+    generate_dataset(dir / "x");
+    const std::vector<std::string> all = with(with(sets, learned), {"dataset.follow=true"});
+    if (!stop)
+      return hashes(train_while(dir, with(all, {"train.epochs=4"}), 2, [&] { append_nodes(dir); }));
+    (void)train_while(dir, with(all, {"train.epochs=2"}), 0, [] {});
+    append_nodes(dir);
+    Quiet quiet;
+    return hashes(resume_training((dir / "run").string(), {"train.epochs=4"}, quiet.context));
+  };
+  const std::string expected = grown({"storage.embeddings=memory"}, false);
+  CHECK(grown({"storage.embeddings=memory"}, true) == expected);
+  CHECK(grown({"storage.embeddings=disk"}, false) == expected);
+  CHECK(grown({"storage.embeddings=disk"}, true) == expected);
 }
 
 TEST_CASE("another graph in the dataset's place is an error, and the run is kept") {
