@@ -51,7 +51,7 @@ struct InitialRows {
 
 enum class TableAccess {
   kWrite,  ///< nobody else opens its folder
-  kRead  ///< beside one who writes, and changes nothing: kData once he has forgotten the generation
+  kRead    ///< beside one who writes; changes nothing. kData once the generation was forgotten
 };
 
 struct EmbeddingTableOptions {

@@ -57,6 +57,8 @@ std::vector<PlaceChoice> place_choices(const StorageSection& storage,
                                        std::uint64_t learned_bytes) {
   std::vector<Kept> of_rows{{Placement::kMemory, "none are learned"}};
   if (learned_bytes != 0) of_rows = placements(learned, learned_bytes, budget);
+  if (learned == Keep::kAuto && of_rows.front().where == Placement::kDisk)
+    of_rows.push_back({Placement::kMemory, "each step wants all of them"});
   std::vector<PlaceChoice> all;
   for (const Kept& embeddings : of_rows) {
     for (const Kept& topology : placements(storage.topology, topology_bytes(schema), budget)) {

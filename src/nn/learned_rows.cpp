@@ -93,8 +93,8 @@ torch::Tensor LearnedRows::all(std::size_t type) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("learned rows of '{}' are not in memory, and a step wants all of them",
                             tables_[type].name),
-                "raise memory.host, or choose a loss beside some candidates, task.loss = "
-                "\"softmax\" for one");
+                "set storage.embeddings = \"memory\", or choose a loss beside some candidates, "
+                "task.loss = \"softmax\" for one");
   step.all = lying(type, 0, count(type)).to(device_);
   if (gradients_ == Gradients::kWanted) step.all.requires_grad_();
   return step.all;

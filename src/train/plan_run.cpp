@@ -89,6 +89,18 @@ Least find_least(const RunOptions& options,
   }
 }
 
+// Whether the run is to be tried another way: a step that wants all learned rows does not work with
+// these on disk, and may with these in memory. What else is wrong is wrong there too.
+bool wants_rows_in_memory(const Error& error,
+                          const Choice& choice,
+                          const std::vector<Choice>& all) {
+  return error.code() == ErrorCode::kUsage &&
+         choice.at.places.embeddings.where == Placement::kDisk &&
+         std::ranges::any_of(all, [](const Choice& other) {
+           return other.at.places.embeddings.where == Placement::kMemory;
+         });
+}
+
 // The placement that works with the least.
 Least find_least(const RunOptions& options,
                  const Work& work,
@@ -96,14 +108,18 @@ Least find_least(const RunOptions& options,
                  const std::vector<Choice>& all,
                  std::uint64_t limit) {
   std::optional<Least> least;
+  std::optional<Error> why;
   for (const Choice& choice : all) {
     try {
       Least found = find_least(options, work, device, choice, limit);
       if (!least || found.plan.budget < least->plan.budget) least = std::move(found);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kResource || (!least && &choice == &all.back())) throw;
+      if (wants_rows_in_memory(error, choice, all)) continue;
+      if (error.code() != ErrorCode::kResource) throw;
+      why = error;
     }
   }
+  if (!least) throw *why;  // one of them has rows in memory, and failed
   return *std::move(least);
 }
 
@@ -272,6 +288,7 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       if (!choice.at.phases.told().empty()) log.info("memory: {}", choice.at.phases.told());
       return run;
     } catch (const Error& error) {
+      if (wants_rows_in_memory(error, choice, wanted.all)) continue;
       if (error.code() != ErrorCode::kResource || is_of_device_budget(error)) throw;
     }
   }

@@ -62,7 +62,7 @@ WeightsReport export_weights(const std::filesystem::path& checkpoint,
         {kRowsPrefix + type,
          rows->rows(),
          rows->dim(),
-         [rows](std::uint64_t first, std::span<float> out) { rows->read(first, out); }});
+         [rows](std::uint64_t first, std::span<float> to) { rows->read(first, to); }});
   }
   WeightsReport report{
       out.string(), checkpoint.string(), stored.epoch, stored.tensors.size() + streamed.size(), 0};
