@@ -39,7 +39,7 @@ def auc(scores, labels):
 def train(data, seed=0, epochs=6):
     torch.manual_seed(seed)
     dataset = sluice.Dataset(data)
-    words = {"edge_split": [0.85, 0.05, 0.1], "neg_sampling": "binary", "normalize_rows": True, "seed": seed, "memory": "256MiB"}
+    words = {"edge_split": [0.85, 0.05, 0.1], "neg_sampling": "binary", "seed": seed, "memory": "256MiB"}
     train_loader = LinkNeighborLoader(dataset, [10, 10], "train", batch_size=1024, shuffle=True, **words)
     test_loader = LinkNeighborLoader(dataset, [-1, -1], "test", batch_size=512, **words)
     model = Encoder(dataset.node_type().features[0].dim, 64, 32)

@@ -23,9 +23,11 @@ def _pairs(folder, name):
     return torch.from_numpy(np.loadtxt(os.path.join(folder, name), delimiter=",", skiprows=1, dtype=np.int64)).t()
 
 
-def cora(folder):
+def cora(folder, scaled=True):
     x, ends = _array(folder, "features.npy"), _pairs(folder, "edges.csv")
-    data = Data(x=x / x.abs().sum(1, keepdim=True).clamp(min=1e-12), y=_array(folder, "labels.npy"), edge_index=torch.cat([ends, ends.flip(0)], 1))
+    if scaled:
+        x = x / x.abs().sum(1, keepdim=True).clamp(min=1e-12)
+    data = Data(x=x, y=_array(folder, "labels.npy"), edge_index=torch.cat([ends, ends.flip(0)], 1))
     data.train, data.test = _array(folder, "train_idx.npy"), _array(folder, "test_idx.npy")
     return data
 
@@ -77,7 +79,7 @@ def hetero_acm(folder, seed, steps):
 
 def links_cora(folder, seed, steps):
     torch.manual_seed(seed)
-    data, ends = cora(folder), _pairs(folder, "edges.csv")
+    data, ends = cora(folder, scaled=False), _pairs(folder, "edges.csv")
     order = torch.randperm(ends.size(1))
     parts = order.split([int(0.85 * len(order)), int(0.05 * len(order)), len(order) - int(0.85 * len(order)) - int(0.05 * len(order))])
     train, _, test = (torch.cat([ends[:, part], ends[:, part].flip(0)], 1) for part in parts)
