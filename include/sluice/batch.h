@@ -9,7 +9,7 @@
 #pragma once
 
 #include <sluice/array.h>
-#include <sluice/graph_schema.h>
+#include <sluice/graph_schema.h>  // IWYU pragma: export
 #include <sluice/query.h>
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 // caches, options and the registries. Link Sluice::core. sluice/training.h is the rest.
 #pragma once
 
+// IWYU pragma: begin_exports
 #include <sluice/array.h>
 #include <sluice/batch.h>
 #include <sluice/cache_policy.h>
@@ -49,3 +50,4 @@
 #include <sluice/threads.h>
 #include <sluice/topology.h>
 #include <sluice/units.h>
+// IWYU pragma: end_exports

@@ -2,6 +2,7 @@
 // the training tool. Link Sluice::sluice.
 #pragma once
 
+// IWYU pragma: begin_exports
 #include <sluice/model.h>
 #include <sluice/models/stack.h>
 #include <sluice/nn/block_ops.h>
@@ -25,3 +26,4 @@
 #include <sluice/tasks/link_task.h>
 #include <sluice/tasks/node_task.h>
 #include <sluice/train.h>
+// IWYU pragma: end_exports

@@ -2,9 +2,7 @@
 
 #include <sluice/error.h>
 
-#include <algorithm>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 namespace sluice::python {

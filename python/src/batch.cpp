@@ -5,7 +5,6 @@
 #include "bindings.h"
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>

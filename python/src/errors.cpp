@@ -4,7 +4,6 @@
 #include <sluice/error.h>
 
 #include <exception>
-#include <new>
 
 namespace sluice::python {
 namespace {

@@ -184,7 +184,7 @@ void start(PyLoader& self, const LoaderStart& where) {
   });
 }
 
-PyLoader* beside(PyLoader& self, const Keys& keys, FeedLists lists) {
+PyLoader* beside(PyLoader& self, const Keys& keys, const FeedLists& lists) {
   auto made = interruptible([held = self.held, options = options_of(keys), lists] {
     const MutexLock lock(held->mutex);
     return held->open().beside(options, lists);

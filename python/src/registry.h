@@ -3,8 +3,6 @@
 
 #include "feed/feed_options.h"
 
-#include <sluice/registry.h>
-
 namespace sluice::python {
 
 const FeedRegistry& registry();

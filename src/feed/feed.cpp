@@ -1,6 +1,7 @@
 #include "feed/feed.h"
 
 #include "budget/dataset_disk.h"
+#include "budget/memory_plan.h"
 #include "core/cgroup.h"
 #include "pipeline/read_buffers.h"
 
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace sluice {

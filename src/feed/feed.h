@@ -9,7 +9,6 @@
 // epoch at a time. Used by one thread at a time. Throws Error.
 #pragma once
 
-#include "budget/memory_plan.h"
 #include "budget/placements.h"
 #include "feed/feed_options.h"
 #include "feed/feed_queries.h"
@@ -21,7 +20,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sluice {

@@ -12,7 +12,6 @@
 #include <sluice/sampler.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -10,7 +10,6 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
 namespace sluice {
