@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
-from types import TracebackType
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Type, TypeVar, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, TypeVar, Union
 
 import numpy as np
 
 from . import _core
+from ._closing import Closing
 from .errors import UsageError
 from .schema import FeatureGroup, NodeType, Relation, Schema, schema_of
 
@@ -47,7 +47,7 @@ def _no_such(kind: str, name: str, known: Sequence[str]) -> UsageError:
     return UsageError(f"there is no {kind} '{name}'", hint)
 
 
-class Dataset:
+class Dataset(Closing):
     """Opens the dataset at `path`. Nothing is read until it is asked for.
 
     What is asked for is read into NumPy arrays of the caller's own, beside any loader's budget. Use as a context manager,
@@ -255,17 +255,6 @@ class Dataset:
         """Lets go of the directory. Arrays stay."""
         self._core.close()
         self._dense.clear()
-
-    def __enter__(self) -> "Dataset":
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         nodes = ", ".join(f"{node.count:,} {node.name}" for node in self._schema.nodes)

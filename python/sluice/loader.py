@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from types import TracebackType
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _core
+from ._closing import Closing
 from ._keys import keys_of
 from .batch import Batch
 from .dataset import Dataset, Path, _ids
@@ -49,7 +49,7 @@ class Epoch(Iterator[Batch]):
         return Batch(core, self._loader.dataset)
 
 
-class Loader:
+class Loader(Closing):
     """Mini-batches of a dataset within a memory budget. Iterating is an epoch; each time the next one.
 
     What is delivered depends on dataset, options and seed alone: not on where data is kept, the budget or threads.
@@ -252,17 +252,6 @@ class Loader:
         """Ends its threads and lets go of its memory. Mini-batches that are alive stay."""
         self._epoch = None
         self._core.close()
-
-    def __enter__(self) -> "Loader":
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"sluice.Loader({os.fspath(self.dataset.path)!r}, {len(self):,} mini-batches an epoch)"

@@ -22,6 +22,7 @@ except ImportError as missing:
     raise ImportError(f"sluice.pyg needs PyTorch and PyG ({missing}): pip install torch torch_geometric") from missing
 
 from . import _pyg_options as _options
+from ._closing import Closing
 from ._pyg_batch import Converter, EdgeType, edge_type, labels, one_type, tensor
 from ._pyg_write import write
 from .batch import Batch
@@ -39,7 +40,7 @@ def metadata(dataset: Union[Dataset, Path]) -> Tuple[List[str], List[EdgeType]]:
     return [node.name for node in schema.nodes], [edge_type(relation) for relation in schema.relations]
 
 
-class _MiniBatches:
+class _MiniBatches(Closing):
     """What both loaders have in common: they iterate, one epoch at a time, and count mini-batches as PyG's do."""
 
     def _open(

@@ -1,5 +1,5 @@
-// Safetensors: named tensors in one file that other programs read (github.com/huggingface/
-// safetensors): u64 length of the header, the header as JSON, then the data.
+// Safetensors, the format of Hugging Face: named tensors in one file that other programs read.
+// The length of the header as u64, the header as JSON, then the data.
 //
 //   {"__metadata__": {"model": "graphsage"},
 //    "layer0.own.weight": {"dtype": "F32", "shape": [16, 32], "data_offsets": [0, 2048]}, ...}

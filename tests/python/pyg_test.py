@@ -209,6 +209,12 @@ class Homogeneous(Case):
         loader.close()
         self.assertTrue(torch.equal(data.x, kept))
 
+    def test_a_with_statement_closes_the_loader(self):
+        with pyg.NeighborLoader(self.out, [2], batch_size=64) as loader:
+            self.assertEqual(next(iter(loader)).batch_size, 64)
+        with self.assertRaises(sluice.UsageError):
+            list(loader)
+
     def test_workers_go_and_transform_is_called(self):
         loader = pyg.NeighborLoader(
             self.out, [2], batch_size=64, num_workers=2, persistent_workers=True, prefetch_factor=4, is_sorted=True,
