@@ -2,6 +2,7 @@
 
 #include "budget/dataset_disk.h"
 #include "budget/memory_plan.h"
+#include "budget/stored_data.h"
 #include "core/cgroup.h"
 #include "pipeline/read_buffers.h"
 
@@ -46,23 +47,17 @@ GraphDataOptions data_options(const FeedOptions& options,
                               const FeedSubject& subject,
                               const GraphSchema& schema,
                               std::uint64_t budget) {
-  GraphDataOptions placement;
+  GraphDataOptions placement = stored_data_options(
+      {choice.places.features.where, choice.places.topology.where, choice.phases, budget},
+      options.storage,
+      sampler);
   const auto tables = std::ranges::count_if(
       schema.nodes, [](const NodeTypeSchema& type) { return !type.features.empty(); });
   placement.staging_bytes =
       read_buffer_bytes(choice.phases.read_budget(budget), static_cast<std::size_t>(tables));
-  placement.features = choice.places.features.where;
   placement.feature_groups = options.feature_groups;
   placement.edge_feature_groups = options.edge_feature_groups;
-  placement.topology = choice.places.topology.where;
-  placement.topology_cache_bytes = choice.phases.topology_cache_bytes(budget);
-  placement.edge_weights = sampler.needs_weights();
-  placement.edge_times = sampler.needs_times();
   placement.edge_rules = subject.edge_rules();
-  placement.snapshot = sampler.snapshot();
-  placement.cache = options.storage.cache_kind();
-  placement.plan = options.storage.plan;
-  placement.io = options.storage.io;
   return placement;
 }
 
@@ -314,7 +309,8 @@ std::string Feed::describe() const {
   const auto name = [](Placement where) {
     return where == Placement::kMemory ? "in memory" : "on disk";
   };
-  const auto& [features, topology] = shared_->choice.places;
+  const Kept& features = shared_->choice.places.features;
+  const Kept& topology = shared_->choice.places.topology;
   std::string text = fmt::format("features {}: {}\ntopology {}: {}\n",
                                  name(features.where),
                                  features.why,

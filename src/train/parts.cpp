@@ -1,5 +1,6 @@
 #include "train/parts.h"
 
+#include "budget/stored_data.h"
 #include "pipeline/read_buffers.h"
 #include "train/weights.h"
 
@@ -73,25 +74,17 @@ GraphDataOptions placement_of(const RunOptions& options,
                               const BatchNeeds& needs,
                               const GraphSchema& schema) {
   const std::uint64_t budget = options.memory.host.bytes;
-  GraphDataOptions placement;
+  GraphDataOptions placement = stored_data_options(
+      {where.features, where.topology, where.phases, budget}, options.storage, sampler);
   placement.compute = device.device;
   placement.compute_ledger = device.ledger.get();
   const auto tables = std::ranges::count_if(
       schema.nodes, [](const NodeTypeSchema& type) { return !type.features.empty(); });
   placement.staging_bytes =
       read_buffer_bytes(where.phases.read_budget(budget), static_cast<std::size_t>(tables));
-  placement.features = where.features;
   placement.feature_groups = needs.feature_groups;
   placement.edge_feature_groups = needs.edge_feature_groups;
-  placement.topology = where.topology;
-  placement.topology_cache_bytes = where.phases.topology_cache_bytes(budget);
-  placement.edge_weights = sampler.needs_weights();
-  placement.edge_times = sampler.needs_times();
   placement.edge_rules = task.edge_rules();
-  placement.snapshot = sampler.snapshot();
-  placement.cache = options.storage.cache_kind();
-  placement.plan = options.storage.plan;
-  placement.io = options.storage.io;
   return placement;
 }
 

@@ -1,0 +1,28 @@
+// How a loader's data is opened, as far as storage options, the split of memory and the sampler say
+// it: the same for a run and for a loader by itself.
+#pragma once
+
+#include "budget/memory_phases.h"
+#include "budget/storage_section.h"
+
+#include <sluice/feature_store.h>
+#include <sluice/loader.h>
+#include <sluice/sampler.h>
+
+#include <cstdint>
+
+namespace sluice {
+
+struct StoredData {
+  Placement features = Placement::kDisk;
+  Placement topology = Placement::kMemory;
+  MemoryPhases phases = {};
+  std::uint64_t budget = 0;  ///< bytes of the whole
+};
+
+/// Left to the caller: what is read of features, edge rules, read buffers, and the device.
+GraphDataOptions stored_data_options(const StoredData& data,
+                                     const StorageSection& storage,
+                                     const SamplerMethod& sampler);
+
+}  // namespace sluice
