@@ -205,7 +205,7 @@ TEST_CASE("a file that is resized takes no room, and room that is punched out re
   file.resize(16 * kPageBytes).or_throw();
   CHECK(file.size().or_throw() == 16 * kPageBytes);
   const std::vector<std::byte> page(kPageBytes, std::byte{7});
-  for (std::uint64_t at : {2, 3, 4}) file.write_at(at * kPageBytes, page).or_throw();
+  for (const std::uint64_t at : {2u, 3u, 4u}) file.write_at(at * kPageBytes, page).or_throw();
   file.punch(3 * kPageBytes, kPageBytes).or_throw();
   CHECK(file.size().or_throw() == 16 * kPageBytes);
   const auto bytes = bytes_at(dir / "f");
