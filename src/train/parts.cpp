@@ -84,6 +84,7 @@ GraphDataOptions placement_of(const RunOptions& options,
       read_buffer_bytes(where.phases.read_budget(budget), static_cast<std::size_t>(tables));
   placement.feature_groups = needs.feature_groups;
   placement.edge_feature_groups = needs.edge_feature_groups;
+  placement.edge_labels = needs.edge_labels;
   placement.edge_rules = task.edge_rules();
   return placement;
 }
