@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMostEpochs = 1e9;
 
-// Of `whole` epochs or of the run's: by the first step of a mini-batch, so that the first is at 0.
+// Behind the step: the first of a run is at 0.
 double epochs_done(const StepPlace& place) {
   return static_cast<double>(place.epoch) +
          static_cast<double>(place.batch) /

@@ -115,7 +115,11 @@ Run deliver_tables(const std::filesystem::path& path,
           } else {
             check_rows(block.features.at(0), block.edge_ids, kEdgeDim, sample_edge_feature);
           }
-          asked.edge_labels ? check_edge_labels(block) : CHECK(block.labels.empty());
+          if (asked.edge_labels) {
+            check_edge_labels(block);
+          } else {
+            CHECK(block.labels.empty());
+          }
         }
       }
     }
