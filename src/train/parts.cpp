@@ -84,6 +84,7 @@ GraphDataOptions placement_of(const RunOptions& options,
                           sampler);
   placement.compute = device.device;
   placement.compute_ledger = device.ledger.get();
+  placement.edge_labels = needs.edge_labels;
   placement.edge_rules = task.edge_rules();
   return placement;
 }

@@ -28,7 +28,7 @@ struct TableRowsOptions {
   std::uint32_t dim = 0;
   InitialRows initial;
   std::shared_ptr<const SparseOptimizer> optimizer;
-  double rate = 0;  ///< of all steps
+  double rate = 0;  ///< of steps, until set_rate()
   Placement placement = Placement::kMemory;
   IoChoice io = IoChoice::kAuto;
   MemoryLedger* ledger = nullptr;  ///< outlives the rows
@@ -57,6 +57,9 @@ class TableRows final : public RowTable {
   void update(std::span<const std::uint64_t> ids, std::span<const float> gradients) override;
   void update_range(std::uint64_t first, std::span<const float> gradients) override;
   RowsInPlace in_place() override;
+
+  /// Of the steps from now on.
+  void set_rate(double rate) { options_.rate = rate; }
 
   TableRowsNeeds needs() const;
   /// Of the rows on disk that stay in memory, from the next open() on.

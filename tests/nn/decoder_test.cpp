@@ -310,3 +310,49 @@ TEST_CASE("losses beside others are what their formulas say, and count what is t
   CHECK(loss(nn::LinkLoss::kSelfAdversarial) ==
         doctest::Approx(adversarial / (2 * weight)).epsilon(1e-5));
 }
+
+TEST_CASE("dropout of relation rows: in training alone, anew for each query, and by the step") {
+  for (const DecoderCase& of : kCases) {
+    CAPTURE(of.name);
+    if (!nn::reads_relations(of.kind)) continue;
+    nn::DecoderOptions options = options_of(of);
+    const auto plain = nn::make_decoder(options);
+    options.relation_dropout = 0.4;
+    const auto dropping = nn::make_decoder(options);
+    const torch::Tensor rows = random_tensor({kLinks, kWidth}, 51);
+    const torch::Tensor relations = torch::arange(kLinks) % kRelations;
+    const auto query = [&] { return dropping->query(rows, relations, Side::kDestination); };
+    dropping->eval();
+    CHECK(torch::equal(query(), plain->query(rows, relations, Side::kDestination)));
+    dropping->train();
+    dropping->set_step_key(RandomKey(1));
+    const torch::Tensor first = query(), second = query();
+    CHECK_FALSE(torch::equal(first, second));
+    dropping->set_step_key(RandomKey(1));
+    CHECK(torch::equal(query(), first));
+    CHECK(torch::equal(query(), second));
+    dropping->set_step_key(RandomKey(2));
+    CHECK_FALSE(torch::equal(query(), first));
+    // What regularizers read is whole.
+    CHECK(torch::equal(dropping->relation_rows(relations), plain->relation_rows(relations)));
+  }
+}
+
+TEST_CASE(
+    "dropout of relation rows: an element is there with 1 / (1 - rate), and so is its gradient") {
+  nn::DecoderOptions options = options_of({"distmult", DecoderKind::kDistMult});
+  options.width = 200;
+  options.relation_dropout = 0.25;
+  const auto decoder = nn::make_decoder(options);
+  decoder->set_step_key(RandomKey(3));
+  const torch::Tensor relations = torch::arange(kRelations);
+  const torch::Tensor kept =
+      decoder->query(torch::ones({kRelations, 200}), relations, Side::kDestination);
+  const torch::Tensor whole = decoder->relation_rows(relations);
+  const torch::Tensor there = kept.ne(0).to(torch::kFloat32);
+  CHECK(there.mean().item<double>() == doctest::Approx(0.75).epsilon(0.1));
+  CHECK(torch::allclose(kept, whole * there / 0.75));
+  kept.sum().backward();
+  const torch::Tensor gradient = decoder->named_parameters()["relations"].grad();
+  CHECK(torch::allclose(gradient, there / 0.75));
+}
