@@ -1,0 +1,159 @@
+#include "bench/embedding/bare_table.h"
+#include "bench/embedding/cases.h"
+#include "bench/support/folder.h"
+#include "bench/support/program.h"
+#include "bench/support/seconds.h"
+#include "storage/embedding/row_layout.h"
+#include "storage/embedding/window_cache.h"
+
+#include <sluice/random.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::bench {
+namespace {
+
+using Windows = std::vector<std::vector<std::uint64_t>>;
+
+enum class Skew { kNone, kHubs };
+
+// Of skewed rows a tenth of the table has more than half of what is asked for, spread over all of
+// the disk: the fourth power of a uniform number, and a row's number turned into another.
+Windows make_windows(const EmbeddingSizes& sizes, Skew skew) {
+  constexpr std::uint64_t kPrime = 2'654'435'761;
+  Windows windows(sizes.windows, std::vector<std::uint64_t>(sizes.window));
+  const RandomKey key = RandomKey(19).with(skew == Skew::kHubs);
+  for (std::uint64_t w = 0; w < sizes.windows; ++w) {
+    for (std::uint64_t i = 0; i < sizes.window; ++i) {
+      const double uniform = key.with(w).uniform(i);
+      const double place = skew == Skew::kHubs ? std::pow(uniform, 4) : uniform;
+      const auto row = static_cast<std::uint64_t>(place * static_cast<double>(sizes.rows));
+      windows[w][i] = std::min(row, sizes.rows - 1) * kPrime % sizes.rows;
+    }
+  }
+  return windows;
+}
+
+// Seconds of all windows: the next is announced before the step of this one, as a run does.
+double go_through(EmbeddingTable& table, const Windows& windows) {
+  const std::vector<float> gradients = gradients_of(windows.front().size(), table.dim());
+  std::vector<float> values(gradients.size());
+  const auto begin = std::chrono::steady_clock::now();
+  table.expect(windows.front());
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    if (w + 1 < windows.size()) table.expect(windows[w + 1]);
+    table.gather(windows[w], values);
+    table.update(windows[w], gradients, 0.1);
+  }
+  (void)table.stats();  // waits for the disk
+  return seconds_since(begin);
+}
+
+// Groups drawn at random, ascending, as many bytes as were moved; those that touch are one request.
+std::vector<BareTable::Piece> pieces_of(const RowLayout& layout,
+                                        std::uint64_t bytes,
+                                        RawDisk::Direction direction,
+                                        RandomKey key) {
+  std::vector<std::uint64_t> groups(bytes / layout.group_bytes);
+  for (std::uint64_t i = 0; i < groups.size(); ++i) groups[i] = key.below(layout.groups(), i);
+  std::ranges::sort(groups);
+  std::vector<BareTable::Piece> pieces;
+  for (const std::uint64_t group : groups) {
+    const std::uint64_t offset = group * layout.group_bytes;
+    if (!pieces.empty() && pieces.back().offset + pieces.back().length == offset) {
+      pieces.back().length += layout.group_bytes;
+    } else {
+      pieces.push_back({offset, layout.group_bytes, direction});
+    }
+  }
+  return pieces;
+}
+
+double bare_seconds(BareTable& bare,
+                    const RowLayout& layout,
+                    const EmbeddingStats& moved,
+                    std::uint64_t windows) {
+  double seconds = 0;
+  for (std::uint64_t w = 0; w < windows; ++w) {
+    const RandomKey key = RandomKey(23).with(w);
+    auto pieces =
+        pieces_of(layout, moved.bytes_read / windows, RawDisk::Direction::kRead, key.with(0));
+    const auto writes =
+        pieces_of(layout, moved.bytes_written / windows, RawDisk::Direction::kWrite, key.with(1));
+    pieces.insert(pieces.end(), writes.begin(), writes.end());
+    std::ranges::stable_sort(pieces, {}, &BareTable::Piece::offset);
+    seconds += bare.seconds(pieces);
+  }
+  return seconds;
+}
+
+EmbeddingStats since(const EmbeddingStats& now, const EmbeddingStats& before) {
+  return {now.rows_read - before.rows_read,
+          now.rows_written - before.rows_written,
+          now.bytes_read - before.bytes_read,
+          now.bytes_written - before.bytes_written,
+          now.waited_ns - before.waited_ns,
+          now.updates - before.updates};
+}
+
+void measure(const EmbeddingSizes& sizes,
+             Skew skew,
+             EmbeddingTable& memory,
+             EmbeddingTable& disk,
+             BareTable& bare) {
+  const RowLayout layout = RowLayout::make(sizes.rows, disk.dim(), disk.state_width());
+  const Windows windows = make_windows(sizes, skew);
+  (void)go_through(disk, windows);  // fills the cache with rows of this kind
+  std::vector<double> in_memory, from_disk, bare_alone;
+  EmbeddingStats moved;
+  for (std::uint64_t round = 0; round < sizes.rounds; ++round) {
+    in_memory.push_back(go_through(memory, windows));
+    const EmbeddingStats before = disk.stats();
+    from_disk.push_back(go_through(disk, windows));
+    moved = since(disk.stats(), before);
+    if (bare.direct()) bare_alone.push_back(bare_seconds(bare, layout, moved, windows.size()));
+  }
+  const double seconds = median(from_disk);
+  const auto rows = static_cast<double>(sizes.window * sizes.windows);
+  const auto bytes = static_cast<double>(moved.bytes_read + moved.bytes_written);
+  Line line{.name = "windows", .work = rows, .unit = "rows", .seconds = seconds};
+  line.peer = "in memory";
+  line.peer_rate = rows / median(in_memory);
+  line.more["mode"] = skew == Skew::kHubs ? "skewed" : "random";
+  line.more["times_in_memory"] = seconds / median(in_memory);
+  if (!bare_alone.empty() && bytes > 0) {
+    line.more["device_rate"] = bytes / median(bare_alone);
+    line.more["of_device"] = median(bare_alone) / seconds;
+  }
+  line.more["bytes"] = {{"read", moved.bytes_read}, {"written", moved.bytes_written}};
+  line.more["rows_read"] = moved.rows_read;
+  line.more["waited_seconds"] = static_cast<double>(moved.waited_ns) / 1e9;
+  line.more["table_bytes"] = layout.bytes();
+  line.more["cache_bytes"] = WindowCache::bytes_of(sizes.rows / sizes.times, layout);
+  print(line);
+}
+
+}  // namespace
+
+void windows_case(const EmbeddingSizes& sizes) {
+  const Folder folder(std::filesystem::path(sizes.dir) / "bench-embedding-windows");
+  ThreadArena threads(static_cast<int>(sizes.threads));
+  const auto memory = create_embedding_table(table_options(sizes, {}, threads));
+  touch_all(*memory, sizes.rows);
+
+  EmbeddingTableOptions options = table_options(sizes, folder.path() / "rows", threads);
+  const RowLayout layout =
+      RowLayout::make(sizes.rows, options.dim, options.optimizer->state_width(options.dim));
+  options.placement = Placement::kDisk;
+  options.cache_bytes = WindowCache::bytes_of(sizes.rows / sizes.times, layout);
+  const auto disk = create_embedding_table(options);
+  touch_all(*disk, std::max<std::uint64_t>(1, sizes.rows / sizes.times / 3));
+  const std::uint64_t generation = disk->commit();
+  disk->keep(std::span(&generation, 1));
+
+  BareTable bare(folder.path(), layout.bytes());
+  for (const Skew skew : {Skew::kNone, Skew::kHubs}) measure(sizes, skew, *memory, *disk, bare);
+}
+
+}  // namespace sluice::bench
