@@ -172,7 +172,8 @@ def figures(given, marks, run, printed):
 def device_rates(given):
     """Bytes a second of the bare disk: pages here and there, and whole partitions; none where it cannot be measured."""
     words = [given.tools / "bench/embedding", "--filter", "windows,partitions", "--dir", given.dir, "--dim", given.dim,
-             "--partitions", given.partitions, "--slots", given.slots, "--rows", min(given.entities, 1_000_000), "--rounds", 1]
+             "--partitions", given.partitions, "--slots", given.slots, "--windows", 10, "--rounds", 1,
+             "--rows", min(max(given.entities, 50_000), 1_000_000)]
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=True)
     rates = {}
     for line in map(json.loads, done.stdout.splitlines()):
