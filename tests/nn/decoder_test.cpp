@@ -18,7 +18,7 @@ using nn::Side;
 
 namespace {
 
-constexpr std::int64_t kWidth = 10, kRelations = 4, kLinks = 7, kCandidates = 23;
+constexpr std::int64_t kRowWidth = 10, kRelations = 4, kLinks = 7, kCandidates = 23;
 constexpr double kGamma = 3;
 
 struct DecoderCase {
@@ -38,7 +38,7 @@ nn::DecoderOptions options_of(const DecoderCase& of) {
   nn::DecoderOptions options;
   options.kind = of.kind;
   options.distance = of.distance;
-  options.width = kWidth;
+  options.width = kRowWidth;
   options.relations = kRelations;
   options.gamma = kGamma;
   options.init = 0.8;
@@ -90,9 +90,9 @@ double by_formula(const DecoderCase& of, const Row& s, const Row& r, const Row& 
 }
 
 struct Rows {
-  torch::Tensor sources = random_tensor({kLinks, kWidth}, 1).requires_grad_();
-  torch::Tensor destinations = random_tensor({kLinks, kWidth}, 2).requires_grad_();
-  torch::Tensor candidates = random_tensor({kCandidates, kWidth}, 3).requires_grad_();
+  torch::Tensor sources = random_tensor({kLinks, kRowWidth}, 1).requires_grad_();
+  torch::Tensor destinations = random_tensor({kLinks, kRowWidth}, 2).requires_grad_();
+  torch::Tensor candidates = random_tensor({kCandidates, kRowWidth}, 3).requires_grad_();
   torch::Tensor relations = torch::tensor({0, 3, 1, 1, 2, 0, 3}, torch::kInt64);
 };
 
@@ -171,7 +171,7 @@ TEST_CASE("decoders: an MLP scores the same beside all as row by row") {
   const torch::Tensor all =
       decoder->scores_against(rows.sources, {}, Side::kDestination, rows.candidates);
   for (std::int64_t c = 0; c < kCandidates; ++c) {
-    const torch::Tensor one = rows.candidates.narrow(0, c, 1).expand({kLinks, kWidth});
+    const torch::Tensor one = rows.candidates.narrow(0, c, 1).expand({kLinks, kRowWidth});
     check_close(all.select(1, c), decoder->score(rows.sources, {}, one).to(torch::kFloat64));
   }
 }
@@ -217,7 +217,7 @@ TEST_CASE("decoders: rows that are the same have a distance of 0 and a finite gr
     if (of.kind != DecoderKind::kTransE && of.kind != DecoderKind::kRotatE) continue;
     CAPTURE(std::string(of.name));
     const auto decoder = nn::make_decoder(options_of(of));
-    torch::Tensor query = random_tensor({2, kWidth}, 5).requires_grad_();
+    torch::Tensor query = random_tensor({2, kRowWidth}, 5).requires_grad_();
     torch::Tensor same = query.detach().clone().requires_grad_();
     const torch::Tensor all = decoder->combine(query, same);
     CHECK(all[1][1].item<double>() == doctest::Approx(kGamma).epsilon(1e-3));
