@@ -1,6 +1,7 @@
 """Embeddings of knowledge graphs by sluice-train, beside PyKEEN and beside a plain PyTorch loop with sparse gradients.
 
 usage: kge.py speed FOLDER --tools BUILD --peers PYTHON [--decoders complex,distmult] [--rounds 5] [--epochs 3] [--threads 2]
+                    [--pykeen-batches 10]
        kge.py accuracy umls|kinship FOLDER --tools BUILD --peers PYTHON [--epochs 100]
 
 FOLDER holds train.txt, valid.txt and test.txt: of WN18RR for speed, of that graph for accuracy. BUILD is where sluice-prep and
@@ -77,6 +78,7 @@ def arguments():
         action.add_argument("--epochs", type=int, default=3 if name == "speed" else 100)
         action.add_argument("--threads", type=int, default=os.cpu_count())
         action.add_argument("--work", type=pathlib.Path)
+        action.add_argument("--pykeen-batches", type=int, default=10, help="of an epoch, for its speed; 0: all")
     given = parser.parse_args()
     given.only = given.only.split(",")
     for side in given.only:
@@ -139,7 +141,7 @@ def speed(given, work):
                 else:
                     rounds[side].append(last_json(output_of(
                         [given.peers, HERE / "kge_peers.py", "speed", PEERS[side], decoder, given.folder, given.threads,
-                         given.epochs], given.threads)))
+                         given.epochs, given.pykeen_batches if side == "pykeen" else 0], given.threads)))
                 print(f"{decoder}, {side}: {rounds[side][-1]['seconds']:.2f} s an epoch", file=sys.stderr, flush=True)
         print(json.dumps(speed_line(given, decoder, links, rounds)), flush=True)
 

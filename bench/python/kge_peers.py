@@ -1,13 +1,15 @@
 """One side of kge.py: knowledge-graph embeddings by PyKEEN, or by a plain PyTorch loop. Prints a JSON object.
 
-usage: kge_peers.py speed torch|pykeen complex|distmult FOLDER THREADS EPOCHS
+usage: kge_peers.py speed torch|pykeen complex|distmult FOLDER THREADS EPOCHS BATCHES
        kge_peers.py accuracy defaults|small FOLDER THREADS EPOCHS COMPLEX_WIDTH BATCH
 
 FOLDER holds train.txt, valid.txt and test.txt: head, relation, tail, with tabs between them. kge.py starts it.
 
 speed: 100 numbers a row, mini-batches of 1,000 links, 1,000 negatives that all of them share, both ends, a softmax over the
 link and its negatives, Adagrad. PyKEEN's own training loops have no negatives that are shared, and a thousand for each link
-are a thousand times as many rows: so its model, loss and optimizer run in a loop of ours, which it is the faster for.
+are a thousand times as many rows: so its model, loss and optimizer run in a loop of ours, which it is the faster for. It
+multiplies every pair of a link and a negative column by column and takes minutes for an epoch of WN18RR: BATCHES are the
+mini-batches of an epoch that are run, 0 for all, and `seconds` is for as many as an epoch has.
 
 accuracy: PyKEEN's pipeline, its ComplEx, LCWA with cross entropy over all entities, inverse relations, Adagrad; the best
 epoch by valid MRR of each fifth. `defaults`: rows begin, and are kept small, as it does unless told; `small`: rows begin
@@ -102,7 +104,7 @@ class PyKeen:
         return (loss.process_slcwa_scores(own, tails) + loss.process_slcwa_scores(own, heads)) / 2
 
 
-def speed(side, decoder, folder, threads, epochs):
+def speed(side, decoder, folder, threads, epochs, batches):
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     if side == "torch":
@@ -112,18 +114,19 @@ def speed(side, decoder, folder, threads, epochs):
         peer = PyKeen(decoder, folder)
         links, entities = peer.links, peer.entities
     seconds, losses = [], []
+    trained = min(len(links), batches * BATCH) if batches else len(links)
     for _ in range(epochs):
         begin, total = time.perf_counter(), 0.0
         order = torch.randperm(len(links))
-        for first in range(0, len(links), BATCH):
+        for first in range(0, trained, BATCH):
             peer.optimizer.zero_grad()
-            loss = peer.loss(links[order[first:first + BATCH]], torch.randint(entities, (NEGATIVES,)))
+            loss = peer.loss(links[order[first:min(first + BATCH, trained)]], torch.randint(entities, (NEGATIVES,)))
             loss.backward()
             peer.optimizer.step()
             total += loss.item()
-        seconds.append(time.perf_counter() - begin)
-        losses.append(total / -(-len(links) // BATCH))
-    return {"peer": peer.name, "edges": len(links), "seconds": statistics.median_low(seconds[1:] or seconds),
+        seconds.append((time.perf_counter() - begin) * len(links) / trained)
+        losses.append(total / -(-trained // BATCH))
+    return {"peer": peer.name, "links": trained, "seconds": statistics.median_low(seconds[1:] or seconds),
             "epochs": seconds, "losses": losses}
 
 
@@ -139,16 +142,16 @@ def accuracy(start, folder, threads, epochs, width, batch):
                                             relation_to_id=train.relation_to_id) for part in ("valid", "test"))
     model = dict(embedding_dim=width)
     if start == "small":
-        begin = dict(a=-0.01, b=0.01)
-        model.update(regularizer=None, entity_initializer=lambda x: torch.nn.init.uniform_(x, **begin),
-                     relation_initializer=lambda x: torch.nn.init.uniform_(x, **begin))
+        within = dict(a=-0.01, b=0.01)
+        model.update(regularizer=None, entity_initializer=lambda x: torch.nn.init.uniform_(x, **within),
+                     relation_initializer=lambda x: torch.nn.init.uniform_(x, **within))
     begin = time.perf_counter()
     mrr = "both.realistic.inverse_harmonic_mean_rank"
     done = pipeline(training=train, validation=valid, testing=test, model="ComplEx", model_kwargs=model, random_seed=1,
                     training_loop="LCWA", loss="CrossEntropyLoss", optimizer="Adagrad", optimizer_kwargs=dict(lr=RATE),
                     training_kwargs=dict(num_epochs=epochs, batch_size=batch, use_tqdm=False),
                     stopper="early", stopper_kwargs=dict(frequency=5, patience=epochs, relative_delta=0, metric=mrr,
-                                                         larger_is_better=True, evaluation_kwargs=dict(use_tqdm=False)),
+                                                         larger_is_better=True),
                     evaluation_kwargs=dict(use_tqdm=False), device="cpu")
     figures = done.metric_results
     return {"peer": f"PyKEEN {pykeen.get_version()}, {start}", "seconds": time.perf_counter() - begin,
@@ -159,7 +162,7 @@ def accuracy(start, folder, threads, epochs, width, batch):
 def main():
     what, how = sys.argv[1:3]
     if what == "speed":
-        line = speed(how, sys.argv[3], sys.argv[4], *map(int, sys.argv[5:7]))
+        line = speed(how, sys.argv[3], sys.argv[4], *map(int, sys.argv[5:8]))
     else:
         line = accuracy(how, sys.argv[3], *map(int, sys.argv[4:8]))
     line["peak_rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
