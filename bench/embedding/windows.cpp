@@ -3,6 +3,7 @@
 #include "bench/support/folder.h"
 #include "bench/support/program.h"
 #include "bench/support/seconds.h"
+#include "storage/embedding/group_sweep.h"
 #include "storage/embedding/row_layout.h"
 #include "storage/embedding/window_cache.h"
 
@@ -50,19 +51,22 @@ double go_through(EmbeddingTable& table, const Windows& windows) {
   return seconds_since(begin);
 }
 
-// Groups drawn at random, ascending, as many bytes as were moved; those that touch are one request.
+// So many groups drawn at random, ascending; those with no more than `most_gap` bytes between them
+// are one request, as a sweep reads them.
 std::vector<BareTable::Piece> pieces_of(const RowLayout& layout,
-                                        std::uint64_t bytes,
+                                        std::uint64_t count,
                                         RawDisk::Direction direction,
+                                        std::uint64_t most_gap,
                                         RandomKey key) {
-  std::vector<std::uint64_t> groups(bytes / layout.group_bytes);
+  std::vector<std::uint64_t> groups(count);
   for (std::uint64_t i = 0; i < groups.size(); ++i) groups[i] = key.below(layout.groups(), i);
   std::ranges::sort(groups);
+  groups.erase(std::ranges::unique(groups).begin(), groups.end());
   std::vector<BareTable::Piece> pieces;
   for (const std::uint64_t group : groups) {
     const std::uint64_t offset = group * layout.group_bytes;
-    if (!pieces.empty() && pieces.back().offset + pieces.back().length == offset) {
-      pieces.back().length += layout.group_bytes;
+    if (!pieces.empty() && offset - pieces.back().offset - pieces.back().length <= most_gap) {
+      pieces.back().length = offset + layout.group_bytes - pieces.back().offset;
     } else {
       pieces.push_back({offset, layout.group_bytes, direction});
     }
@@ -70,22 +74,51 @@ std::vector<BareTable::Piece> pieces_of(const RowLayout& layout,
   return pieces;
 }
 
-double bare_seconds(BareTable& bare,
-                    const RowLayout& layout,
-                    const EmbeddingStats& moved,
-                    std::uint64_t windows) {
+std::uint64_t bytes_of(const std::vector<BareTable::Piece>& pieces) {
+  std::uint64_t bytes = 0;
+  for (const BareTable::Piece& piece : pieces) bytes += piece.length;
+  return bytes;
+}
+
+// How many groups to draw so that requests of so many bytes come of them.
+std::uint64_t groups_for(const RowLayout& layout, std::uint64_t bytes, std::uint64_t most_gap) {
+  std::uint64_t low = 0, high = 8 * layout.groups();
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const auto pieces =
+        pieces_of(layout, middle, RawDisk::Direction::kRead, most_gap, RandomKey(37));
+    if (bytes_of(pieces) < bytes) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+struct BareRun {
   double seconds = 0;
+  std::uint64_t bytes = 0;
+};
+
+BareRun run_bare(BareTable& bare,
+                 const RowLayout& layout,
+                 const EmbeddingStats& moved,
+                 std::uint64_t windows) {
+  constexpr std::uint64_t kGap = GroupSweep::kMostGap;
+  const std::uint64_t reads = groups_for(layout, moved.bytes_read / windows, kGap);
+  const std::uint64_t writes = groups_for(layout, moved.bytes_written / windows, 0);
+  BareRun run;
   for (std::uint64_t w = 0; w < windows; ++w) {
     const RandomKey key = RandomKey(23).with(w);
-    auto pieces =
-        pieces_of(layout, moved.bytes_read / windows, RawDisk::Direction::kRead, key.with(0));
-    const auto writes =
-        pieces_of(layout, moved.bytes_written / windows, RawDisk::Direction::kWrite, key.with(1));
-    pieces.insert(pieces.end(), writes.begin(), writes.end());
+    auto pieces = pieces_of(layout, reads, RawDisk::Direction::kRead, kGap, key.with(0));
+    const auto written = pieces_of(layout, writes, RawDisk::Direction::kWrite, 0, key.with(1));
+    pieces.insert(pieces.end(), written.begin(), written.end());
     std::ranges::stable_sort(pieces, {}, &BareTable::Piece::offset);
-    seconds += bare.seconds(pieces);
+    run.seconds += bare.seconds(pieces);
+    run.bytes += bytes_of(pieces);
   }
-  return seconds;
+  return run;
 }
 
 EmbeddingStats since(const EmbeddingStats& now, const EmbeddingStats& before) {
@@ -105,14 +138,16 @@ void measure(const EmbeddingSizes& sizes,
   const RowLayout layout = RowLayout::make(sizes.rows, disk.dim(), disk.state_width());
   const Windows windows = make_windows(sizes, skew);
   (void)go_through(disk, windows);  // fills the cache with rows of this kind
-  std::vector<double> in_memory, from_disk, bare_alone;
+  std::vector<double> in_memory, from_disk, bare_rates;
   EmbeddingStats moved;
   for (std::uint64_t round = 0; round < sizes.rounds; ++round) {
     in_memory.push_back(go_through(memory, windows));
     const EmbeddingStats before = disk.stats();
     from_disk.push_back(go_through(disk, windows));
     moved = since(disk.stats(), before);
-    if (bare.direct()) bare_alone.push_back(bare_seconds(bare, layout, moved, windows.size()));
+    if (!bare.direct() || moved.bytes_read == 0) continue;
+    const BareRun alone = run_bare(bare, layout, moved, windows.size());
+    bare_rates.push_back(static_cast<double>(alone.bytes) / alone.seconds);
   }
   const double seconds = median(from_disk);
   const auto rows = static_cast<double>(sizes.window * sizes.windows);
@@ -122,9 +157,9 @@ void measure(const EmbeddingSizes& sizes,
   line.peer_rate = rows / median(in_memory);
   line.more["mode"] = skew == Skew::kHubs ? "skewed" : "random";
   line.more["times_in_memory"] = seconds / median(in_memory);
-  if (!bare_alone.empty() && bytes > 0) {
-    line.more["device_rate"] = bytes / median(bare_alone);
-    line.more["of_device"] = median(bare_alone) / seconds;
+  if (!bare_rates.empty()) {
+    line.more["device_rate"] = median(bare_rates);
+    line.more["of_device"] = bytes / seconds / median(bare_rates);
   }
   line.more["bytes"] = {{"read", moved.bytes_read}, {"written", moved.bytes_written}};
   line.more["rows_read"] = moved.rows_read;

@@ -57,12 +57,10 @@ std::uint64_t tensor_bytes(const NamedTensors& tensors) {
   return sum;
 }
 
-// Requests of whole groups here and there, but no longer than going through all of a table.
-double seconds_of_groups(double groups, const TableRowsTraffic& traffic, double rate, double each) {
-  const auto group = static_cast<double>(traffic.group_bytes);
-  const double random = groups * each;
-  if (rate <= 0) return random;
-  return std::min(random, static_cast<double>(traffic.groups) * group / rate);
+// Requests here and there, but no longer than going through all of a table.
+double disk_seconds_of(double requests, double each, double table_bytes, double rate) {
+  const double random = requests * each;
+  return rate > 0 ? std::min(random, table_bytes / rate) : random;
 }
 
 void add_rows(const Parts& parts, const DiskProfile* disk, EpochEstimate& estimate) {
@@ -75,10 +73,14 @@ void add_rows(const Parts& parts, const DiskProfile* disk, EpochEstimate& estima
     estimate.bytes_written += static_cast<std::uint64_t>(batches * traffic.written * group);
     if (disk == nullptr) continue;
     const DiskRates& rates = disk->rates();
-    const double each = disk->seconds_for(group);
+    const double table_bytes = static_cast<double>(traffic.groups) * group;
+    const double each =
+        traffic.reads > 0 ? disk->seconds_for(traffic.read * group / traffic.reads) : 0;
     estimate.disk_seconds +=
-        batches * (seconds_of_groups(traffic.read, traffic, rates.sequential_read, each) +
-                   seconds_of_groups(traffic.written, traffic, rates.sequential_write, each));
+        batches *
+        (disk_seconds_of(traffic.reads, each, table_bytes, rates.sequential_read) +
+         disk_seconds_of(
+             traffic.written, disk->seconds_for(group), table_bytes, rates.sequential_write));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "storage/embedding/table_rows.h"
 
 #include "storage/embedding/coalesce.h"
+#include "storage/embedding/group_sweep.h"
 #include "storage/embedding/initial_values.h"
 #include "storage/embedding/window_cache.h"
 
@@ -141,8 +142,17 @@ TableRowsTraffic TableRows::traffic() const {
   traffic.group_bytes = on_disk.group_bytes;
   traffic.groups = on_disk.groups();
   traffic.written = groups_of(missed);  // as many rows give way, all of them changed
-  // A group of which some rows are written is read too, but where one row fills it.
-  traffic.read = groups_of(on_disk.rows_per_group == 1 ? missed : 2 * missed);
+  // A group of which some rows are written is read too, but where one row fills it. The next one is
+  // as far as chance has it; a gap that is small is read through.
+  const double fetched = groups_of(on_disk.rows_per_group == 1 ? missed : 2 * missed);
+  const double chance = fetched / groups;
+  double gaps = 0, alone = 1;  // groups between two in one request; chance of one behind no other
+  for (std::uint64_t gap = 0; gap <= GroupSweep::kMostGap / on_disk.group_bytes; ++gap) {
+    gaps += static_cast<double>(gap) * chance * alone;
+    alone *= 1 - chance;
+  }
+  traffic.read = std::min(groups, fetched * (1 + gaps));
+  traffic.reads = fetched * alone;
   return traffic;
 }
 

@@ -45,7 +45,8 @@ struct TableRowsNeeds {
 
 /// What the disk moves for a mini-batch, in groups of rows; none of rows in memory. An estimate.
 struct TableRowsTraffic {
-  double read = 0, written = 0;  ///< groups
+  double read = 0, written = 0;  ///< groups; those that are read through in gaps among them
+  double reads = 0;              ///< requests that read
   std::uint64_t group_bytes = 0;
   std::uint64_t groups = 0;  ///< of the table
 };
