@@ -163,8 +163,9 @@ def figures(given, marks, run, printed):
                 "bytes": {"read": last.read - first.read, "written": last.written - first.written},
                 "processor_share": (last.processor - first.processor) / seconds / os.cpu_count()}
     line = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])
-    steps = line["stages"]["step"]
-    return {"part": "an epoch", "work": round(line["seeds_per_second"] * line["seconds"]), "seconds": line["seconds"],
+    steps, rows = line["stages"]["step"], line.get("partitions")
+    swapping = {"partitions": rows, "computing_share": 1 - rows["waited"] / line["seconds"]} if rows else {}
+    return {**swapping, "part": "an epoch", "work": round(line["seeds_per_second"] * line["seconds"]), "seconds": line["seconds"],
             "bytes": {"read": line["bytes"]["read"], "written": line["bytes"]["written"]}, "step": steps, "bound": line["bound"],
             "memory": json.loads(printed)["memory"]}
 
