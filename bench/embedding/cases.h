@@ -15,11 +15,11 @@ namespace sluice::bench {
 struct EmbeddingSizes {
   std::string dir = ".";
   std::string optimizer = "adagrad";
-  std::uint64_t rows = 200'000;
+  std::uint64_t rows = 100'000;
   std::uint64_t dim = 100;      ///< values a row
   std::uint64_t times = 4;      ///< a table to its cache
   std::uint64_t window = 5000;  ///< rows that a mini-batch asks for
-  std::uint64_t windows = 40;
+  std::uint64_t windows = 30;
   std::uint64_t partitions = 16;
   std::uint64_t slots = 4;  ///< partitions that are trained in; a spare one comes beside them
   std::uint64_t rounds = 3;

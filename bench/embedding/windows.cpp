@@ -21,10 +21,10 @@ enum class Skew { kNone, kHubs };
 
 // Of skewed rows a tenth of the table has more than half of what is asked for, spread over all of
 // the disk: the fourth power of a uniform number, and a row's number turned into another.
-Windows make_windows(const EmbeddingSizes& sizes, Skew skew) {
+Windows make_windows(const EmbeddingSizes& sizes, Skew skew, std::uint64_t round) {
   constexpr std::uint64_t kPrime = 2'654'435'761;
   Windows windows(sizes.windows, std::vector<std::uint64_t>(sizes.window));
-  const RandomKey key = RandomKey(19).with(skew == Skew::kHubs);
+  const RandomKey key = RandomKey(19).with(skew == Skew::kHubs).with(round);
   for (std::uint64_t w = 0; w < sizes.windows; ++w) {
     for (std::uint64_t i = 0; i < sizes.window; ++i) {
       const double uniform = key.with(w).uniform(i);
@@ -136,11 +136,11 @@ void measure(const EmbeddingSizes& sizes,
              EmbeddingTable& disk,
              BareTable& bare) {
   const RowLayout layout = RowLayout::make(sizes.rows, disk.dim(), disk.state_width());
-  const Windows windows = make_windows(sizes, skew);
-  (void)go_through(disk, windows);  // fills the cache with rows of this kind
+  (void)go_through(disk, make_windows(sizes, skew, 0));  // fills the cache with rows of this kind
   std::vector<double> in_memory, from_disk, bare_rates;
   EmbeddingStats moved;
-  for (std::uint64_t round = 0; round < sizes.rounds; ++round) {
+  for (std::uint64_t round = 1; round <= sizes.rounds; ++round) {
+    const Windows windows = make_windows(sizes, skew, round);  // what comes is not there by then
     in_memory.push_back(go_through(memory, windows));
     const EmbeddingStats before = disk.stats();
     from_disk.push_back(go_through(disk, windows));
