@@ -64,6 +64,10 @@ LoaderProbe probe_and_try(Parts& parts,
 
 }  // namespace
 
+std::shared_ptr<const Batch> first_batch(Loader& loader, const MemoryPhases& phases) {
+  return first_batch(loader, loader.probe(phases.probed()), phases);
+}
+
 MemoryNeeds measure_needs(Parts& parts, const Work& work) {
   MemoryNeeds needs;
   needs.phases = parts.placement.phases;

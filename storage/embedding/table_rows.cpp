@@ -1,6 +1,7 @@
 #include "storage/embedding/table_rows.h"
 
 #include "storage/embedding/coalesce.h"
+#include "storage/embedding/group_sweep.h"
 #include "storage/embedding/initial_values.h"
 #include "storage/embedding/window_cache.h"
 
@@ -8,6 +9,7 @@
 #include <sluice/units.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice {
 namespace {
@@ -125,6 +127,33 @@ TableRowsNeeds TableRows::needs() const {
   needs.least_cache = WindowCache::bytes_of(two, on_disk);
   needs.most_cache = WindowCache::bytes_of(options_.rows, on_disk);
   return needs;
+}
+
+TableRowsTraffic TableRows::traffic() const {
+  if (in_memory()) return {};
+  const RowLayout on_disk = layout();
+  const auto groups = static_cast<double>(on_disk.groups());
+  const auto slots = static_cast<double>(WindowCache::slots_in(cache_bytes_, on_disk));
+  const double missed = static_cast<double>(most_ids_) *
+                        std::max(0.0, 1 - slots / static_cast<double>(options_.rows));
+  // How many groups so many rows lie in, each in any of them.
+  const auto groups_of = [groups](double rows) { return groups * -std::expm1(-rows / groups); };
+  TableRowsTraffic traffic;
+  traffic.group_bytes = on_disk.group_bytes;
+  traffic.groups = on_disk.groups();
+  traffic.written = groups_of(missed);  // as many rows give way, all of them changed
+  // A group of which some rows are written is read too, but where one row fills it. The next one is
+  // as far as chance has it; a gap that is small is read through.
+  const double fetched = groups_of(on_disk.rows_per_group == 1 ? missed : 2 * missed);
+  const double chance = fetched / groups;
+  double gaps = 0, alone = 1;  // groups between two in one request; chance of one behind no other
+  for (std::uint64_t gap = 0; gap <= GroupSweep::kMostGap / on_disk.group_bytes; ++gap) {
+    gaps += static_cast<double>(gap) * chance * alone;
+    alone *= 1 - chance;
+  }
+  traffic.read = std::min(groups, fetched * (1 + gaps));
+  traffic.reads = fetched * alone;
+  return traffic;
 }
 
 void TableRows::open(const std::filesystem::path& folder,

@@ -43,6 +43,14 @@ struct TableRowsNeeds {
   std::uint64_t most_cache = 0;   ///< for all rows
 };
 
+/// What the disk moves for a mini-batch, in groups of rows; none of rows in memory. An estimate.
+struct TableRowsTraffic {
+  double read = 0, written = 0;  ///< groups; those that are read through in gaps among them
+  double reads = 0;              ///< requests that read
+  std::uint64_t group_bytes = 0;
+  std::uint64_t groups = 0;  ///< of the table
+};
+
 class TableRows final : public RowTable {
  public:
   /// In memory all rows are made. Throws kResource.
@@ -62,6 +70,9 @@ class TableRows final : public RowTable {
   void set_rate(double rate) { options_.rate = rate; }
 
   TableRowsNeeds needs() const;
+  /// For a mini-batch like the largest that was asked for before open(), once all rows were
+  /// touched, with the cache of set_cache(). It takes any row to be as likely as another.
+  TableRowsTraffic traffic() const;
   /// Of the rows on disk that stay in memory, from the next open() on.
   void set_cache(std::uint64_t bytes) { cache_bytes_ = bytes; }
 

@@ -1,18 +1,26 @@
 // Disk equals memory for learned rows, by the command line: a table of more than five times its
 // cache gives the same rows, metrics and mini-batches as one in memory, with any number of data
-// threads, with features and edges anywhere, and after kills.
+// threads, with features and edges anywhere, and after kills: values, and what their optimizer
+// keeps.
 #include "cli/disk_equals_memory.h"
 
+#include <sluice/embedding_table.h>
 #include <sluice/random.h>
+#include <sluice/registry.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <random>
 #include <set>
+#include <span>
 #include <thread>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 using namespace sluice::test;
 using nlohmann::json;
@@ -20,6 +28,8 @@ using nlohmann::json;
 namespace {
 
 constexpr std::uint64_t kFarNodes = 20000;
+constexpr std::uint32_t kFarDim = 64;
+constexpr double kFarInit = 0.3;
 
 // Triples whose ends are far apart: 60 for each of 50 relations, some of them for validation.
 class Triples {
@@ -51,14 +61,16 @@ class Triples {
     REQUIRE_MESSAGE(made.code == 0, made.err);
     temp_.write("run.toml",
                 fmt::format("dataset.path = \"{}\"\nrun.dir = \"{}\"\nmemory.host = \"256MiB\"\n"
-                            "model.type = \"embedding\"\nembedding = {{ dim = 64, init = 0.3 }}\n"
+                            "model.type = \"embedding\"\nembedding = {{ dim = {}, init = {} }}\n"
                             "[task]\ntype = \"link_prediction\"\nwidth = 64\n"
                             "decoder = \"distmult\"\nends = \"both\"\nloss = \"softmax\"\n"
                             "negatives = 16\nshare = true\neval_negatives = 20\n"
                             "[train]\nepochs = 3\nbatch_size = 32\ncompute_threads = 1\n"
                             "checkpoint_every = 0\n[eval]\nbatch_size = 32\n",
                             (temp_ / "data").string(),
-                            dir().string()));
+                            dir().string(),
+                            kFarDim,
+                            kFarInit));
   }
 
   std::filesystem::path dir() const { return temp_ / "run"; }
@@ -88,6 +100,30 @@ class Triples {
   TempDir temp_;
 };
 
+// All rows of a run that has ended, as its last checkpoint has them: values and sums of squares.
+std::vector<float> rows_and_state(const Triples& ground) {
+  sluice::EmbeddingTableOptions options;
+  options.folder = ground.dir() / "checkpoints/rows/entity";
+  options.rows = kFarNodes;
+  options.dim = kFarDim;
+  options.initial.kind = sluice::InitialRows::Kind::kUniform;
+  options.initial.scale = kFarInit;
+  options.initial.seed = sluice::RandomKey(1).with("rows").with("entity").draw(0);
+  options.optimizer = sluice::builtin_sparse_optimizers().make("adagrad", "");
+  options.partitions = options.partition_slots = 1;
+  options.access = sluice::TableAccess::kRead;
+  const auto table = sluice::open_embedding_table(options);
+  table->load(0);
+  const sluice::PartitionRows all = table->partition(0);
+  REQUIRE(all.count == kFarNodes);
+  REQUIRE(all.stride == 2 * kFarDim);
+  return {all.data.begin(), all.data.begin() + static_cast<std::ptrdiff_t>(all.count * all.stride)};
+}
+
+bool same_rows(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::ranges::equal(std::as_bytes(std::span(a)), std::as_bytes(std::span(b)));
+}
+
 json printed_report(const Outcome& outcome) {
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
   return json::parse(outcome.out);
@@ -102,6 +138,7 @@ TEST_CASE("disk equals memory for learned rows") {
   const json expected = results(reference);
   const std::string lines = metric_lines(ground.dir());
   const std::string rows = read_all(ground.dir() / "weights.safetensors");
+  const std::vector<float> all = rows_and_state(ground);
   const std::string least = ground.least_budget();
   const std::vector<std::string> disk{"storage.embeddings=disk", least};
   std::vector<std::string> asked = ground.command(disk);
@@ -127,6 +164,7 @@ TEST_CASE("disk equals memory for learned rows") {
       CHECK(results(report) == expected);
       CHECK(metric_lines(ground.dir()) == lines);
       CHECK(read_all(ground.dir() / "weights.safetensors") == rows);
+      CHECK(same_rows(rows_and_state(ground), all));
     }
   }
 
@@ -136,28 +174,44 @@ TEST_CASE("disk equals memory for learned rows") {
     std::mt19937_64 random(seed);
     const int wanted = full_matrix() ? 50 : 6;
     std::vector<std::string> sets = disk;
-    sets.emplace_back("train.checkpoint_minutes=1e-9");
-    std::vector<std::string> command = ground.command(sets);
+    sets.emplace_back("train.checkpoint_minutes=1e-9");  // after each mini-batch
+    const std::vector<std::string> begin = ground.command(sets);
+    // Moments are drawn from all that such a run takes here.
+    const auto before = std::chrono::steady_clock::now();
+    (void)printed_report(run(begin));
+    const auto longest =
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                       std::chrono::steady_clock::now() - before)
+                                       .count());
+    std::vector<std::string> command = begin;
+    std::set<std::pair<std::ptrdiff_t, long>>
+        resumed;  // lines of metrics, mini-batches of an epoch
     int kills = 0;
     for (int attempt = 0; attempt < 20 * wanted; ++attempt) {
       Process process(command);
-      const bool begun = attempt != 0;
-      if (!begun) wait_for_metric_lines(ground.dir(), 1);
-      if (kills < wanted)
-        std::this_thread::sleep_for(std::chrono::milliseconds(random() % (begun ? 1200 : 50)));
-      if (kills < wanted) process.signal(SIGKILL);
+      if (kills < wanted) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(random() % (longest + 1)));
+        process.signal(SIGKILL);
+      }
       const Outcome outcome = process.finish();
+      if (const long after = resumed_after(outcome.err); after >= 0)
+        resumed.emplace(metric_lines_of(ground.dir()), after);
       if (outcome.code == -SIGKILL) {
         ++kills;
-        command = {tool("sluice-train"), "resume", ground.dir().string(), "--json"};
+        if (std::filesystem::exists(ground.dir() / "config.resolved.toml"))
+          command = {tool("sluice-train"), "resume", ground.dir().string(), "--json"};
         continue;
       }
+      // It came to its end: as if nothing had happened. With kills left, another begins.
       CHECK(results(printed_report(outcome)) == expected);
       CHECK(metric_lines(ground.dir()) == lines);
       CHECK(read_all(ground.dir() / "weights.safetensors") == rows);
+      CHECK(same_rows(rows_and_state(ground), all));
       if (kills >= wanted) break;
+      command = begin;
     }
-    CHECK(kills > 0);
+    CHECK(kills == wanted);
+    CHECK(resumed.size() > 1);
   }
 
   SUBCASE("what was trained is written the same by embed and export") {

@@ -189,3 +189,46 @@ TEST_CASE("a cache too small for two mini-batches is refused with the size that 
   CHECK(error.code() == ErrorCode::kResource);
   CHECK(error.hint().find("give the cache at least") == 0);
 }
+
+TEST_CASE("what a mini-batch would move on disk is estimated by rows that are all as likely") {
+  const std::uint64_t seed = rows_seed();
+  CAPTURE(seed);
+  for (const std::uint64_t share : {2u, 5u, 10u}) {
+    CAPTURE(share);
+    const TempDir dir;
+    TableRowsOptions options = rows_options("adagrad", Placement::kDisk);
+    options.rows = 20 * kTableRows;
+    TableRows table(options);
+    const RowLayout layout = RowLayout::make(options.rows, kTableDim, kTableDim);
+    table.set_cache(WindowCache::bytes_of(options.rows / share, layout));
+    const RandomKey key(seed);
+    table.expect(ids_of_step(key, options.rows));  // how many a mini-batch asks for
+    const TableRowsTraffic traffic = table.traffic();
+    table.open(dir / "t", 0);
+    std::vector<std::uint64_t> all(options.rows / share / 3);
+    for (std::uint64_t first = 0; first < options.rows; first += all.size()) {
+      all.resize(std::min<std::uint64_t>(all.size(), options.rows - first));
+      for (std::uint64_t i = 0; i < all.size(); ++i) all[i] = first + i;
+      table.expect(all);
+      table.update(all, std::vector<float>(all.size() * kTableDim, 0.5f));
+    }
+    const std::uint64_t committed = table.commit();
+    table.keep(std::span(&committed, 1));
+    constexpr std::uint64_t kBatches = 400;
+    train_rows(table, key, 0, kBatches, true);
+    (void)table.take_moved();
+    train_rows(table, key, kBatches, 2 * kBatches, true);
+    const TableRows::Moved moved = table.take_moved();
+    const auto near = [&](double groups, std::uint64_t bytes) {
+      const double found = static_cast<double>(bytes) / static_cast<double>(kBatches);
+      const double estimate = groups * static_cast<double>(traffic.group_bytes);
+      CAPTURE(estimate);
+      CAPTURE(found);
+      CHECK(estimate <= 1.5 * found);
+      CHECK(found <= 1.5 * estimate);
+    };
+    near(traffic.read, moved.read);
+    near(traffic.written, moved.written);
+  }
+  CHECK(TableRows(rows_options("sgd", Placement::kMemory)).traffic().groups == 0);
+}
