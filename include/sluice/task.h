@@ -135,7 +135,7 @@ class Task {
   virtual std::vector<std::string> prediction_names() const { return {}; }
   /// Of tasks about links: which nodes would be best in the place of an end, those that make a
   /// training link left out. Throws kUsage for other tasks, and for models whose nodes cannot all
-  /// be asked about. @param count at most as many as there are nodes
+  /// be asked about. The last argument is how many; at most as many as there are nodes
   virtual BestEnds best_ends(Model& /*model*/,
                              const Batch& /*batch*/,
                              LinkEnd /*end*/,

@@ -39,6 +39,7 @@ Json to_json(const RunState& state) {
                {"loss_labels", state.loss_labels},
                {"batches_xxh3", state.batches_xxh3},
                {"without_better", state.without_better},
+               {"plateau", {state.plateau.reductions, state.plateau.waited}},
                {"last_loss", bits(state.last_loss)},
                {"metrics_lines", state.metrics_lines},
                {"bytes_read", state.bytes_read},
@@ -74,6 +75,8 @@ RunState state_of(const Json& json) {
   state.loss_labels = json.value("loss_labels", state.loss_seeds);  // once all seeds counted
   state.batches_xxh3 = json.at("batches_xxh3");
   state.without_better = json.at("without_better");
+  if (json.contains("plateau"))  // not in checkpoints of before there were schedules
+    state.plateau = {json.at("plateau").at(0), json.at("plateau").at(1)};
   state.last_loss = number(json.at("last_loss"));
   state.metrics_lines = json.at("metrics_lines");
   state.bytes_read = json.at("bytes_read");

@@ -1,7 +1,6 @@
 #include "train/parts.h"
 
 #include "budget/stored_data.h"
-#include "pipeline/read_buffers.h"
 #include "train/weights.h"
 
 #include <sluice/nn/precision.h>
@@ -77,16 +76,18 @@ GraphDataOptions placement_of(const RunOptions& options,
                               const BatchNeeds& needs,
                               const GraphSchema& schema) {
   const std::uint64_t budget = options.memory.host.bytes;
-  GraphDataOptions placement = stored_data_options(
-      {where.features, where.topology, where.phases, budget}, options.storage, sampler);
+  GraphDataOptions placement =
+      stored_data_options({where.features,
+                           where.topology,
+                           where.phases,
+                           budget,
+                           {needs.feature_groups, needs.edge_feature_groups}},
+                          schema,
+                          options.storage,
+                          sampler);
   placement.compute = device.device;
   placement.compute_ledger = device.ledger.get();
-  const auto tables = std::ranges::count_if(
-      schema.nodes, [](const NodeTypeSchema& type) { return !type.features.empty(); });
-  placement.staging_bytes =
-      read_buffer_bytes(where.phases.read_budget(budget), static_cast<std::size_t>(tables));
-  placement.feature_groups = needs.feature_groups;
-  placement.edge_feature_groups = needs.edge_feature_groups;
+  placement.edge_labels = needs.edge_labels;
   placement.edge_rules = task.edge_rules();
   return placement;
 }

@@ -40,6 +40,7 @@ std::vector<Choice> choices(const RunOptions& options,
   std::vector<Choice> all;
   for (PlaceChoice& at : place_choices(options.storage,
                                        schema,
+                                       {},  // models read the first group, but for users' own
                                        options.memory.host.bytes,
                                        turns,
                                        options.storage.embeddings,

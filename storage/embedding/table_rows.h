@@ -30,7 +30,7 @@ struct TableRowsOptions {
   std::uint32_t dim = 0;
   InitialRows initial;
   std::shared_ptr<const SparseOptimizer> optimizer;
-  double rate = 0;  ///< of all steps
+  double rate = 0;  ///< of steps, until set_rate()
   Placement placement = Placement::kMemory;
   IoChoice io = IoChoice::kAuto;
   MemoryLedger* ledger = nullptr;  ///< outlives the rows
@@ -62,6 +62,9 @@ class TableRows final : public RowTable {
   RowsInPlace lend(RowBorrower& to) override;
   void take_back(RowBorrower& from) override;
   void step(const kernels::Executor& executor, const RowGradients& rows) override;
+
+  /// Of the steps from now on.
+  void set_rate(double rate) { options_.rate = rate; }
 
   TableRowsNeeds needs() const;
   /// Of the rows on disk that stay in memory, from the next open() on.

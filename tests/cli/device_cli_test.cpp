@@ -33,7 +33,7 @@ TEST_CASE(
   const Sandbox box;
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
   int seed = 0;
-  for (const std::string& model : names_in("model")) {
+  for (const std::string& model : node_models()) {
     CAPTURE(model);
     const std::vector<std::string> sets{"model.type=" + model, "train.epochs=2"};
     const json expected = report_of(box, with(sets, "train.device=cpu"));

@@ -15,11 +15,11 @@
 
 namespace sluice::test {
 
-/// The dataset that configs/GRAPH makes of a folder of $SLUICE_DATA; nothing, with a message, where
-/// that is not there.
-inline std::optional<std::filesystem::path> import_graph(const TempDir& dir,
-                                                         const std::string& graph,
-                                                         const std::string& folder) {
+/// The dataset that a config of sluice-prep makes of a folder of $SLUICE_DATA; nothing, with a
+/// message, where that is not there.
+inline std::optional<std::filesystem::path> import_by(const TempDir& dir,
+                                                      const std::filesystem::path& config,
+                                                      const std::string& folder) {
   const char* data = std::getenv("SLUICE_DATA");
   const std::filesystem::path files =
       (data == nullptr ? source_folder() / "../shared/data" : std::filesystem::path(data)) / folder;
@@ -30,13 +30,20 @@ inline std::optional<std::filesystem::path> import_graph(const TempDir& dir,
   const Outcome made = run({tool("sluice-prep"),
                             "import",
                             "--config",
-                            source_folder() / "configs" / graph,
+                            config,
                             "--root",
                             files,
                             "--out",
-                            dir / folder});
+                            dir / config.stem()});
   REQUIRE_MESSAGE(made.code == 0, made.err);
-  return dir / folder;
+  return dir / config.stem();
+}
+
+/// The same by one of configs/.
+inline std::optional<std::filesystem::path> import_graph(const TempDir& dir,
+                                                         const std::string& graph,
+                                                         const std::string& folder) {
+  return import_by(dir, source_folder() / "configs" / graph, folder);
 }
 
 }  // namespace sluice::test
