@@ -94,6 +94,7 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
   }
   // Last: tables on disk tell by what the trials asked them for.
   needs.learned = parts.tables.needs();
+  needs.learned.on_device = parts.rows->device_bytes();
   needs.learned.ahead = needs.learned.least != 0 && needs.phases.queues();
   return needs;
 }

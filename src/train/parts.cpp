@@ -30,10 +30,13 @@ std::unique_ptr<Task> make_task(const RunOptions& options,
   return task;
 }
 
-std::unique_ptr<nn::LearnedRows> rows_over(const RowTables& tables, const RunDevice& device) {
+std::unique_ptr<nn::LearnedRows> rows_over(const RowTables& tables,
+                                           const RunDevice& device,
+                                           const PartsPlacement& where) {
   std::vector<nn::LearnedRows::Table> all;
   for (const RowTables::Table& table : tables.tables()) all.push_back({table.name, table.rows});
-  return std::make_unique<nn::LearnedRows>(std::move(all), device.place());
+  return std::make_unique<nn::LearnedRows>(
+      std::move(all), device.place(), where.rows_on_device ? device.kernels() : nullptr);
 }
 
 std::shared_ptr<Model> make_model(const RunOptions& options,
@@ -159,7 +162,7 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       sampler(options.registry->samplers.create(options.sampler)),
       compute(options.train.compute_threads),
       tables(options, dataset.schema(), placement.embeddings, ledger.get(), &compute),
-      rows(rows_over(tables, device)),
+      rows(rows_over(tables, device, placement)),
       model(make_model(options, dataset, *task, device, compute, *rows)),
       data(dataset,
            placement_of(

@@ -62,6 +62,16 @@ EmbeddingTable& TableRows::table() {
   throw Error(ErrorCode::kInternal, "learned rows on disk are to change before they were opened");
 }
 
+// Before rows in memory are looked at: what was stepped elsewhere, all of which may have changed.
+void TableRows::come_home() {
+  if (borrower_ != nullptr && borrower_->give_back()) table_->touch(0);
+}
+
+// Before rows in memory are others.
+void TableRows::forget_lent() {
+  if (borrower_ != nullptr) borrower_->forget();
+}
+
 // Rows of a table that is not open yet.
 void TableRows::begin_as(std::span<const std::uint64_t> ids, std::span<float> out) {
   const InitialValues initial(options_.initial);
@@ -76,33 +86,59 @@ void TableRows::expect(std::span<const std::uint64_t> ids) {
 
 void TableRows::gather(std::span<const std::uint64_t> ids, std::span<float> out) {
   if (!table_) return begin_as(ids, out);
+  come_home();
   table_->gather(ids, out);
 }
 
 void TableRows::read(std::span<const std::uint64_t> ids, std::span<float> out) {
   if (!table_) return begin_as(ids, out);
+  come_home();
   if (in_memory()) return table_->gather(ids, out);
   table_->read_rows(ids, out);
 }
 
 void TableRows::read_range(std::uint64_t first, std::span<float> out) {
+  come_home();
   if (table_) return table_->read(first, out);
   InitialValues(options_.initial)
       .fill(first, out.size() / options_.dim, options_.dim, out.data(), options_.dim);
 }
 
 void TableRows::update(std::span<const std::uint64_t> ids, std::span<const float> gradients) {
+  come_home();
+  forget_lent();
   table().update(ids, gradients, options_.rate);
 }
 
 void TableRows::update_range(std::uint64_t first, std::span<const float> gradients) {
+  come_home();
+  forget_lent();
   table().update_range(first, gradients, options_.rate);
 }
 
 RowsInPlace TableRows::in_place() {
   if (!in_memory()) return {};
+  come_home();
   const PartitionRows all = table_->partition(0);
   return {all.data.data(), all.stride};
+}
+
+RowsInPlace TableRows::lend(RowBorrower& to) {
+  if (!in_memory()) return {};
+  come_home();
+  if (borrower_ != &to) forget_lent();
+  borrower_ = &to;
+  return in_place();
+}
+
+void TableRows::take_back(RowBorrower& from) {
+  if (borrower_ != &from) return;
+  come_home();
+  borrower_ = nullptr;
+}
+
+void TableRows::step(const kernels::Executor& executor, const RowGradients& rows) {
+  options_.optimizer->update(executor, rows, options_.rate);
 }
 
 TableRowsNeeds TableRows::needs() const {
@@ -159,6 +195,7 @@ TableRowsTraffic TableRows::traffic() const {
 void TableRows::open(const std::filesystem::path& folder,
                      std::uint64_t generation,
                      TableAccess access) {
+  forget_lent();
   table_.reset();  // its memory is for the next, and its lock may be on the same folder
   told_ = {};
   folder_ = folder;
@@ -175,6 +212,7 @@ void TableRows::close() {
 }
 
 std::uint64_t TableRows::commit() {
+  come_home();
   return table().commit();
 }
 
@@ -183,6 +221,8 @@ void TableRows::keep(std::span<const std::uint64_t> generations) {
 }
 
 void TableRows::grow(std::uint64_t more) {
+  come_home();
+  forget_lent();
   options_.rows = more;
   if (!table_) return;
   if (in_memory()) table_->release(0);  // its slot is made anew, larger

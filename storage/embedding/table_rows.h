@@ -6,7 +6,9 @@
 // and a step over all is one sweep. On disk it is a table by windows.
 //
 // Until open() there is no folder, and on disk no cache either: rows are what they begin as. That
-// is what a run is measured with. Used by one thread. Throws Error.
+// is what a run is measured with. Rows in memory may be lent to a GPU: they come home before they
+// are read, changed or committed here, and a commit writes all of them then. Used by one thread.
+// Throws Error.
 #pragma once
 
 #include "storage/embedding/row_layout.h"
@@ -65,6 +67,9 @@ class TableRows final : public RowTable {
   void update(std::span<const std::uint64_t> ids, std::span<const float> gradients) override;
   void update_range(std::uint64_t first, std::span<const float> gradients) override;
   RowsInPlace in_place() override;
+  RowsInPlace lend(RowBorrower& to) override;
+  void take_back(RowBorrower& from) override;
+  void step(const kernels::Executor& executor, const RowGradients& rows) override;
 
   /// Of the steps from now on.
   void set_rate(double rate) { options_.rate = rate; }
@@ -100,6 +105,8 @@ class TableRows final : public RowTable {
   RowLayout layout() const;
   void load();
   EmbeddingTable& table();
+  void come_home();
+  void forget_lent();
   void begin_as(std::span<const std::uint64_t> ids, std::span<float> out);
 
   TableRowsOptions options_;
@@ -108,6 +115,7 @@ class TableRows final : public RowTable {
   std::uint64_t cache_bytes_ = 0;
   std::uint64_t most_ids_ = 0;  // of a mini-batch, before open()
   std::unique_ptr<EmbeddingTable> table_;
+  RowBorrower* borrower_ = nullptr;
   Moved told_;  // of this table
 };
 

@@ -1,49 +1,13 @@
 // The configs of embeddings in configs/: those of tiny graphs train, of the others a dry run says
 // that they fit their dataset.
+#include "cli/imported_graph.h"
 #include "cli/shipped_config.h"
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <optional>
-
 using namespace sluice::test;
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-namespace {
-
-/// The dataset that a config of sluice-prep makes of a folder of $SLUICE_DATA; nothing, with a
-/// message, where that is not there.
-std::optional<fs::path> import_by(const TempDir& dir,
-                                  const fs::path& config,
-                                  const std::string& folder) {
-  const char* data = std::getenv("SLUICE_DATA");
-  const fs::path files =
-      (data == nullptr ? source_folder() / "../shared/data" : fs::path(data)) / folder;
-  if (!fs::exists(files)) {
-    MESSAGE("skipped: no files in " << files);
-    return std::nullopt;
-  }
-  const Outcome made = run({tool("sluice-prep"),
-                            "import",
-                            "--config",
-                            config,
-                            "--root",
-                            files,
-                            "--out",
-                            dir / config.stem()});
-  REQUIRE_MESSAGE(made.code == 0, made.err);
-  return dir / config.stem();
-}
-
-std::optional<fs::path> import_graph(const TempDir& dir,
-                                     const std::string& graph,
-                                     const std::string& folder) {
-  return import_by(dir, source_folder() / "configs" / graph, folder);
-}
-
-}  // namespace
 
 TEST_CASE("the configs of tiny knowledge graphs train") {
   const TempDir dir;
