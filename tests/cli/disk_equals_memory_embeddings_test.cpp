@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <random>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
