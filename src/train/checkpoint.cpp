@@ -111,7 +111,7 @@ Json identity_json(const Parts& parts, const std::string& config) {
   return {{"config", config},
           {"model", parts.options.model.type},
           {"task", parts.options.task.type},
-          {"classes", parts.task->prediction_names()},
+          {"classes", parts.task->class_names()},
           {"fingerprint", parts.dataset.fingerprint()},
           {"generation", parts.dataset.generation()},
           {"compute_threads", parts.options.train.compute_threads},

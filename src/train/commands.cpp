@@ -298,7 +298,7 @@ PredictReport predict_run(const std::string& directory,
           schema.rows,
           all.not_finite.rows,
           std::chrono::duration<double>(Clock::now() - begin).count(),
-          schema.names};
+          parts.task->class_names()};
 }
 
 WeightsReport export_run(const std::string& directory,

@@ -80,7 +80,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.run = parts.options.run.dir;
   report.task = parts.options.task.type;
   report.model = parts.options.model.type;
-  report.classes = parts.task->prediction_names();
+  report.classes = parts.task->class_names();
   report.seed = parts.options.seed;
   report.features = disk ? "disk" : "memory";
   report.topology = parts.placement.topology == Placement::kDisk ? "disk" : "memory";
