@@ -256,7 +256,8 @@ TEST_CASE("import: unknown ids are an error, skipped and counted, or become node
   CHECK(
       as_text(expect_error([&] { folder.run(nodes + rest); }), folder) ==
       "data|ROOT/raw/y.csv:3: column 'id': no node of type 'node' has the id 'q'|the ids are those "
-      "of n.csv");
+      "of n.csv; unknown_ids = \"skip\" leaves out "
+      "what has others, \"create\" makes nodes of them");
   const ImportReport skipped =
       folder.run(nodes + "unknown_ids = 'skip'\n" + rest + "[[splits]]\ntrain = 'train.csv'\n");
   CHECK(skipped.relations.at(0).skipped == 2);

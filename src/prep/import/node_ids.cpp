@@ -232,7 +232,11 @@ void NodeIds::fail_unknown(const IdValues& ids, std::size_t index, const IdPlace
                        rules_.first_id == 0 ? "" : "first_id + ");
   } else {
     reason = fmt::format("no node of type '{}' has the id {}", type_, ids.shown(index));
-    hint = fmt::format("the ids are those of {}", count_from_);
+    hint = fmt::format(
+        "the ids are those of {}; unknown_ids = \"skip\" leaves out what has others, \"create\" "
+        "makes "
+        "nodes of them",
+        count_from_);
   }
   throw place.table.value_error(place.first_row + index, place.column, reason, hint);
 }
