@@ -1,5 +1,6 @@
 #include <sluice/tasks/node_task.h>
 
+#include <sluice/nn/tensor_view.h>
 #include <sluice/samplers/node_queries.h>
 
 #include <fmt/format.h>
