@@ -177,10 +177,10 @@ TEST_CASE(
     "learned rows that are kept on a device are the table's when nobody keeps them any more") {
   const auto table = table_of("adam"), other = table_of("adam");
   const torch::Tensor weights = random_tensor({3, 4}, 8);
-  for (const auto& [rows_of, kernels] :
+  for (const auto& [owner, by] :
        {std::pair{table, &kernels::cpu_kernels()},
         std::pair{other, static_cast<const kernels::KernelTable*>(nullptr)}}) {
-    nn::LearnedRows rows({{"node", rows_of}}, torch::kCPU, kernels);
+    nn::LearnedRows rows({{"node", owner}}, torch::kCPU, by);
     rows.begin(batch_of({6, 0, 3}), nn::Gradients::kWanted);
     (rows.rows(0) * weights).sum().backward();
     rows.step();
