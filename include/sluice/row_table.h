@@ -47,6 +47,8 @@ class RowTable {
 
   /// To be read in place. Rows that somebody writes to without update() may be lost.
   virtual RowsInPlace in_place() = 0;
+  /// Whether expect() ahead of gather() helps.
+  virtual bool looks_ahead() { return in_place().data == nullptr; }
 };
 
 }  // namespace sluice
