@@ -35,7 +35,7 @@ bool LearnedRows::any() const {
 
 bool LearnedRows::looks_ahead() const {
   return std::ranges::any_of(tables_, [](const Table& table) {
-    return table.rows != nullptr && table.rows->in_place().data == nullptr;
+    return table.rows != nullptr && table.rows->looks_ahead();
   });
 }
 

@@ -45,7 +45,7 @@ class LearnedRows {
   bool resident(std::size_t type) const {
     return has(type) && tables_[type].rows->in_place().data != nullptr;
   }
-  /// Whether expect() ahead of begin() helps: some rows are not in memory.
+  /// Whether expect() ahead of begin() helps: some rows are read as mini-batches need them.
   bool looks_ahead() const;
 
   /// Announces a mini-batch that is begun after the one that was announced before it.
