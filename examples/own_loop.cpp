@@ -1,11 +1,12 @@
 // A training loop of one's own, over a model and an optimizer by name, with the features on disk.
 //
-//   example_loop data/sbm
+//   example_loop data/sbm [--device cuda]
 #include <sluice/training.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 using namespace sluice;
 
@@ -25,9 +26,16 @@ static double accuracy(Model& model, Loader& loader) {
 
 int main(int argc, char** argv) try {
   prepare_process(argv);
-  MemoryLedger ledger(kGiB, "budget");
+  const bool on_gpu =
+      argc > 3 && std::string_view(argv[2]) == "--device" && std::string_view(argv[3]) == "cuda";
+  // Before anything of LibTorch. Null is the CPU.
+  const std::shared_ptr<ComputeDevice> gpu = on_gpu ? open_gpu() : nullptr;
+  MemoryLedger ledger(kGiB, "budget"), of_gpu(kGiB, "mini-batches on the GPU");
   const Dataset dataset = Dataset::open(argc > 1 ? argv[1] : "data/sbm", {.ledger = &ledger});
-  GraphData data(dataset, {.features = Placement::kDisk}, 0);
+  GraphData data(
+      dataset,
+      {.features = Placement::kDisk, .compute = gpu, .compute_ledger = on_gpu ? &of_gpu : nullptr},
+      0);
   const Split split = dataset.split("default");
   const GraphSchema& schema = dataset.schema();
 
@@ -39,8 +47,10 @@ int main(int argc, char** argv) try {
 
   ThreadArena threads;
   const RandomKey key(1);
-  const std::shared_ptr<Model> model = builtin_models().make(
-      "graphsage", "hidden = 32", {schema, {0}, schema.nodes[0].labels->width, key, &threads});
+  const ModelContext context{
+      schema, {0}, schema.nodes[0].labels->width, key, &threads, kernels_of(gpu.get())};
+  const std::shared_ptr<Model> model = builtin_models().make("graphsage", "hidden = 32", context);
+  model->to(nn::device_of(space_of(gpu.get())));
   OptimizerContext parameters;
   for (const auto& item : model->named_parameters())
     parameters.parameters.emplace_back(item.key(), item.value());

@@ -36,7 +36,7 @@ class Mine final : public models::Stack {
   torch::Tensor convolve(std::int64_t layer,
                          const nn::LayerCall& call,
                          const torch::Tensor& x,
-                         const BatchNodes&) const override {
+                         const Batch&) const override {
     return convs_[static_cast<std::size_t>(layer)]->forward(call, x);
   }
 

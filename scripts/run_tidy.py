@@ -157,7 +157,8 @@ def wanted_includes(tree, path, findings):
 def key_of(tree, path, arguments):
     """Changes with whatever a finding could come from."""
     sums = hashlib.sha256(json.dumps([arguments, path, sys.version_info[:2]]).encode())
-    for file in [__file__, ".clang-tidy", "tests/.clang-tidy", "examples/.clang-tidy", path, *sorted(tree.closure(path))]:
+    lists = [file for file in (".clang-tidy", "tests/.clang-tidy", "examples/.clang-tidy") if os.path.exists(file)]
+    for file in [__file__, *lists, path, *sorted(tree.closure(path))]:
         sums.update(pathlib.Path(file).read_bytes())
     return sums.hexdigest()
 

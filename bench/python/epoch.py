@@ -5,8 +5,10 @@ usage: epoch.py DATASET [--package FOLDER] [--memory 512MiB] [--epochs 2] [--thr
 DATASET is the quickstart's graph: scripts/quickstart makes it, or
   sluice-prep generate sbm --nodes 4400000 --edges 26000000 --features 128 --classes 16 --signal 1.5 \\
     --train 0.02 --valid 0.002 --test 0.004 --out data/quickstart
-Runs by a Python with PyTorch, PyG and torch-sparse or pyg-lib, which PyG's side needs (torch-sparse builds from source, minutes):
-  pip install torch torch_geometric && pip install --no-build-isolation torch-sparse
+Runs by a Python with PyTorch, PyG and torch-sparse or pyg-lib, which PyG's side needs (torch-sparse builds from source, minutes, by
+the packages setuptools and wheel that are there; it loads scipy):
+  pip install torch torch_geometric setuptools wheel scipy
+  FORCE_ONLY_CPU=1 pip install --no-build-isolation torch-sparse
   epoch.py data/quickstart --package build/release/python
 Each side is a process of its own, so that its peak memory is its own. Both train a GraphSAGE of two layers 128 wide, fanout
 10/10, mini-batches of 1024, on the same model code; epochs after the first count. Prints a JSON object a line, and the ratios.

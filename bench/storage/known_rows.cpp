@@ -1,11 +1,11 @@
 #include "bench/storage/known_rows.h"
 
 #include "bench/support/seconds.h"
+#include "budget/read_buffers.h"
 #include "core/threads.h"
 #include "kernels/widen_rows.h"
 #include "pipeline/data/graph_data_state.h"
 #include "pipeline/plan/planned_epoch.h"
-#include "pipeline/read_buffers.h"
 #include "pipeline/stage/row_fetcher.h"
 #include "pipeline/trace.h"
 #include "storage/feature/cache_policies.h"

@@ -36,6 +36,9 @@ struct Block {
   /// i64 [edges], of batches with times: how long before its target's time each edge was; the
   /// source's row has the edge's time. Never negative; at most 2^63 - 1, where it is more.
   Array deltas;
+  /// i32 [edges], -1 for an edge without: each edge's class, where a model asks for it
+  /// (BatchNeeds::edge_labels); empty of a relation whose edges have no classes.
+  Array labels;
   Array transposed_offsets;  ///< i64 [num_sources + 1]
   Array transposed_targets;  ///< i32 [edges]: local target rows, grouped by source, ascending edge
   Array transposed_edges;    ///< i32 [edges]: the edge's index in `neighbours`

@@ -54,6 +54,9 @@ struct GraphDataOptions {
   /// Likewise of edge features: Block::features. Their rows are read, cached and planned as those
   /// of nodes are.
   std::vector<std::string> edge_feature_groups{};
+  /// Block::labels, of relations whose edges have classes; kept in memory, a byte an edge where
+  /// classes are few.
+  bool edge_labels = false;
   IoChoice io = IoChoice::kAuto;
   std::uint64_t staging_bytes = 16 << 20;  ///< read buffers of each table on disk
   /// Which rows stay in the caches, of sluice/cache_policy.h; null: belady.
@@ -153,7 +156,7 @@ struct LoaderOptions {
   bool shuffle = true;             ///< of the same: a new order every epoch
   bool transpose = true;           ///< blocks carry their transpose (for training)
   bool degrees = false;         ///< BatchNodes::degrees, for models that need them (Model::needs)
-  bool edge_ids = false;        ///< Block::edge_ids; there too where edge features are asked for
+  bool edge_ids = false;        ///< Block::edge_ids; there too where what goes by them is asked for
   bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
   bool exact = false;           ///< not from approximate snapshots: for evaluation
   bool normalize_rows = false;  ///< divide each node feature row by the sum of its absolute values

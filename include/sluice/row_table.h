@@ -7,6 +7,8 @@
 #pragma once
 
 #include <sluice/error.h>
+#include <sluice/executor.h>
+#include <sluice/sparse_optimizer.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +20,18 @@ namespace sluice {
 struct RowsInPlace {
   float* data = nullptr;   ///< null: they are not in memory
   std::size_t stride = 0;  ///< floats from one row to the next
+};
+
+/// Who has copied all rows of a table to a device and takes their steps there. The table asks for
+/// them before anybody reads or changes rows in memory, so nobody else has to know.
+class RowBorrower {
+ public:
+  virtual ~RowBorrower() = default;
+  /// Writes rows that took steps since the last time to where they were lent, values and state, and
+  /// keeps its copies. @return whether any did
+  virtual bool give_back() = 0;
+  /// What was lent is there no more, and other rows are: copies and their steps are worth nothing.
+  virtual void forget() = 0;
 };
 
 class RowTable {
@@ -49,6 +63,16 @@ class RowTable {
   virtual RowsInPlace in_place() = 0;
   /// Whether expect() ahead of gather() helps.
   virtual bool looks_ahead() { return in_place().data == nullptr; }
+
+  /// Lends all rows in memory, each of RowsInPlace::stride floats: its values, then its state, as
+  /// step() wants them. Until take_back() the borrower is asked whenever rows are wanted here; who
+  /// borrowed before gives back and forgets. @return null: these rows are not lent
+  virtual RowsInPlace lend(RowBorrower& /*to*/) { return {}; }
+  /// Asks for them a last time. Nothing, where others have borrowed meanwhile.
+  virtual void take_back(RowBorrower& /*from*/) {}
+  /// A step of rows that were lent, as update() would take it, where the executor's kernels reach
+  /// them. @pre lend() gave rows
+  virtual void step(const kernels::Executor& /*executor*/, const RowGradients& /*rows*/) {}
 };
 
 }  // namespace sluice

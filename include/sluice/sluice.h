@@ -7,6 +7,7 @@
 #include <sluice/batch.h>
 #include <sluice/cache_policy.h>
 #include <sluice/catalog.h>
+#include <sluice/compute_device.h>
 #include <sluice/cpu_isa.h>
 #include <sluice/dataset.h>
 #include <sluice/dtype.h>

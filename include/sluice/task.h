@@ -154,9 +154,12 @@ class Task {
   virtual std::vector<std::string> prediction_columns() const = 0;
   /// What the user calls the values of the only column, by value; empty where they are numbers.
   virtual std::vector<std::string> prediction_names() const { return {}; }
+  /// What the user calls the classes, in the order of the outputs; empty where they are numbers, or
+  /// outputs are no classes.
+  virtual std::vector<std::string> class_names() const { return prediction_names(); }
   /// Of tasks about links: which nodes would be best in the place of an end, those that make a
   /// training link left out. Throws kUsage for other tasks, and for models whose nodes cannot all
-  /// be asked about. @param count at most as many as there are nodes
+  /// be asked about. The last argument is how many; at most as many as there are nodes
   virtual BestEnds best_ends(Model& /*model*/,
                              const Batch& /*batch*/,
                              LinkEnd /*end*/,

@@ -16,6 +16,7 @@
 #include <sluice/nn/ledger_allocator.h>
 #include <sluice/nn/linear.h>
 #include <sluice/nn/precision.h>
+#include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/sage_conv.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/optimizer.h>

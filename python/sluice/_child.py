@@ -1,4 +1,5 @@
-"""Runs sluice-prep: finds it, shows its progress, turns its errors into exceptions, and hands Ctrl-C on."""
+"""Runs sluice-prep: finds it, shows its progress, turns its errors into exceptions and its warnings into Python's, and hands
+Ctrl-C on."""
 
 from __future__ import annotations
 
@@ -12,31 +13,45 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from typing import Any, List, Optional, Tuple
 
 from .errors import Error, Place, UsageError, made
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _FRAME = re.compile(r"^.*: .*/s(, .* left)?$")
-_LOG = re.compile(r"^\[[^\]]*\] ")
+_LOG = re.compile(r"^\d\d:\d\d:\d\d (\w+) (.*)$")
 _NAME = "sluice-prep"
+_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def tool() -> str:
-    """The sluice-prep that is run: $SLUICE_PREP, that of the wheel, that of the build folder, or that of PATH."""
-    here = os.path.dirname(os.path.abspath(__file__))
+def _beside() -> str:
+    """$SLUICE_PREP, that of the wheel, or that of the build folder; else empty."""
     candidates = [
         os.environ.get("SLUICE_PREP", ""),
-        os.path.join(here, "bin", _NAME),
-        os.path.join(here, "..", "..", _NAME),  # build/<preset>/python/sluice
+        os.path.join(_HERE, "bin", _NAME),
+        os.path.join(_HERE, "..", "..", _NAME),  # build/<preset>/python/sluice
     ]
     for candidate in candidates:
         if candidate and os.access(candidate, os.X_OK) and os.path.isfile(candidate):
             return os.path.normpath(candidate)
-    found = shutil.which(_NAME)
+    return ""
+
+
+def tool() -> str:
+    """The sluice-prep that is run: $SLUICE_PREP, that of the wheel, that of the build folder, or that of PATH."""
+    found = _beside() or shutil.which(_NAME)
     if found:
         return found
     raise UsageError(f"{_NAME} is not there", "install the wheel, or build it and set SLUICE_PREP to its path")
+
+
+def main() -> None:
+    """The command `sluice-prep` of an installed wheel: becomes the tool that lies in it. It is itself what PATH has."""
+    program = _beside()
+    if not program:
+        sys.exit(f"error: the wheel has no {_NAME}\n  hint: install it anew")
+    os.execv(program, [program, *sys.argv[1:]])
 
 
 def _in_notebook() -> bool:
@@ -50,7 +65,8 @@ def _watched() -> bool:
 
 
 class _Said:
-    """What the tool says on stderr: progress is shown on one line, other lines above it, errors kept for the exception."""
+    """What the tool says on stderr: progress is shown on one line, other lines above it; errors are kept for the exception,
+    and warnings for Python's, whether anything is shown or not."""
 
     def __init__(self, shown: bool) -> None:
         self._shown = shown
@@ -58,6 +74,7 @@ class _Said:
         self._rest = ""
         self._error = False
         self.errors: List[str] = []
+        self.warnings: List[str] = []
 
     def add(self, text: str) -> None:
         *lines, self._rest = re.split(r"[\r\n]+", self._rest + text)
@@ -78,11 +95,14 @@ class _Said:
     def _take(self, line: str) -> None:
         if not line.strip():
             return
+        log = _LOG.match(line)
         # An error is the last thing that is said, and may go on over lines.
         if self._error or line.startswith("error: "):
             self._error = True
             self.errors.append(line)
-        elif _FRAME.match(line) and not _LOG.match(line):
+        elif log and log.group(1) == "warning":
+            self.warnings.append(log.group(2))
+        elif _FRAME.match(line) and not log:
             self._write("\r" + line + " " * max(0, self._width - len(line)))
             self._width = len(line)
         else:
@@ -125,6 +145,14 @@ def _error(status: int, out: str, said: _Said) -> Error:
     if not message:
         message = f"{_NAME} ended with {'signal ' + str(-status) if status < 0 else 'exit code ' + str(status)}"
     return made(status, message, hint, place)
+
+
+def _warn(text: str) -> None:
+    """A warning of the line that called into the package."""
+    level, frame = 1, sys._getframe().f_back
+    while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _HERE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level + 1)
 
 
 def _wait(child: "subprocess.Popen[bytes]") -> Tuple[str, bool]:
@@ -170,6 +198,8 @@ def run(arguments: List[str], *, progress: Optional[bool], json_wanted: bool = T
         os.close(ours)
     if interrupted or child.returncode == 130:
         raise KeyboardInterrupt
+    for warning in said.warnings:
+        _warn(warning)
     if child.returncode != 0:
         raise _error(child.returncode, out, said)
     return json.loads(out) if json_wanted else out

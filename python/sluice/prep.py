@@ -1,7 +1,8 @@
 """Makes and checks datasets: `sluice-prep` as a child process, so that its libraries and PyTorch's never meet.
 
-Each function runs one command and returns what that says with --json: a dictionary. Errors are the package's exceptions;
-Ctrl-C stops the command, which leaves nothing half-written. `memory` is its budget ("2GiB"; "auto": three quarters of what
+Each function runs one command and returns what that says with --json: a dictionary. Errors are the package's exceptions, and
+what the command guessed, dropped or read in another way is a Python warning; Ctrl-C stops the command, which leaves nothing
+half-written. `memory` is its budget ("2GiB"; "auto": three quarters of what
 the process may use), `threads` its worker threads (0: all cores), `progress` whether a line says how far it is: None on
 terminals and in notebooks.
 """

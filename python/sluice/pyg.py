@@ -18,8 +18,10 @@ import numpy as np
 try:
     import torch
     import torch_geometric  # noqa: F401
-except ImportError as missing:
+except ModuleNotFoundError as missing:
     raise ImportError(f"sluice.pyg needs PyTorch and PyG ({missing}): pip install torch torch_geometric") from missing
+except ImportError as broken:  # they are there
+    raise ImportError(f"sluice.pyg needs PyTorch and PyG, which cannot be loaded here: {broken}") from broken
 
 from . import _pyg_options as _options
 from ._closing import Closing

@@ -27,7 +27,7 @@ class Predictions:
     ids: Dict[str, np.ndarray]
     """"id" of nodes, or "source" and "target" of links: int64, or text."""
     values: Dict[str, np.ndarray]
-    """By column: int64 classes (-1: none was made), or float32 (NaN: none was made)."""
+    """By column: int64 classes (-1: none was made), or float32 (NaN: none was made); text, of types of links with names."""
     names: Optional[np.ndarray]
     """Of the classes, as text, where they have names; empty text where none was made."""
 
@@ -66,16 +66,20 @@ def _of_array(path: str, records: np.ndarray) -> Predictions:
     if not fields or not set(fields) & set(_IDS):
         raise DataError("an array without ids is no file of predictions", "write it by sluice-train predict", Place(path))
     ids = {name: _text(records[name]) for name in fields if name in _IDS}
-    values = {name: records[name] for name in fields if name not in _IDS and name != "class_name"}
+    values = {name: _text(records[name]) for name in fields if name not in _IDS and name != "class_name"}
     return Predictions(path, ids, values, _text(records["class_name"]) if "class_name" in fields else None)
 
 
 def _numbers(cells: List[str]) -> np.ndarray:
-    """int64 where all are, -1 for none; else float32, NaN for none."""
+    """int64 where all are, -1 for none; else float32, NaN for none; else text."""
     try:
         return np.array([int(cell) if cell else -1 for cell in cells], dtype=np.int64)
     except ValueError:
+        pass
+    try:
         return np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float32)
+    except ValueError:
+        return np.array(cells, dtype=np.str_)
 
 
 def _ids_of(cells: List[str]) -> np.ndarray:

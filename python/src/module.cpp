@@ -6,6 +6,8 @@
 #include "interrupts.h"
 #include "registry.h"
 
+#include <sluice/registry.h>
+
 #include <cstdlib>
 
 #include <nanobind/stl/string.h>

@@ -142,11 +142,16 @@ class Build:
         return f"{self.folder}/{name}"
 
     def environment(self):
-        """What CTest sets for the tests, and where Cora is."""
+        """What CTest sets for the tests, and where data is."""
         named = {"SLUICE_BIN": self.folder, "SLUICE_SOURCE": os.getcwd(), "GOMP_SPINCOUNT": "0"}
-        if self.has_cora():
-            named["SLUICE_DATA"] = f"{self.prefix}/data"
+        if self.data():
+            named["SLUICE_DATA"] = self.data()
         return named
 
-    def has_cora(self):
-        return self.prefix is not None and os.path.isdir(f"{self.prefix}/data/cora")
+    def data(self):
+        """The folder of what was packed to be trained on; None: there is none."""
+        folder = f"{self.prefix}/data"
+        return folder if self.prefix is not None and os.path.isdir(folder) else None
+
+    def has_data(self, name):
+        return self.data() is not None and os.path.isdir(f"{self.data()}/{name}")

@@ -24,6 +24,7 @@ device = "cuda"
 epochs = 3
 batch_size = 1024
 """
+UMLS_MRR = 0.9  # of the test links, filtered
 ROWS, TABLE = 25_600_000, 256_000_000  # floats of a mini-batch, and of the table that it is gathered from
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SKIPPED = 77  # exit code of a test program that has no GPU
@@ -128,14 +129,54 @@ class Checks:
     def training(self, cases, limit=400):
         self.tests("training test", "gpu_training_test", cases, limit)
         with open(f"{self.runner.logs}/training-test.log", encoding="utf-8", errors="replace") as file:
-            cora = dict(re.findall(r"cora (\w+) on the GPU: test.accuracy ([\d.]+)", file.read()))
+            said = file.read()
+        cora = dict(re.findall(r"cora (\w+) on the GPU: test.accuracy ([\d.]+)", said))
         self.report.fields["cora"] = {model: float(accuracy) for model, accuracy in cora.items()}
+        self.report.fields["umls"] = [float(mrr) for mrr in re.findall(r"umls complex on the GPU: test.mrr ([\d.]+)", said)]
         done = self.report.fields["tests"]["gpu_training_test"]
         case = next((row for name, row in done.items() if "Cora" in name), None)
-        if not self.build.has_cora():
+        if not self.build.has_data("cora"):
             self.report.skip("Cora: the pack has no data/cora")
         elif case and case["result"] == "passed" and not cora:
             self.report.fail("Cora: the pack has it, and no model was trained on it")
+
+    def learned_rows(self, name, graph, config, more, limit):
+        """Imports a graph of the pack and trains a config of it; its report, or None where that did not go."""
+        if self.no_gpu(name):
+            return None
+        if not self.build.has_data(name):
+            return self.report.skip(f"{name}: the pack has no data/{name}")
+        data, run_dir = f"{self.build.folder}/{name}", f"{self.runner.logs}/{name}"
+        made = self.run(f"import {name}", "sluice-prep", ["import", "--config", f"configs/{graph}", "--root",
+                                                         f"{self.build.data()}/{name}", "--overwrite", "--out", data], 60)
+        if not self.judge(f"import {name}", made):
+            return None
+        sets = {"train.device": "cuda", "dataset.path": data, "run.dir": run_dir, **more}
+        flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+        with Load() as load:
+            outcome = self.run(f"train {name}", "sluice-train", ["run", f"configs/{config}", "--overwrite", "--json", *flags], limit)
+        if not self.judge(f"train {name}", outcome):
+            return None
+        report = last_json(outcome.output)
+        if report is None:
+            return self.report.fail(f"{name}: no report")
+        epochs, metrics = report["seconds"]["epochs"], report["metrics"]
+        self.report.fields.setdefault("embeddings", {})[name] = {
+            "config": config, "epochs": report["epochs"], "seconds_an_epoch": sorted(epochs)[len(epochs) // 2],
+            "seconds": report["seconds"], "test.mrr": metrics.get("test.mrr"), "test.hits@10": metrics.get("test.hits@10"),
+            "gpu_load_percent": load.mean(), "device": report["device"]}
+        if not report["device"].get("learned_rows"):
+            self.report.fail(f"{name}: its rows were not kept on the GPU")
+        return report
+
+    def umls(self, limit=150):
+        report = self.learned_rows("umls", "umls-graph.toml", "umls-complex.toml", {}, limit)
+        if report and not report["metrics"]["test.mrr"] >= UMLS_MRR:
+            self.report.fail(f"umls: test.mrr {report['metrics']['test.mrr']} is below {UMLS_MRR}")
+
+    def wn18rr(self, epochs, limit=420):
+        """A measurement: so few epochs are not what the config reaches."""
+        self.learned_rows("wn18rr", "wn18rr-typed-graph.toml", "wn18rr-complex.toml", {"train.epochs": epochs}, limit)
 
     def doctor(self):
         """What sluice-train itself says of io_uring and the GPU; and which CUDA runtimes the process loads for it."""

@@ -121,9 +121,12 @@ std::uint64_t measuring_bytes(const Raised& all) {
 void plan_device(const Raised& all, std::uint64_t budget, MemoryPlan& plan) {
   plan.device.budget = budget;
   if (budget == 0) return;
-  const std::uint64_t pool = all.needs.device_tensors;
+  // Rows that are kept there are of LibTorch's pool; how many they are is known.
+  const std::uint64_t rows = all.needs.learned.on_device;
+  const std::uint64_t pool = beyond(all.needs.device_tensors, rows);
   plan.device_in_flight = LoaderMemory::kInFlight * all.transfer;
   plan.device.lines = {{"mini-batches in flight", plan.device_in_flight, "copied, ready, in step"}};
+  plan.device.add({"learned rows", rows, "with what their optimizer keeps"});
   plan.device.add({"tensors", raised(pool, all.percent), all.note(pool)});
   plan.device.need(plan.device.bytes({}));
 }

@@ -16,15 +16,16 @@
 
 namespace sluice {
 
-/// What learned rows on disk need: bytes; nothing where there are none.
+/// What learned rows need beside those in memory: bytes; nothing where there are none.
 struct LearnedNeeds {
-  std::uint64_t disk = 0;     ///< of the rows, once
-  std::uint64_t fixed = 0;    ///< of memory, whatever its cache
-  std::uint64_t least = 0;    ///< of the cache that works, with its margin
-  std::uint64_t most = 0;     ///< more is of no use
-  std::uint64_t slots = 0;    ///< by partitions, instead of a cache: of those that have memory
-  std::uint64_t buckets = 0;  ///< by partitions: of links in edge buckets
-  bool ahead = false;         ///< a mini-batch more is held: the next, whose rows are announced
+  std::uint64_t disk = 0;       ///< of the rows, once
+  std::uint64_t fixed = 0;      ///< of memory, whatever its cache
+  std::uint64_t least = 0;      ///< of the cache that works, with its margin
+  std::uint64_t most = 0;       ///< more is of no use
+  std::uint64_t slots = 0;      ///< by partitions, instead of a cache: those that have memory
+  std::uint64_t buckets = 0;    ///< by partitions: of links in edge buckets
+  std::uint64_t on_device = 0;  ///< of the GPU's memory: rows that are kept there
+  bool ahead = false;           ///< a mini-batch more is held: the next, whose rows are announced
 };
 
 /// What the parts of a run need: bytes, as measured, without margins.

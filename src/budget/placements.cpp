@@ -9,13 +9,10 @@
 namespace sluice {
 namespace {
 
-std::uint64_t table_bytes(const GraphSchema& schema) {
+std::uint64_t table_bytes(const GraphSchema& schema, const FeatureGroups& groups) {
   std::uint64_t sum = 0;
-  for (const NodeTypeSchema& node : schema.nodes) {
-    if (!node.features.empty())
-      sum +=
-          node.features[0].rows * feature_row_bytes(node.features[0].dtype, node.features[0].dim);
-  }
+  for (const FeatureSchema* table : wanted_features(schema, groups))
+    sum += table->rows * feature_row_bytes(table->dtype, table->dim);
   return sum;
 }
 
@@ -51,6 +48,7 @@ bool epochs_may_be_planned(const StorageSection& storage) {
 
 std::vector<PlaceChoice> place_choices(const StorageSection& storage,
                                        const GraphSchema& schema,
+                                       const FeatureGroups& groups,
                                        std::uint64_t budget,
                                        Turns turns,
                                        Keep learned,
@@ -59,10 +57,11 @@ std::vector<PlaceChoice> place_choices(const StorageSection& storage,
   if (learned_bytes != 0) of_rows = placements(learned, learned_bytes, budget);
   if (learned == Keep::kAuto && of_rows.front().where == Placement::kDisk)
     of_rows.push_back({Placement::kMemory, "each step wants all of them"});
+  const std::uint64_t features_bytes = table_bytes(schema, groups);
   std::vector<PlaceChoice> all;
   for (const Kept& embeddings : of_rows) {
     for (const Kept& topology : placements(storage.topology, topology_bytes(schema), budget)) {
-      for (const Kept& features : placements(storage.features, table_bytes(schema), budget))
+      for (const Kept& features : placements(storage.features, features_bytes, budget))
         all.push_back({{features, topology, embeddings}});
     }
   }

@@ -3,6 +3,7 @@
 
 #include "budget/memory_phases.h"
 #include "budget/storage_section.h"
+#include "core/feature_groups.h"
 
 #include <sluice/dataset.h>
 #include <sluice/graph_schema.h>
@@ -40,10 +41,12 @@ bool epochs_may_be_planned(const StorageSection& storage);
 /// The placements to try, best first: rather features on disk than edges, as a row is read once for
 /// a mini-batch and edges are looked up for each node, and rather both than learned rows, which are
 /// written too. Where nothing else works, and they may, sampling and steps take turns.
+/// @param groups the features that will be read
 /// @param learned where rows are to be that are learned
 /// @param learned_bytes of them, with what their optimiser keeps; 0: there are none
 std::vector<PlaceChoice> place_choices(const StorageSection& storage,
                                        const GraphSchema& schema,
+                                       const FeatureGroups& groups,
                                        std::uint64_t budget,
                                        Turns turns,
                                        Keep learned = Keep::kAuto,

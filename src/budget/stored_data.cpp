@@ -1,8 +1,11 @@
 #include "budget/stored_data.h"
 
+#include "budget/read_buffers.h"
+
 namespace sluice {
 
 GraphDataOptions stored_data_options(const StoredData& data,
+                                     const GraphSchema& schema,
                                      const StorageSection& storage,
                                      const SamplerMethod& sampler) {
   GraphDataOptions options;
@@ -15,6 +18,10 @@ GraphDataOptions stored_data_options(const StoredData& data,
   options.cache = storage.cache_kind();
   options.plan = storage.plan;
   options.io = storage.io;
+  options.feature_groups = data.groups.nodes;
+  options.edge_feature_groups = data.groups.edges;
+  options.staging_bytes = read_buffer_bytes(data.phases.read_budget(data.budget),
+                                            wanted_features(schema, data.groups).size());
   return options;
 }
 

@@ -4,8 +4,10 @@
 
 #include "budget/memory_phases.h"
 #include "budget/storage_section.h"
+#include "core/feature_groups.h"
 
 #include <sluice/feature_store.h>
+#include <sluice/graph_schema.h>
 #include <sluice/loader.h>
 #include <sluice/sampler.h>
 
@@ -18,10 +20,12 @@ struct StoredData {
   Placement topology = Placement::kMemory;
   MemoryPhases phases = {};
   std::uint64_t budget = 0;  ///< bytes of the whole
+  FeatureGroups groups = {};
 };
 
-/// Left to the caller: what is read of features, edge rules, read buffers, and the device.
+/// Left to the caller: edge rules and the device.
 GraphDataOptions stored_data_options(const StoredData& data,
+                                     const GraphSchema& schema,
                                      const StorageSection& storage,
                                      const SamplerMethod& sampler);
 

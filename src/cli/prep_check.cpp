@@ -27,18 +27,22 @@ Json features_json(const std::vector<FeatureSchema>& tables) {
   return all;
 }
 
+Json labels_json(const std::optional<LabelSchema>& labels) {
+  if (!labels) return nullptr;
+  Json json{{"kind", to_string(labels->kind)}, {"width", labels->width}};
+  if (!labels->names.empty()) json["names"] = labels->names;
+  return json;
+}
+
 Json inspect_json(const InspectReport& report) {
   const GraphSchema& schema = report.manifest.schema;
   Json nodes = Json::array();
   for (const NodeTypeSchema& node : schema.nodes) {
-    Json labels = nullptr;
-    if (node.labels)
-      labels = {{"kind", to_string(node.labels->kind)}, {"width", node.labels->width}};
     nodes.push_back({{"type", node.name},
                      {"count", node.count},
                      {"ids", to_string(node.ids)},
                      {"features", features_json(node.features)},
-                     {"labels", labels}});
+                     {"labels", labels_json(node.labels)}});
   }
   Json relations = Json::array();
   for (const RelationFigures& relation : report.relations) {
@@ -47,6 +51,7 @@ Json inspect_json(const InspectReport& report) {
                          {"mean_in_degree", relation.mean_in_degree},
                          {"max_in_degree", relation.max_in_degree},
                          {"isolated_targets", relation.isolated_targets},
+                         {"labels", labels_json(schema.relation(relation.key)->labels)},
                          {"degree_histogram", relation.degree_histogram}});
   }
   Json splits = Json::array();

@@ -67,17 +67,25 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
   auto task = std::make_shared<std::string>();
   init->add_option("--task", *task, "what to learn; default: what the labels of nodes are for")
       ->type_name("TASK");
-  std::string tasks;
-  for (const auto& entry : session.registry().tasks.list())
-    tasks += fmt::format("  {:<20}  {}\n", entry.name, entry.help);
+  auto model = std::make_shared<std::string>();
+  init->add_option("--model", *model, "whose keys to write; default: graphsage")
+      ->type_name("MODEL");
+  const auto listed = [](const auto& catalog) {
+    std::string lines;
+    for (const auto& entry : catalog.list())
+      lines += fmt::format("  {:<20}  {}\n", entry.name, entry.help);
+    return lines;
+  };
   init->footer(
-      fmt::format("Tasks:\n{}\nExamples:\n"
+      fmt::format("Tasks:\n{}\nModels:\n{}\nExamples:\n"
                   "  sluice-train config init data/papers > papers.toml\n"
-                  "  sluice-train config init data/papers --task link_prediction > links.toml",
-                  tasks));
-  init->callback([dataset, task, &session, &action] {
-    action.run = [dataset, task, &session] {
-      fmt::print("{}", config_for(*dataset, session.registry(), *task));
+                  "  sluice-train config init data/papers --task link_prediction > links.toml\n"
+                  "  sluice-train config init data/papers --model gat > gat.toml",
+                  listed(session.registry().tasks),
+                  listed(session.registry().models)));
+  init->callback([dataset, task, model, &session, &action] {
+    action.run = [dataset, task, model, &session] {
+      fmt::print("{}", config_for(*dataset, session.registry(), *task, *model));
     };
   });
   CLI::App* keys =

@@ -57,6 +57,33 @@ std::string epoch_text(const DryRun& dry) {
   return text;
 }
 
+std::string estimate_text(const DryRun& dry) {
+  const EpochEstimate& epoch = dry.estimate;
+  return fmt::format(
+      "# an epoch takes about {:.3g} s, ESTIMATED: {:.3g} s of steps ({} were timed), {:.3g} s of "
+      "sampling, {:.3g} s of the disk, whichever is longest\n"
+      "#   reads {}, writes {}; the run takes at most {} of disk: learned rows, checkpoints, "
+      "scratch files\n",
+      epoch.seconds,
+      epoch.step_seconds,
+      epoch.timed.steps,
+      epoch.sample_seconds,
+      epoch.disk_seconds,
+      format_bytes(epoch.bytes_read),
+      format_bytes(epoch.bytes_written),
+      format_bytes(epoch.disk_bytes));
+}
+
+nlohmann::ordered_json estimate_json(const EpochEstimate& epoch) {
+  return {{"seconds", epoch.seconds},
+          {"step_seconds", epoch.step_seconds},
+          {"steps_timed", epoch.timed.steps},
+          {"sample_seconds", epoch.sample_seconds},
+          {"disk_seconds", epoch.disk_seconds},
+          {"bytes", {{"read", epoch.bytes_read}, {"written", epoch.bytes_written}}},
+          {"run_disk_bytes", epoch.disk_bytes}};
+}
+
 nlohmann::ordered_json epoch_json(const LoaderForecast& epoch) {
   return {
       {"estimate", true},
@@ -109,6 +136,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
                  learned,
                  dry.places.embeddings.why,
                  format_bytes(dry.learned.disk));
+    fmt::print("{}", estimate_text(dry));
     if (device) fmt::print("# on the GPU\n{}\n", dry.plan.device.table());
     return;
   }
@@ -126,7 +154,8 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
               {"memory", memory_json(dry.plan)},
               {"device", memory_json(dry.plan.device)},
               {"batches", dry.forecast.batches},
-              {"epoch", epoch_json(dry.forecast)}});
+              {"epoch", epoch_json(dry.forecast)},
+              {"estimate", estimate_json(dry.estimate)}});
 }
 
 void run(const RunRequest& request, TrainSession& session) {
@@ -154,8 +183,8 @@ void add_run(CLI::App& app, TrainSession& session, TrainAction& action) {
   command->add_flag(
       "--dry-run",
       request->dry,
-      "print the resolved config, where the memory would go, and an estimate of what an "
-      "epoch reads and how; train nothing");
+      "print the resolved config, where the memory would go, and an estimate of an epoch: seconds, "
+      "what it reads and writes, and how; train nothing");
   session.add_trace(*command);
   session.add_options(*command);
   command->footer(fmt::format(

@@ -115,7 +115,9 @@ void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
           "--out",
           request->out,
           "the file to write: .csv, or .npy with records of id (of a link source and target) and "
-          "values; where classes have names, a class_name beside each class")
+          "values; where classes have names, a class_name beside each class, and types of links "
+          "are "
+          "their names")
       ->required()
       ->type_name("FILE");
   static const std::map<std::string, LinkEnd> kEnds{{"source", LinkEnd::kSource},
@@ -153,12 +155,17 @@ void add_embed(CLI::App& app, TrainSession& session, TrainAction& action) {
   command->add_option("--type", request->type, "the node type; may be left out where one has rows")
       ->type_name("NAME");
   command
-      ->add_option("--out",
-                   request->out,
-                   "the file to write: .csv, or .npy with records of id and e0, e1, ...")
+      ->add_option(
+          "--out",
+          request->out,
+          "the file to write: .csv, .npy with records of id and e0, e1, ..., or .safetensors with "
+          "the tensors rows and ids")
       ->required()
       ->type_name("FILE");
-  command->footer("Example:\n  sluice-train embed runs/wn18rr-complex --out entities.npy");
+  command->footer(
+      "Examples:\n"
+      "  sluice-train embed runs/wn18rr-complex --out entities.npy\n"
+      "  sluice-train embed runs/wn18rr-complex --out entities.safetensors");
   command->callback([request, &session, &action] {
     action.run = [request, &session] {
       print_written(embed_run(request->directory,

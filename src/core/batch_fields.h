@@ -16,7 +16,7 @@ namespace sluice {
 /// What an array of a batch is there for.
 enum class BatchPart : std::uint8_t {
   kSampled,  ///< made with the queries and by the sampler: what a scratch file keeps
-  kDerived,  ///< follows from those: transposes
+  kDerived,  ///< follows from those: transposes, labels of edges
   kLabels,
   kFeatures
 };
@@ -82,6 +82,7 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
          edge_ids,
          features,
          deltas,
+         labels,
          transposed_offsets,
          transposed_targets,
          transposed_edges] = block;
@@ -94,7 +95,7 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
     visitor.array(*array, BatchPart::kSampled);
   visitor.count(features);
   for (auto& group : features) visitor.array(group, BatchPart::kFeatures);
-  for (auto* array : {&transposed_offsets, &transposed_targets, &transposed_edges})
+  for (auto* array : {&labels, &transposed_offsets, &transposed_targets, &transposed_edges})
     visitor.array(*array, BatchPart::kDerived);
 }
 

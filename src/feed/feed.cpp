@@ -4,7 +4,6 @@
 #include "budget/memory_plan.h"
 #include "budget/stored_data.h"
 #include "core/cgroup.h"
-#include "pipeline/read_buffers.h"
 
 #include <sluice/samplers/query_share.h>
 
@@ -41,22 +40,24 @@ std::uint64_t budget_of(const FeedOptions& options) {
   return options.memory.bytes != 0 ? options.memory.bytes : memory_granted() / 2;
 }
 
+FeatureGroups groups_of(const FeedOptions& options) {
+  return {options.feature_groups, options.edge_feature_groups};
+}
+
 GraphDataOptions data_options(const FeedOptions& options,
                               const PlaceChoice& choice,
                               const SamplerMethod& sampler,
                               const FeedSubject& subject,
                               const GraphSchema& schema,
                               std::uint64_t budget) {
-  GraphDataOptions placement = stored_data_options(
-      {choice.places.features.where, choice.places.topology.where, choice.phases, budget},
-      options.storage,
-      sampler);
-  const auto tables = std::ranges::count_if(
-      schema.nodes, [](const NodeTypeSchema& type) { return !type.features.empty(); });
-  placement.staging_bytes =
-      read_buffer_bytes(choice.phases.read_budget(budget), static_cast<std::size_t>(tables));
-  placement.feature_groups = options.feature_groups;
-  placement.edge_feature_groups = options.edge_feature_groups;
+  GraphDataOptions placement = stored_data_options({choice.places.features.where,
+                                                    choice.places.topology.where,
+                                                    choice.phases,
+                                                    budget,
+                                                    groups_of(options)},
+                                                   schema,
+                                                   options.storage,
+                                                   sampler);
   placement.edge_rules = subject.edge_rules();
   return placement;
 }
@@ -231,8 +232,8 @@ std::unique_ptr<Feed> Feed::open(const std::string& path,
   const std::uint64_t budget = budget_of(options);
   const GraphSchema schema = Dataset::open(path).schema();
   const bool planned = !options.scratch.empty() && epochs_may_be_planned(options.storage);
-  const auto choices =
-      place_choices(options.storage, schema, budget, planned ? Turns::kMay : Turns::kNever);
+  const auto choices = place_choices(
+      options.storage, schema, groups_of(options), budget, planned ? Turns::kMay : Turns::kNever);
   for (const PlaceChoice& choice : choices) {
     try {
       auto feed = attempt(path, options, lists, choice, budget, budget);

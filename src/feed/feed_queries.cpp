@@ -81,11 +81,13 @@ Array part_of(Split&& split, Part part) {
 [[noreturn]] void throw_no_split(const Dataset& dataset,
                                  const std::string& wanted,
                                  const std::vector<std::string>& known) {
-  throw Error(ErrorCode::kUsage,
-              fmt::format("the dataset has no split '{}'", wanted),
-              known.empty() ? "set part=\"all\", or give what to ask about yourself"
-                            : fmt::format("set split to one of {}", fmt::join(known, ", ")),
-              at(dataset));
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("the dataset has no split '{}'", wanted),
+      known.empty()
+          ? "import it with a [[splits]], set part=\"all\", or give what to ask about yourself"
+          : fmt::format("set split to one of {}", fmt::join(known, ", ")),
+      at(dataset));
 }
 
 void check_ids(const Array& ids, std::uint64_t count, const char* what) {

@@ -51,7 +51,7 @@ Gat::Gat(const Options& options, const ModelContext& context)
 torch::Tensor Gat::convolve(std::int64_t layer,
                             const nn::LayerCall& call,
                             const torch::Tensor& x,
-                            const BatchNodes&) const {
+                            const Batch&) const {
   return convs_[static_cast<std::size_t>(layer)]->forward(call, x);
 }
 

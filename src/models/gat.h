@@ -24,7 +24,7 @@ class Gat final : public Stack {
   torch::Tensor convolve(std::int64_t layer,
                          const nn::LayerCall& call,
                          const torch::Tensor& x,
-                         const BatchNodes& nodes) const override;
+                         const Batch& batch) const override;
 
   std::vector<std::shared_ptr<nn::GatConv>> convs_;
 };

@@ -34,10 +34,10 @@ BatchNeeds Gcn::needs() const {
 torch::Tensor Gcn::convolve(std::int64_t layer,
                             const nn::LayerCall& call,
                             const torch::Tensor& x,
-                            const BatchNodes& nodes) const {
+                            const Batch& batch) const {
   const auto& conv = *convs_[static_cast<std::size_t>(layer)];
   if (!needs().degrees) return conv.forward(call, x, {});
-  return conv.forward(call, x, degrees_of(nodes));
+  return conv.forward(call, x, degrees_of(batch.nodes[target_type()]));
 }
 
 }  // namespace sluice::models

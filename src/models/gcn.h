@@ -22,7 +22,7 @@ class Gcn final : public Stack {
   torch::Tensor convolve(std::int64_t layer,
                          const nn::LayerCall& call,
                          const torch::Tensor& x,
-                         const BatchNodes& nodes) const override;
+                         const Batch& batch) const override;
 
   nn::GcnNorm normalisation_;
   std::vector<std::shared_ptr<nn::GcnConv>> convs_;

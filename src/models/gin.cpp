@@ -25,8 +25,9 @@ Gin::Gin(const Options& options, const ModelContext& context)
 torch::Tensor Gin::convolve(std::int64_t layer,
                             const nn::LayerCall& call,
                             const torch::Tensor& x,
-                            const BatchNodes& nodes) const {
-  return convs_[static_cast<std::size_t>(layer)]->forward(call, x, degrees_of(nodes));
+                            const Batch& batch) const {
+  return convs_[static_cast<std::size_t>(layer)]->forward(
+      call, x, degrees_of(batch.nodes[target_type()]));
 }
 
 }  // namespace sluice::models

@@ -36,7 +36,7 @@ GraphSage::GraphSage(const Options& options, const ModelContext& context)
 torch::Tensor GraphSage::convolve(std::int64_t layer,
                                   const nn::LayerCall& call,
                                   const torch::Tensor& x,
-                                  const BatchNodes&) const {
+                                  const Batch&) const {
   return convs_[static_cast<std::size_t>(layer)]->forward(call, x);
 }
 

@@ -21,7 +21,7 @@ class GraphSage final : public Stack {
   torch::Tensor convolve(std::int64_t layer,
                          const nn::LayerCall& call,
                          const torch::Tensor& x,
-                         const BatchNodes& nodes) const override;
+                         const Batch& batch) const override;
 
   std::vector<std::shared_ptr<nn::SageConv>> convs_;
 };

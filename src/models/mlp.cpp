@@ -17,7 +17,7 @@ Mlp::Mlp(const Options& options, const ModelContext& context)
 torch::Tensor Mlp::convolve(std::int64_t layer,
                             const nn::LayerCall&,
                             const torch::Tensor& x,
-                            const BatchNodes&) const {
+                            const Batch&) const {
   return linears_[static_cast<std::size_t>(layer)]->forward(x);
 }
 

@@ -17,7 +17,7 @@ class Mlp final : public Stack {
   torch::Tensor convolve(std::int64_t layer,
                          const nn::LayerCall& call,
                          const torch::Tensor& x,
-                         const BatchNodes& nodes) const override;
+                         const Batch& batch) const override;
 
   std::vector<std::shared_ptr<nn::Linear>> linears_;
 };

@@ -12,12 +12,14 @@
 namespace sluice::models {
 namespace {
 
-void check_homogeneous(const GraphSchema& schema, std::string_view name) {
-  if (schema.nodes.size() == 1 && schema.relations.size() == 1) return;
+void check_homogeneous(const GraphSchema& schema, std::string_view name, Reads reads) {
+  const bool any = reads == Reads::kRelations;
+  if (schema.nodes.size() == 1 && (any || schema.relations.size() == 1)) return;
   throw Error(ErrorCode::kUsage,
-              fmt::format("model '{}' is for one node type and one relation; this dataset has {} "
-                          "node types and {} relations",
+              fmt::format("model '{}' is for one node type{}; this dataset has {} node types and "
+                          "{} relations",
                           name,
+                          any ? "" : " and one relation",
                           schema.nodes.size(),
                           schema.relations.size()),
               "choose a model for heterogeneous graphs, or import the relation by itself");
@@ -88,7 +90,7 @@ Stack::Stack(const StackOptions& options,
       feature_width_(feature_width(context.schema, target_type_)),
       rows_(context.rows),
       executor_{context.threads, context.kernels} {
-  if (reads == Reads::kBlocks) check_homogeneous(context.schema, name);
+  if (reads != Reads::kRows) check_homogeneous(context.schema, name, reads);
   input_width_ = feature_width_ + learned_width(context, target_type_);
   if (input_width_ == 0)
     throw Error(ErrorCode::kUsage,
@@ -118,7 +120,7 @@ Stack::Stack(const StackOptions& options,
 }
 
 std::int64_t Stack::num_layers() const {
-  return reads_ == Reads::kBlocks ? options_.layers : 0;
+  return reads_ == Reads::kRows ? 0 : options_.layers;
 }
 
 std::int64_t Stack::width_in(std::int64_t layer) const {
@@ -149,14 +151,15 @@ torch::Tensor Stack::input_rows(const Batch& batch) const {
 nn::BlockRef Stack::block_of(const Batch& batch, std::int64_t layer) const {
   if (reads_ == Reads::kRows) return nullptr;
   const auto at = static_cast<std::size_t>(layer);
+  const bool any = reads_ == Reads::kRelations;
   if (batch.layers.size() != static_cast<std::size_t>(options_.layers) ||
-      batch.layers[at].size() != 1) {
+      (!any && batch.layers[at].size() != 1)) {
     throw Error(ErrorCode::kInternal,
                 fmt::format("a batch of {} layers for a model of {}, or not of one relation",
                             batch.layers.size(),
                             options_.layers));
   }
-  return std::make_shared<const Block>(batch.layers[at][0]);
+  return any ? nullptr : std::make_shared<const Block>(batch.layers[at][0]);
 }
 
 // One row has no deviation: it is taken by the running mean and deviation, which it leaves as they
@@ -197,7 +200,7 @@ Encoding Stack::encode(const Batch& batch) {
       const double rate = layer == 0 ? options_.input_dropout : options_.dropout;
       x = nn::dropout(call.executor, call.key.with("dropout"), rate, x);
     }
-    torch::Tensor out = convolve(layer, call, x, batch.nodes[target_type_]);
+    torch::Tensor out = convolve(layer, call, x, batch);
     x = is_last(layer) ? out : finish(layer, std::move(out), x);
   }
   Encoding rows(batch.nodes.size());

@@ -1,4 +1,4 @@
-// The operations of nn/block_ops.h that attention is made of.
+// The operations of nn/block_ops.h that attention is made of, and sums by weights of edges.
 #include "nn/function_support.h"
 
 #include "kernels/table.h"
@@ -147,10 +147,12 @@ Tensor weigh_neighbours(const LayerCall& call,
                         const Tensor& own_weights,
                         const Tensor& x) {
   check_rows(weights, call.block->num_edges(), "edges");
-  check_rows(own_weights, call.block->num_targets, "targets");
+  if (own_weights.defined()) check_rows(own_weights, call.block->num_targets, "targets");
   check_rows_to_read(x, call.block->num_sources, "sources");
-  return WeighNeighbours::apply(
-      call, columns, weights.contiguous(), own_weights.contiguous(), x.contiguous());
+  // A function takes no undefined tensor: none are no rows.
+  const Tensor own =
+      own_weights.defined() ? own_weights.contiguous() : weights.new_empty({0, weights.size(1)});
+  return WeighNeighbours::apply(call, columns, weights.contiguous(), own, x.contiguous());
 }
 
 Tensor add_ends(const LayerCall& call, const Tensor& from_target, const Tensor& from_source) {

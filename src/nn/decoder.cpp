@@ -3,6 +3,7 @@
 #include "nn/decoder_kinds.h"
 
 #include <sluice/error.h>
+#include <sluice/nn/block_ops.h>
 #include <sluice/nn/init.h>
 #include <sluice/nn/linear.h>
 
@@ -64,7 +65,16 @@ RelationalDecoder::RelationalDecoder(const DecoderOptions& options,
                                      double bound)
     : relations_(register_parameter(
           "relations",
-          uniform(options.key.with("relations"), {options.relations, columns}, bound))) {}
+          uniform(options.key.with("relations"), {options.relations, columns}, bound))),
+      dropout_(options.relation_dropout) {}
+
+// The mask is made on the host, wherever rows are: a mini-batch has few elements of relations.
+torch::Tensor RelationalDecoder::query_rows(const torch::Tensor& relations) const {
+  const torch::Tensor rows = relation_rows(relations);
+  if (!is_training() || dropout_ <= 0) return rows;
+  const RandomKey key = step_key_.with("relations").with(queries_++);
+  return rows * dropout({}, key, dropout_, torch::ones(rows.sizes())).to(rows.device());
+}
 
 bool reads_relations(DecoderKind kind) {
   return kind != DecoderKind::kDot && kind != DecoderKind::kMlp;

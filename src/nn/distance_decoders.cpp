@@ -20,7 +20,7 @@ class TransE final : public RelationalDecoder {
   torch::Tensor query(const torch::Tensor& rows,
                       const torch::Tensor& relations,
                       Side looked) const override {
-    const torch::Tensor by = relation_rows(relations);
+    const torch::Tensor by = query_rows(relations);
     return looked == Side::kDestination ? rows + by : rows - by;
   }
   torch::Tensor pairwise(const torch::Tensor& queries,
@@ -52,7 +52,7 @@ class RotatE final : public RelationalDecoder {
   torch::Tensor query(const torch::Tensor& rows,
                       const torch::Tensor& relations,
                       Side looked) const override {
-    const torch::Tensor angle = relation_rows(relations) * radians_;
+    const torch::Tensor angle = query_rows(relations) * radians_;
     const torch::Tensor re = angle.cos();
     const torch::Tensor im = looked == Side::kDestination ? angle.sin() : -angle.sin();
     const auto known = rows.chunk(2, 1);

@@ -1,6 +1,7 @@
 #include <sluice/nn/gcn_conv.h>
 
 #include <sluice/nn/block_ops.h>
+#include <sluice/nn/init.h>
 
 namespace sluice::nn {
 

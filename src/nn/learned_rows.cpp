@@ -1,5 +1,8 @@
 #include <sluice/nn/learned_rows.h>
 
+#include "nn/add_rows.h"
+#include "nn/rows_on_device.h"
+
 #include <sluice/error.h>
 #include <sluice/nn/tensor_view.h>
 
@@ -22,6 +25,14 @@ Array host_ids(const BatchNodes& nodes) {
   return nodes.ids.space() == MemorySpace::kHost ? nodes.ids : as_array(as_tensor(nodes.ids));
 }
 
+torch::Tensor ids_tensor(const Array& ids) {
+  return as_tensor(ids).view(torch::kInt64);
+}
+
+torch::Tensor gradient_of(const torch::Tensor& leaf) {
+  return leaf.defined() ? leaf.grad() : torch::Tensor();
+}
+
 // A gradient as tables take it.
 torch::Tensor on_host(const torch::Tensor& gradient) {
   return gradient.to(torch::kCPU).contiguous();
@@ -29,21 +40,41 @@ torch::Tensor on_host(const torch::Tensor& gradient) {
 
 }  // namespace
 
+LearnedRows::LearnedRows(std::vector<Table> tables,
+                         torch::Device device,
+                         const kernels::KernelTable* kernels)
+    : tables_(std::move(tables)), kept_(tables_.size()), device_(device), steps_(tables_.size()) {
+  if (kernels == nullptr) return;
+  for (std::size_t type = 0; type < tables_.size(); ++type)
+    if (tables_[type].rows) kept_[type] = RowsOnDevice::make(tables_[type].rows, device_, *kernels);
+}
+
 bool LearnedRows::any() const {
   return std::ranges::any_of(tables_, [](const Table& table) { return table.rows != nullptr; });
 }
 
+bool LearnedRows::resident(std::size_t type) const {
+  return has(type) && (kept(type) || tables_[type].rows->in_place().data != nullptr);
+}
+
 bool LearnedRows::looks_ahead() const {
-  return std::ranges::any_of(tables_, [](const Table& table) {
-    return table.rows != nullptr && table.rows->looks_ahead();
-  });
+  for (std::size_t type = 0; type < tables_.size(); ++type)
+    if (has(type) && !kept(type) && tables_[type].rows->looks_ahead()) return true;
+  return false;
+}
+
+std::uint64_t LearnedRows::device_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& rows : kept_)
+    if (rows) bytes += rows->bytes();
+  return bytes;
 }
 
 // Each table is told of each mini-batch, also of one without nodes of its type: what it was told of
 // before that is over then.
 void LearnedRows::expect(const Batch& batch) {
   for (std::size_t type = 0; type < tables_.size(); ++type) {
-    if (!has(type)) continue;
+    if (!has(type) || kept(type)) continue;
     const Array ids = takes(type, batch) ? host_ids(batch.nodes[type]) : Array();
     tables_[type].rows->expect(takes(type, batch) ? ids_of(ids) : std::span<const std::uint64_t>());
   }
@@ -59,16 +90,28 @@ void LearnedRows::begin(const Batch& batch, Gradients gradients) {
     steps_[type] = {};
     if (!takes(type, batch)) continue;
     Step& step = steps_[type];
-    step.ids = host_ids(batch.nodes[type]);
-    const auto count = static_cast<std::int64_t>(ids_of(step.ids).size());
-    torch::Tensor rows = torch::empty({count, dim(type)});
-    tables_[type].rows->gather(ids_of(step.ids), floats_of(rows));
-    step.rows = rows.to(device_);
+    const BatchNodes& nodes = batch.nodes[type];
+    if (kept(type)) {
+      step.ids = nodes.ids;
+      step.repeated = !nodes.times.empty();
+      step.rows = kept(type)->values().index_select(0, ids_tensor(step.ids));
+    } else {
+      step.ids = host_ids(nodes);
+      torch::Tensor rows = torch::empty({step.ids.numel(), dim(type)});
+      tables_[type].rows->gather(ids_of(step.ids), floats_of(rows));
+      step.rows = rows.to(device_);
+    }
     if (gradients == Gradients::kWanted) step.rows.requires_grad_();
   }
 }
 
 torch::Tensor LearnedRows::of(std::size_t type, std::span<const std::uint64_t> nodes) const {
+  if (has(type) && kept(type)) {
+    const torch::Tensor ids = torch::from_blob(const_cast<std::uint64_t*>(nodes.data()),
+                                               {static_cast<std::int64_t>(nodes.size())},
+                                               torch::kInt64);
+    return kept(type)->values().index_select(0, ids.to(device_));
+  }
   torch::Tensor rows = torch::empty({static_cast<std::int64_t>(nodes.size()), dim(type)});
   tables_.at(type).rows->read(nodes, floats_of(rows));
   return rows.to(device_);
@@ -95,12 +138,13 @@ torch::Tensor LearnedRows::all(std::size_t type) {
                             tables_[type].name),
                 "set storage.embeddings = \"memory\", or choose a loss beside some candidates, "
                 "task.loss = \"softmax\" for one");
-  step.all = lying(type, 0, count(type)).to(device_);
+  step.all = kept(type) ? kept(type)->values() : lying(type, 0, count(type)).to(device_);
   if (gradients_ == Gradients::kWanted) step.all.requires_grad_();
   return step.all;
 }
 
 torch::Tensor LearnedRows::tile(std::size_t type, std::int64_t first, std::int64_t wanted) const {
+  if (has(type) && kept(type)) return kept(type)->values().narrow(0, first, wanted);
   if (resident(type)) return lying(type, first, wanted).to(device_);
   torch::Tensor rows = torch::empty({wanted, dim(type)});
   tables_.at(type).rows->read_range(static_cast<std::uint64_t>(first), floats_of(rows));
@@ -115,22 +159,28 @@ void LearnedRows::step() {
 }
 
 void LearnedRows::update(std::size_t type, Step& step) {
+  if (kept(type)) return update_kept(*kept(type), step);
   RowTable& table = *tables_[type].rows;
-  const auto gradient_of = [](const torch::Tensor& leaf) {
-    return leaf.defined() ? leaf.grad() : torch::Tensor();
-  };
   torch::Tensor own = gradient_of(step.rows), all = gradient_of(step.all);
   if (!own.defined() && !all.defined()) return;
   if (all.defined()) {
     all = on_host(all);
-    if (own.defined()) {
-      const torch::Tensor ids = as_tensor(step.ids).view(torch::kInt64);
-      all.index_add_(0, ids, on_host(own));
-    }
+    if (own.defined()) add_rows(all, ids_tensor(step.ids), on_host(own));
     return table.update_range(0, floats_of(all));
   }
   own = on_host(own);
   table.update(ids_of(step.ids), floats_of(own));  // a node at several times is one row
+}
+
+// The same where the rows are kept: nothing is copied.
+void LearnedRows::update_kept(RowsOnDevice& rows, const Step& step) {
+  const torch::Tensor own = gradient_of(step.rows), all = gradient_of(step.all);
+  if (all.defined()) {
+    if (own.defined()) add_rows(all, ids_tensor(step.ids), own);
+    rows.step_all(all);
+  } else if (own.defined()) {
+    rows.step(ids_tensor(step.ids), own, step.repeated ? RowRepeats::kMay : RowRepeats::kNone);
+  }
 }
 
 void LearnedRows::end() {

@@ -1,5 +1,7 @@
 #include "nn/link_loss.h"
 
+#include "nn/add_rows.h"
+
 #include <sluice/error.h>
 
 #include <algorithm>
@@ -13,6 +15,11 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 namespace functional = torch::nn::functional;
+
+// Scores at once: on a CPU what stays in its caches, on a GPU what keeps all of it busy, where a
+// score takes no more than itself.
+constexpr std::int64_t kSmallTile = std::int64_t{1} << 19;
+constexpr std::int64_t kLargeTile = std::int64_t{1} << 24;
 
 struct HeldDecoder final : torch::CustomClassHolder {
   HeldDecoder(std::shared_ptr<const Decoder> held, std::int64_t columns_at_once)
@@ -87,7 +94,7 @@ struct AllSoftmax : torch::autograd::Function<AllSoftmax> {
     const Pulled pairs =
         pull_back_pairs(*held.decoder, queries, candidates.index_select(0, own), grads[0].neg());
     of_queries.add_(pairs.queries);
-    of_candidates.index_add_(0, own, pairs.candidates);
+    add_rows(of_candidates, own, pairs.candidates);
     return {Tensor(), of_queries, of_candidates, Tensor()};
   }
 
@@ -118,6 +125,7 @@ Tensor all_softmax(const std::shared_ptr<const Decoder>& decoder,
                    const Tensor& candidates,
                    const Tensor& own,
                    std::int64_t tile) {
+  if (tile == 0) tile = queries.is_cpu() || !decoder->is_product() ? kSmallTile : kLargeTile;
   if (decoder->learns_to_combine())
     throw Error(ErrorCode::kInternal,
                 "a softmax over all candidates by a decoder that learns them");

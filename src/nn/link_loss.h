@@ -22,12 +22,12 @@ enum class LinkLoss {
 /// are made tile by tile, and again in the backward: never [n, candidates] at once. Exact.
 /// @param queries f32 [n, width], of decoder->query() @param candidates f32 [m, width]
 /// @param own i64 [n]: which candidate is the query's @param tile scores at once, at the least a
-/// column of them @pre !decoder->learns_to_combine()
+/// column of them; 0: as many as suit the processor @pre !decoder->learns_to_combine()
 torch::Tensor all_softmax(const std::shared_ptr<const Decoder>& decoder,
                           const torch::Tensor& queries,
                           const torch::Tensor& candidates,
                           const torch::Tensor& own,
-                          std::int64_t tile = std::int64_t{1} << 19);
+                          std::int64_t tile = 0);
 
 /// Scores of links and of others beside them.
 struct ScoredLinks {

@@ -27,7 +27,7 @@ class DistMult final : public ProductDecoder {
   torch::Tensor query(const torch::Tensor& rows,
                       const torch::Tensor& relations,
                       Side) const override {
-    return rows * relation_rows(relations);
+    return rows * query_rows(relations);
   }
   torch::Tensor score_relations(const torch::Tensor& sources,
                                 const torch::Tensor& destinations) const override {
@@ -44,7 +44,7 @@ class ComplEx final : public ProductDecoder {
   torch::Tensor query(const torch::Tensor& rows,
                       const torch::Tensor& relations,
                       Side looked) const override {
-    const auto known = rows.chunk(2, 1), r = relation_rows(relations).chunk(2, 1);
+    const auto known = rows.chunk(2, 1), r = query_rows(relations).chunk(2, 1);
     if (looked == Side::kDestination)
       return torch::cat({known[0] * r[0] - known[1] * r[1], known[0] * r[1] + known[1] * r[0]}, 1);
     return torch::cat({known[0] * r[0] + known[1] * r[1], known[1] * r[0] - known[0] * r[1]}, 1);

@@ -151,7 +151,7 @@ LoaderProbe Loader::probe(std::uint64_t count) {
   for (std::uint64_t i = 0; i < std::min(count, num_batches()); ++i) {
     Batch batch = state_->sampler.sample_one(i);
     const BatchSizes sizes(batch, state_->data.tables);
-    state_->assembler.add_transposes(batch);
+    state_->assembler.add_derived(batch);
     const std::uint64_t blocks = block_bytes(batch);
     if (i == 0) state_->sizes_of_first = sizes;
     ++probe.batches;

@@ -35,8 +35,8 @@ TableFormats table_formats() {
   formats.add<ListReader>("list",
                           "an edge list: fields by white space, # comments (.txt, .el, ...)");
   formats.add<TriplesReader>("triples", "a knowledge graph: head, relation, tail (.triples)");
-  formats.add<OpenKeReader>("openke",
-                            "a knowledge graph by number: a count, then head, tail, relation");
+  formats.add<OpenKeReader>(
+      "openke", "a knowledge graph by number: a count, then head, tail, relation; or name, number");
   formats.add<MultiplexReader>("multiplex", "type, source, target and maybe label (.multiplex)");
   formats.add<MtxReader>("mtx", "a sparse MatrixMarket file: source, target, weight (.mtx)");
   formats.add<MetisReader>("metis", "a METIS graph: tables edges, nodes (.metis, .graph)");

@@ -6,6 +6,7 @@
 #include "models/gin.h"
 #include "models/graphsage.h"
 #include "models/mlp.h"
+#include "models/rgcn.h"
 #include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
@@ -22,6 +23,7 @@ ModelCatalog builtin_models() {
   all.add<models::Gcn>("gcn", "average over neighbours weighted by degree");
   all.add<models::Gat>("gat", "neighbours weighted by attention");
   all.add<models::Gin>("gin", "sum over neighbours, then a small MLP");
+  all.add<models::Rgcn>("rgcn", "own row and a mean a relation, each through a matrix of its own");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   return all;

@@ -84,7 +84,7 @@ class LinkPrediction final : public LinkTask {
   torch::Tensor rows_that_count(const Asked& asked, const Batch& batch) const;
   torch::Tensor weights_of(const Batch& batch) const;
   torch::Tensor relation_loss(const Links& links) const;
-  torch::Tensor size_of_rows(const Links& links) const;
+  torch::Tensor size_of_rows(const Model& model, const Links& links, const Batch& batch) const;
 
   Options options_;
   bool typed_ = false;

@@ -42,7 +42,8 @@ double rarity(std::int64_t links) {
 
 }  // namespace
 
-torch::Tensor LinkPrediction::training_loss(Model& model, const Batch& batch, RandomKey) {
+torch::Tensor LinkPrediction::training_loss(Model& model, const Batch& batch, RandomKey key) {
+  decoder_->set_step_key(key.with("decoder"));
   const Links links = links_of(model, batch);
   torch::Tensor loss;
   if (!batch.queries.truth.empty()) {
@@ -57,7 +58,7 @@ torch::Tensor LinkPrediction::training_loss(Model& model, const Batch& batch, Ra
   }
   if (options_.relation_weight > 0) loss = loss + options_.relation_weight * relation_loss(links);
   if (options_.regularizer != Regularizer::kNone)
-    loss = loss + options_.regularizer_weight * size_of_rows(links);
+    loss = loss + options_.regularizer_weight * size_of_rows(model, links, batch);
   return loss;
 }
 
@@ -205,13 +206,22 @@ torch::Tensor LinkPrediction::relation_loss(const Links& links) const {
 }
 
 // A mean over links: of both ends and of the relation, or of the mean of it and its reciprocal.
-torch::Tensor LinkPrediction::size_of_rows(const Links& links) const {
+// Learned rows count as they are, whatever dropout left of them.
+torch::Tensor LinkPrediction::size_of_rows(const Model& model,
+                                           const Links& links,
+                                           const Batch& batch) const {
   const double power = options_.regularizer_power;
   const auto size = [&](const torch::Tensor& rows) {
     if (options_.regularizer == Regularizer::kLp) return rows.abs().pow(power).sum() / power;
     return decoder_->squares(rows).pow(1.5).sum();
   };
-  torch::Tensor sum = size(links.sources) + size(links.destinations);
+  const nn::LearnedRows* const learned = model.ranked_rows();
+  const auto size_at = [&](std::size_t type, const Array& rows, const torch::Tensor& encoded) {
+    if (learned == nullptr) return size(encoded);
+    return size(torch::embedding(learned->rows(type), nn::as_tensor(rows)));
+  };
+  torch::Tensor sum = size_at(source_type(), batch.queries.sources, links.sources) +
+                      size_at(destination_type(), batch.queries.destinations, links.destinations);
   // Angles are no numbers to be kept small.
   if (nn::reads_relations(options_.decoder) && options_.decoder != nn::DecoderKind::kRotatE) {
     torch::Tensor of_relations = size(decoder_->relation_rows(links.relations));

@@ -39,6 +39,9 @@ void describe_decoder(LinkPredictionOptions& options, Schema& schema) {
   schema.field("decoder_init", options.decoder_init)
       .help("rows of relations start uniform in (-decoder_init, decoder_init); not those of rotate")
       .range(0, 1e3);
+  schema.field("relation_dropout", options.relation_dropout)
+      .help("share of the elements of relations' rows zeroed in training, anew for each end asked")
+      .range(0, 0.999);
   schema
       .choice("distance",
               options.distance,
@@ -158,6 +161,9 @@ void LinkPredictionOptions::check() const {
   if (reciprocal && ends != LinkEnds::kBoth)
     refuse("reciprocal relations are learned where sources are asked about too",
            "set task.ends = \"both\"");
+  if (relation_dropout > 0 && !nn::reads_relations(decoder))
+    refuse("dropout of relations' rows, of a decoder that reads none",
+           "set task.relation_dropout = 0, or task.decoder = \"complex\" for one");
   if (relation_weight > 0 && decoder != DecoderKind::kDistMult && decoder != DecoderKind::kComplEx)
     refuse("relation_weight is for decoders distmult and complex", "set task.relation_weight = 0");
   if (loss == LinkLoss::kAll && decoder == DecoderKind::kMlp)
@@ -179,6 +185,7 @@ nn::DecoderOptions LinkPredictionOptions::decoder_options(const RelationSchema& 
   made.relations = typed(relation) ? std::int64_t{relation.labels->width} : 1;
   if (reciprocal) made.relations *= 2;
   made.init = decoder_init;
+  made.relation_dropout = relation_dropout;
   made.distance = distance;
   made.gamma = gamma;
   made.key = key;

@@ -28,6 +28,7 @@ struct LinkPredictionOptions {
   nn::DecoderKind decoder = nn::DecoderKind::kDot;
   std::int64_t decoder_hidden = 64;
   double decoder_init = 0.001;
+  double relation_dropout = 0;
   nn::Distance distance = nn::Distance::kL2;
   double gamma = 0;
   bool reciprocal = false;

@@ -12,6 +12,16 @@ using Entry = KnownLinks::Entry;
 // much.
 constexpr double kEqual = 1e-5;
 
+// Scores at once; more on a GPU, which would wait for its next tile, where a score takes no more
+// than itself.
+constexpr std::int64_t kSmallTile = std::int64_t{1} << 20;
+constexpr std::int64_t kLargeTile = std::int64_t{1} << 24;
+
+// Columns of a tile beside all queries.
+std::int64_t columns_of(const torch::Tensor& queries, std::int64_t tile) {
+  return std::max<std::int64_t>(1, tile / std::max<std::int64_t>(1, queries.size(0)));
+}
+
 enum class LeftOut { kKnown, kTrained };
 
 // The places in a tile's scores, row by row, that count for nothing: what is known, and the own.
@@ -54,7 +64,8 @@ torch::Tensor ranks_among_all(const nn::Decoder& decoder,
   torch::Tensor higher = torch::zeros({count}, own.options().dtype(torch::kInt64));
   torch::Tensor equal = torch::zeros_like(higher);
   torch::Tensor finite = own.squeeze(1).isfinite();
-  const std::int64_t columns = std::max<std::int64_t>(1, tile / std::max<std::int64_t>(1, count));
+  if (tile == 0) tile = own.is_cpu() || !decoder.is_product() ? kSmallTile : kLargeTile;
+  const std::int64_t columns = columns_of(asked.queries, tile);
   for (std::int64_t at = 0; at < rows.count(type); at += columns) {
     const std::int64_t here = std::min(columns, rows.count(type) - at);
     torch::Tensor scores = decoder.combine(asked.queries, rows.tile(type, at, here));
@@ -80,8 +91,11 @@ BestRows best_among_all(const nn::Decoder& decoder,
                         std::int64_t tile) {
   const torch::NoGradGuard no_grad;
   const std::int64_t queries = asked.queries.size(0);
-  const std::int64_t columns = std::max(count, tile / std::max<std::int64_t>(1, queries));
-  BestRows best{torch::empty({queries, 0}, torch::kInt64), torch::empty({queries, 0})};
+  const std::int64_t columns =
+      std::max(count, columns_of(asked.queries, tile == 0 ? kSmallTile : tile));
+  const torch::TensorOptions floats = asked.queries.options();
+  BestRows best{torch::empty({queries, 0}, floats.dtype(torch::kInt64)),
+                torch::empty({queries, 0}, floats)};
   for (std::int64_t at = 0; at < rows.count(type); at += columns) {
     const std::int64_t here = std::min(columns, rows.count(type) - at);
     torch::Tensor scores = decoder.combine(asked.queries, rows.tile(type, at, here));
@@ -91,15 +105,16 @@ BestRows best_among_all(const nn::Decoder& decoder,
                               static_cast<std::uint64_t>(here),
                               LeftOut::kTrained));
     // Of the best so far and here; of equal scores the node of the lower number.
-    const torch::Tensor all = torch::cat({best.scores, scores.cpu()}, 1);
-    const torch::Tensor nodes = torch::cat(
-        {best.nodes, torch::arange(at, at + here).unsqueeze(0).expand({queries, here})}, 1);
+    const torch::Tensor all = torch::cat({best.scores, scores}, 1);
+    const torch::Tensor here_nodes = torch::arange(at, at + here, best.nodes.options());
+    const torch::Tensor nodes =
+        torch::cat({best.nodes, here_nodes.unsqueeze(0).expand({queries, here})}, 1);
     const auto [sorted, places] = all.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
     const std::int64_t kept = std::min(count, all.size(1));
     best.scores = sorted.narrow(1, 0, kept).contiguous();
     best.nodes = nodes.gather(1, places.narrow(1, 0, kept)).contiguous();
   }
-  return best;
+  return {best.nodes.cpu(), best.scores.cpu()};
 }
 
 }  // namespace sluice::tasks

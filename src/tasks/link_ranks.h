@@ -23,12 +23,13 @@ struct RankQueries {
 };
 
 /// f32 [n]: 1 for the best. Of nodes that score the same, within rounding, the mean; NaN where a
-/// score is not finite. No gradients. Holds `tile` scores at once, at the least a column of them.
+/// score is not finite. No gradients. Holds `tile` scores at once, at the least a column of them;
+/// 0: as many as suit the processor.
 torch::Tensor ranks_among_all(const nn::Decoder& decoder,
                               const nn::LearnedRows& rows,
                               std::size_t type,
                               const RankQueries& asked,
-                              std::int64_t tile = std::int64_t{1} << 20);
+                              std::int64_t tile = 0);
 
 struct BestRows {
   torch::Tensor nodes;   ///< i64 [n, k], the best first
@@ -42,6 +43,6 @@ BestRows best_among_all(const nn::Decoder& decoder,
                         std::size_t type,
                         const RankQueries& asked,
                         std::int64_t count,
-                        std::int64_t tile = std::int64_t{1} << 20);
+                        std::int64_t tile = 0);
 
 }  // namespace sluice::tasks

@@ -3,8 +3,6 @@
 #include <sluice/tasks/classification_metrics.h>
 #include <sluice/tasks/labelled_type.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace sluice::tasks {
@@ -55,7 +53,8 @@ std::vector<std::string> NodeClassification::prediction_columns() const {
   if (labels_.kind == LabelKind::kClass) return {"class"};
   std::vector<std::string> columns;
   columns.reserve(labels_.width);
-  for (std::uint32_t c = 0; c < labels_.width; ++c) columns.push_back(fmt::format("class_{}", c));
+  for (std::uint32_t c = 0; c < labels_.width; ++c)
+    columns.push_back("class_" + (labels_.names.empty() ? std::to_string(c) : labels_.names[c]));
   return columns;
 }
 

@@ -28,6 +28,7 @@ class NodeClassification final : public NodeTask {
   torch::Tensor predict(const torch::Tensor& outputs) const override;
   std::vector<std::string> prediction_columns() const override;
   std::vector<std::string> prediction_names() const override;
+  std::vector<std::string> class_names() const override { return labels_.names; }
 
  private:
   LabelSchema labels_;

@@ -1,4 +1,5 @@
 // What a run says of all nodes: which are best at an end of links, and their learned rows.
+#include "storage/checkpoint/safetensors.h"
 #include "train/checks.h"
 #include "train/evaluation.h"
 #include "train/opened_run.h"
@@ -11,6 +12,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <span>
 
 namespace sluice {
 namespace {
@@ -80,6 +83,52 @@ std::size_t type_with_rows(const Parts& parts, const std::string& wanted) {
                                   types.begin());
 }
 
+/// The ids of a type's nodes as tensors: numbers, or the bytes of texts and where each begins.
+std::vector<CheckpointTensor> id_tensors(const Parts& parts, const NodeTypeSchema& type) {
+  const ExternalIds ids = parts.dataset.ids(type.name);
+  const auto count = static_cast<std::int64_t>(type.count);
+  const auto make = [&](DType dtype, std::int64_t size) {
+    return Array::make(dtype, {size}, parts.ledger.get(), "external ids").or_throw();
+  };
+  if (ids.kind() != IdKind::kString) {
+    Array numbers = make(DType::kI64, count);
+    for (std::uint64_t node = 0; node < type.count; ++node)
+      numbers.as<std::int64_t>()[node] = ids.integer(node);
+    return {{"ids", std::move(numbers)}};
+  }
+  Array offsets = make(DType::kI64, count + 1);
+  const auto begins = offsets.as<std::int64_t>();
+  begins[0] = 0;
+  for (std::uint64_t node = 0; node < type.count; ++node)
+    begins[node + 1] = begins[node] + static_cast<std::int64_t>(ids.text(node).size());
+  Array bytes = make(DType::kU8, begins[type.count]);
+  for (std::uint64_t node = 0; node < type.count; ++node) {
+    const std::string text = ids.text(node);
+    std::ranges::copy(text, bytes.as<std::uint8_t>().data() + begins[node]);
+  }
+  return {{"ids", std::move(bytes)}, {"ids.offsets", std::move(offsets)}};
+}
+
+/// Returns how many.
+std::uint64_t write_rows_as_tensors(const Parts& parts,
+                                    std::size_t type,
+                                    const std::filesystem::path& out) {
+  const NodeTypeSchema& schema = parts.dataset.schema().nodes[type];
+  const SafetensorsContent content{
+      {{"format", "pt"}, {"node_type", schema.name}, {"model", parts.options.model.type}},
+      id_tensors(parts, schema)};
+  const auto rows = static_cast<std::uint64_t>(parts.rows->count(type));
+  const auto read = [&](std::uint64_t first, std::span<float> to) {
+    const auto count = static_cast<std::int64_t>(to.size()) / parts.rows->dim(type);
+    const torch::Tensor tile =
+        parts.rows->tile(type, static_cast<std::int64_t>(first), count).cpu().contiguous();
+    std::ranges::copy_n(tile.const_data_ptr<float>(), std::ssize(to), to.data());
+  };
+  (void)write_safetensors(
+      out, content, {{"rows", rows, static_cast<std::uint64_t>(parts.rows->dim(type)), read}});
+  return rows;
+}
+
 }  // namespace
 
 PredictReport predict_best_run(const std::string& directory,
@@ -103,9 +152,14 @@ PredictReport predict_best_run(const std::string& directory,
   const auto nodes =
       static_cast<std::int64_t>(parts.dataset.schema().nodes.at(columns[looked].type).count);
   const std::int64_t count = std::min(best.count, nodes);
-  const bool typed = parts.task->labels_of().relation.has_value();
+  const std::optional<std::size_t> relation = parts.task->labels_of().relation;
+  const bool typed = relation.has_value();
   table.schema.columns = {"rank", "score"};
-  if (typed) table.schema.columns.emplace_back("type");
+  if (typed) {
+    table.schema.columns.emplace_back("type");
+    table.schema.names = parts.dataset.schema().relations.at(*relation).labels->names;
+    table.schema.name_column.clear();
+  }
   table.schema.dtype = DType::kF32;
   table.schema.rows = parts.count(wanted.part) * static_cast<std::uint64_t>(count);
   const auto file = PredictionFile::create(out, table.ids, table.schema);
@@ -131,10 +185,15 @@ PredictReport embed_run(const std::string& directory,
                         const std::filesystem::path& out,
                         const TrainContext& context) {
   const auto begin = AllNodesClock::now();
-  PredictionFile::check_name(out);
+  const bool safetensors = out.extension() == ".safetensors";
+  if (!safetensors) PredictionFile::check_name(out);
   const auto opened = open_run(directory, sets, wanted, context, [](Parts&, Part) {});
   const Parts& parts = *opened->run.parts;
   const std::size_t type = type_with_rows(parts, type_name);
+  if (safetensors) {
+    const std::uint64_t rows = write_rows_as_tensors(parts, type, out);
+    return {out.string(), rows, 0, seconds_of(begin), {}};
+  }
   IdTable table;
   table.add(parts, {"id", type});
   for (std::int64_t column = 0; column < parts.rows->dim(type); ++column)

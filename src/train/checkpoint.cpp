@@ -50,6 +50,7 @@ Json to_json(const RunState& state) {
                {"loss_labels", state.loss_labels},
                {"batches_xxh3", state.batches_xxh3},
                {"without_better", state.without_better},
+               {"plateau", {state.plateau.reductions, state.plateau.waited}},
                {"last_loss", bits(state.last_loss)},
                {"metrics_lines", state.metrics_lines},
                {"bytes_read", state.bytes_read},
@@ -86,6 +87,8 @@ RunState state_of(const Json& json) {
   state.loss_labels = json.value("loss_labels", state.loss_seeds);  // once all seeds counted
   state.batches_xxh3 = json.at("batches_xxh3");
   state.without_better = json.at("without_better");
+  if (json.contains("plateau"))  // not in checkpoints of before there were schedules
+    state.plateau = {json.at("plateau").at(0), json.at("plateau").at(1)};
   state.last_loss = number(json.at("last_loss"));
   state.metrics_lines = json.at("metrics_lines");
   state.bytes_read = json.at("bytes_read");
@@ -121,7 +124,7 @@ Json identity_json(const Parts& parts, const std::string& config) {
   return {{"config", config},
           {"model", parts.options.model.type},
           {"task", parts.options.task.type},
-          {"classes", parts.task->prediction_names()},
+          {"classes", parts.task->class_names()},
           {"fingerprint", parts.dataset.fingerprint()},
           {"generation", parts.dataset.generation()},
           {"compute_threads", parts.options.train.compute_threads},

@@ -2,6 +2,7 @@
 // Restoring it goes on bit for bit.
 #pragma once
 
+#include "core/rate_schedule.h"
 #include "storage/checkpoint/container.h"
 #include "train/counters.h"
 #include "train/parts.h"
@@ -52,6 +53,7 @@ struct RunState {
   std::uint64_t batches_xxh3 = 0;
   std::optional<BestEpoch> best;
   std::int64_t without_better = 0;  ///< validations since the best
+  PlateauState plateau;             ///< of the learning rates
   double last_loss = 0;             ///< of the last epoch that is done
   std::uint64_t metrics_lines = 0;
   std::uint64_t bytes_read = 0;

@@ -1,5 +1,6 @@
 #include "train/commands.h"
 
+#include "budget/dataset_disk.h"
 #include "core/json_text.h"
 #include "core/utf8.h"
 #include "pipeline/trace.h"
@@ -299,7 +300,7 @@ PredictReport predict_run(const std::string& directory,
           schema.rows,
           all.not_finite.rows,
           std::chrono::duration<double>(Clock::now() - begin).count(),
-          schema.names};
+          parts.task->class_names()};
 }
 
 WeightsReport export_run(const std::string& directory,
@@ -310,19 +311,38 @@ WeightsReport export_run(const std::string& directory,
   return export_weights(stored_checkpoint(directory, checkpoint), out);
 }
 
+namespace {
+
+// What learned rows on disk are priced by: the dataset's disk, as the run directory may not be
+// there yet. Null where none are, or it could not be measured.
+std::shared_ptr<const DiskProfile> rows_disk(const PlannedRun& run, Logger& log) {
+  const Parts& parts = *run.parts;
+  if (!parts.tables.any() || run.places.embeddings.where == Placement::kMemory) return nullptr;
+  DatasetDisk disk = measure_dataset_disk(parts.options.dataset.path, parts.ledger.get());
+  for (const std::string& warning : disk.warnings) log.warn("{}", warning);
+  return std::move(disk.profile);
+}
+
+}  // namespace
+
 DryRun dry_run(const RunOptions& options, const TrainContext& context) {
   constexpr double kSeconds = 20;  // of sampling, at most
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
   warn_of_run(*run.parts, context.log);
+  const BatchTimes timed = time_batches(*run.parts);
   // A forecast writes nothing: that epochs would be planned is all it is told.
   plan_epochs(run, options.run.dir, context.log);
+  LoaderForecast forecast = run.parts->training_loader(run.plan.loader)->forecast(kSeconds);
+  const EpochEstimate estimate =
+      estimate_epoch(*run.parts, timed, forecast, rows_disk(run, context.log).get());
   return {kept_config(options),
           run.places,
           run.plan,
           run.parts->data.engine(),
-          run.parts->training_loader(run.plan.loader)->forecast(kSeconds),
-          run.parts->tables.needs()};
+          std::move(forecast),
+          run.parts->tables.needs(),
+          estimate};
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/peak_memory.h"
 #include "core/progress.h"
+#include "train/epoch_estimate.h"
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/weights_file.h"
@@ -100,6 +101,7 @@ struct DryRun {
   std::string engine;
   LoaderForecast forecast;  ///< of the first epoch of training
   LearnedNeeds learned;     ///< of rows that are learned
+  EpochEstimate estimate;
 };
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context);

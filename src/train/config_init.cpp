@@ -140,17 +140,20 @@ Target link_target(const GraphSchema& schema, const std::string& path, const std
   return target;
 }
 
+template <class Catalog>
+[[noreturn]] void refuse_name(const Catalog& catalog, const char* what, const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& entry : catalog.list()) known.push_back(entry.name);
+  throw unknown_name(what, name, known);
+}
+
 Target target_of(const GraphSchema& schema,
                  const std::string& path,
                  const std::string& task,
                  const TaskCatalog& tasks) {
   if (task.empty()) return node_target(schema, path, task);
   const auto options = tasks.make_options(task);
-  if (!options) {
-    std::vector<std::string> known;
-    for (const auto& entry : tasks.list()) known.push_back(entry.name);
-    throw unknown_name("task", task, known);
-  }
+  if (!options) refuse_name(tasks, "task", task);
   Schema keys;
   options->describe(keys);
   const bool links = std::ranges::any_of(
@@ -175,6 +178,7 @@ std::string commented_toml(const Schema& schema) {
 std::string config_for(const std::string& path,
                        const TrainRegistry& registry,
                        const std::string& task,
+                       const std::string& model,
                        const std::filesystem::path& root) {
   if (!valid_utf8(path)) {
     throw Error(ErrorCode::kUsage,
@@ -189,6 +193,10 @@ std::string config_for(const std::string& path,
   options.dataset.split = target.split;
   options.memory.host.bytes = suggested_budget(root);
   options.task = {target.task, registry.tasks.make_options(target.task)};
+  if (!model.empty()) {
+    options.model = {model, registry.models.make_options(model)};
+    if (!options.model.options) refuse_name(registry.models, "model", model);
+  }
   Schema keys;
   options.task.options->describe(keys);
   Config::parse(target.keys, "the task").bind(keys);

@@ -14,9 +14,11 @@ std::string commented_toml(const Schema& schema);
 /// A commented config that fits a dataset and this machine: budget by the memory granted (below
 /// `root`). Throws Error where the dataset cannot be opened or has not what the task needs.
 /// @param task of the registry; empty: by the labels of nodes
+/// @param model of the registry; empty: the one that configs begin with
 std::string config_for(const std::string& dataset,
                        const TrainRegistry& registry,
                        const std::string& task = {},
+                       const std::string& model = {},
                        const std::filesystem::path& root = "/");
 
 }  // namespace sluice

@@ -65,6 +65,10 @@ LoaderProbe probe_and_try(Parts& parts,
 
 }  // namespace
 
+std::shared_ptr<const Batch> first_batch(Loader& loader, const MemoryPhases& phases) {
+  return first_batch(loader, loader.probe(phases.probed()), phases);
+}
+
 MemoryNeeds measure_needs(Parts& parts, const Work& work) {
   MemoryNeeds needs;
   needs.phases = parts.placement.phases;
@@ -94,6 +98,7 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
   if (trains && parts.placement.rows == RowsMode::kPartitions)
     needs.learned.buckets = BucketLinks::memory_bytes(
         parts.count(Part::kTrain), static_cast<std::uint32_t>(parts.options.embedding.partitions));
+  needs.learned.on_device = parts.rows->device_bytes();
   needs.learned.ahead = needs.learned.least != 0 && needs.phases.queues();
   return needs;
 }

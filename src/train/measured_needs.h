@@ -6,6 +6,7 @@
 #include "train/parts.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace sluice {
 
@@ -16,6 +17,10 @@ struct Work {
   Part evaluated = Part::kValid;
   std::uint64_t trace_bytes = 0;  ///< of the buffer of a trace, where one is written
 };
+
+/// The first mini-batch of a loader's epoch, with as little as can be going on: no rows are read
+/// where there is no room for windows of them. The loader is to be used for nothing else.
+std::shared_ptr<const Batch> first_batch(Loader& loader, const MemoryPhases& phases);
 
 /// Measures parts that were just built: loads nothing, leaves model and optimiser as they were.
 /// Throws Error.

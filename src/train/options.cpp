@@ -40,7 +40,7 @@ void clear_free_keys(RunOptions& options) {
   options.dataset.path = "(checked by its fingerprint)";
   options.dataset.follow = false;  // whoever sets it wants other data
   const TrainSection defaults;
-  options.train.epochs = defaults.epochs;
+  if (!options.train.schedule.goes_by_epochs()) options.train.epochs = defaults.epochs;
   options.train.checkpoint_every = defaults.checkpoint_every;
   options.train.checkpoint_minutes = defaults.checkpoint_minutes;
   options.train.data_threads = defaults.data_threads;
@@ -212,6 +212,7 @@ void TrainSection::describe(Schema& schema) {
       .range(0, 4096);
   schema.selection(
       "optimizer", optimizer, registry->optimizers, "turns gradients into new parameters");
+  schema.section("schedule", schedule, "what becomes of the learning rates");
   schema.section("early_stopping", early_stopping, "which epoch is the best, and when to stop");
 }
 
@@ -275,6 +276,7 @@ RunOptions resolve_options(const Config& config, const TrainRegistry& registry) 
                 "for example path = \"data/papers\" below [dataset]",
                 Place{config.file(), -1, -1, -1});
   }
+  (void)RateSchedule(options.train.schedule);  // what does not go together is said at the start
   if (options.run.dir.empty()) {
     const std::string stem = std::filesystem::path(config.file()).stem().string();
     options.run.dir = "runs/" + (stem.empty() ? "run" : stem);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "budget/storage_section.h"
+#include "core/rate_schedule.h"
 
 #include <sluice/loader.h>
 #include <sluice/options.h>
@@ -84,6 +85,7 @@ struct TrainSection {
   int data_threads = 0;
   int compute_threads = 0;
   Selection optimizer{"adam", nullptr};
+  RateScheduleOptions schedule;
   EarlyStoppingSection early_stopping;
   const TrainRegistry* registry = nullptr;
   void describe(Schema& schema);
@@ -128,8 +130,8 @@ struct RunOptions {
 RunOptions resolve_options(const Config& config, const TrainRegistry& registry);
 
 /// The keys whose values differ between two runs' options and change what the run computes; "key: a
-/// -> b" each. Where data is kept, the budget, data threads, checkpoint times, the number of epochs
-/// and patience may differ.
+/// -> b" each. Where data is kept, the budget, data threads, checkpoint times, patience and, unless
+/// the learning rates go by it, the number of epochs may differ.
 std::vector<std::string> differences(const std::string& before,
                                      const std::string& now,
                                      const TrainRegistry& registry);

@@ -1,7 +1,6 @@
 #include "train/parts.h"
 
 #include "budget/stored_data.h"
-#include "pipeline/read_buffers.h"
 #include "train/weights.h"
 
 #include <sluice/nn/precision.h>
@@ -31,10 +30,13 @@ std::unique_ptr<Task> make_task(const RunOptions& options,
   return task;
 }
 
-std::unique_ptr<nn::LearnedRows> rows_over(const RowTables& tables, const RunDevice& device) {
+std::unique_ptr<nn::LearnedRows> rows_over(const RowTables& tables,
+                                           const RunDevice& device,
+                                           const PartsPlacement& where) {
   std::vector<nn::LearnedRows::Table> all;
   for (const RowTables::Table& table : tables.tables()) all.push_back({table.name, table.rows});
-  return std::make_unique<nn::LearnedRows>(std::move(all), device.place());
+  return std::make_unique<nn::LearnedRows>(
+      std::move(all), device.place(), where.rows_on_device ? device.kernels() : nullptr);
 }
 
 std::shared_ptr<Model> make_model(const RunOptions& options,
@@ -74,16 +76,18 @@ GraphDataOptions placement_of(const RunOptions& options,
                               const BatchNeeds& needs,
                               const GraphSchema& schema) {
   const std::uint64_t budget = options.memory.host.bytes;
-  GraphDataOptions placement = stored_data_options(
-      {where.features, where.topology, where.phases, budget}, options.storage, sampler);
+  GraphDataOptions placement =
+      stored_data_options({where.features,
+                           where.topology,
+                           where.phases,
+                           budget,
+                           {needs.feature_groups, needs.edge_feature_groups}},
+                          schema,
+                          options.storage,
+                          sampler);
   placement.compute = device.device;
   placement.compute_ledger = device.ledger.get();
-  const auto tables = std::ranges::count_if(
-      schema.nodes, [](const NodeTypeSchema& type) { return !type.features.empty(); });
-  placement.staging_bytes =
-      read_buffer_bytes(where.phases.read_budget(budget), static_cast<std::size_t>(tables));
-  placement.feature_groups = needs.feature_groups;
-  placement.edge_feature_groups = needs.edge_feature_groups;
+  placement.edge_labels = needs.edge_labels;
   placement.edge_rules = task.edge_rules();
   return placement;
 }
@@ -159,7 +163,7 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       compute(options.train.compute_threads),
       tables(
           options, dataset.schema(), placement.embeddings, placement.rows, ledger.get(), &compute),
-      rows(rows_over(tables, device)),
+      rows(rows_over(tables, device, placement)),
       model(make_model(options, dataset, *task, device, compute, *rows)),
       data(dataset,
            placement_of(

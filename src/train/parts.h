@@ -32,6 +32,7 @@ struct PartsPlacement {
   Placement features = Placement::kDisk;
   Placement topology = Placement::kMemory;
   Placement embeddings = Placement::kMemory;
+  bool rows_on_device = false;  ///< learned rows in memory are kept on the GPU between steps
   MemoryPhases phases = {};
   /// Only to measure with: outputs of the model where the task would want more; 0: as it wants.
   std::int64_t outputs = 0;

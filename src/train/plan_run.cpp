@@ -17,12 +17,14 @@ namespace {
 
 struct Choice {
   PlaceChoice at;
-  std::int64_t outputs = 0;  // PartsPlacement::outputs
+  std::int64_t outputs = 0;     // PartsPlacement::outputs
+  bool rows_on_device = false;  // PartsPlacement::rows_on_device
 
   PartsPlacement placement() const {
     return {at.places.features.where,
             at.places.topology.where,
             at.places.embeddings.where,
+            rows_on_device,
             at.phases,
             outputs};
   }
@@ -33,14 +35,20 @@ std::vector<Choice> choices(const RunOptions& options,
                             const GraphSchema& schema) {
   const bool planned = !device.device && epochs_may_be_planned(options.storage);
   const Turns turns = planned ? Turns::kMay : Turns::kNever;
+  const std::uint64_t rows = learned_bytes(options, schema);
+  const bool may_be_on_device = rows != 0 && device.ledger && rows < device.ledger->limit();
   std::vector<Choice> all;
   for (PlaceChoice& at : place_choices(options.storage,
                                        schema,
+                                       {},  // models read the first group, but for users' own
                                        options.memory.host.bytes,
                                        turns,
                                        options.storage.embeddings,
-                                       learned_bytes(options, schema)))
+                                       rows)) {
+    if (may_be_on_device && at.places.embeddings.where == Placement::kMemory)
+      all.push_back({at, 0, true});
     all.push_back({std::move(at)});
+  }
   return all;
 }
 
@@ -113,6 +121,7 @@ Least find_least(const RunOptions& options,
   std::optional<Least> least;
   std::optional<Error> why;
   for (const Choice& choice : all) {
+    if (choice.rows_on_device) continue;  // of the host's memory it takes what the one behind does
     try {
       Least found = find_least(options, work, device, choice, limit);
       if (!least || found.plan.budget < least->plan.budget) least = std::move(found);
@@ -288,6 +297,7 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
     try {
       PlannedRun run = attempt(options, work, device, choice, options.memory.host.bytes).run;
       if (!run.plan.fits()) continue;
+      if (choice.rows_on_device && !run.plan.device.fits()) continue;
       fit_device(device, run.plan);
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
@@ -297,12 +307,16 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       log.info("features {}: {}", name(features.where), features.why);
       log.info("topology {}: {}", name(topology.where), topology.why);
       if (run.parts->tables.any())
-        log.info("learned rows {}: {}", name(embeddings.where), embeddings.why);
+        log.info("learned rows {}: {}{}",
+                 name(embeddings.where),
+                 embeddings.why,
+                 choice.rows_on_device ? "; kept on the GPU between steps" : "");
       if (!choice.at.phases.told().empty()) log.info("memory: {}", choice.at.phases.told());
       return run;
     } catch (const Error& error) {
       if (wants_rows_in_memory(error, choice, wanted.all)) continue;
-      if (error.code() != ErrorCode::kResource || is_of_device_budget(error)) throw;
+      if (error.code() != ErrorCode::kResource) throw;
+      if (is_of_device_budget(error) && !choice.rows_on_device) throw;
     }
   }
   refuse(wanted);

@@ -20,12 +20,39 @@ std::string csv_text(const std::string& text) {
   return quoted + '"';
 }
 
-constexpr const char* kNameColumn = "class_name";
+// Columns of values that are written as numbers: the last may give way to its names.
+std::size_t number_columns(const PredictionSchema& schema) {
+  const bool instead = !schema.names.empty() && schema.name_column.empty();
+  return schema.columns.size() - (instead ? 1 : 0);
+}
 
-const std::string& name_of(const std::vector<std::string>& names,
-                           const Array& values,
-                           std::size_t row) {
-  return names.at(static_cast<std::size_t>(values.as<std::int64_t>()[row]));
+const std::string& name_column(const PredictionSchema& schema) {
+  return schema.name_column.empty() ? schema.columns.back() : schema.name_column;
+}
+
+const std::string& name_of(const PredictionSchema& schema, const Array& values, std::size_t row) {
+  const std::size_t at = (row + 1) * schema.columns.size() - 1;
+  return schema.names.at(values.dtype() == DType::kI64
+                             ? static_cast<std::size_t>(values.as<std::int64_t>()[at])
+                             : static_cast<std::size_t>(values.as<float>()[at]));
+}
+
+// As Python writes a text: names of columns may hold anything.
+std::string python_text(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '\'';
+}
+
+bool is_ascii(const std::string& text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 class CsvPredictions final : public PredictionFile {
@@ -33,12 +60,13 @@ class CsvPredictions final : public PredictionFile {
   CsvPredictions(const std::filesystem::path& path,
                  const std::vector<ExternalIds>& ids,
                  const PredictionSchema& schema)
-      : file_(path), ids_(ids), columns_(schema.columns.size()), names_(schema.names) {
+      : file_(path), ids_(ids), schema_(schema), numbers_(number_columns(schema)) {
     std::string header;
     for (const PredictionSchema::Ids& column : schema.ids)
       header.append(header.empty() ? "" : ",").append(column.name);
-    for (const std::string& column : schema.columns) header.append(",").append(column);
-    if (!names_.empty()) header.append(",").append(kNameColumn);
+    for (std::size_t c = 0; c < numbers_; ++c)
+      header.append(",").append(csv_text(schema.columns[c]));
+    if (!schema.names.empty()) header.append(",").append(csv_text(name_column(schema)));
     file_.append(header.append("\n"));
   }
 
@@ -51,13 +79,13 @@ class CsvPredictions final : public PredictionFile {
         if (column != 0) text += ',';
         text += csv_text(ids_[column].text(nodes[column].as<std::uint64_t>()[row]));
       }
-      for (std::size_t c = 0; c < columns_; ++c) {
+      for (std::size_t c = 0; c < numbers_; ++c) {
         text += ',';
-        if (known[row] != 0) text += value_text(values, row * columns_ + c);
+        if (known[row] != 0) text += value_text(values, row * schema_.columns.size() + c);
       }
-      if (!names_.empty()) {
+      if (!schema_.names.empty()) {
         text += ',';
-        if (known[row] != 0) text += csv_text(name_of(names_, values, row));
+        if (known[row] != 0) text += csv_text(name_of(schema_, values, row));
       }
       text += '\n';
     }
@@ -74,8 +102,8 @@ class CsvPredictions final : public PredictionFile {
 
   AtomicFile file_;
   const std::vector<ExternalIds>& ids_;
-  std::size_t columns_;
-  std::vector<std::string> names_;
+  PredictionSchema schema_;
+  std::size_t numbers_;
 };
 
 class NpyPredictions final : public PredictionFile {
@@ -85,14 +113,15 @@ class NpyPredictions final : public PredictionFile {
                  const PredictionSchema& schema)
       : file_(path),
         ids_(ids),
-        row_bytes_(schema.columns.size() * size_of(schema.dtype)),
-        names_(schema.names) {
+        schema_(schema),
+        numbers_(number_columns(schema)),
+        row_bytes_(numbers_ * size_of(schema.dtype)) {
     for (std::size_t column = 0; column < ids.size(); ++column)
       id_bytes_.push_back(is_text(column) ? std::max<std::uint64_t>(1, schema.ids[column].bytes)
                                           : sizeof(std::int64_t));
-    if (!names_.empty()) name_bytes_ = 1;
-    for (const std::string& name : names_) name_bytes_ = std::max(name_bytes_, name.size());
-    file_.append(header(schema));
+    if (!schema.names.empty()) name_bytes_ = 1;
+    for (const std::string& name : schema.names) name_bytes_ = std::max(name_bytes_, name.size());
+    file_.append(header());
   }
 
   void append(const std::vector<Array>& nodes,
@@ -109,9 +138,10 @@ class NpyPredictions final : public PredictionFile {
         put_unknown(to, values.dtype());
         continue;
       }
-      std::memcpy(to, values.raw().data() + row * row_bytes_, row_bytes_);
-      if (names_.empty()) continue;
-      const std::string& name = name_of(names_, values, row);
+      const std::size_t stride = schema_.columns.size() * size_of(schema_.dtype);
+      std::memcpy(to, values.raw().data() + row * stride, row_bytes_);
+      if (schema_.names.empty()) continue;
+      const std::string& name = name_of(schema_, values, row);
       std::memcpy(to + row_bytes_, name.data(), name.size());
     }
     file_.append(records);
@@ -120,27 +150,30 @@ class NpyPredictions final : public PredictionFile {
   void commit() override { file_.commit(); }
 
  private:
-  std::string header(const PredictionSchema& schema) const {
+  std::string header() const {
     std::string fields;
     for (std::size_t column = 0; column < id_bytes_.size(); ++column) {
       fields += fmt::format("{}('{}', '{}')",
                             column == 0 ? "" : ", ",
-                            schema.ids[column].name,
+                            schema_.ids[column].name,
                             is_text(column) ? fmt::format("|S{}", id_bytes_[column]) : "<i8");
     }
-    for (const std::string& column : schema.columns) {
-      fields += fmt::format(", ('{}', '{}')", column, schema.dtype == DType::kI64 ? "<i8" : "<f4");
-    }
-    if (!names_.empty()) fields += fmt::format(", ('{}', '|S{}')", kNameColumn, name_bytes_);
+    const char* const type = schema_.dtype == DType::kI64 ? "<i8" : "<f4";
+    for (std::size_t c = 0; c < numbers_; ++c)
+      fields += fmt::format(", ({}, '{}')", python_text(schema_.columns[c]), type);
+    if (!schema_.names.empty())
+      fields += fmt::format(", ({}, '|S{}')", python_text(name_column(schema_)), name_bytes_);
     std::string dict = fmt::format(
-        "{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, schema.rows);
-    // Version 2.0 of the format, whose header may be longer than 64 KiB: magic, u32 length, text to
-    // a multiple of 64.
+        "{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, schema_.rows);
+    // Version 2.0 of the format, whose header may be longer than 64 KiB, or 3.0, which is that in
+    // UTF-8: magic, u32 length, text to a multiple of 64.
     constexpr std::size_t kBefore = 12;
     dict.append(63 - (kBefore + dict.size()) % 64, ' ');
     dict += '\n';
     const auto length = static_cast<std::uint32_t>(dict.size());
-    std::string all("\x93NUMPY\x02\x00", 8);
+    std::string all("\x93NUMPY", 6);
+    all += is_ascii(dict) ? '\x02' : '\x03';
+    all += '\0';
     all.append(reinterpret_cast<const char*>(&length), sizeof length);
     return all + dict;
   }
@@ -168,8 +201,9 @@ class NpyPredictions final : public PredictionFile {
   AtomicFile file_;
   const std::vector<ExternalIds>& ids_;
   std::vector<std::uint64_t> id_bytes_;  // by column
-  std::size_t row_bytes_;
-  std::vector<std::string> names_;
+  PredictionSchema schema_;
+  std::size_t numbers_;
+  std::size_t row_bytes_;       // of the numbers
   std::size_t name_bytes_ = 0;  // of each, the longest
 };
 

@@ -3,9 +3,9 @@
 //
 // CSV: a header, then a line a row: id,class or id,target_0,... of nodes, source,target,score of
 // links. NumPy: one record a row with the same names; ids are i64, or bytes ('S') where the user's
-// ids are text. Where classes have names, class_name follows: text in a CSV, bytes (UTF-8) in
-// NumPy. A row without a prediction has empty fields in a CSV; in NumPy -1 for a class, NaN for a
-// target, and no name. Throws Error. Not thread-safe.
+// ids are text. Where classes have names, class_name follows; the types of links give way to their
+// names: text in a CSV, bytes (UTF-8) in NumPy. A row without a prediction has empty fields in a
+// CSV; in NumPy -1 for a class, NaN for a target, and no name. Throws Error. Not thread-safe.
 #pragma once
 
 #include <sluice/array.h>
@@ -29,8 +29,10 @@ struct PredictionSchema {
   std::vector<std::string> columns;
   DType dtype = DType::kI64;  ///< of the columns: i64 or f32
   std::uint64_t rows = 0;     ///< that will be written
-  /// What the values of the only column are called; empty: they are numbers.
+  /// What the values of the last column are called; empty: they are numbers.
   std::vector<std::string> names{};
+  /// The column of the names, behind that; empty: they stand in its place.
+  std::string name_column = "class_name";
 };
 
 class PredictionFile {

@@ -36,6 +36,7 @@ ReportJson device_json(const DeviceReport& device) {
   json["budget"] = device.budget;
   json["in_flight"] = device.in_flight;
   json["tensors"] = device.tensors;
+  if (device.learned_rows != 0) json["learned_rows"] = device.learned_rows;
   json["transferred"] = device.transferred;
   json["busy"] = device.busy;
   json["pinned"] = device.pinned;
@@ -79,7 +80,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.run = parts.options.run.dir;
   report.task = parts.options.task.type;
   report.model = parts.options.model.type;
-  report.classes = parts.task->prediction_names();
+  report.classes = parts.task->class_names();
   report.seed = parts.options.seed;
   report.features = disk ? "disk" : "memory";
   report.topology = parts.placement.topology == Placement::kDisk ? "disk" : "memory";
@@ -101,6 +102,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.anonymous_at_start = peak.anonymous_at_start();
   report.weights_xxh3 = parts.learned_xxh3();
   report.device = device_report(parts.device);
+  report.device.learned_rows = parts.rows->device_bytes();
   if (parts.options.train.hash_batches) report.batches_xxh3 = 0;
   return report;
 }

@@ -20,9 +20,10 @@ struct DeviceReport {
   std::string kind = "cpu";
   std::string name;
   std::uint64_t budget = 0;
-  std::uint64_t in_flight = 0;    ///< most bytes of mini-batches on the GPU
-  std::uint64_t tensors = 0;      ///< most bytes that LibTorch's pool held there
-  std::uint64_t transferred = 0;  ///< bytes to the GPU, in this session's training
+  std::uint64_t in_flight = 0;     ///< most bytes of mini-batches on the GPU
+  std::uint64_t tensors = 0;       ///< most bytes that LibTorch's pool held there
+  std::uint64_t learned_rows = 0;  ///< bytes of them that are kept there between steps
+  std::uint64_t transferred = 0;   ///< bytes to the GPU, in this session's training
   double busy = 0;      ///< share of this session's training time that a step was on the GPU
   bool pinned = false;  ///< the GPU reads this machine's memory itself, all that it was to
   std::string gather;   ///< who gathered features in this session's training: "gpu" or "host"

@@ -187,6 +187,11 @@ void RowTables::keep(std::span<const RowGenerations> kept) {
   }
 }
 
+void RowTables::set_rate(double rate) {
+  for (const Table& table : tables_)
+    if (table.rows) table.rows->set_rate(rate);
+}
+
 void RowTables::grow(const GraphSchema& schema) {
   for (std::size_t type = 0; type < tables_.size(); ++type)
     if (tables_[type].rows && tables_[type].rows->rows() < schema.nodes[type].count)

@@ -65,6 +65,8 @@ class RowTables {
   RowGenerations commit();
   /// Forgets all generations but these.
   void keep(std::span<const RowGenerations> kept);
+  /// The learning rate of the steps from now on.
+  void set_rate(double rate);
   /// As many rows as the schema now has nodes.
   void grow(const GraphSchema& schema);
 

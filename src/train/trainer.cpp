@@ -33,10 +33,14 @@ Trainer::Trainer(PlannedRun& run,
       log_(log),
       progress_(progress),
       metric_(best_metric(parts_)),
+      schedule_(parts_.options.train.schedule),
+      weights_rate_(parts_.optimizer->learning_rate()),
       losses_(parts_.device.device),
       step_clock_(parts_.device.device) {
   better_ = parts_.task->direction(metric_.substr(metric_.find('.') + 1));
   open_loader();
+  if (!validated_ && parts_.options.train.schedule.type == ScheduleKind::kPlateau)
+    log_.warn("train.schedule goes by validations, and there are none: learning rates stay");
 }
 
 void Trainer::open_loader() {
@@ -265,8 +269,20 @@ void Trainer::tell_refusal() {
       why->message());
 }
 
+// A function of the step's place and of the validations before it.
+void Trainer::set_rates(const Batch& batch) {
+  const StepPlace place{batch.epoch,
+                        static_cast<std::uint64_t>(parts_.options.train.epochs),
+                        batch.index,
+                        loader_->num_batches()};
+  const double factor = schedule_.factor(place, state_.plateau);
+  parts_.optimizer->set_learning_rate(weights_rate_ * factor);
+  parts_.tables.set_rate(parts_.options.embedding.lr * factor);
+}
+
 torch::Tensor Trainer::step(const Batch& batch) {
   Model& model = *parts_.model;
+  set_rates(batch);
   step_clock_.begin();
   model.train();
   const RandomKey key = parts_.key().with(batch.epoch).with(batch.index);
@@ -357,6 +373,10 @@ bool Trainer::note_validation(const Metrics& metrics) {
   if (!std::isfinite(value)) return false;
   const bool better = !state_.best || (better_ == Better::kHigher ? value > state_.best->value
                                                                   : value < state_.best->value);
+  if (schedule_.note(better, state_.plateau))
+    log_.info("{} is not better: learning rates are times {} now",
+              metric_,
+              parts_.options.train.schedule.factor);
   if (!better) {
     ++state_.without_better;
     return false;

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/progress.h"
+#include "core/rate_schedule.h"
 #include "pipeline/stage_clock.h"
 #include "train/batches_ahead.h"
 #include "train/checkpoint.h"
@@ -76,6 +77,7 @@ class Trainer {
                     LoaderStats stats,
                     const StageTimes& steps);
   std::shared_ptr<const Batch> next_of_epoch(BatchesAhead& batches, StageClock& steps);
+  void set_rates(const Batch& batch);
   torch::Tensor step(const Batch& batch);
   void take_loss(const torch::Tensor& loss, const Batch& batch);
   void check_epoch();
@@ -106,6 +108,8 @@ class Trainer {
   ProgressStyle progress_;
   std::string metric_;  // that picks the best epoch: "valid.accuracy"
   Better better_ = Better::kHigher;
+  RateSchedule schedule_;
+  double weights_rate_;  // as the optimiser was made
   std::unique_ptr<Loader> loader_;
   bool validated_ = false;  // there are nodes to validate by, with labels
   RunState state_;

@@ -34,7 +34,7 @@ void save_weights(const std::filesystem::path& path, const Parts& parts, const R
   SafetensorsContent content;
   content.metadata = weights_metadata(parts.options.model.type,
                                       parts.options.task.type,
-                                      parts.task->prediction_names(),
+                                      parts.task->class_names(),
                                       state.best ? state.best->epoch : state.epoch);
   for (const auto& [name, tensor] : parts.weights())
     content.tensors.push_back({name, nn::as_array(tensor)});

@@ -7,8 +7,6 @@
 namespace sluice {
 namespace {
 
-// Reading through so much costs no more than another request.
-constexpr std::uint64_t kMostGap = 64 << 10;
 constexpr std::size_t kMostVisits = 16384;  // of groups that take no staging, too
 
 }  // namespace

@@ -20,6 +20,9 @@ struct RowMove {
 
 class GroupSweep {
  public:
+  /// Reading through so many bytes costs no more than another request.
+  static constexpr std::uint64_t kMostGap = 64 << 10;
+
   explicit GroupSweep(GroupStore& store) : store_(store) {}
 
   /// Writes rows and reads others. Both ascend, and no row is among both.

@@ -1,6 +1,7 @@
 #include "storage/embedding/table_rows.h"
 
 #include "storage/embedding/coalesce.h"
+#include "storage/embedding/group_sweep.h"
 #include "storage/embedding/initial_values.h"
 #include "storage/embedding/partition_buffer.h"
 #include "storage/embedding/window_cache.h"
@@ -9,6 +10,7 @@
 #include <sluice/units.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice {
 namespace {
@@ -62,6 +64,16 @@ EmbeddingTable& TableRows::table() {
   throw Error(ErrorCode::kInternal, "learned rows on disk are to change before they were opened");
 }
 
+// Before rows in memory are looked at: what was stepped elsewhere, all of which may have changed.
+void TableRows::come_home() {
+  if (borrower_ != nullptr && borrower_->give_back()) table_->touch(0);
+}
+
+// Before rows in memory are others.
+void TableRows::forget_lent() {
+  if (borrower_ != nullptr) borrower_->forget();
+}
+
 // Rows of a table that is not open yet.
 void TableRows::begin_as(std::span<const std::uint64_t> ids, std::span<float> out) {
   const InitialValues initial(options_.initial);
@@ -102,33 +114,59 @@ bool TableRows::all_held(std::span<const std::uint64_t> ids) {
 void TableRows::gather(std::span<const std::uint64_t> ids, std::span<float> out) {
   if (!table_) return begin_as(ids, out);
   if (by_partitions() && !all_held(ids)) return table_->read_rows(ids, out);
+  come_home();
   table_->gather(ids, out);
 }
 
 void TableRows::read(std::span<const std::uint64_t> ids, std::span<float> out) {
   if (!table_) return begin_as(ids, out);
+  come_home();
   if (in_memory()) return table_->gather(ids, out);
   table_->read_rows(ids, out);
 }
 
 void TableRows::read_range(std::uint64_t first, std::span<float> out) {
+  come_home();
   if (table_) return table_->read(first, out);
   InitialValues(options_.initial)
       .fill(first, out.size() / options_.dim, options_.dim, out.data(), options_.dim);
 }
 
 void TableRows::update(std::span<const std::uint64_t> ids, std::span<const float> gradients) {
+  come_home();
+  forget_lent();
   table().update(ids, gradients, options_.rate);
 }
 
 void TableRows::update_range(std::uint64_t first, std::span<const float> gradients) {
+  come_home();
+  forget_lent();
   table().update_range(first, gradients, options_.rate);
 }
 
 RowsInPlace TableRows::in_place() {
   if (!in_memory()) return {};
+  come_home();
   const PartitionRows all = table_->partition(0);
   return {all.data.data(), all.stride};
+}
+
+RowsInPlace TableRows::lend(RowBorrower& to) {
+  if (!in_memory()) return {};
+  come_home();
+  if (borrower_ != &to) forget_lent();
+  borrower_ = &to;
+  return in_place();
+}
+
+void TableRows::take_back(RowBorrower& from) {
+  if (borrower_ != &from) return;
+  come_home();
+  borrower_ = nullptr;
+}
+
+void TableRows::step(const kernels::Executor& executor, const RowGradients& rows) {
+  options_.optimizer->update(executor, rows, options_.rate);
 }
 
 TableRowsNeeds TableRows::needs() const {
@@ -159,9 +197,37 @@ TableRowsNeeds TableRows::needs() const {
   return needs;
 }
 
+TableRowsTraffic TableRows::traffic() const {
+  if (!by_windows()) return {};
+  const RowLayout on_disk = layout();
+  const auto groups = static_cast<double>(on_disk.groups());
+  const auto slots = static_cast<double>(WindowCache::slots_in(cache_bytes_, on_disk));
+  const double missed = static_cast<double>(most_ids_) *
+                        std::max(0.0, 1 - slots / static_cast<double>(options_.rows));
+  // How many groups so many rows lie in, each in any of them.
+  const auto groups_of = [groups](double rows) { return groups * -std::expm1(-rows / groups); };
+  TableRowsTraffic traffic;
+  traffic.group_bytes = on_disk.group_bytes;
+  traffic.groups = on_disk.groups();
+  traffic.written = groups_of(missed);  // as many rows give way, all of them changed
+  // A group of which some rows are written is read too, but where one row fills it. The next one is
+  // as far as chance has it; a gap that is small is read through.
+  const double fetched = groups_of(on_disk.rows_per_group == 1 ? missed : 2 * missed);
+  const double chance = fetched / groups;
+  double gaps = 0, alone = 1;  // groups between two in one request; chance of one behind no other
+  for (std::uint64_t gap = 0; gap <= GroupSweep::kMostGap / on_disk.group_bytes; ++gap) {
+    gaps += static_cast<double>(gap) * chance * alone;
+    alone *= 1 - chance;
+  }
+  traffic.read = std::min(groups, fetched * (1 + gaps));
+  traffic.reads = fetched * alone;
+  return traffic;
+}
+
 void TableRows::open(const std::filesystem::path& folder,
                      std::uint64_t generation,
                      TableAccess access) {
+  forget_lent();
   table_.reset();  // its memory is for the next, and its lock may be on the same folder
   held_.clear();
   told_ = {};
@@ -180,6 +246,7 @@ void TableRows::close() {
 }
 
 std::uint64_t TableRows::commit() {
+  come_home();
   return table().commit();
 }
 
@@ -188,6 +255,8 @@ void TableRows::keep(std::span<const std::uint64_t> generations) {
 }
 
 void TableRows::grow(std::uint64_t more) {
+  come_home();
+  forget_lent();
   options_.rows = more;
   if (!table_) return;
   if (in_memory()) table_->release(0);  // its slot is made anew, larger

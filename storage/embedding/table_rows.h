@@ -7,7 +7,9 @@
 // options say so: then who trains says which ones it hold()s, and expect() has no use.
 //
 // Until open() there is no folder, and on disk no cache either: rows are what they begin as. That
-// is what a run is measured with. Used by one thread. Throws Error.
+// is what a run is measured with. Rows in memory may be lent to a GPU: they come home before they
+// are read, changed or committed here, and a commit writes all of them then. Used by one thread.
+// Throws Error.
 #pragma once
 
 #include "storage/embedding/row_layout.h"
@@ -29,7 +31,7 @@ struct TableRowsOptions {
   std::uint32_t dim = 0;
   InitialRows initial;
   std::shared_ptr<const SparseOptimizer> optimizer;
-  double rate = 0;  ///< of all steps
+  double rate = 0;  ///< of steps, until set_rate()
   Placement placement = Placement::kMemory;
   std::uint32_t partitions = 0;  ///< on disk; 0: windows
   std::uint32_t slots = 0;       ///< of partitions that have memory
@@ -47,6 +49,14 @@ struct TableRowsNeeds {
   std::uint64_t most_cache = 0;   ///< for all rows
 };
 
+/// What the disk moves for a mini-batch, in groups of rows; none of rows in memory. An estimate.
+struct TableRowsTraffic {
+  double read = 0, written = 0;  ///< groups; those that are read through in gaps among them
+  double reads = 0;              ///< requests that read
+  std::uint64_t group_bytes = 0;
+  std::uint64_t groups = 0;  ///< of the table
+};
+
 class TableRows final : public RowTable {
  public:
   /// In memory all rows are made. Throws kResource.
@@ -62,8 +72,17 @@ class TableRows final : public RowTable {
   void update_range(std::uint64_t first, std::span<const float> gradients) override;
   RowsInPlace in_place() override;
   bool looks_ahead() override { return by_windows(); }
+  RowsInPlace lend(RowBorrower& to) override;
+  void take_back(RowBorrower& from) override;
+  void step(const kernels::Executor& executor, const RowGradients& rows) override;
+
+  /// Of the steps from now on.
+  void set_rate(double rate) { options_.rate = rate; }
 
   TableRowsNeeds needs() const;
+  /// For a mini-batch like the largest that was asked for before open(), once all rows were
+  /// touched, with the cache of set_cache(). It takes any row to be as likely as another.
+  TableRowsTraffic traffic() const;
   /// Of the rows on disk that stay in memory, from the next open() on.
   void set_cache(std::uint64_t bytes) { cache_bytes_ = bytes; }
 
@@ -103,6 +122,8 @@ class TableRows final : public RowTable {
   bool all_held(std::span<const std::uint64_t> ids);
   void load();
   EmbeddingTable& table();
+  void come_home();
+  void forget_lent();
   void begin_as(std::span<const std::uint64_t> ids, std::span<float> out);
 
   TableRowsOptions options_;
@@ -112,7 +133,8 @@ class TableRows final : public RowTable {
   std::uint64_t most_ids_ = 0;  // of a mini-batch, before open()
   std::unique_ptr<EmbeddingTable> table_;
   std::vector<std::uint32_t> held_;  // partitions of this table
-  Moved told_;                       // of this table
+  RowBorrower* borrower_ = nullptr;
+  Moved told_;  // of this table
 };
 
 }  // namespace sluice

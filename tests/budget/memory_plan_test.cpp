@@ -244,3 +244,18 @@ TEST_CASE(
         "  tensors                       50 MiB  40 MiB in a trial step, + 25 %\n"
         "  total                         80 MiB  of 100 MiB");
 }
+
+TEST_CASE("learned rows that are kept on a GPU are a line of its memory, without a margin") {
+  MemoryNeeds needs = needs_of({});
+  needs.training.transfer_bytes = needs.evaluation.transfer_bytes = 8 * kMiB;
+  needs.device_tensors = 70 * kMiB;  // the rows among them
+  needs.learned.on_device = 30 * kMiB;
+  const MemoryPlan plan = plan_memory(needs, 256 * kMiB, 100 * kMiB);
+  CHECK(plan.device.least == 110 * kMiB);
+  CHECK_FALSE(plan.device.fits());
+  CHECK(plan.device.table() ==
+        "  mini-batches in flight        30 MiB  copied, ready, in step\n"
+        "  learned rows                  30 MiB  with what their optimizer keeps\n"
+        "  tensors                       50 MiB  40 MiB in a trial step, + 25 %\n"
+        "  total                        110 MiB  of 100 MiB");
+}

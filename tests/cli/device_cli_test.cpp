@@ -1,42 +1,15 @@
 // A run on a device, end to end through sluice-train and the fake device library: the results of
 // the CPU bit for bit, refusals, and a CPU-only start that loads nothing of CUDA.
+#include "cli/fake_library.h"
 #include "cli/train_support.h"
 
 #include <doctest/doctest.h>
-
-#include <optional>
 
 using namespace sluice;
 using namespace sluice::test;
 using nlohmann::json;
 
 namespace {
-
-// Sets a variable for children while it lives.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name); before != nullptr) before_ = before;
-    ::setenv(name, value.c_str(), 1);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() {
-    if (before_) {
-      ::setenv(name_, before_->c_str(), 1);
-    } else {
-      ::unsetenv(name_);
-    }
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-std::string fake_library() {
-  return tool("tests/libsluice_fake_device.so");
-}
 
 // A run's report; `more` are --set assignments.
 json report_of(const Sandbox& box, const std::vector<std::string>& more) {
@@ -60,7 +33,7 @@ TEST_CASE(
   const Sandbox box;
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
   int seed = 0;
-  for (const std::string& model : names_in("model")) {
+  for (const std::string& model : node_models()) {
     CAPTURE(model);
     const std::vector<std::string> sets{"model.type=" + model, "train.epochs=2"};
     const json expected = report_of(box, with(sets, "train.device=cpu"));

@@ -271,7 +271,7 @@ inline std::vector<Combination> combinations_here() {
 inline void check_all_models(Ground& ground) {
   const std::vector<Combination> combinations = combinations_here();
   const std::vector<std::string> models =
-      full_matrix() ? names_in("model") : std::vector<std::string>{"graphsage", "gcn", "gat"};
+      full_matrix() ? node_models() : std::vector<std::string>{"graphsage", "gcn", "gat"};
   for (const std::string& model : models) check_ground(ground, model, combinations);
 }
 

@@ -2,7 +2,9 @@
 // wherever its data is kept and whoever gathers its features. Skipped where there is no GPU.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "cli/cora_dataset.h"
+#include "cli/imported_graph.h"
 #include "cli/train_support.h"
+#include "cli/triples.h"
 
 #include <doctest/doctest.h>
 
@@ -142,6 +144,64 @@ TEST_CASE("gpu: links on Cora are predicted, with the same bits from memory and 
   std::printf("cora links on the GPU: test.auc %.4f, test.ap %.4f\n", auc, ap);
   CHECK(auc >= 0.90);
   CHECK(ap >= 0.90);
+}
+
+// Rows are kept on the GPU, or go there for each mini-batch and their gradients come back: the
+// kernels of both processors give the same bits.
+TEST_CASE("gpu: learned rows have the same bits twice, from memory and from disk") {
+  const Triples ground(2000);
+  const auto rows = [&](std::vector<std::string> sets) {
+    sets.insert(sets.end(), {"train.device=cuda", "task.ranking=all"});
+    return trained(ground.command(sets));
+  };
+  for (const std::string optimizer : {"adagrad", "adagrad_row", "adam"}) {
+    CAPTURE(optimizer);
+    const std::string by = "embedding.optimizer=" + optimizer;
+    const json once = rows({by, "storage.embeddings=memory"});
+    CHECK(once.at("device").at("learned_rows") > 0);
+    CHECK(results(rows({by, "storage.embeddings=memory"})) == results(once));
+    const json disk = rows({by, "storage.embeddings=disk"});
+    CHECK_FALSE(disk.at("device").contains("learned_rows"));
+    CHECK(results(disk) == results(once));
+  }
+  const std::vector<std::string> all{"task.loss=all", "task.decoder=complex"};
+  CHECK(results(rows(all)) == results(rows(all)));
+}
+
+TEST_CASE("gpu: a run of learned rows that was stopped goes on to the same bits") {
+  const Triples ground(2000);
+  const json whole = trained(ground.command({"train.device=cuda", "train.epochs=4"}));
+  (void)trained(ground.command({"train.device=cuda", "train.epochs=2"}));
+  const json more = trained(
+      {tool("sluice-train"), "resume", ground.dir().string(), "--json", "--set", "train.epochs=4"});
+  CHECK(results(more) == results(whole));
+}
+
+TEST_CASE("gpu: UMLS is learned to what the literature says, twice to the same bits") {
+  const TempDir dir;
+  const auto data = import_graph(dir, "umls-graph.toml", "umls");
+  if (!data) return;
+  const auto run_config = [&] {
+    return trained({tool("sluice-train"),
+                    "run",
+                    (source_folder() / "configs" / "umls-complex.toml").string(),
+                    "--json",
+                    "--overwrite",
+                    "--set",
+                    "train.device=cuda",
+                    "--set",
+                    "dataset.path=" + data->string(),
+                    "--set",
+                    "run.dir=" + (dir / "run").string()});
+  };
+  const json report = run_config();
+  const double mrr = report.at("metrics").at("test.mrr");
+  std::printf("umls complex on the GPU: test.mrr %.4f, %.2f s\n",
+              mrr,
+              report.at("seconds").at("total").get<double>());
+  CHECK(mrr >= 0.90);
+  CHECK(report.at("device").at("learned_rows") > 0);
+  CHECK(results(run_config()) == results(report));
 }
 
 int main(int argc, char** argv) {

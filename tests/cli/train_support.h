@@ -101,6 +101,13 @@ inline std::vector<std::string> names_in(const std::string& table) {
   return names;
 }
 
+/// The models that classify the nodes of a Sandbox: learned rows by themselves want links.
+inline std::vector<std::string> node_models() {
+  std::vector<std::string> models = names_in("model");
+  if (std::erase(models, "embedding") != 1) throw std::runtime_error("no model 'embedding'");
+  return models;
+}
+
 /// All of a report that must not depend on where data is kept or on interruptions.
 inline nlohmann::json results(const nlohmann::json& report) {
   return {report.at("batches_xxh3"),

@@ -22,12 +22,15 @@ const std::vector<std::string> kVariants{
     "model.type = 'gcn'\nmodel.normalisation = 'mean'",
     "model.type = 'gat'\nmodel.attention_dropout = 0.2\nmodel.output_heads = 2",
     "model.type = 'gin'",
+    "model.type = 'rgcn'\nmodel.bases = 2\nmodel.norm = 'layer'",
     "model.type = 'mlp'\nmodel.norm = 'batch'"};
 
 // Those, and what the registry has besides.
+// All that compute from features: learned rows by themselves are train/embedding_test's.
 std::vector<std::string> all_models() {
   std::vector<std::string> all = kVariants;
   for (const std::string& name : test::names_of(builtin_models())) {
+    if (name == "embedding") continue;
     const std::string toml = "model.type = '" + name + "'";
     if (std::ranges::none_of(kVariants, [&](const auto& known) { return known.starts_with(toml); }))
       all.push_back(toml);
@@ -218,4 +221,47 @@ TEST_CASE("a model says when its batch lacks the degrees that it needs") {
       builtin_models().create(options.model, {groups.schema, {0}, kClasses, RandomKey(1), nullptr});
   CHECK(test::expect_error([&] { (void)model->encode(groups.batch)[0]; }).message() ==
         "a batch without the degrees that its model needs");
+}
+
+TEST_CASE(
+    "R-GCN tells relations and classes of edges apart, and takes nothing else for a relation") {
+  // Every node has both others as neighbours: only classes, or only relations, say which is which.
+  const std::vector<std::vector<std::int32_t>> neighbours{{1, 2}, {0, 2}, {0, 1}};
+  const std::vector<std::int32_t> classes{0, 1, 0, 1, 1, -1}, turned{1, 0, 0, 1, 1, -1};
+  GraphSchema schema = homogeneous_schema(3, kDim, {LabelKind::kClass, 2});
+  schema.relations[0].labels = LabelSchema{LabelKind::kClass, 2};
+  const Array features = array_of(random_floats(3 * kDim, 2), {3, kDim});
+  const RunOptions options(
+      "model.type = 'rgcn'\nmodel.layers = 1\nmodel.bases = 3\noptimizer.type = 'sgd'\n");
+  const auto make = [&] {
+    auto model = builtin_models().create(options.model, {schema, {0}, 2, RandomKey(1), nullptr});
+    model->eval();
+    return model;
+  };
+  const auto model = make();
+  CHECK(model->needs().edge_labels);
+  Batch batch = whole_graph(neighbours, features, 1);
+  CHECK(test::expect_error([&] { (void)model->encode(batch); }).message() ==
+        "a batch without the labels of edges that its model needs");
+  batch.layers[0][0].labels = array_of(classes);
+  const Tensor as_labelled = model->encode(batch)[0];
+  batch.layers[0][0].labels = array_of(turned);
+  const Tensor as_turned = model->encode(batch)[0];
+  CHECK_FALSE(torch::allclose(as_labelled[0], as_turned[0]));
+  CHECK(torch::equal(as_labelled.narrow(0, 1, 2), as_turned.narrow(0, 1, 2)));
+
+  // Two relations without classes: a block each.
+  schema.relations[0].labels.reset();
+  schema.relations.push_back(schema.relations[0]);
+  const auto plain = make();
+  CHECK_FALSE(plain->needs().edge_labels);
+  const auto with = [&](const std::vector<std::vector<std::int32_t>>& first,
+                        const std::vector<std::vector<std::int32_t>>& second) {
+    Batch both = whole_graph(first, features, 1);
+    both.layers[0].push_back(make_block(3, second));
+    both.layers[0][1].relation = 1;
+    return plain->encode(both)[0];
+  };
+  const Tensor out = with({{1}, {}, {}}, {{}, {2}, {}});
+  CHECK_FALSE(torch::allclose(out, with({{}, {2}, {}}, {{1}, {}, {}})));
 }

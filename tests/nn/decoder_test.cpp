@@ -18,7 +18,7 @@ using nn::Side;
 
 namespace {
 
-constexpr std::int64_t kWidth = 10, kRelations = 4, kLinks = 7, kCandidates = 23;
+constexpr std::int64_t kRowWidth = 10, kRelations = 4, kLinks = 7, kCandidates = 23;
 constexpr double kGamma = 3;
 
 struct DecoderCase {
@@ -38,7 +38,7 @@ nn::DecoderOptions options_of(const DecoderCase& of) {
   nn::DecoderOptions options;
   options.kind = of.kind;
   options.distance = of.distance;
-  options.width = kWidth;
+  options.width = kRowWidth;
   options.relations = kRelations;
   options.gamma = kGamma;
   options.init = 0.8;
@@ -90,9 +90,9 @@ double by_formula(const DecoderCase& of, const Row& s, const Row& r, const Row& 
 }
 
 struct Rows {
-  torch::Tensor sources = random_tensor({kLinks, kWidth}, 1).requires_grad_();
-  torch::Tensor destinations = random_tensor({kLinks, kWidth}, 2).requires_grad_();
-  torch::Tensor candidates = random_tensor({kCandidates, kWidth}, 3).requires_grad_();
+  torch::Tensor sources = random_tensor({kLinks, kRowWidth}, 1).requires_grad_();
+  torch::Tensor destinations = random_tensor({kLinks, kRowWidth}, 2).requires_grad_();
+  torch::Tensor candidates = random_tensor({kCandidates, kRowWidth}, 3).requires_grad_();
   torch::Tensor relations = torch::tensor({0, 3, 1, 1, 2, 0, 3}, torch::kInt64);
 };
 
@@ -171,7 +171,7 @@ TEST_CASE("decoders: an MLP scores the same beside all as row by row") {
   const torch::Tensor all =
       decoder->scores_against(rows.sources, {}, Side::kDestination, rows.candidates);
   for (std::int64_t c = 0; c < kCandidates; ++c) {
-    const torch::Tensor one = rows.candidates.narrow(0, c, 1).expand({kLinks, kWidth});
+    const torch::Tensor one = rows.candidates.narrow(0, c, 1).expand({kLinks, kRowWidth});
     check_close(all.select(1, c), decoder->score(rows.sources, {}, one).to(torch::kFloat64));
   }
 }
@@ -217,7 +217,7 @@ TEST_CASE("decoders: rows that are the same have a distance of 0 and a finite gr
     if (of.kind != DecoderKind::kTransE && of.kind != DecoderKind::kRotatE) continue;
     CAPTURE(std::string(of.name));
     const auto decoder = nn::make_decoder(options_of(of));
-    torch::Tensor query = random_tensor({2, kWidth}, 5).requires_grad_();
+    torch::Tensor query = random_tensor({2, kRowWidth}, 5).requires_grad_();
     torch::Tensor same = query.detach().clone().requires_grad_();
     const torch::Tensor all = decoder->combine(query, same);
     CHECK(all[1][1].item<double>() == doctest::Approx(kGamma).epsilon(1e-3));
@@ -309,4 +309,50 @@ TEST_CASE("losses beside others are what their formulas say, and count what is t
   CHECK(loss(nn::LinkLoss::kMargin) == doctest::Approx(above / 11).epsilon(1e-5));
   CHECK(loss(nn::LinkLoss::kSelfAdversarial) ==
         doctest::Approx(adversarial / (2 * weight)).epsilon(1e-5));
+}
+
+TEST_CASE("dropout of relation rows: in training alone, anew for each query, and by the step") {
+  for (const DecoderCase& of : kCases) {
+    CAPTURE(of.name);
+    if (!nn::reads_relations(of.kind)) continue;
+    nn::DecoderOptions options = options_of(of);
+    const auto plain = nn::make_decoder(options);
+    options.relation_dropout = 0.4;
+    const auto dropping = nn::make_decoder(options);
+    const torch::Tensor rows = random_tensor({kLinks, kWidth}, 51);
+    const torch::Tensor relations = torch::arange(kLinks) % kRelations;
+    const auto query = [&] { return dropping->query(rows, relations, Side::kDestination); };
+    dropping->eval();
+    CHECK(torch::equal(query(), plain->query(rows, relations, Side::kDestination)));
+    dropping->train();
+    dropping->set_step_key(RandomKey(1));
+    const torch::Tensor first = query(), second = query();
+    CHECK_FALSE(torch::equal(first, second));
+    dropping->set_step_key(RandomKey(1));
+    CHECK(torch::equal(query(), first));
+    CHECK(torch::equal(query(), second));
+    dropping->set_step_key(RandomKey(2));
+    CHECK_FALSE(torch::equal(query(), first));
+    // What regularizers read is whole.
+    CHECK(torch::equal(dropping->relation_rows(relations), plain->relation_rows(relations)));
+  }
+}
+
+TEST_CASE(
+    "dropout of relation rows: an element is there with 1 / (1 - rate), and so is its gradient") {
+  nn::DecoderOptions options = options_of({"distmult", DecoderKind::kDistMult});
+  options.width = 200;
+  options.relation_dropout = 0.25;
+  const auto decoder = nn::make_decoder(options);
+  decoder->set_step_key(RandomKey(3));
+  const torch::Tensor relations = torch::arange(kRelations);
+  const torch::Tensor kept =
+      decoder->query(torch::ones({kRelations, 200}), relations, Side::kDestination);
+  const torch::Tensor whole = decoder->relation_rows(relations);
+  const torch::Tensor there = kept.ne(0).to(torch::kFloat32);
+  CHECK(there.mean().item<double>() == doctest::Approx(0.75).epsilon(0.1));
+  CHECK(torch::allclose(kept, whole * there / 0.75));
+  kept.sum().backward();
+  const torch::Tensor gradient = decoder->named_parameters()["relations"].grad();
+  CHECK(torch::allclose(gradient, there / 0.75));
 }

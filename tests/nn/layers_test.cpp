@@ -6,6 +6,7 @@
 #include <sluice/nn/gcn_conv.h>
 #include <sluice/nn/gin_conv.h>
 #include <sluice/nn/init.h>
+#include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/sage_conv.h>
 
 #include <cmath>
@@ -197,6 +198,107 @@ TEST_CASE("GinConv scales a sample up to the sum") {
   });
 }
 
+namespace {
+
+constexpr std::int64_t kEdgeRelations = 5;
+
+/// Each edge's relation, drawn from some.
+Tensor random_relations(const Block& block, const std::vector<std::int64_t>& some) {
+  const RandomKey key(43);
+  std::vector<std::int64_t> drawn;
+  for (std::int64_t e = 0; e < block.num_edges(); ++e)
+    drawn.push_back(some[key.below(some.size(), static_cast<std::uint64_t>(e))]);
+  return torch::tensor(drawn, torch::kInt64);
+}
+
+/// What a block adds to RgcnConv's targets: relation by relation, with its matrix written out.
+Tensor by_relation(const nn::RelationBlock& each, const Tensor& x, Parameters& p) {
+  const EdgeEnds ends = ends_of(*each.block);
+  const Tensor basis = p["bases.weight"].view({p["own.bias"].size(0), -1, x.size(1)});
+  Tensor sum = torch::zeros({each.block->num_targets, basis.size(0)}, torch::kFloat64);
+  for (std::int64_t r = 0; r < p["coefficients"].size(0); ++r) {
+    const Tensor a =
+        torch::zeros({each.block->num_targets, each.block->num_sources}, torch::kFloat64)
+            .index_put_({ends.targets, ends.sources},
+                        each.relations.eq(r).to(torch::kFloat64),
+                        /*accumulate=*/true);
+    const Tensor matrix = (basis * p["coefficients"][r].view({1, -1, 1})).sum(1);
+    sum = sum + (a / a.sum(1, true).clamp_min(1)).mm(x).mm(matrix.t());
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("RgcnConv: a mean and a matrix a relation, some of them without edges") {
+  std::vector<nn::RelationBlock> blocks;
+  for (const std::uint64_t seed : {41u, 42u}) {
+    blocks.push_back(
+        {std::make_shared<const Block>(random_block(kLayerSources, kLayerTargets, 8, seed)), {}});
+    // The second block knows relation 2 too, and has a mean of its own of it.
+    blocks.back().relations = random_relations(
+        *blocks.back().block,
+        seed == 41 ? std::vector<std::int64_t>{0, 1, 2} : std::vector<std::int64_t>{2, 4});
+  }
+  for (const std::int64_t bases : {1, 3, 5}) {
+    for (const auto& [in, out] : kWidths) {
+      CAPTURE(bases);
+      CAPTURE(in);
+      nn::RgcnConv conv({in, out, kEdgeRelations, bases}, RandomKey(8));
+      const auto forward = [&](const Tensor& x) {
+        return conv.forward({}, blocks, {x}, {kLayerTargets})[0];
+      };
+      check_layer(conv, forward, in, [&](const Tensor& x, Parameters& p) {
+        return own_rows(x).mm(p["own.weight"].t()) + p["own.bias"] + by_relation(blocks[0], x, p) +
+               by_relation(blocks[1], x, p);
+      });
+      const Tensor grad = conv.named_parameters()["coefficients"].grad();
+      CHECK(grad[3].eq(0).all().item<bool>());
+      CHECK_FALSE(grad[2].eq(0).all().item<bool>());
+    }
+  }
+}
+
+TEST_CASE("RgcnConv: blocks between two node types, and blocks without edges") {
+  const torch::NoGradGuard no_grad;
+  const Tensor x = random_tensor({kLayerSources, 6}, 44), y = random_tensor({9, 6}, 45);
+  Block across = random_block(9, kLayerTargets, 4, 46);
+  across.source_type = 1;
+  Block empty = make_block(kLayerSources, std::vector<std::vector<std::int32_t>>(4));
+  empty.target_type = 1;
+  std::vector<nn::RelationBlock> blocks{{std::make_shared<const Block>(across), {}},
+                                        {std::make_shared<const Block>(empty), {}}};
+  for (nn::RelationBlock& each : blocks) each.relations = random_relations(*each.block, {1, 3});
+  nn::RgcnConv conv({6, 3, kEdgeRelations, 2}, RandomKey(9));
+  Parameters p;
+  for (const auto& item : conv.named_parameters()) p[item.key()] = item.value().to(torch::kFloat64);
+  const auto own = [&](const Tensor& rows, std::int64_t count) {
+    return rows.narrow(0, 0, count).to(torch::kFloat64).mm(p["own.weight"].t()) + p["own.bias"];
+  };
+  const auto out = conv.forward({}, blocks, {x, y}, {kLayerTargets, 4});
+  check_close(out[0], own(x, kLayerTargets) + by_relation(blocks[0], y.to(torch::kFloat64), p));
+  check_close(out[1], own(y, 4));
+  // A type that the mini-batch has no node of.
+  const auto alone = conv.forward({}, {blocks[0]}, {x, Tensor()}, {kLayerTargets, 0});
+  check_close(alone[0], own(x, kLayerTargets));
+  CHECK_FALSE(alone[1].defined());
+}
+
+TEST_CASE("RgcnConv of one relation is SageConv by means") {
+  const torch::NoGradGuard no_grad;
+  const auto call = call_over(random_block(kLayerSources, kLayerTargets, 6, 47));
+  nn::RgcnConv conv({7, 5, 1, 1}, RandomKey(10));
+  nn::SageConv sage({7, 5}, RandomKey(11));
+  auto given = conv.named_parameters(), taken = sage.named_parameters();
+  taken["own.weight"].copy_(given["own.weight"]);
+  taken["own.bias"].copy_(given["own.bias"]);
+  taken["neighbours.weight"].copy_(given["bases.weight"] * given["coefficients"].item<float>());
+  const Tensor x = random_tensor({kLayerSources, 7}, 48);
+  const Tensor none = torch::zeros({call.block->num_edges()}, torch::kInt64);
+  check_close(conv.forward({}, {{call.block, none}}, {x}, {kLayerTargets})[0],
+              sage.forward(call, x).to(torch::kFloat64));
+}
+
 TEST_CASE("initial parameters are a function of the key, with the variance they promise") {
   const Tensor weight = nn::glorot(RandomKey(1), {200, 300}, 300, 200);
   CHECK(torch::equal(weight, nn::glorot(RandomKey(1), {200, 300}, 300, 200)));
@@ -252,5 +354,11 @@ TEST_CASE("products of bf16 are near those of f32, and so are their gradients") 
     const auto gat = std::make_shared<nn::GatConv>(
         nn::GatConvOptions{size.in, 2, size.out / 2, nn::Heads::kConcat, 0.2, 0}, RandomKey(3));
     check(*gat, size, [&](const Tensor& x) { return gat->forward(call, x); });
+    const auto rgcn =
+        std::make_shared<nn::RgcnConv>(nn::RgcnConvOptions{size.in, size.out, 3, 2}, RandomKey(4));
+    const Tensor relations = random_relations(*call.block, {0, 1, 2});
+    check(*rgcn, size, [&](const Tensor& x) {
+      return rgcn->forward({}, {{call.block, relations}}, {x}, {12})[0];
+    });
   }
 }

@@ -1,4 +1,5 @@
 // Learned rows: what a step reads of its tables and hands to them.
+#include "kernels/table.h"
 #include "nn/support.h"
 #include "storage/embedding/table_rows.h"
 
@@ -126,4 +127,67 @@ TEST_CASE("learned rows on disk before they are opened: as they begin, none of t
   rows.begin(batch_of({6, 0, 3}), nn::Gradients::kNone);
   CHECK(torch::equal(rows.rows(0)[2], torch::tensor(all_of(*memory)).view({9, 4})[3]));
   CHECK_THROWS_AS(rows.all(0), Error);
+}
+
+// The CPU stands for a device, and its memory for the device's: what is kept lies apart all the
+// same.
+TEST_CASE("learned rows that are kept on a device take the steps they would take in their table") {
+  const torch::Tensor weights = random_tensor({3, 4}, 8), every = random_tensor({9, 4}, 9);
+  for (const char* optimizer : {"sgd", "adagrad", "adagrad_row", "adam"}) {
+    CAPTURE(optimizer);
+    const auto table = table_of(optimizer), other = table_of(optimizer);
+    nn::LearnedRows kept({{"node", table}}, torch::kCPU, &kernels::cpu_kernels());
+    nn::LearnedRows plain({{"node", other}}, torch::kCPU);
+    CHECK(kept.device_bytes() > 9 * 4 * sizeof(float));
+    CHECK(plain.device_bytes() == 0);
+    CHECK(kept.resident(0));
+    CHECK_FALSE(kept.looks_ahead());
+    const auto step = [&](nn::LearnedRows& rows, const Batch& batch, bool all) {
+      rows.begin(batch, nn::Gradients::kWanted);
+      torch::Tensor loss = (rows.rows(0) * weights).sum();
+      if (all) loss = loss + (rows.all(0) * every).sum();
+      loss.backward();
+      rows.step();
+    };
+    const auto same_step = [&](const Batch& batch, bool all) {
+      step(kept, batch, all);
+      step(plain, batch, all);
+    };
+    same_step(batch_of({6, 0, 3}), false);
+    same_step(batch_of({2, 7, 2}, {1, 1, 5}), false);
+    same_step(batch_of({6, 0, 2}), true);
+    const std::vector<std::uint64_t> some{8, 0, 8};
+    CHECK(torch::equal(kept.tile(0, 2, 5), plain.tile(0, 2, 5)));
+    CHECK(torch::equal(kept.of(0, some), plain.of(0, some)));
+    // The table's own are those, in the middle and at the end.
+    CHECK(all_of(*table) == all_of(*other));
+    same_step(batch_of({1, 0, 3}), false);
+    CHECK(torch::equal(kept.in_place().at("rows.node"), plain.in_place().at("rows.node")));
+    // Somebody else takes a step: what is kept is read anew.
+    const std::vector<std::uint64_t> ids{5};
+    const std::vector<float> gradient{1, 2, 3, 4};
+    table->update(ids, gradient);
+    other->update(ids, gradient);
+    same_step(batch_of({5, 6, 7}), true);
+    CHECK(all_of(*table) == all_of(*other));
+  }
+}
+
+TEST_CASE(
+    "learned rows that are kept on a device are the table's when nobody keeps them any more") {
+  const auto table = table_of("adam"), other = table_of("adam");
+  const torch::Tensor weights = random_tensor({3, 4}, 8);
+  for (const auto& [rows_of, kernels] :
+       {std::pair{table, &kernels::cpu_kernels()},
+        std::pair{other, static_cast<const kernels::KernelTable*>(nullptr)}}) {
+    nn::LearnedRows rows({{"node", rows_of}}, torch::kCPU, kernels);
+    rows.begin(batch_of({6, 0, 3}), nn::Gradients::kWanted);
+    (rows.rows(0) * weights).sum().backward();
+    rows.step();
+  }
+  CHECK(all_of(*table) == all_of(*other));
+  const auto disk = table_of("adam", Placement::kDisk);
+  nn::LearnedRows none({{"node", disk}}, torch::kCPU, &kernels::cpu_kernels());
+  CHECK(none.device_bytes() == 0);
+  CHECK(none.looks_ahead());
 }

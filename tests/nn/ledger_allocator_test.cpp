@@ -2,15 +2,12 @@
 
 #include <sluice/error.h>
 #include <sluice/nn/ledger_allocator.h>
+#include <sluice/units.h>
 
 #include <string>
 
 using namespace sluice;
 using namespace sluice::testing;
-
-namespace {
-constexpr std::uint64_t kMiB = 1 << 20;
-}
 
 TEST_CASE("tensors are charged while they live") {
   const auto ledger = std::make_shared<MemoryLedger>(64 * kMiB, "[memory] host");

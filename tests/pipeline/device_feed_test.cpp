@@ -69,6 +69,7 @@ Delivered deliver(const std::filesystem::path& path,
     kept.scratch = setup.scratch;
     kept.feature_groups = setup.groups;
     kept.edge_feature_groups = setup.edge_groups;
+    kept.edge_labels = !setup.edge_groups.empty();
     kept.compute = setup.device;
     kept.compute_ledger = &device_ledger;
     GraphData data(dataset, kept, 0);
@@ -185,6 +186,7 @@ TEST_CASE("device feed: several tables of nodes, and those of edges") {
   sample.dim = 30;
   sample.text_dim = 9;
   sample.edge_dim = 17;
+  sample.edge_classes = 9;
   write_sample(dir / "x", sample);
   FeedSetup setup;
   setup.loader = feed_options();

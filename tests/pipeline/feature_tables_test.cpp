@@ -1,5 +1,6 @@
-// Several feature tables a type, and those of edges: each row's values are those of its id, and the
-// same mini-batches come from memory, from disk, planned, by any cache, and from the middle on.
+// Several feature tables a type, and those of edges: each row's values are those of its id, as are
+// labels of edges, and the same mini-batches come from memory, from disk, planned, by any cache,
+// and from the middle on.
 #include "pipeline/loader_support.h"
 #include "samplers/random_walk_sampler.h"
 #include "support/temp_dir.h"
@@ -14,7 +15,7 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint32_t kDim = 24, kTextDim = 40, kEdgeDim = 12;
+constexpr std::uint32_t kDim = 24, kTextDim = 40, kEdgeDim = 12, kEdgeClasses = 300;
 
 SampleOptions several_tables() {
   SampleOptions sample;
@@ -23,12 +24,14 @@ SampleOptions several_tables() {
   sample.dim = kDim;
   sample.text_dim = kTextDim;
   sample.edge_dim = kEdgeDim;
+  sample.edge_classes = kEdgeClasses;
   return sample;
 }
 
 struct AskedGroups {
   std::vector<std::string> groups{"text", ""};
   std::vector<std::string> edge_groups{""};
+  bool edge_labels = true;
 };
 
 // Each value against that of the row's id.
@@ -68,6 +71,15 @@ void check_edge_ids(const Batch& batch,
   }
 }
 
+void check_edge_labels(const Block& block) {
+  REQUIRE(block.labels.numel() == block.num_edges());
+  const auto ids = block.edge_ids.as<std::uint64_t>();
+  std::uint64_t wrong = 0;
+  for (std::size_t e = 0; e < ids.size(); ++e)
+    wrong += block.labels.as<std::int32_t>()[e] != sample_edge_class(ids[e], kEdgeClasses);
+  CHECK(wrong == 0);
+}
+
 Run deliver_tables(const std::filesystem::path& path,
                    const Setup& setup,
                    const AskedGroups& asked,
@@ -79,6 +91,7 @@ Run deliver_tables(const std::filesystem::path& path,
     GraphDataOptions kept = data_options(setup);
     kept.feature_groups = asked.groups;
     kept.edge_feature_groups = asked.edge_groups;
+    kept.edge_labels = asked.edge_labels;
     GraphData data(dataset, kept, 0);
     Loader loader(data,
                   setup.loader,
@@ -96,8 +109,18 @@ Run deliver_tables(const std::filesystem::path& path,
       CHECK(batch->features(0, 2).empty());
       check_edge_ids(*batch, edges);
       for (const auto& layer : batch->layers) {
-        for (const Block& block : layer)
-          check_rows(block.features.at(0), block.edge_ids, kEdgeDim, sample_edge_feature);
+        for (const Block& block : layer) {
+          if (asked.edge_groups.empty()) {
+            CHECK(block.features.empty());
+          } else {
+            check_rows(block.features.at(0), block.edge_ids, kEdgeDim, sample_edge_feature);
+          }
+          if (asked.edge_labels) {
+            check_edge_labels(block);
+          } else {
+            CHECK(block.labels.empty());
+          }
+        }
       }
     }
     run.stats = loader.stats();
@@ -168,6 +191,18 @@ TEST_CASE("feature tables: edges come in turns with their features, and by other
   CHECK(deliver_tables(dir / "x", memory, {}).chain == deliver_tables(dir / "x", disk, {}).chain);
 }
 
+TEST_CASE(
+    "feature tables: labels of edges come without features of edges, and the other way round") {
+  const TempDir dir;
+  write_sample(dir / "x", several_tables());
+  Setup disk;
+  disk.loader = base_options();
+  disk.topology = Placement::kDisk;
+  disk.scratch = dir.path().string();
+  CHECK(deliver_tables(dir / "x", disk, {.edge_groups = {}}).chain.size() > 1);
+  CHECK(deliver_tables(dir / "x", disk, {.edge_labels = false}).chain.size() > 1);
+}
+
 TEST_CASE("feature tables: a group that nobody has is refused, by name") {
   const TempDir dir;
   write_sample(dir / "x", several_tables());
@@ -180,6 +215,6 @@ TEST_CASE("feature tables: a group that nobody has is refused, by name") {
     }
     return {};
   };
-  CHECK(message_for({{"texts"}, {}}) == "no node type of the dataset has features 'texts'");
-  CHECK(message_for({{""}, {"text"}}) == "no relation of the dataset has features 'text'");
+  CHECK(message_for({{"texts"}, {}, {}}) == "no node type of the dataset has features 'texts'");
+  CHECK(message_for({{""}, {"text"}, {}}) == "no relation of the dataset has features 'text'");
 }

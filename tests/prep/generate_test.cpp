@@ -1,7 +1,6 @@
 #include "prep/check/inspect.h"
 #include "prep/check/verify.h"
 #include "prep/generate/hetero.h"
-#include "prep/generate/kg.h"
 #include "prep/generate/rmat.h"
 #include "prep/generate/sbm.h"
 #include "prep/generate/temporal.h"
@@ -373,7 +372,7 @@ TEST_CASE("temporal: in-edges ascend in time, ties by event, and events repeat")
   CHECK(pairs.size() < 250'000);  // half of the 400,000 repeat another
 }
 
-TEST_CASE("hetero and kg: the same bytes for any budget, with the types and relations they say") {
+TEST_CASE("hetero: the same bytes for any budget, with the types and relations it says") {
   const TempDir hetero_dir;
   HeteroGenerator::Options hetero;
   hetero.papers = 5'000;
@@ -391,25 +390,4 @@ TEST_CASE("hetero and kg: the same bytes for any budget, with the types and rela
   CHECK(schema.node_type("institution")->features.empty());
   CHECK(schema.node_type("author")->features[0].dim == 32);
   CHECK(schema.splits.size() == 1);
-
-  const TempDir kg_dir;
-  KgGenerator::Options kg;
-  kg.entities = 3'000;
-  kg.edges = 500'003;
-  kg.relations = 7;
-  kg.noise = 0;
-  KgGenerator kg_generator(kg);
-  check_same_bytes(kg_dir, kg_generator);
-  const Dataset dataset = Dataset::open((kg_dir / "narrow").string());
-  CHECK(dataset.schema().relations.size() == 7);
-  CHECK(dataset.schema().total_edges() == 500'003);
-  // Without noise every triple of a relation leads the same number of clusters further.
-  const auto topology = dataset.topology("entity__r3__entity");
-  const CscView& view = *topology->resident();
-  std::set<std::uint64_t> steps;
-  for (std::uint64_t node = 0; node < topology->num_targets(); ++node) {
-    for (std::uint64_t at = view.offsets[node]; at < view.offsets[node + 1]; ++at)
-      steps.insert((node % 64 + 64 - view.neighbour(at) % 64) % 64);
-  }
-  CHECK(steps.size() == 1);
 }

@@ -175,6 +175,26 @@ TEST_CASE("import: a relation a type, and types as labels of one relation") {
   }
 }
 
+TEST_CASE("import: the reverse of a relation has the types of its edges as labels too") {
+  ImportFolder folder;
+  folder.write("e.tsv", "a\tlikes\tb\nb\tknows\tc\nc\tlikes\tb\nb\tlikes\tb\n");
+  folder.run(
+      "[[nodes]]\nids = 'string'\n[[edges]]\nfile = 'e.tsv'\nformat = 'triples'\n"
+      "source_column = 'head'\ntarget_column = 'tail'\ntype_column = 'relation'\n"
+      "types = 'labels'\nreverse = 'back'\n");
+  check_sound(folder);
+  const Dataset dataset = Dataset::open(folder.out());
+  REQUIRE(dataset.schema().relations.size() == 2);
+  const RelationSchema &there = dataset.schema().relations[0],
+                       &back = dataset.schema().relations[1];
+  REQUIRE(back.labels);
+  CHECK(back.labels->names == there.labels->names);
+  CHECK(as_vector<std::int32_t>(dataset.edge_labels(back.key())) ==
+        as_vector<std::int32_t>(dataset.edge_labels(there.key())));
+  CHECK(edge_ids(dataset, there.key()) == std::vector<std::uint64_t>{0, 2, 3, 1});
+  CHECK(edge_ids(dataset, back.key()) == std::vector<std::uint64_t>{0, 1, 3, 2});
+}
+
 TEST_CASE("import: types that are no names for folders keep theirs as titles") {
   ImportFolder folder;
   folder.write("e.csv", "h,t,r\na,b,/people/person__x\nb,c,_hypernym\n");
@@ -236,7 +256,8 @@ TEST_CASE("import: unknown ids are an error, skipped and counted, or become node
   CHECK(
       as_text(expect_error([&] { folder.run(nodes + rest); }), folder) ==
       "data|ROOT/raw/y.csv:3: column 'id': no node of type 'node' has the id 'q'|the ids are those "
-      "of n.csv");
+      "of n.csv; unknown_ids = \"skip\" leaves out "
+      "what has others, \"create\" makes nodes of them");
   const ImportReport skipped =
       folder.run(nodes + "unknown_ids = 'skip'\n" + rest + "[[splits]]\ntrain = 'train.csv'\n");
   CHECK(skipped.relations.at(0).skipped == 2);

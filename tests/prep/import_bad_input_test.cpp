@@ -251,13 +251,15 @@ TEST_CASE("bad input: ids") {
             "id\n0\n1\n",
             "ids = 'integer'\nid_list.file = 'n.csv'",
             "data|ROOT/raw/e.csv:3: column 'dst': no node of type 'node' has the id 2|the ids are "
-            "those of n.csv"),
+            "those of n.csv; unknown_ids = \"skip\" leaves out "
+            "what has others, \"create\" makes nodes of them"),
       nodes("unknown string id",
             "n.csv",
             "id\n0\n1\n",
             "ids = 'string'\nid_list.file = 'n.csv'",
             "data|ROOT/raw/e.csv:3: column 'dst': no node of type 'node' has the id '2'|the ids "
-            "are those of n.csv"),
+            "are those of n.csv; unknown_ids = \"skip\" leaves out "
+            "what has others, \"create\" makes nodes of them"),
       nodes("id listed twice",
             "n.csv",
             "id\n0\n1\n0\n2\n",

@@ -26,9 +26,12 @@ TEST_CASE("openke: triples, their types and a split of edges") {
   const std::vector<std::string>& names = dataset.schema().relations[0].labels->names;
   const auto types = values_of<std::int32_t>(dataset.edge_labels(key));
   REQUIRE(types.size() == 4);
-  const char* const expected[] = {"0", "1", "0", "1"};
-  for (std::size_t i = 0; i < 4; ++i)
-    CHECK(names.at(static_cast<std::size_t>(types[i])) == expected[i]);
+  CHECK((names == std::vector<std::string>{"/a/b", long_name}));
+  CHECK((types == std::vector<std::int32_t>{0, 1, 0, 1}));
+  CHECK(dataset.schema().nodes[0].ids == IdKind::kString);
+  const ExternalIds ids = dataset.ids("entity");
+  CHECK(ids.text(0) == "/m/0a");
+  CHECK(ids.text(4) == "/m/0e");
   const EdgeSplit split = dataset.edge_split("default");
   CHECK(split.valid.size(0) == 1);
   CHECK(split.test.size(0) == 2);
@@ -36,6 +39,22 @@ TEST_CASE("openke: triples, their types and a split of edges") {
   CHECK(rows[2] == 1);
   CHECK(rows[3] == 0);
   CHECK(rows[7] == 4);
+}
+
+TEST_CASE("openke: names in any order, with blanks; a type that only valid has") {
+  LayoutFolder folder;
+  folder.write("entity2id.txt", "3\nof two\t2\nNew York\t0\n# one\t1\n");
+  folder.write("relation2id.txt", "3\nis in\t1\nlikes\t0\nnever seen\t2\n");
+  folder.write("train2id.txt", "2\n0 1 1\n1 2 0\n");
+  folder.write("valid2id.txt", "1\n2 1 2\n");
+  const Dataset dataset = folder.dataset(folder.describe());
+  const ExternalIds ids = dataset.ids("entity");
+  CHECK(ids.text(0) == "New York");
+  CHECK(ids.text(1) == "# one");
+  CHECK(ids.text(2) == "of two");
+  CHECK((dataset.schema().relations[0].labels->names ==
+         std::vector<std::string>{"likes", "is in", "never seen"}));
+  CHECK(values_of<std::uint64_t>(dataset.edge_split("default").valid)[1] == 2);
 }
 
 TEST_CASE("openke: a file without its count says so") {

@@ -201,6 +201,31 @@ TEST_CASE("appended nodes and their edges are what an import of all would have m
   }
 }
 
+TEST_CASE("labels that are many a node grow by columns, in their order") {
+  ImportFolder folder;
+  Session session;
+  folder.write("e.csv", "src,dst\n0,1\n1,0\n");
+  folder.write("y.csv", "red,big\n1,0\n1,1\n");
+  folder.write("more.csv", "red,big\n0,1\n");
+  folder.write("turned.csv", "big,red\n0,1\n");
+  const std::string labels = "labels = { kind = 'multi_label', columns = ['red', 'big'], file = ";
+  folder.run("[[nodes]]\n" + labels + "'y.csv' }\n[[edges]]\nfile = 'e.csv'\n");
+  const Error error = expect_error([&] {
+    append(folder,
+           "[[nodes]]\nlabels = { kind = 'multi_label', columns = ['big', 'red'], file = "
+           "'turned.csv' }\n",
+           session);
+  });
+  CHECK(error.message() ==
+        "the label column 'big' stands where the nodes of type 'node' have 'red'");
+  CHECK(append(folder, "[[nodes]]\n" + labels + "'more.csv' }\n", session).nodes == 1);
+  check_sound(folder.out(), session);
+  const Dataset dataset = Dataset::open(folder.out().string());
+  CHECK((dataset.schema().nodes[0].labels->names == std::vector<std::string>{"red", "big"}));
+  const Array bits = dataset.labels("node");
+  CHECK(bits.as<std::uint8_t>()[2] == 0b10);
+}
+
 TEST_CASE("dense types grow by count; nodes without labels have none; nothing is left to guess") {
   ImportFolder folder;
   Session session;

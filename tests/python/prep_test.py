@@ -107,6 +107,20 @@ class Prep(Case):
         self.assertIn("did you mean 'nodes'?", raised.error.hint)
         self.assertEqual(raised.error.place.file, "config")
 
+    def test_what_the_tool_warns_of_is_a_warning(self):
+        config = write_people(self.folder)
+        config["nodes"][0]["unknown_ids"] = "skip"
+        with open(self.path("knows.csv"), "w", encoding="utf-8") as file:
+            file.write("who,whom,since\nann,bob,1\neve,zoe,2\n")
+        for progress in (False, True):  # on a terminal, too
+            with self.subTest(progress=progress), self.assertWarnsRegex(UserWarning, "left out: 'since'") as raised:
+                with mock.patch.object(sys, "stderr", io.StringIO()) as screen:
+                    out = self.path(f"people{progress}")
+                    said = sluice.prep.import_(config=config, root=self.folder, out=out, progress=progress)
+            self.assertEqual(os.path.basename(raised.filename), os.path.basename(__file__))
+            self.assertNotIn("since", screen.getvalue())
+            self.assertEqual(said["relations"][0]["rows_skipped"], 1)
+
     def test_progress_is_one_line_in_a_notebook(self):
         screen = io.StringIO()
         with mock.patch.object(sys, "stderr", screen):
@@ -117,11 +131,11 @@ class Prep(Case):
         said = _Said(True)
         with mock.patch.object(sys, "stderr", screen):
             said.add("\r\x1b[Kedges:  12 %, 12 edges of 100 edges, 3 edges/s, 2 s left")
-            said.add("\r\x1b[Kedges: 100 %, 100 edges of 100 edges, 9 edges/s, 0 s left\n[12:00:00] info: done\nerror: no\n  hint: so")
+            said.add("\r\x1b[Kedges: 100 %, 100 edges of 100 edges, 9 edges/s, 0 s left\n12:00:00 info 9 edges: 3 edges/s\nerror: no\n  hint: so")
             said.end()
         text = screen.getvalue()
         self.assertIn("\redges:  12 %", text)
-        self.assertIn("info: done\n", text)
+        self.assertIn("12:00:00 info 9 edges: 3 edges/s\n", text)
         self.assertNotIn("hint", text)
         self.assertEqual(said.errors, ["error: no", "  hint: so"])
 

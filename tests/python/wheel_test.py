@@ -53,6 +53,11 @@ class Wheel(Case):
             done = subprocess.run(command, env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout.strip(), loader.batches_xxh3)
+        prep = os.path.join(home, "bin", "sluice-prep")  # as the pages call it
+        done = subprocess.run([prep, "inspect", self.path("made1")], env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("100 nodes", done.stdout)
+        self.assertEqual(subprocess.run([prep, "nonsense"], env=environment, capture_output=True, check=False).returncode, 2)
 
     def test_what_is_inside(self):
         wheels = glob.glob(os.path.join(SOURCE, "dist", "sluice-*.whl"))

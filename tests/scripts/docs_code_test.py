@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The code in docs/cpp.md and docs/training.md is that of examples/ and tests/consumer/, which are compiled and run; run by ctest.
+"""The code in docs/cpp.md, docs/embeddings.md and docs/training.md is that of examples/ and tests/consumer/, which are compiled and run; run by ctest.
 
 Each block of C++, CMake or Python is a whole file, which the line before names in backquotes; a comment at a file's top is left out.
 """
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"`((?:examples|tests/consumer)/[\w/.]+)`[^`]*:\n\n```(?:cpp|
 HEAD = re.compile(r"\A((//|#(?!include))[^\n]*\n)+")
 
 failures, num_blocks = [], 0
-for page in ("docs/cpp.md", "docs/training.md"):
+for page in ("docs/cpp.md", "docs/embeddings.md", "docs/training.md"):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = BLOCK.findall(text)
     num_blocks += len(blocks)

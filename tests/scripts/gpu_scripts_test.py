@@ -29,6 +29,7 @@ if [ "$1" = --version ]; then echo "cmake version ${FAKE_CMAKE:-3.28.3}"; exit; 
 if [ "$1" = --build ]; then
   mkdir -p "$2/tests" "$2/bench"
   cp fakes/test "$2/tests/gpu_device_test"; cp fakes/bench "$2/bench/gpu"
+  cp fakes/prep "$2/sluice-prep"; cp fakes/train "$2/sluice-train"
   echo "x.cpp:1:2: warning: it dangles [-Wdangling-reference]"
   exit "${FAKE_BUILD:-0}"
 fi
@@ -48,6 +49,15 @@ echo "<OverallResultsAsserts successes=\\"1\\" failures=\\"0\\" test_case_succes
 BENCH = """#!/bin/bash
 echo '{"name": "gpu/copy_pinned", "rate": 1}'
 """
+# The tools: an import makes a folder; a run says what FAKE_MRR and FAKE_KEPT are.
+PREP = """#!/bin/bash
+echo "$*" >>imported
+"""
+TRAIN = """#!/bin/bash
+echo "$*" >>trained
+echo '{"epochs": 2, "seconds": {"total": 5, "epochs": [3, 1, 2]}, "metrics": {"test.mrr": '${FAKE_MRR:-0.95}'},' \\
+     '"device": {"kind": "cuda", "learned_rows": '${FAKE_KEPT:-4096}'}}'
+"""
 SANITIZER = """#!/bin/bash
 echo "$*" >>sanitized
 echo "========= ERROR SUMMARY: 0 errors"
@@ -64,6 +74,7 @@ class Tree:
             shutil.copy(SCRIPTS / name, self.root / "scripts" / name)
         shutil.copytree(SCRIPTS / "gpu", self.root / "scripts/gpu", ignore=shutil.ignore_patterns("__pycache__"))
         self.put("fakes/test", TEST), self.put("fakes/bench", BENCH), self.put("bin/cmake", CMAKE)
+        self.put("fakes/prep", PREP), self.put("fakes/train", TRAIN)
         self.put("cuda/bin/nvcc", "#!/bin/sh\necho release 13.0\n"), self.put("cuda/bin/compute-sanitizer", SANITIZER)
         self.put("torch/version.py", "__version__ = '2.11.0'\n"), self.put("torch/lib/libtorch_cuda.so", "")
         self.put("src/a.cpp", "int a;\n")
@@ -80,6 +91,7 @@ class Tree:
             config = pathlib.Path(work, "usr/lib/x86_64-linux-gnu/cmake/fmt/fmt-config.cmake")
             config.parent.mkdir(parents=True)
             config.write_text(content)
+            pathlib.Path(work, "data/umls").mkdir(parents=True)
             (self.root / ".gpu").mkdir(exist_ok=True)
             with tarfile.open(self.root / ".gpu/prefix.tar.xz", "w:xz") as tar:
                 tar.add(work, arcname="prefix")
@@ -168,6 +180,19 @@ def with_a_gpu(tree):
            "--report-api-errors no" in tree.lines("sanitized")[0] and "-tce=more memory*" in tree.lines("sanitized")[0], seen)
 
 
+def learned_rows(tree):
+    tree.driver()
+    seen = tree.check("embeddings", "--epochs", "3")
+    code, report = seen
+    umls = report.get("embeddings", {}).get("umls", {})
+    expect("learned rows", code == 0 and umls["test.mrr"] == 0.95 and umls["seconds_an_epoch"] == 2, seen)
+    expect("what was not packed is said", any("no data/wn18rr" in text for text in report["skipped"]), seen)
+    expect("imported from the pack", "prefix/data/umls" in tree.lines("imported")[0] and
+           "train.device=cuda" in tree.lines("trained")[0], tree.lines("imported") + tree.lines("trained"))
+    seen = tree.check("embeddings", FAKE_MRR="0.5", FAKE_KEPT="0")
+    expect("a bar that is missed, rows that were not kept", seen[0] == 1 and len(seen[1]["failures"]) == 2, seen)
+
+
 def out_of_time(tree):
     tree.driver()
     tree.put("build/gpu/results/kernels/device-test.log", '<TestCase name="old"><OverallResultsAsserts test_case_success="true"/>')
@@ -232,7 +257,7 @@ def links_in_the_pack(root):
            "libzip-dev" not in (SCRIPTS / "setup").read_text(), listed("link"))
 
 
-for part in (without_a_gpu, configured_once, with_a_gpu, out_of_time, told_to_end):
+for part in (without_a_gpu, configured_once, with_a_gpu, learned_rows, out_of_time, told_to_end):
     with tempfile.TemporaryDirectory() as folder:
         part(Tree(folder))
 with tempfile.TemporaryDirectory() as folder:

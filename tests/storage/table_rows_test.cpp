@@ -189,3 +189,134 @@ TEST_CASE("a cache too small for two mini-batches is refused with the size that 
   CHECK(error.code() == ErrorCode::kResource);
   CHECK(error.hint().find("give the cache at least") == 0);
 }
+
+TEST_CASE("what a mini-batch would move on disk is estimated by rows that are all as likely") {
+  const std::uint64_t seed = rows_seed();
+  CAPTURE(seed);
+  for (const std::uint64_t share : {2u, 5u, 10u}) {
+    CAPTURE(share);
+    const TempDir dir;
+    TableRowsOptions options = rows_options("adagrad", Placement::kDisk);
+    options.rows = 20 * kTableRows;
+    TableRows table(options);
+    const RowLayout layout = RowLayout::make(options.rows, kTableDim, kTableDim);
+    table.set_cache(WindowCache::bytes_of(options.rows / share, layout));
+    const RandomKey key(seed);
+    table.expect(ids_of_step(key, options.rows));  // how many a mini-batch asks for
+    const TableRowsTraffic traffic = table.traffic();
+    table.open(dir / "t", 0);
+    std::vector<std::uint64_t> all(options.rows / share / 3);
+    for (std::uint64_t first = 0; first < options.rows; first += all.size()) {
+      all.resize(std::min<std::uint64_t>(all.size(), options.rows - first));
+      for (std::uint64_t i = 0; i < all.size(); ++i) all[i] = first + i;
+      table.expect(all);
+      table.update(all, std::vector<float>(all.size() * kTableDim, 0.5f));
+    }
+    const std::uint64_t committed = table.commit();
+    table.keep(std::span(&committed, 1));
+    constexpr std::uint64_t kBatches = 400;
+    train_rows(table, key, 0, kBatches, true);
+    (void)table.take_moved();
+    train_rows(table, key, kBatches, 2 * kBatches, true);
+    const TableRows::Moved moved = table.take_moved();
+    const auto near = [&](double groups, std::uint64_t bytes) {
+      const double found = static_cast<double>(bytes) / static_cast<double>(kBatches);
+      const double estimate = groups * static_cast<double>(traffic.group_bytes);
+      CAPTURE(estimate);
+      CAPTURE(found);
+      CHECK(estimate <= 1.5 * found);
+      CHECK(found <= 1.5 * estimate);
+    };
+    near(traffic.read, moved.read);
+    near(traffic.written, moved.written);
+  }
+  CHECK(TableRows(rows_options("sgd", Placement::kMemory)).traffic().groups == 0);
+}
+
+namespace {
+
+// Takes each step on copies of its own, as a device would.
+class CopyingBorrower final : public RowBorrower {
+ public:
+  explicit CopyingBorrower(TableRows& table) : table_(table) { (void)take(); }
+  ~CopyingBorrower() override { table_.take_back(*this); }
+
+  bool take() {
+    if (!copies_.empty()) return false;
+    home_ = table_.lend(*this);
+    copies_.assign(home_.data, home_.data + table_.rows() * home_.stride);
+    return true;
+  }
+  void step(std::span<const float> gradients) {
+    (void)take();
+    std::vector<float*> begins;
+    for (std::uint64_t row = 0; row < table_.rows(); ++row)
+      begins.push_back(copies_.data() + row * home_.stride);
+    table_.step(
+        {}, {begins.data(), gradients.data(), static_cast<std::int64_t>(begins.size()), kTableDim});
+    stepped_ = true;
+  }
+
+  bool give_back() override {
+    if (!stepped_) return false;
+    std::ranges::copy(copies_, home_.data);
+    stepped_ = false;
+    return true;
+  }
+  void forget() override {
+    copies_.clear();
+    stepped_ = false;
+  }
+
+ private:
+  TableRows& table_;
+  RowsInPlace home_;
+  std::vector<float> copies_;
+  bool stepped_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("rows that were lent come home before they are read, changed or committed") {
+  const auto gradients = [](std::uint64_t step) {
+    return random_gradients(RandomKey(step), kTableRows * kTableDim);
+  };
+  for (const char* optimizer : {"adagrad", "adagrad_row", "adam", "sgd"}) {
+    CAPTURE(optimizer);
+    const TempDir dir;
+    TableRows lent(rows_options(optimizer, Placement::kMemory));
+    TableRows plain(rows_options(optimizer, Placement::kMemory));
+    lent.open(dir / "lent", 0);
+    plain.open(dir / "plain", 0);
+    CopyingBorrower borrower(lent);
+    const auto both = [&](std::uint64_t step) {
+      borrower.step(gradients(step));
+      plain.update_range(0, gradients(step));
+    };
+    both(1);
+    CHECK(same_bits(all_values(lent), all_values(plain)));
+    both(2);
+    const std::uint64_t generation = lent.commit(), of_plain = plain.commit();
+    const std::vector<float> committed = all_values(plain);
+    both(3);
+    for (TableRows* table : {&lent, &plain})
+      table->update(std::vector<std::uint64_t>{4, 9, 4},
+                    random_gradients(RandomKey(8), 3 * kTableDim));
+    CHECK(borrower.take());  // it was told to forget
+    both(4);
+    CHECK(same_bits(all_values(lent), all_values(plain)));
+    both(5);
+    // What was not committed is gone, wherever it was.
+    lent.open(dir / "lent", generation);
+    plain.open(dir / "plain", of_plain);
+    CHECK(same_bits(all_values(lent), committed));
+    both(6);
+    lent.grow(kTableRows);
+    plain.grow(kTableRows);
+    CHECK(same_bits(all_values(lent), all_values(plain)));
+    both(7);
+    CopyingBorrower other(lent);  // the first gives back and forgets
+    CHECK(borrower.take());
+    CHECK(same_bits(all_values(lent), all_values(plain)));
+  }
+}

@@ -44,10 +44,11 @@ struct SampleOptions {
   std::uint32_t dim = 32;
   std::uint64_t seed = 1;
   bool edge_ids = true;
-  DType dtype = DType::kF32;   ///< of the features
-  bool times = false;          ///< of nodes, sample_node_time(), and edges
-  std::uint32_t text_dim = 0;  ///< of another group of node features, "text"; 0: there is none
-  std::uint32_t edge_dim = 0;  ///< of the edges' features; 0: they have none
+  DType dtype = DType::kF32;       ///< of the features
+  bool times = false;              ///< of nodes, sample_node_time(), and edges
+  std::uint32_t text_dim = 0;      ///< of another group of node features, "text"; 0: there is none
+  std::uint32_t edge_dim = 0;      ///< of the edges' features; 0: they have none
+  std::uint32_t edge_classes = 0;  ///< sample_edge_class(); 0: edges have no labels
 };
 
 inline std::int64_t sample_node_time(std::uint64_t node) {
@@ -65,6 +66,11 @@ inline float sample_text(std::uint64_t node, std::uint32_t column) {
 }
 inline float sample_edge_feature(std::uint64_t edge, std::uint32_t column) {
   return sample_feature(edge, column) + 0.5f;
+}
+
+/// -1 for an edge without a class.
+inline std::int32_t sample_edge_class(std::uint64_t edge, std::uint32_t classes) {
+  return static_cast<std::int32_t>(edge * 7 % (classes + 1)) - 1;
 }
 
 inline std::vector<std::pair<std::uint64_t, std::uint64_t>> sample_edges(
@@ -160,6 +166,13 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
                                             options.seed,
                                             arena,
                                             sample_edge_feature));
+  }
+  if (options.edge_classes != 0) {
+    relation.labels = LabelSchema{LabelKind::kClass, options.edge_classes};
+    std::vector<std::int32_t> classes(relation.edge_id_bound);
+    for (std::uint64_t e = 0; e < classes.size(); ++e)
+      classes[e] = sample_edge_class(e, options.edge_classes);
+    writer.write(relation_path(relation, "labels.bin"), std::span<const std::int32_t>(classes));
   }
   if (options.times) {
     relation.has_times = true;

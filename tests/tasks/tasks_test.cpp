@@ -124,6 +124,14 @@ TEST_CASE("labels are counted where they are known, and classes have the user's 
   const auto bits = make_task("node_classification", {LabelKind::kMultiLabel, 10});
   CHECK(bits->num_labelled(with_labels(array_of<std::uint8_t>({0, 0, 1, 0}, {2, 2}))) == 2);
   CHECK(bits->prediction_names().empty());
+  CHECK(bits->class_names().empty());
+  LabelSchema many{LabelKind::kMultiLabel, 3, {"10", "7", "Theory"}};
+  const auto named_bits = make_task("node_classification", many);
+  CHECK(named_bits->prediction_names().empty());  // the values are bits, not classes
+  CHECK(named_bits->class_names() == many.names);
+  CHECK(named_bits->prediction_columns() ==
+        std::vector<std::string>{"class_10", "class_7", "class_Theory"});
+  CHECK(classes->class_names() == named.names);
   const auto targets = make_task("regression", {LabelKind::kRegression, 2});
   CHECK(targets->num_labelled(with_labels(array_of<float>({1, kNan, kNan, kNan}, {2, 2}))) == 1);
 }

@@ -175,3 +175,29 @@ TEST_CASE("shared negatives: neither the own end nor a training link counts as o
     }
   }
 }
+
+TEST_CASE("what dropout zeroes counts in the regularizer all the same") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  const auto loss_of = [&](const std::string& weight) {
+    OpenParts opened(dir,
+                     "loss = \"all\"\nranking = \"all\"\nrelation_dropout = 0.5\n"
+                     "regularizer = \"lp\"\nregularizer_power = 3\nregularizer_weight = " +
+                         weight,
+                     {"model.dropout=0.6"});
+    const Stepped step = first_step(opened);
+    const Dense dense(opened);
+    double size = 0;
+    for (const auto& [s, r, o] : links_of(*step.batch))
+      size += (dense.entities[s].abs().pow(3).sum() + dense.entities[o].abs().pow(3).sum() +
+               dense.relations[r].abs().pow(3).sum())
+                  .item<double>() /
+              3;
+    return std::pair(step.loss, size / 32);
+  };
+  const auto [without, size] = loss_of("0");
+  const auto [with, same_size] = loss_of("0.5");
+  CHECK(size == same_size);
+  CHECK(with - without == doctest::Approx(0.5 * size).epsilon(1e-4));
+}

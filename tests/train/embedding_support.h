@@ -99,8 +99,8 @@ inline std::string config_of(const TempDir& dir, const std::string& task) {
 /// A run's parts over the graph, and its learned rows in double.
 class OpenParts {
  public:
-  OpenParts(const TempDir& dir, const std::string& task)
-      : options(options_of(config_of(dir, task))),
+  OpenParts(const TempDir& dir, const std::string& task, const std::vector<std::string>& sets = {})
+      : options(options_of(config_of(dir, task), sets)),
         ledger(std::make_shared<MemoryLedger>()),
         parts(options, RunDevice{}, ledger, {Placement::kMemory, Placement::kMemory}) {
     const LabelSchema& labels = *parts.dataset.schema().relations[0].labels;

@@ -114,6 +114,10 @@ TEST_CASE("config init writes a commented config that binds and fits the dataset
   CHECK(options.dataset.path == (dir / "x").string());
   CHECK(options.train.batch_size == 64);
   CHECK(options.run.dir == "runs/x");
+  const RunOptions gat = options_of(config_for((dir / "x").string(), registry(), {}, "gat"));
+  CHECK(gat.model.type == "gat");
+  CHECK_THROWS_WITH_AS(
+      config_for((dir / "x").string(), registry(), {}, "gta"), doctest::Contains("'gta'"), Error);
   std::size_t longest = 0;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());

@@ -108,6 +108,42 @@ TEST_CASE("classes with names have both, number and name, in CSV and in NumPy") 
   CHECK(records.substr(21 + 15, 6) == "a, \"b\"");
 }
 
+TEST_CASE("names may stand in the place of the last column's numbers") {
+  const TempDir dir;
+  const std::vector<ExternalIds> dense{{IdKind::kDense, {}, {}, {}}};
+  const PredictionSchema schema{
+      {{"id"}}, {"score", "type"}, DType::kF32, 2, {"near", "far, off"}, ""};
+  for (const char* name : {"x.csv", "x.npy"}) {
+    const auto file = PredictionFile::create(dir / name, dense, schema);
+    file->append(nodes_of({3, 4}), array<float>({2, 2}, {0.5f, 1, 2.5f, 0}), kBothKnown);
+    file->commit();
+  }
+  CHECK(read_all(dir / "x.csv") == "id,score,type\n3,0.5,\"far, off\"\n4,2.5,near\n");
+  const std::string npy = read_all(dir / "x.npy");
+  CHECK(npy.find("[('id', '<i8'), ('score', '<f4'), ('type', '|S8')]") != std::string::npos);
+  const std::string records = records_of(npy);
+  REQUIRE(records.size() == 2 * (8 + 4 + 8));
+  CHECK(value_at<float>(records, 8) == 0.5f);
+  CHECK(records.substr(12, 8) == "far, off");
+  CHECK(value_at<std::int64_t>(records, 20) == 4);
+  CHECK(records.substr(32, 8) == std::string("near\0\0\0\0", 8));
+}
+
+TEST_CASE("columns may be called anything") {
+  const TempDir dir;
+  const std::vector<ExternalIds> dense{{IdKind::kDense, {}, {}, {}}};
+  const PredictionSchema schema{{{"id"}}, {"class_it's, a\\b", "class_größe"}, DType::kI64, 1, {}};
+  for (const char* name : {"x.csv", "x.npy"}) {
+    const auto file = PredictionFile::create(dir / name, dense, schema);
+    file->append(nodes_of({3}), array<std::int64_t>({1, 2}, {1, 0}), kOneKnown);
+    file->commit();
+  }
+  CHECK(read_all(dir / "x.csv") == "id,\"class_it's, a\\b\",class_größe\n3,1,0\n");
+  const std::string npy = read_all(dir / "x.npy");
+  CHECK(npy[6] == 3);  // the header is UTF-8
+  CHECK(npy.find(R"(('class_it\'s, a\\b', '<i8'), ('class_größe', '<i8'))") != std::string::npos);
+}
+
 TEST_CASE("a node without a prediction has empty fields, -1 or NaN, and no name") {
   const TempDir dir;
   const std::vector<ExternalIds> dense{{IdKind::kDense, {}, {}, {}}};

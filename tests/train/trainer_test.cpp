@@ -35,6 +35,7 @@ TEST_CASE("models learn a graph that can be learned, and the report says so") {
   generate_dataset(dir / "x");
   const std::string config = short_config(dir, dir / "x");
   for (const std::string& model : names_of(registry().models)) {
+    if (model == "embedding") continue;  // classifies no nodes
     const RunReport report =
         train(dir, config, {"model.type=" + model, "train.epochs=8", "train.optimizer.lr=0.01"});
     CAPTURE(model);

@@ -1,5 +1,5 @@
-// Stack: what the models for one node type and one relation share: layers one after the other, with
-// dropout, normalisation, activation and residuals between them. A model says what its layers do.
+// Stack: what the models for one node type share: layers one after the other, with dropout,
+// normalisation, activation and residuals between them. A model says what its layers do.
 #pragma once
 
 #include <sluice/model.h>
@@ -31,8 +31,9 @@ struct StackOptions {
 
 /// What a layer of a stack reads.
 enum class Reads {
-  kBlocks,  ///< its block: as many layers of blocks as the stack has
-  kRows     ///< its rows alone: the seeds' own features
+  kBlocks,     ///< its block, of the only relation: as many layers of blocks as the stack has
+  kRelations,  ///< its blocks, one a relation: Batch::layers
+  kRows        ///< its rows alone: the seeds' own features
 };
 
 /// The nodes' degrees as a tensor; throws kInternal where the batch has none.
@@ -44,8 +45,9 @@ class Stack : public Model {
   std::int64_t num_layers() const final;
 
  protected:
-  /// Throws kUsage where the target type has neither features nor learned rows, or, for `kBlocks`,
-  /// where the dataset is not one node type and one relation. @param name the model's, for messages
+  /// Throws kUsage where the target type has neither features nor learned rows, or, but for
+  /// `kRows`, where the dataset has several node types, or for `kBlocks` several relations.
+  /// @param name the model's, for messages
   Stack(const StackOptions& options,
         const ModelContext& context,
         std::string_view name,
@@ -55,13 +57,14 @@ class Stack : public Model {
   std::int64_t width_in(std::int64_t layer) const;
   std::int64_t width_out(std::int64_t layer) const;
   bool is_last(std::int64_t layer) const { return layer + 1 == options_.layers; }
+  std::size_t target_type() const { return target_type_; }
 
  private:
-  /// What the layer does with its input. @param call its block is null for `kRows`
+  /// What the layer does with its input. @param call its block is null but for `kBlocks`
   virtual torch::Tensor convolve(std::int64_t layer,
                                  const nn::LayerCall& call,
                                  const torch::Tensor& x,
-                                 const BatchNodes& nodes) const = 0;
+                                 const Batch& batch) const = 0;
 
   torch::Tensor input_rows(const Batch& batch) const;
   nn::BlockRef block_of(const Batch& batch, std::int64_t layer) const;

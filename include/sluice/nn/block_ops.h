@@ -42,7 +42,7 @@ enum class Columns { kOfHeads, kShared };
 
 /// out[t, h, :] = own_weights[t, h] * x[t, h, :] + sum over the edges e from s to t of
 /// weights[e, h] * x[s, h, :]; where columns are shared, x[s, :] stands for each x[s, h, :].
-/// @param weights [edges, heads]  @param own_weights [targets, heads]
+/// @param weights [edges, heads]  @param own_weights [targets, heads]; undefined: no own rows
 /// @param x [sources, heads * width] or, shared, [sources, width]; f32 or bf16
 /// @return [targets, heads * width]
 torch::Tensor weigh_neighbours(const LayerCall& call,
@@ -50,6 +50,13 @@ torch::Tensor weigh_neighbours(const LayerCall& call,
                                const torch::Tensor& weights,
                                const torch::Tensor& own_weights,
                                const torch::Tensor& x);
+
+/// out[e, b] = coefficients[r, b] / n for an edge e of relation r, where n of its target's edges
+/// are of relation r: what weighs neighbours into a mean by relation. No gradient of `relations`.
+/// @param coefficients [relations, b]  @param relations i64 [edges], each below that
+torch::Tensor relation_weights(const LayerCall& call,
+                               const torch::Tensor& coefficients,
+                               const torch::Tensor& relations);
 
 /// out[e, h] = from_target[t, h] + from_source[s, h].
 torch::Tensor add_ends(const LayerCall& call,

@@ -34,10 +34,11 @@ enum class Distance { kL1, kL2 };
 
 struct DecoderOptions {
   DecoderKind kind = DecoderKind::kDot;
-  std::int64_t width = 64;     ///< columns of rows; even for complex numbers, real parts first
-  std::int64_t hidden = 64;    ///< of an MLP
-  std::int64_t relations = 1;  ///< rows of relations, reciprocal ones among them
-  double init = 0.1;           ///< relation rows start uniform in (-init, init); not RotatE's
+  std::int64_t width = 64;      ///< columns of rows; even for complex numbers, real parts first
+  std::int64_t hidden = 64;     ///< of an MLP
+  std::int64_t relations = 1;   ///< rows of relations, reciprocal ones among them
+  double init = 0.1;            ///< relation rows start uniform in (-init, init); not RotatE's
+  double relation_dropout = 0;  ///< share of elements of relation rows that training queries lack
   Distance distance = Distance::kL2;  ///< of TransE
   double gamma = 0;                   ///< of distances: a score is gamma less the distance
   RandomKey key{1};                   ///< of what is learned, at the start
@@ -63,8 +64,10 @@ class Decoder : public torch::nn::Module {
   virtual bool learns_to_combine() const { return false; }
   /// Squared moduli of rows: [n, numbers].
   virtual torch::Tensor squares(const torch::Tensor& rows) const { return rows.square(); }
-  /// Relations' rows as queries use them: [n, .]; undefined where there are none.
+  /// Relations' rows as queries use them, but for dropout: [n, .]; undefined where there are none.
   virtual torch::Tensor relation_rows(const torch::Tensor& /*relations*/) const { return {}; }
+  /// Before the queries of a training step, for draws: each query draws anew.
+  virtual void set_step_key(RandomKey /*key*/) {}
   /// Scores of all relations between two ends: [n, relations]; undefined where that is no product.
   virtual torch::Tensor score_relations(const torch::Tensor& /*sources*/,
                                         const torch::Tensor& /*destinations*/) const {

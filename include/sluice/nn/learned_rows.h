@@ -3,8 +3,9 @@
 // Whoever runs a model calls begin() with each mini-batch before it, and step() after its backward
 // pass. In between models read rows() and, where all nodes of a type are asked about, all(). They
 // are leaves: gradients end in them and go on to the tables. Where rows are on disk, expect() with
-// the next mini-batch before the step of this one has them read meanwhile. Used by one thread at a
-// time. Throws what tables throw.
+// the next mini-batch before the step of this one has them read meanwhile. Rows in memory may be
+// kept on a GPU between steps: whoever asks their table finds them as they are now. Used by one
+// thread at a time. Throws what tables throw.
 #pragma once
 
 #include <sluice/batch.h>
@@ -21,6 +22,8 @@
 
 namespace sluice::nn {
 
+class RowsOnDevice;
+
 enum class Gradients { kNone, kWanted };
 
 class LearnedRows {
@@ -34,17 +37,21 @@ class LearnedRows {
   /// None.
   LearnedRows() = default;
   /// @param tables by node type @param device that tensors are wanted on
-  LearnedRows(std::vector<Table> tables, torch::Device device)
-      : tables_(std::move(tables)), device_(device), steps_(tables_.size()) {}
+  /// @param kernels of a GPU that has room for all rows in memory with what their optimiser keeps:
+  /// they are copied there once, and take their steps there; null: a mini-batch's rows go there and
+  /// their gradients come back
+  LearnedRows(std::vector<Table> tables,
+              torch::Device device,
+              const kernels::KernelTable* kernels = nullptr);
 
   bool any() const;
   bool has(std::size_t type) const { return type < tables_.size() && tables_[type].rows; }
   /// Columns; 0 for a type without.
   std::int64_t dim(std::size_t type) const { return has(type) ? tables_[type].rows->dim() : 0; }
   /// Whether all() may be asked for.
-  bool resident(std::size_t type) const {
-    return has(type) && tables_[type].rows->in_place().data != nullptr;
-  }
+  bool resident(std::size_t type) const;
+  /// What rows that are kept on the GPU take there; 0: none are.
+  std::uint64_t device_bytes() const;
   /// Whether expect() ahead of begin() helps: some rows are read as mini-batches need them.
   bool looks_ahead() const;
 
@@ -76,17 +83,21 @@ class LearnedRows {
  private:
   // A type's part in the step under way.
   struct Step {
-    Array ids;  // u64 [nodes], on the host
+    Array ids;  // u64 [nodes]: on the host, or of rows on the GPU where the mini-batch is
+    bool repeated = false;  // a node may be there at several times
     torch::Tensor rows, all;
   };
 
+  const std::shared_ptr<RowsOnDevice>& kept(std::size_t type) const { return kept_.at(type); }
   void update(std::size_t type, Step& step);
+  void update_kept(RowsOnDevice& rows, const Step& step);
   torch::Tensor lying(std::size_t type, std::int64_t first, std::int64_t count) const;
   bool takes(std::size_t type, const Batch& batch) const {
     return has(type) && type < batch.nodes.size() && !batch.nodes[type].ids.empty();
   }
 
   std::vector<Table> tables_;
+  std::vector<std::shared_ptr<RowsOnDevice>> kept_;  // by type; null: they are not on the GPU
   torch::Device device_ = torch::kCPU;
   std::vector<Step> steps_;
   std::vector<const Batch*> expected_;  // announced and not begun; not to be looked into

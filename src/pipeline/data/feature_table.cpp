@@ -1,23 +1,15 @@
 #include "pipeline/data/feature_table.h"
 
+#include "core/feature_groups.h"
 #include "device/device.h"  // IWYU pragma: keep, it is a HostPinning
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
 
 namespace sluice {
 namespace {
-
-// The schema of a group among a type's or relation's tables; null where it has none. An empty name
-// stands for the first.
-const FeatureSchema* find_group(const std::vector<FeatureSchema>& tables, const std::string& name) {
-  if (name.empty()) return tables.empty() ? nullptr : &tables.front();
-  const auto found = std::ranges::find(tables, name, &FeatureSchema::name);
-  return found == tables.end() ? nullptr : &*found;
-}
 
 // The tables of one kind of owner that options ask for.
 template <class Owner>

@@ -123,6 +123,7 @@ GraphData::GraphData(const Dataset& dataset,
   state_->held_out = std::move(opened.held_out);
   state_->tables = open_feature_tables(dataset, options);
   state_->labels = state_->open_labels(dataset);
+  state_->edge_labels = state_->open_edge_labels(dataset);
 }
 
 GraphData::~GraphData() = default;
@@ -172,6 +173,19 @@ LabelTable GraphData::State::open_labels(const Dataset& from) const {
   if (labels_of.graphs && schema.graphs && schema.graphs->labels)
     return {from.graphs().labels, from.ledger()};
   return {};
+}
+
+// Nothing is appended to a relation with labels: they stay what they are when the dataset grows.
+std::vector<LabelTable> GraphData::State::open_edge_labels(const Dataset& from) const {
+  const auto& relations = from.schema().relations;
+  std::vector<LabelTable> all(options.edge_labels ? relations.size() : 0);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (!relations[r].labels || relations[r].labels->kind != LabelKind::kClass) continue;
+    all[r] = labels_of.relation == r
+                 ? labels
+                 : LabelTable(from.edge_labels(relations[r].key()), from.ledger());
+  }
+  return all;
 }
 
 GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const {

@@ -32,6 +32,7 @@ struct GraphData::State {
   std::vector<std::shared_ptr<const HeldOutEdges>> held_out;  // by relation; null: none
   std::vector<FeatureTable> tables;
   LabelTable labels;                      // as labels_of says; empty where there are none
+  std::vector<LabelTable> edge_labels;    // by relation, of blocks; empty where nobody asks
   mutable std::vector<Array> node_times;  // by node type; without a shape until they are asked for
   /// By table; null where rows are in memory. Made by the first loader that starts, kept for
   /// the next ones, so that a row read for training is there for evaluation.
@@ -69,10 +70,11 @@ struct GraphData::State {
 
   /// Whether features are on disk.
   bool rows_on_disk() const { return std::ranges::any_of(tables, &FeatureTable::on_disk); }
-  /// Whether mini-batches carry features of edges, which are looked up by edge id.
-  bool carries_edge_features() const {
-    return std::ranges::any_of(
-        tables, [](const FeatureTable& table) { return table.of == FeatureTable::Of::kEdges; });
+  /// Whether mini-batches carry what is looked up by edge id: features of edges, or their labels.
+  bool looks_up_edges() const {
+    return !edge_labels.empty() || std::ranges::any_of(tables, [](const FeatureTable& table) {
+      return table.of == FeatureTable::Of::kEdges;
+    });
   }
   /// Whether features or edges are on disk.
   bool reads() const;
@@ -86,6 +88,8 @@ struct GraphData::State {
   /// A relation loaded into memory, as mini-batches see it. Throws Error.
   std::shared_ptr<Topology> load_relation(std::size_t relation) const;
   LabelTable open_labels(const Dataset& from) const;
+  /// As GraphDataOptions::edge_labels says; a relation whose labels are there already shares them.
+  std::vector<LabelTable> open_edge_labels(const Dataset& from) const;
   /// Rows of labels that a dataset has.
   std::int64_t labels_in(const Dataset& from) const;
   void reopen_graph(const Dataset& newer);

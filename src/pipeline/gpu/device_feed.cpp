@@ -30,7 +30,7 @@ std::optional<Ready> DeviceFeed::send(Batch batch,
                                       Busy& busy) {
   const Gather gather =
       !options_.hash && assembler_.gpu_may_gather() ? Gather::kGpu : Gather::kHost;
-  assembler_.add_transposes(batch);
+  assembler_.add_derived(batch);
   assembler_.add_labels(batch);
   const std::vector<FeatureList> lists = assembler_.lists_of(batch);
   const BatchPacking packing(batch, shapes_of(lists), gather);

@@ -35,13 +35,13 @@ Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, Memor
 }
 
 void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) {
-  add_transposes(batch);
+  add_derived(batch);
   add_labels(batch);
   add_features(batch, window, index);
 }
 
 void Assembler::assemble_blank(Batch& batch) {
-  add_transposes(batch);
+  add_derived(batch);
   add_labels(batch);
   for (const FeatureList& list : lists_of(batch)) {
     Array& features = *list.features;
@@ -50,14 +50,19 @@ void Assembler::assemble_blank(Batch& batch) {
   }
 }
 
-void Assembler::add_transposes(Batch& batch) {
-  if (!options_.transpose) return;
+void Assembler::add_derived(Batch& batch) {
   std::vector<Block*> blocks;
   for (auto& layer : batch.layers) {
     for (Block& block : layer) blocks.push_back(&block);
   }
-  arena_.for_each(blocks.size(),
-                  [&](std::size_t i) { transpose_block(*blocks[i], &ledger_).or_throw(); });
+  arena_.for_each(blocks.size(), [&](std::size_t i) {
+    Block& block = *blocks[i];
+    if (options_.transpose) transpose_block(block, &ledger_).or_throw();
+    if (block.relation >= data_.edge_labels.size()) return;
+    const LabelTable& labels = data_.edge_labels[block.relation];
+    if (!labels.empty() && block.num_edges() != 0)
+      block.labels = labels.gather(block.edge_ids.as<std::uint64_t>(), ledger_);
+  });
 }
 
 void Assembler::add_labels(Batch& batch) {

@@ -1,5 +1,5 @@
 // Assembler: the last stage before the consumer. Fills in what a sampled batch does not carry
-// through windows: its blocks' transposes, its labels, and its features, widened to f32.
+// through windows: what follows from its blocks, its labels, and its features, widened to f32.
 #pragma once
 
 #include "core/threads.h"
@@ -18,15 +18,16 @@ class Assembler {
  public:
   Assembler(GraphData::State& data, const LoaderOptions& options, MemoryLedger& ledger);
 
-  /// Fills in `batch`, the window's `index`-th: transposes where they were asked for, labels,
-  /// features. Throws Error.
+  /// Fills in `batch`, the window's `index`-th: what follows from its blocks, labels, features.
+  /// Throws Error.
   void assemble(Batch& batch, const Window& window, std::size_t index);
 
-  /// Transposes and labels, and features that are all zero.
+  /// The same, but for features, which are all zero.
   void assemble_blank(Batch& batch);
 
-  /// Where they were asked for (LoaderOptions::transpose).
-  void add_transposes(Batch& batch);
+  /// What follows from blocks, where it was asked for: transposes (LoaderOptions::transpose) and
+  /// labels of edges (GraphDataOptions::edge_labels).
+  void add_derived(Batch& batch);
   void add_labels(Batch& batch);
   /// Features come from the caches, where the window's rows are, or straight from a store in
   /// memory; they go where the batch's arrays of features already are, or into new ones.

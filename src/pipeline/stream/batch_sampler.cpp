@@ -30,7 +30,7 @@ BatchSampler::BatchSampler(const BatchSetting& setting, SamplerGraph graph)
       sampler_(std::move(graph),
                method_of(setting.options),
                {.transpose = false,
-                .edge_ids = setting.options.edge_ids || setting.data.carries_edge_features(),
+                .edge_ids = setting.options.edge_ids || setting.data.looks_up_edges(),
                 .degrees = setting.options.degrees},
                RandomKey(setting.options.seed),
                arena_) {}

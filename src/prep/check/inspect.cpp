@@ -58,13 +58,24 @@ RelationFigures measure(const std::string& root,
   return figures;
 }
 
+// Their numbers beside them: that is how the engine's files have them.
+std::string label_names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostShown = 50;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostShown); ++i)
+    text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", i, names[i]);
+  if (names.size() > kMostShown)
+    text += fmt::format(", and {} more, in manifest.json", names.size() - kMostShown);
+  return text;
+}
+
 std::string label_text(const std::optional<LabelSchema>& labels) {
   if (!labels) return "none";
   switch (labels->kind) {
     case LabelKind::kClass:
-      return fmt::format("one of {} classes", labels->width);
+      return fmt::format("one of {} classes{}", labels->width, label_names_text(labels->names));
     case LabelKind::kMultiLabel:
-      return fmt::format("any of {} labels", labels->width);
+      return fmt::format("any of {} labels{}", labels->width, label_names_text(labels->names));
     case LabelKind::kRegression:
       return fmt::format("{} targets", labels->width);
   }

@@ -76,6 +76,10 @@ void EdgeSpec::describe(Schema& schema) {
                            "relation is set)"},
                           {"labels", EdgeTypes::kLabels, "one relation; types are edge labels"}})
       .help("what types of edges make");
+  schema.section("type_names",
+                 type_names,
+                 "what types are called, where type_column holds numbers from 0 on "
+                 "(relation2id.txt)");
   schema.field("time_column", time_column)
       .help(
           "the column of each edge's time, a whole number; in-edges then stand in the order of "

@@ -27,6 +27,16 @@ void IdFileSpec::describe(Schema& schema) {
   describe_format(schema, format);
 }
 
+void NamesSpec::describe(Schema& schema) {
+  schema.field("file", file).help("a file with a name a row, each once");
+  schema.field("column", column).help("its column of names; empty: the first");
+  schema.field("number_column", number_column)
+      .help(
+          "its column of the numbers that are called so, each once, without gaps; empty: names "
+          "stand in the order of the numbers");
+  describe_format(schema, format);
+}
+
 void FeatureSpec::describe(Schema& schema) {
   schema.field("file", file)
       .help(
@@ -136,6 +146,10 @@ void NodeSpec::describe(Schema& schema) {
                             "make it a node, behind those of id_list or count; in edges only"}})
       .help("ids in edges, labels and splits that the type does not have");
   schema.section("id_list", id_list, "where integer or string ids are listed");
+  schema.section("names",
+                 names,
+                 "what dense ids are called: files name nodes by number, results by name "
+                 "(entity2id.txt)");
   schema.section("features", features, "a table of numbers, one row a node");
   schema.section("labels", labels, "what is to be predicted");
   schema.section("times", times, "a time a node, one row a node");
@@ -173,6 +187,7 @@ std::vector<SpecFile> files_of(const GraphSpec& spec) {
   for (const NodeSpec& node : spec.nodes) {
     const std::string where = fmt::format("[[nodes]] '{}' ", node.type);
     add(where + "id_list.file", node.id_list);
+    add(where + "names.file", node.names);
     add(where + "features.file", node.features);
     add(where + "labels.file", node.labels);
     add(where + "times.file", node.times);
@@ -180,6 +195,7 @@ std::vector<SpecFile> files_of(const GraphSpec& spec) {
   for (const EdgeSpec& edge : spec.edges) {
     const std::string where = fmt::format("[[edges]] '{}' ", edge.relation);
     add(where + "file", edge);
+    add(where + "type_names.file", edge.type_names);
     add(where + "features.file", edge.features);
     add(where + "labels.file", edge.labels);
   }

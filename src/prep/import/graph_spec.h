@@ -29,6 +29,15 @@ struct IdFileSpec {
   void describe(Schema& schema);
 };
 
+/// What numbers in other files are called.
+struct NamesSpec {
+  std::string file;
+  std::string column;
+  std::string number_column;  ///< empty: names stand in the order of their numbers
+  std::string format = "auto";
+  void describe(Schema& schema);
+};
+
 struct FeatureSpec {
   std::string file;
   std::vector<std::string> columns;
@@ -77,6 +86,7 @@ struct NodeSpec {
   std::int64_t first_id = 0;
   UnknownIds unknown_ids = UnknownIds::kError;
   IdFileSpec id_list;
+  NamesSpec names;
   TimeSpec times;
   FeatureSpec features;
   LabelSpec labels;
@@ -108,6 +118,7 @@ struct EdgeSpec {
   std::string reverse;
   std::string type_column;
   EdgeTypes types = EdgeTypes::kRelations;
+  NamesSpec type_names;
   std::string time_column;
   double time_scale = 0;
   std::string weight_column;

@@ -71,6 +71,16 @@ void check_unknown_ids(const NodeSpec& node, const std::string& where) {
          "say unknown_ids = \"skip\", or give labels an id_column");
 }
 
+void check_node_names(const NodeSpec& node, const std::string& where) {
+  if (node.names.file.empty()) return;
+  if (node.ids != IdKind::kDense)
+    refuse(where + ": names are of dense ids",
+           "integer and string ids are names already: leave names out");
+  if (node.unknown_ids == UnknownIds::kCreate)
+    refuse(where + ": a node that unknown_ids = \"create\" makes has no name",
+           "say unknown_ids = \"skip\", or leave names out");
+}
+
 void check_nodes(const NodeSpec& node) {
   check_name(node.type, "[[nodes]] type");
   const std::string where = fmt::format("[[nodes]] '{}'", node.type);
@@ -96,6 +106,7 @@ void check_nodes(const NodeSpec& node) {
   if (!dense && node.first_id != 0)
     refuse(where + ": first_id is for dense ids", "leave it out: other ids are kept as they are");
   check_unknown_ids(node, where);
+  check_node_names(node, where);
   check_features(node.features, where);
   const auto check_file = [&](const std::string& file, bool has_keys, const char* table) {
     if (file.empty() && has_keys)
@@ -103,6 +114,8 @@ void check_nodes(const NodeSpec& node) {
              fmt::format("add {} = {{ file = ... }}", table));
   };
   check_file(node.id_list.file, !node.id_list.column.empty(), "id_list");
+  check_file(
+      node.names.file, !node.names.column.empty() || !node.names.number_column.empty(), "names");
   check_file(node.features.file,
              !node.features.columns.empty() || !node.features.id_column.empty(),
              "features");
@@ -127,6 +140,12 @@ void check_edges(const EdgeSpec& edge) {
   if (typed && edge.types == EdgeTypes::kRelations && (edge.has_features() || edge.has_labels()))
     refuse(where + ": features and labels need one relation, and each type is one",
            "say types = \"labels\", or split the file by type");
+  const NamesSpec& names = edge.type_names;
+  if (names.file.empty() && !(names.column.empty() && names.number_column.empty()))
+    refuse(where + ": type_names has no file", "add type_names = { file = ... }");
+  if (!typed && !names.file.empty())
+    refuse(where + ": type_names without a type_column",
+           "name the column of the types' numbers: type_column = ...");
   if (!edge.labels.id_column.empty())
     refuse(where + ": labels of edges have no id_column", "they are one row an edge");
   if (!edge.features.id_column.empty())

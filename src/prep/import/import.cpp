@@ -4,6 +4,7 @@
 #include "prep/import/import_context.h"
 #include "prep/import/import_relations.h"
 #include "prep/import/input_check.h"
+#include "prep/import/number_names.h"
 #include "prep/import/settle_places.h"
 
 #include <sluice/units.h>
@@ -78,6 +79,7 @@ SpooledTables import_nodes(ImportContext& context) {
   for (const NodeSpec& spec : context.spec.nodes) {
     NodeState& node = context.node(spec.type);
     if (!spec.id_list.file.empty()) import_id_list(context, node);
+    if (!spec.names.file.empty()) import_node_names(context, node);
     if (!needs_nodes(spec, spec.features)) begin_features(context, node);
     if (!spec.labels.file.empty() && spec.labels.id_column.empty())
       import_labels_by_position(context, node);

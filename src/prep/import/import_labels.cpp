@@ -174,6 +174,22 @@ void check_kind(const EarlierNodes* earlier, const LabelCoder& coder, const Plac
               place);
 }
 
+// Columns of labels are classes, so they stand in the same order.
+void check_columns(const EarlierNodes* earlier, const LabelCoder& coder, const Place& place) {
+  if (earlier == nullptr || coder.kind() != LabelKind::kMultiLabel) return;
+  const std::vector<std::string>& there = earlier->schema().labels->names;
+  const std::vector<std::string> now = coder.schema().names;
+  const auto differ = std::mismatch(there.begin(), there.end(), now.begin(), now.end());
+  if (there.empty() || now.empty() || differ.first == there.end()) return;
+  throw Error(ErrorCode::kData,
+              fmt::format("the label column '{}' stands where the nodes of type '{}' have '{}'",
+                          *differ.second,
+                          earlier->schema().name,
+                          *differ.first),
+              "name the columns in the order in which they were imported: labels.columns",
+              place);
+}
+
 // Classes may become more.
 LabelSchema schema_of(const EarlierNodes* earlier, const LabelCoder& coder) {
   if (earlier == nullptr) return coder.schema();
@@ -193,6 +209,7 @@ LabelSchema import_label_table(ImportContext& context,
   const Place place{table->path().string(), -1, -1, -1};
   LabelCoder coder(*table, plan.spec, plan.names);
   check_kind(target.earlier, coder, place);
+  check_columns(target.earlier, coder, place);
   table->select(coder.requests());
   if (const auto rows = table->num_rows()) target.check_rows(target.first_new + *rows, place);
   auto file = context.writer.create(target.path);
@@ -234,6 +251,7 @@ void import_labels_by_id(ImportContext& context, NodeState& node) {
   table->select(requests);
 
   check_kind(node.earlier, coder, Place{table->path().string(), -1, -1, -1});
+  check_columns(node.earlier, coder, Place{table->path().string(), -1, -1, -1});
   const std::uint64_t first_new = node.first_new();
   const std::uint64_t count = *node.ids.count() - first_new;
   const std::size_t row_bytes = coder.row_bytes();

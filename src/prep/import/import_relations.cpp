@@ -147,7 +147,11 @@ class Relations {
       NodeBits training(context_.prep.ledger);
       // Statistics of features are of the training edges.
       const SplitSpec* const split = reverse ? nullptr : draw_splits(relation, training);
-      if (!reverse) add_rows(relation, stats.edges_read, split, training);
+      if (reverse) {
+        if (types_are_labels()) types_as_labels(relation);
+      } else {
+        add_rows(relation, stats.edges_read, split, training);
+      }
       context_.writer.schema().relations.push_back(relation);
     });
     const RelationSchema& written = context_.writer.schema().relations.back();
@@ -180,7 +184,12 @@ class Relations {
     relation.has_weights = column(table_->weights, sizeof(float), "weights.bin");
   }
 
-  // What is kept by edge id. The reverse has the same edge ids and no rows of its own.
+  bool types_are_labels() const {
+    return table_ && table_->types && spec_.types == EdgeTypes::kLabels;
+  }
+
+  // What is kept by edge id. The reverse has the same edge ids, and of rows its types alone: an
+  // edge's type tells what it is in either direction.
   void add_rows(RelationSchema& relation,
                 std::uint64_t edges_read,
                 const SplitSpec* split,
@@ -214,8 +223,7 @@ class Relations {
     target.entries = entries_of(spec_.labels.file);
     if (spec_.has_labels())
       relation.labels = import_label_table(context_, spec_.labels, target, nullptr);
-    if (table_ && table_->types && spec_.types == EdgeTypes::kLabels)
-      types_as_labels(relation, target.path);
+    if (types_are_labels()) types_as_labels(relation);
   }
 
   /// @param training out: the training edges of the split that is returned, 'default' or the first;
@@ -236,8 +244,8 @@ class Relations {
     return counted;
   }
 
-  void types_as_labels(RelationSchema& relation, const std::string& path) {
-    auto file = context_.writer.create(path);
+  void types_as_labels(RelationSchema& relation) {
+    auto file = context_.writer.create(relation_path(relation, "labels.bin"));
     std::vector<std::int64_t> codes;
     std::vector<std::int32_t> labels;
     for (std::uint64_t first = 0; first < table_->rows; first += codes.size()) {

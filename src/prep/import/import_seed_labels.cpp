@@ -79,7 +79,7 @@ class SeedLabels {
         take(*table, chunk, row, coder, seeds[chunk.first_row + row]);
     }
     check_rows(rows);
-    end(coder);
+    end(coder, place);
   }
 
   /// Room for all nodes, once it is known what labels are; those of later parts are the same.
@@ -117,9 +117,14 @@ class SeedLabels {
     node_.labelled->set(node);
   }
 
-  void end(const LabelCoder& coder) {
+  void end(const LabelCoder& coder, const Place& place) {
     if (!coder.any()) return;
     LabelSchema schema = coder.schema();
+    if (schema_ && schema.names != schema_->names)
+      throw Error(ErrorCode::kData,
+                  "the label columns are not those of other parts, or stand in another order",
+                  "name the same columns in each file: [[nodes]] labels.columns",
+                  place);
     if (schema_) schema.width = std::max(schema.width, schema_->width);
     schema_ = std::move(schema);
   }

@@ -165,6 +165,7 @@ bool LabelCoder::encode(const TableChunk& chunk,
 }
 
 LabelSchema LabelCoder::schema() const {
+  if (kind_ == LabelKind::kMultiLabel) return {kind_, width_, column_names()};
   if (kind_ != LabelKind::kClass) return {kind_, width_};
   if (!names_.empty()) return {kind_, static_cast<std::uint32_t>(names_.size()), names_};
   const std::int64_t classes = classes_ != 0 ? classes_ : largest_ + 1;
@@ -175,6 +176,19 @@ LabelSchema LabelCoder::schema() const {
                 Place{table_.path().string(), -1, -1, -1});
   }
   return {kind_, static_cast<std::uint32_t>(classes)};
+}
+
+/// What the columns are called, a class each; none where they are a matrix, or have no names of
+/// their own.
+std::vector<std::string> LabelCoder::column_names() const {
+  std::vector<std::string> names;
+  if (matrix_) return names;
+  for (const ColumnRequest& request : requests_) names.push_back(request.name);
+  const bool numbers = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.size() > 1 && name[0] == 'c' &&
+           name.find_first_not_of("0123456789", 1) == std::string::npos;
+  });
+  return numbers ? std::vector<std::string>() : names;
 }
 
 bool LabelCoder::is_none(const ColumnValues& values, std::size_t at) const {

@@ -59,6 +59,7 @@ class LabelCoder {
 
  private:
   void choose_requests(const LabelSpec& spec, const std::vector<ColumnInfo>& columns);
+  std::vector<std::string> column_names() const;
   bool is_none(const ColumnValues& values, std::size_t at) const;
   double number(const TableChunk& chunk,
                 std::size_t first_column,

@@ -133,6 +133,11 @@ void NodeIds::load(const ExternalIds& ids, std::uint64_t count) {
   }
 }
 
+void NodeIds::name(StringIdMap names, const std::string& from, const Place& place) {
+  set_count(names.size(), from, place);
+  names_ = std::move(names);
+}
+
 void NodeIds::close(const std::string& from) {
   if (largest_ && dense_ >= kManyNodes && dense_ / kMostNodesAName >= named_)
     throw Error(ErrorCode::kData,
@@ -227,7 +232,11 @@ void NodeIds::fail_unknown(const IdValues& ids, std::size_t index, const IdPlace
                        rules_.first_id == 0 ? "" : "first_id + ");
   } else {
     reason = fmt::format("no node of type '{}' has the id {}", type_, ids.shown(index));
-    hint = fmt::format("the ids are those of {}", count_from_);
+    hint = fmt::format(
+        "the ids are those of {}; unknown_ids = \"skip\" leaves out what has others, \"create\" "
+        "makes "
+        "nodes of them",
+        count_from_);
   }
   throw place.table.value_error(place.first_row + index, place.column, reason, hint);
 }
@@ -243,7 +252,8 @@ std::vector<std::string> NodeIds::texts() const {
 void NodeIds::write(DatasetWriter& writer) const {
   if (const auto* integers = std::get_if<IntegerIdMap>(&map_))
     writer.write(node_path(type_, "ids.bin"), integers->ids());
-  if (const auto* strings = std::get_if<StringIdMap>(&map_)) {
+  const auto* const strings = names_ ? &*names_ : std::get_if<StringIdMap>(&map_);
+  if (strings != nullptr) {
     writer.write(node_path(type_, "ids.offsets.bin"), strings->offsets());
     writer.write(node_path(type_, "ids.bin"), strings->bytes());
   }

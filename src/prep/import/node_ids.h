@@ -57,8 +57,10 @@ class NodeIds {
   IdKind kind() const { return rules_.kind; }
   UnknownIds unknown() const { return rules_.unknown; }
   std::int64_t first_id() const { return rules_.first_id; }  ///< of dense ids
-  /// How results name these nodes: dense ids that do not begin with 0 are kept as integers.
+  /// How results name these nodes: by their names; dense ids that do not begin with 0 are kept as
+  /// integers.
   IdKind stored_kind() const {
+    if (names_) return IdKind::kString;
     return kind() == IdKind::kDense && rules_.first_id != 0 ? IdKind::kInteger : kind();
   }
   ColumnType column_type() const {
@@ -83,6 +85,9 @@ class NodeIds {
   /// Takes over the ids of a type that is stored already; its count is not known by that, as more
   /// may be listed. @pre nothing was taken in
   void load(const ExternalIds& ids, std::uint64_t count);
+  /// What the nodes are called: they are stored under these names, and are as many. Files go on to
+  /// name them by number. @pre kind is dense
+  void name(StringIdMap names, const std::string& from, const Place& place);
   /// Ends collecting or listing: what is there now is all there is. Throws Error(kData) for dense
   /// ids of which the largest is far beyond how many there are.
   void close(const std::string& from);
@@ -94,6 +99,8 @@ class NodeIds {
             std::vector<std::uint64_t>& nodes,
             ThreadArena& arena) const;
 
+  /// The node of a text, a new one for a new text. @pre kind is string
+  std::uint64_t take_text(std::string_view text) { return std::get<StringIdMap>(map_).take(text); }
   /// Ids of the strings that were taken in. @pre kind is string
   std::vector<std::string> texts() const;
 
@@ -127,6 +134,7 @@ class NodeIds {
   std::uint64_t named_ = 0;       // ids that edges named so far, again and again
   std::optional<Error> largest_;  // where the largest stands, when it is large
   std::variant<std::monostate, IntegerIdMap, StringIdMap> map_;
+  std::optional<StringIdMap> names_;  // of dense ids
 };
 
 /// A column of ids on its way to nodes.

@@ -1,6 +1,7 @@
 #include "prep/import/spooled_table.h"
 
 #include "prep/import/edge_table.h"
+#include "prep/import/number_names.h"
 
 #include <algorithm>
 #include <limits>
@@ -20,6 +21,7 @@ class Spooler {
           const std::string& format,
           const EdgeColumns& columns)
       : context_(context),
+        spec_(spec),
         source_(context.node(spec.source).ids),
         target_(context.node(spec.target).ids),
         types_(kTypes, {IdKind::kString}, context.prep.ledger),
@@ -49,6 +51,10 @@ class Spooler {
   }
 
   std::unique_ptr<SpooledTable> run() {
+    // Numbers that have names are their own codes.
+    std::vector<std::string> names = read_type_names(context_, spec_);
+    for (std::size_t number = 0; number < names.size(); ++number)
+      (void)types_.take_text(std::to_string(number));
     for (EdgeTable::Rows rows; table_.next(rows);) {
       if (by_graph_) shift(rows);
       collect(rows);
@@ -59,6 +65,7 @@ class Spooler {
     }
     if (by_graph_) by_graph_->check_end(out_->rows, table_.reader());
     if (out_->types) out_->type_names = types_.texts();
+    if (!names.empty()) name_types(*out_, std::move(names), spec_);
     return std::move(out_);
   }
 
@@ -138,6 +145,7 @@ class Spooler {
   }
 
   ImportContext& context_;
+  const EdgeSpec& spec_;
   NodeIds& source_;
   NodeIds& target_;
   NodeIds types_;

@@ -12,6 +12,9 @@
 namespace sluice {
 namespace {
 
+constexpr const char* kDatesAreTexts =
+    "its dates are texts; as seconds since 1970, say, time_column takes them";
+
 /// Finds the columns of edges in a table that was looked at.
 class EdgeColumnsGuess {
  public:
@@ -124,7 +127,9 @@ class EdgeColumnsGuess {
     const bool named = is_called(name(at), kTypeNames) || is_called(name(at), kTimeNames) ||
                        is_called(name(at), kWeightNames) || is_called(name(at), kLabelNames);
     if (named) return;  // that said why it is left out
-    if (!column.numbers) {
+    if (looks_like_dates(column)) {
+      leave_out(at, kDatesAreTexts);
+    } else if (!column.numbers) {
       leave_out(at, "it is no number");
     } else if (column.missing) {
       leave_out(at, fmt::format("{} of its values are missing", column.empty));
@@ -191,7 +196,9 @@ class EdgeColumnsGuess {
 
   bool take_time(std::size_t at) {
     const ColumnGlance& column = columns_[at];
-    if (!column.numbers) {
+    if (looks_like_dates(column)) {
+      leave_out(at, kDatesAreTexts);
+    } else if (!column.numbers) {
       leave_out(at, "it is no number, and no time therefore");
     } else if (column.missing) {
       leave_out(at, fmt::format("{} of its times are missing", column.empty));

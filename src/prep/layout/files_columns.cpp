@@ -111,6 +111,8 @@ class NodeColumnsGuess {
     constexpr std::size_t kMostClasses = 1000;
     const std::size_t classes = column.texts.size() + column.different.size();
     if (classes < 2) return leave(column, "it says the same in each row");
+    if (looks_like_dates(column))
+      return leave(column, "dates; as days since 1970, say, they would be a feature or a time");
     if (classes >= seen_.rows - column.empty || classes > kMostClasses)
       return leave(column, fmt::format("{} different texts", format_count(classes)));
     found_.offered.emplace_back(column.info.name, classes);

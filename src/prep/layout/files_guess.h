@@ -150,6 +150,7 @@ class FilesGuess {
 
   // Files of ids and what stands beside them: files_splits.cpp.
   void describe_splits();
+  void offer_split();
   void add_to_split(const FileRole& role);
   void add_split_labels(const FileRole& role);
   void drop_trainless();

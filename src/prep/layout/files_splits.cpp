@@ -31,6 +31,23 @@ void FilesGuess::describe_splits() {
   drop_trainless();
   say_masks();
   add_mask_columns();
+  offer_split();
+}
+
+/// Training on nodes needs a split. Where no file says one, it can be drawn.
+void FilesGuess::offer_split() {
+  const GraphSpec& spec = made_.spec;
+  if (!spec.splits.empty() || spec.graphs.any() || spec.edges.empty()) return;
+  const auto& offers = made_.comments.offers;
+  for (const NodeSpec& node : spec.nodes) {
+    const bool labelled = !node.labels.file.empty(), offered = offers.count(where(node)) != 0;
+    if (!labelled && !offered) continue;
+    const std::string table = fmt::format("edges[{}]", spec.edges.size() - 1);
+    made_.offer(table, "A split, drawn from the nodes with labels; training on nodes needs one:");
+    made_.offer(table, "[[splits]]");
+    if (spec.nodes.size() > 1) made_.offer(table, fmt::format("node_type = \"{}\"", node.type));
+    return made_.offer(table, "ratio = [0.6, 0.2, 0.2]");
+  }
 }
 
 void FilesGuess::drop_trainless() {

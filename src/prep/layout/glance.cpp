@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cmath>
 #include <memory>
+#include <string_view>
 
 namespace sluice {
 namespace {
@@ -292,6 +293,19 @@ bool looks_like_time(const ColumnGlance& column) {
   for (const double unit : {1.0, 1e3, 1e6, 1e9})
     if (column.low >= kFirst * unit && column.high <= kLast * unit) return true;
   return false;
+}
+
+bool looks_like_dates(const ColumnGlance& column) {
+  if (column.texts.empty() || !column.different.empty()) return false;
+  return std::all_of(column.texts.begin(), column.texts.end(), [](const std::string& text) {
+    constexpr std::string_view kShape = "0000-00-00";
+    if (text.size() < kShape.size() || (text[4] != '-' && text[4] != '/')) return false;
+    for (std::size_t i = 0; i < kShape.size(); ++i) {
+      const bool digit = text[i] >= '0' && text[i] <= '9';
+      if (kShape[i] == '-' ? text[i] != text[4] : !digit) return false;
+    }
+    return true;
+  });
 }
 
 TableGlance glance_at_rows(const FileSet& files,

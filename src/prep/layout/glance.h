@@ -52,6 +52,9 @@ inline constexpr std::uint64_t kGlanceRows = std::uint64_t{1} << 16;
 /// Whether all numbers are times since 1970, in seconds or in thousandths or less, from 1973 on.
 bool looks_like_time(const ColumnGlance& column);
 
+/// Whether all are texts that begin with a date: 2024-05-31, 2024/05/31 12:00.
+bool looks_like_dates(const ColumnGlance& column);
+
 /// Looks at the first rows. Matrices have only their info, but those of pairs of whole numbers.
 /// Throws as the reader does.
 TableGlance glance_at(const FileSet& files,

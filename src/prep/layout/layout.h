@@ -29,7 +29,7 @@ struct Description {
   void set_format(const std::string& format, const std::string& toml);
   /// Says why a key stands there, behind what was said before; an empty text says nothing.
   void comment(const std::string& where, const std::string& text);
-  /// A line of TOML that could be a key of a table.
+  /// A line of TOML that could be a key of a table, or stand behind it; or one that says so.
   void offer(const std::string& table, std::string line) {
     comments.offers[table].push_back(std::move(line));
   }

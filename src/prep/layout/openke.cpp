@@ -45,11 +45,9 @@ Description OpenKeLayout::describe(const FileSet& files) const {
   const std::string entities = folder + "entity2id.txt", relations = folder + "relation2id.txt";
   NodeSpec& node = made.spec.nodes.emplace_back();
   node.type = "entity";
-  node.count = count_in(files, entities);
-  made.comment("nodes[0].count",
-               fmt::format("By the first line of {}, whose other lines say what each number is "
-                           "called.",
-                           entities));
+  (void)count_in(files, entities);
+  node.names = {entities, "name", "number", "openke"};
+  made.comment("nodes[0].names.file", "What entities are called: results go by these names.");
   EdgeSpec& edge = made.spec.edges.emplace_back();
   edge.file = folder + kTrain;
   edge.format = "openke";
@@ -65,6 +63,7 @@ Description OpenKeLayout::describe(const FileSet& files) const {
                         format_count(static_cast<std::uint64_t>(count_in(files, relations))),
                         relations)
           : "One relation of all types; \"relations\" would make one of each.");
+  if (files.has(relations)) edge.type_names = {relations, "name", "number", "openke"};
   SplitSpec split;
   split.of = SplitOf::kEdges;
   split.format = "openke";

@@ -47,8 +47,9 @@ std::vector<std::string> triple_names(std::size_t fields) {
 }
 
 std::vector<std::string> openke_names(std::size_t fields) {
-  if (fields != 3) return {};
-  return {"head", "tail", "relation"};
+  if (fields == 3) return {"head", "tail", "relation"};
+  if (fields == 2) return {"name", "number"};
+  return {};
 }
 
 std::vector<std::string> multiplex_names(std::size_t fields) {
@@ -318,7 +319,11 @@ TriplesReader::TriplesReader(const Options& options, const TableSource& source)
                  source) {}
 
 OpenKeReader::OpenKeReader(const Options& options, const TableSource& source)
-    : ListReader(Kind{"openke", openke_names, "a row has 3: head, tail, relation", false, true},
+    : ListReader(Kind{"openke",
+                      openke_names,
+                      "a row has 3: head, tail, relation; or 2: name, number",
+                      true,
+                      true},
                  {{}, {}, {}, options.block},
                  source) {}
 

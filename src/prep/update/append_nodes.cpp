@@ -24,7 +24,9 @@ void check(const NodeState& node) {
            there.has_times ? "nodes with times cannot be appended"
                            : "nodes with several feature tables cannot be appended",
            "import the dataset again");
-  if (there.labels && !there.labels->names.empty() && !node.spec.labels.file.empty())
+  // Bits go by column, whatever these are called; classes by name are numbered anew in each import.
+  if (there.labels && there.labels->kind == LabelKind::kClass && !there.labels->names.empty() &&
+      !node.spec.labels.file.empty())
     refuse(node, "labels with names cannot be appended", "import the dataset again");
   if (there.ids != IdKind::kDense && node.spec.id_list.file.empty())
     refuse(node,

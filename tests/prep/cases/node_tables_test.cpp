@@ -56,6 +56,31 @@ TEST_CASE("node table: ids, features, a label to switch on, and reasons") {
   CHECK(made.dataset.schema().nodes[0].labels->width == 3);
 }
 
+TEST_CASE("node table: dates are told, and a split is offered that holds as it is") {
+  CaseFolder folder;
+  folder.write("items.csv",
+               "id,team,born,price\na1,x,2024-05-31,1.5\nb2,y,2023-01-02,2\nc3,x,2022-07-08,3\n"
+               "d4,y,2021-12-24,4\n");
+  folder.write("with.csv",
+               "one,other,last\na1,b2,2024/05/31 12:00\nb2,c3,2024/06/01\nd4,a1,2024/01/01\n");
+  const auto described = folder.describe();
+  const std::string toml = on_one_line(described.toml);
+  CHECK(has(toml, "born (dates; as days since 1970, say, they would be a feature or a time)"));
+  CHECK(has(toml, "The column last is left out: its dates are texts"));
+  CHECK_FALSE(has(toml, "born of items.csv could be the label"));
+  std::string on = described.toml;
+  for (const char* key : {"labels.file", "labels.columns", "labels.kind", "[[splits]]", "ratio"})
+    on.erase(on.find(std::string("# ") + key), 2);
+  const auto made = folder.by_toml(on);
+  REQUIRE(made.dataset.schema().splits.size() == 1);
+  const SplitSchema& split = made.dataset.schema().splits[0];
+  CHECK(split.train + split.valid + split.test == 4);
+  // Nothing to draw from: no label is there, and none is offered.
+  CaseFolder bare;
+  bare.write("e.csv", "a,b\n0,1\n1,2\n");
+  CHECK_FALSE(has(bare.describe().toml, "[[splits]]"));
+}
+
 TEST_CASE("node table: compressed, in Parquet, in parts, behind an index, by any name") {
   CaseFolder folder;
   folder.gz("t.csv.gz", kPeople);

@@ -1,4 +1,4 @@
-#include "pipeline/read_buffers.h"
+#include "budget/read_buffers.h"
 
 #include <doctest/doctest.h>
 

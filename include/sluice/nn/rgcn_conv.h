@@ -1,0 +1,51 @@
+// RgcnConv: R-GCN (Schlichtkrull et al. 2018) over sampled blocks. Each relation has a matrix of
+// its own, a sum of a few that all of them share (their basis); a node adds up the mean of its
+// neighbours by each relation, through that relation's matrix, and its own row through another.
+//
+// A relation here is whatever an edge is told apart by: the relation of its block, its label, its
+// direction. Blocks may be of several node types, whose rows are equally wide.
+#pragma once
+
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/linear.h>
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sluice::nn {
+
+/// A block, and the relation of each of its edges: i64 [edges], on its device.
+struct RelationBlock {
+  BlockRef block;
+  torch::Tensor relations;
+};
+
+struct RgcnConvOptions {
+  std::int64_t in = 0, out = 0;
+  std::int64_t relations = 1;
+  std::int64_t bases = 1;  ///< as many as relations: matrices that have nothing in common
+};
+
+class RgcnConv : public torch::nn::Module {
+ public:
+  RgcnConv(const RgcnConvOptions& options, RandomKey key);
+
+  /// @param blocks of a layer; relations of different blocks may be the same
+  /// @param x by node type: [rows, in]; undefined for a type without
+  /// @param targets by node type: how many rows, the first, get new ones
+  /// @return by node type: [targets, out]; undefined for a type without rows
+  std::vector<torch::Tensor> forward(const kernels::Executor& executor,
+                                     const std::vector<RelationBlock>& blocks,
+                                     const std::vector<torch::Tensor>& x,
+                                     const std::vector<std::int64_t>& targets) const;
+
+ private:
+  std::shared_ptr<Linear> own_;
+  std::shared_ptr<Linear> bases_;  // the matrices of the basis, side by side: [out, bases * in]
+  torch::Tensor coefficients_;     // f32 [relations, bases]
+};
+
+}  // namespace sluice::nn

@@ -1,0 +1,75 @@
+#include "models/rgcn.h"
+
+#include <sluice/error.h>
+#include <sluice/nn/tensor_view.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace sluice::models {
+
+void Rgcn::Options::describe(Schema& schema) {
+  stack.describe(schema);
+  schema.field("bases", bases)
+      .help(
+          "matrices that those of all relations are sums of; at most as many as relations are "
+          "used, "
+          "which then have nothing in common")
+      .range(1, 1 << 16);
+}
+
+Rgcn::Rgcn(const Options& options, const ModelContext& context)
+    : Stack(options.stack, context, "rgcn", Reads::kRelations) {
+  std::int64_t count = 0;
+  for (const RelationSchema& relation : context.schema.relations) {
+    const bool told = relation.labels && relation.labels->kind == LabelKind::kClass;
+    relations_.push_back({count, told ? std::int64_t{relation.labels->width} : 0});
+    count += relations_.back().classes + 1;
+  }
+  for (std::int64_t layer = 0; layer < num_layers(); ++layer) {
+    const nn::RgcnConvOptions conv{
+        width_in(layer), width_out(layer), count, std::min(options.bases, count)};
+    const RandomKey key = context.key.with("layer").with(static_cast<std::uint64_t>(layer));
+    convs_.push_back(register_module("layer" + std::to_string(layer),
+                                     std::make_shared<nn::RgcnConv>(conv, key)));
+  }
+}
+
+BatchNeeds Rgcn::needs() const {
+  BatchNeeds needs;
+  needs.edge_labels = std::ranges::any_of(
+      relations_, [](const Relation& relation) { return relation.classes != 0; });
+  return needs;
+}
+
+torch::Tensor Rgcn::relations_of(const Block& block) const {
+  const Relation& relation = relations_.at(block.relation);
+  const std::int64_t edges = block.num_edges();
+  if (relation.classes == 0 || edges == 0)
+    return torch::full(
+        {edges},
+        relation.first,
+        torch::TensorOptions(torch::kInt64).device(nn::as_tensor(block.offsets).device()));
+  if (block.labels.numel() != edges)
+    throw Error(ErrorCode::kInternal, "a batch without the labels of edges that its model needs");
+  const torch::Tensor labels = nn::as_tensor(block.labels).to(torch::kInt64);
+  return labels.masked_fill(labels.lt(0), relation.classes) + relation.first;
+}
+
+torch::Tensor Rgcn::convolve(std::int64_t layer,
+                             const nn::LayerCall& call,
+                             const torch::Tensor& x,
+                             const Batch& batch) const {
+  const auto at = static_cast<std::size_t>(layer);
+  std::vector<nn::RelationBlock> blocks;
+  for (const Block& block : batch.layers[at])
+    blocks.push_back({std::make_shared<const Block>(block), relations_of(block)});
+  std::vector<torch::Tensor> rows(batch.nodes.size());
+  std::vector<std::int64_t> targets(batch.nodes.size(), 0);
+  rows[target_type()] = x;
+  targets[target_type()] = batch.nodes[target_type()].size_at.at(at + 1);
+  return convs_[at]->forward(call.executor, blocks, rows, targets)[target_type()];
+}
+
+}  // namespace sluice::models

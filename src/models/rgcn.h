@@ -1,0 +1,39 @@
+// R-GCN (Schlichtkrull et al. 2018): each layer adds up a node's own row and, by each relation, the
+// mean of its sampled neighbours', each relation through a matrix of its own. Relations are those
+// of the dataset, and where edges have classes their classes.
+#pragma once
+
+#include <sluice/models/stack.h>
+#include <sluice/nn/rgcn_conv.h>
+
+namespace sluice::models {
+
+class Rgcn final : public Stack {
+ public:
+  struct Options {
+    StackOptions stack;
+    std::int64_t bases = 8;
+    void describe(Schema& schema);
+  };
+  Rgcn(const Options& options, const ModelContext& context);
+
+  BatchNeeds needs() const override;
+
+ private:
+  // A relation of the dataset among those that the layers tell apart.
+  struct Relation {
+    std::int64_t first = 0;
+    std::int64_t classes = 0;  // of its edges; those without have the number behind; 0: one for all
+  };
+
+  torch::Tensor convolve(std::int64_t layer,
+                         const nn::LayerCall& call,
+                         const torch::Tensor& x,
+                         const Batch& batch) const override;
+  torch::Tensor relations_of(const Block& block) const;
+
+  std::vector<Relation> relations_;
+  std::vector<std::shared_ptr<nn::RgcnConv>> convs_;
+};
+
+}  // namespace sluice::models

@@ -1,0 +1,135 @@
+#include "prep/import/number_names.h"
+
+#include "core/interrupt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+/// The names of a file, each once, by the numbers from `first` on.
+class NumberNames {
+ public:
+  NumberNames(const ImportContext& context, const NamesSpec& spec, std::int64_t first)
+      : spec_(spec),
+        first_(first),
+        table_(context.open(spec.file, spec.format)),
+        names_(context.prep.ledger),
+        numbers_(context.prep.ledger, "id map") {
+    std::vector<ColumnRequest> requests{{find_id_column(*table_, spec.column).name,
+                                         ColumnType::kText,
+                                         EmptyCell::kRefuse,
+                                         ColumnUse::kOther}};
+    if (numbered())
+      requests.push_back({find_id_column(*table_, spec.number_column).name,
+                          ColumnType::kInteger,
+                          EmptyCell::kRefuse,
+                          ColumnUse::kIds});
+    table_->select(requests);
+    Progress progress(context.prep.progress, spec.file, table_->num_rows().value_or(0), "names");
+    for (TableChunk chunk; table_->next(chunk);) {
+      throw_if_interrupted();
+      for (std::size_t row = 0; row < chunk.rows; ++row) add(chunk, requests, row);
+      progress.add(chunk.rows);
+    }
+    if (!in_order_) names_ = by_number(context.prep.ledger);
+  }
+
+  StringIdMap take() { return std::move(names_); }
+  Place place() const { return {table_->path().string(), -1, -1, -1}; }
+
+ private:
+  bool numbered() const { return !spec_.number_column.empty(); }
+
+  void add(const TableChunk& chunk, const std::vector<ColumnRequest>& requests, std::size_t row) {
+    const std::string_view name = chunk.columns[0].text[row];
+    const auto fail = [&](std::size_t column, const std::string& reason, const std::string& hint) {
+      throw table_->value_error(chunk.first_row + row, requests[column].name, reason, hint);
+    };
+    if (name.empty()) fail(0, "the name is empty", "every number needs a name");
+    const std::uint64_t at = names_.size();
+    if (names_.take(name) != at)
+      fail(0,
+           fmt::format("the name '{}' stands here again", name.substr(0, 60)),
+           "results go by names: each needs one of its own; or leave names out, and results go by "
+           "numbers");
+    if (!numbered()) return;
+    const std::int64_t number = chunk.columns[1].integers[row];
+    if (number < first_)
+      fail(1,
+           fmt::format("the number {} is below the first, {}", number, first_),
+           "numbers run from the first on, without gaps");
+    in_order_ = in_order_ && static_cast<std::uint64_t>(number - first_) == at;
+    numbers_.push_back(static_cast<std::uint64_t>(number - first_));
+  }
+
+  /// The same names, by number.
+  StringIdMap by_number(MemoryLedger& ledger) const {
+    const std::uint64_t count = names_.size();
+    GrowingArray<std::uint64_t> rows(ledger, "id map");
+    for (std::uint64_t number = 0; number < count; ++number) rows.push_back(kNoNode);
+    for (std::uint64_t row = 0; row < count; ++row) {
+      const std::uint64_t number = numbers_.values()[row];
+      const bool beyond = number >= count;
+      if (!beyond && rows.values()[number] == kNoNode) {
+        rows.data()[number] = row;
+        continue;
+      }
+      throw table_->value_error(
+          row,
+          spec_.number_column,
+          beyond
+              ? fmt::format("the number {} is beyond the {} names", numbers_.values()[row], count)
+              : fmt::format("the number {} stands here again", number),
+          fmt::format("numbers run from {} on, each once", first_));
+    }
+    StringIdMap ordered(ledger);
+    for (const std::uint64_t row : rows.values()) (void)ordered.take(names_.id(row));
+    return ordered;
+  }
+
+  const NamesSpec& spec_;
+  std::int64_t first_;
+  std::unique_ptr<TableReader> table_;
+  StringIdMap names_;                    // in the order of the file, then in that of the numbers
+  GrowingArray<std::uint64_t> numbers_;  // by row; from the first on
+  bool in_order_ = true;
+};
+
+}  // namespace
+
+void import_node_names(ImportContext& context, NodeState& node) {
+  const NamesSpec& spec = node.spec.names;
+  NumberNames names(context, spec, node.spec.first_id);
+  node.ids.name(names.take(), spec.file, names.place());
+  node.schema.ids = node.ids.stored_kind();
+}
+
+std::vector<std::string> read_type_names(const ImportContext& context, const EdgeSpec& edge) {
+  if (edge.type_names.file.empty()) return {};
+  const StringIdMap names = NumberNames(context, edge.type_names, 0).take();
+  std::vector<std::string> all;
+  for (std::uint64_t number = 0; number < names.size(); ++number)
+    all.emplace_back(names.id(number));
+  return all;
+}
+
+void name_types(SpooledTable& table, std::vector<std::string> names, const EdgeSpec& edge) {
+  if (table.type_names.size() > names.size())
+    throw Error(ErrorCode::kData,
+                fmt::format("the type '{}' has no name in {}, which has those of 0 to {}",
+                            table.type_names[names.size()].substr(0, 60),
+                            edge.type_names.file,
+                            names.size() - 1),
+                "types are whole numbers, and type_names has a name for each; or leave type_names "
+                "out",
+                Place{});
+  table.type_names = std::move(names);
+  table.type_counts.resize(table.type_names.size(), 0);
+}
+
+}  // namespace sluice
