@@ -15,9 +15,10 @@ namespace sluice {
 struct LinkQueries::Making {
   MemoryLedger* ledger;
   QueryBatch batch;
-  Array sources, targets;        // u64 [q]
-  Array negatives;               // u64 [q, k]
-  Array shared, shared_sources;  // u64 [chunks, k]
+  OtherNodes others = {};
+  Array sources = {}, targets = {};        // u64 [q]
+  Array negatives = {};                    // u64 [q, k]
+  Array shared = {}, shared_sources = {};  // u64 [chunks, k]
 
   // u64 [q].
   Result<Array> column(std::int64_t count, DType dtype = DType::kU64) const {
@@ -37,8 +38,9 @@ LinkQueries::LinkQueries(const GraphSchema& schema,
       destination_type_(type_index(schema, schema.relations.at(options_.relation).target)) {
   num_sources_ = schema.nodes.at(source_type_).count;
   num_destinations_ = schema.nodes.at(destination_type_).count;
-  if (options_.batch_size < 1)
-    throw Error(ErrorCode::kUsage, "a mini-batch of no links", "set the batch size to 1 or more");
+  if (!options_.order)
+    options_.order = std::make_shared<WholeLinkOrder>(
+        links_->size(), options_.batch_size, options_.shuffle, options_.key.with("links"));
   if (options_.events && !(links_->have_times() && links_->have_ids()))
     throw Error(ErrorCode::kUsage,
                 "these links are no events: they have no times, or no edge ids",
@@ -46,15 +48,15 @@ LinkQueries::LinkQueries(const GraphSchema& schema,
 }
 
 std::uint64_t LinkQueries::num_batches() const {
-  const auto size = static_cast<std::uint64_t>(options_.batch_size);
-  return (links_->size() + size - 1) / size;
+  return options_.order->num_batches();
 }
 
 Result<QueryBatch> LinkQueries::batch(std::uint64_t epoch,
                                       std::uint64_t index,
                                       MemoryLedger* ledger) const {
-  Making making{
-      ledger, {epoch, index, index, std::vector<Array>(num_types_), {}}, {}, {}, {}, {}, {}};
+  Making making{ledger,
+                {epoch, index, index, std::vector<Array>(num_types_), {}},
+                options_.order->others(epoch, index)};
   Queries& queries = making.batch.queries;
   queries.kind = QueryKind::kLinks;
   queries.relation = options_.relation;
@@ -69,15 +71,12 @@ Result<QueryBatch> LinkQueries::batch(std::uint64_t epoch,
 }
 
 Result<void> LinkQueries::find_links(Making& making) const {
-  const auto size = static_cast<std::uint64_t>(options_.batch_size);
-  const std::uint64_t first = making.batch.index * size;
-  const auto count = static_cast<std::int64_t>(std::min(size, links_->size() - first));
+  const std::uint64_t epoch = making.batch.epoch, index = making.batch.index;
+  const auto count = static_cast<std::int64_t>(options_.order->size(epoch, index));
   auto numbers = making.column(count);
   if (!numbers) return std::move(numbers).error();
   const auto places = numbers.value().as<std::uint64_t>();
-  const Permutation order(links_->size(), options_.key.with("links").with(making.batch.epoch));
-  for (std::size_t i = 0; i < places.size(); ++i)
-    places[i] = options_.shuffle == Shuffle::kOff ? first + i : order.at(first + i);
+  options_.order->numbers(epoch, index, places);
 
   Queries& queries = making.batch.queries;
   Links::Ends ends;
@@ -112,6 +111,7 @@ Result<void> LinkQueries::draw_negatives(Making& making) const {
   request.relation = options_.relation;
   request.sources = std::as_const(making.sources).as<std::uint64_t>();
   request.destinations = std::as_const(making.targets).as<std::uint64_t>();
+  request.among = making.others.destinations;
   auto drawn = options_.negatives->sample(request, making.ledger);
   if (!drawn) return std::move(drawn).error();
   making.negatives = std::move(drawn.value().nodes);
@@ -145,7 +145,12 @@ Result<Array> LinkQueries::draw_nodes(const Making& making,
   const bool same_type = source_type_ == destination_type_;
   const auto of_batch =
       static_cast<std::int64_t>(options_.shared.of_batch * static_cast<double>(count));
-  const std::uint64_t nodes = type == destination_type_ ? num_destinations_ : num_sources_;
+  const bool of_destinations = type == destination_type_;
+  const NodeRange all{0, of_destinations ? num_destinations_ : num_sources_};
+  std::span<const NodeRange> among =
+      of_destinations ? making.others.destinations : making.others.sources;
+  if (among.empty()) among = {&all, 1};
+  const std::uint64_t nodes = count_of(among);
   auto out = made.value().as<std::uint64_t>().begin();
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const RandomKey key = options_.key.with("shared")
@@ -156,12 +161,12 @@ Result<Array> LinkQueries::draw_nodes(const Making& making,
     for (std::int64_t i = 0; i < count; ++i, ++out) {
       const auto counter = static_cast<std::uint64_t>(i);
       if (i >= of_batch) {
-        *out = key.below(nodes, counter);
+        *out = node_at(among, key.below(nodes, counter));
         continue;
       }
       const std::uint64_t ends = same_type ? 2 * sources.size() : sources.size();
       const std::uint64_t end = key.below(ends, counter);
-      const bool target = same_type ? end >= sources.size() : type == destination_type_;
+      const bool target = same_type ? end >= sources.size() : of_destinations;
       *out = (target ? targets : sources)[end % sources.size()];
     }
   }

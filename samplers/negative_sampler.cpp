@@ -186,8 +186,11 @@ Result<void> UniformNegatives::check(const NegativeRequest&) const {
 void UniformNegatives::propose(const NegativeRequest& request,
                                std::uint64_t attempt,
                                std::span<Draw> draws) const {
-  const std::uint64_t count = destination_type(request.relation).count;
-  for (Draw& draw : draws) draw.node = draw.key.below(count, attempt);
+  const NodeRange all{0, destination_type(request.relation).count};
+  const std::span<const NodeRange> among =
+      request.among.empty() ? std::span(&all, 1) : request.among;
+  const std::uint64_t count = count_of(among);
+  for (Draw& draw : draws) draw.node = node_at(among, draw.key.below(count, attempt));
 }
 
 DegreeNegatives::DegreeNegatives(SamplerGraph graph,
@@ -228,6 +231,10 @@ Result<AliasTable> DegreeNegatives::make_table(std::size_t type, MemoryLedger* l
 }
 
 Result<void> DegreeNegatives::check(const NegativeRequest& request) const {
+  if (!request.among.empty())
+    return Error(ErrorCode::kUsage,
+                 "nodes are drawn by their degrees from all of their type, not from a part of them",
+                 "draw uniform negatives");
   if (!tables_[relations_[request.relation].target_type].empty()) return {};
   return Error(ErrorCode::kData,
                fmt::format("no edge leads to nodes of type '{}', so none is drawn by its degree",

@@ -61,6 +61,8 @@ class RowTable {
 
   /// To be read in place. Rows that somebody writes to without update() may be lost.
   virtual RowsInPlace in_place() = 0;
+  /// Whether expect() ahead of gather() helps.
+  virtual bool looks_ahead() { return in_place().data == nullptr; }
 
   /// Lends all rows in memory, each of RowsInPlace::stride floats: its values, then its state, as
   /// step() wants them. Until take_back() the borrower is asked whenever rows are wanted here; who

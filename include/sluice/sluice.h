@@ -38,6 +38,7 @@
 #include <sluice/samplers/choose_positions.h>
 #include <sluice/samplers/edge_scan.h>
 #include <sluice/samplers/id_table.h>
+#include <sluice/samplers/link_order.h>
 #include <sluice/samplers/link_queries.h>
 #include <sluice/samplers/links.h>
 #include <sluice/samplers/negative_sampler.h>

@@ -23,6 +23,9 @@
 
 namespace sluice {
 
+class LinkOrder;
+class Links;
+
 /// Collects outputs over an evaluation and sums them up. Order of `add` calls must not matter
 /// beyond float rounding of sums, which are kept in f64.
 class MetricAccumulator {
@@ -55,6 +58,16 @@ struct QueryRequest {
   std::shared_ptr<const SamplerMethod> sampler = nullptr;
   MemoryLedger* ledger = nullptr;
   bool ends_alone = false;  ///< of links: without other destinations beside them
+  /// Of tasks about links, for training: these links in the place of the part's, in this order;
+  /// null: the part's, in one order.
+  std::shared_ptr<const Links> links = nullptr;
+  std::shared_ptr<const LinkOrder> order = nullptr;
+};
+
+/// What training asks about, to be sorted into edge buckets.
+struct PartitionedLinks {
+  std::shared_ptr<const Links> links;
+  std::size_t source_type = 0, destination_type = 0;  ///< node types of their ends
 };
 
 /// Of a prediction's row: the nodes that it is about, under the user's ids.
@@ -101,6 +114,14 @@ class Task {
   /// @pre data was made with edge_rules() and labels_of()
   virtual std::unique_ptr<QuerySource> queries(const QueryRequest& request,
                                                const GraphData& data) const = 0;
+  /// The links of the train part, for a run by partitions of learned rows (QueryRequest::links).
+  /// Throws kUsage where a step wants rows of other nodes than its mini-batch's: of other tasks,
+  /// and of a loss beside all nodes.
+  virtual PartitionedLinks partitioned_links(const GraphData& /*data*/) const {
+    throw Error(ErrorCode::kUsage,
+                "this task is not about links, which partitions are gone through by",
+                "set embedding.mode = \"exact\"");
+  }
   /// Whether any query of a part has a label that counts.
   virtual bool has_labels(Part /*part*/, const GraphData& /*data*/) const { return true; }
   /// What the user would not expect of its split, a line each.

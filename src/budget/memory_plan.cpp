@@ -90,6 +90,11 @@ void add_fixed(const Raised& all, MemoryTable& to) {
   to.add({"model and optimizer", needs.resident, "weights and optimiser state"});
   to.add({"best weights", needs.weights, "a copy of the weights"});
   to.add({"embedding lists", needs.learned.fixed, "of learned rows: pages, sums of a mini-batch"});
+  to.add({"embedding partitions",
+          needs.learned.slots,
+          fmt::format("in memory at once, of {} of learned rows on disk",
+                      format_bytes(needs.learned.disk))});
+  to.add({"edge buckets", needs.learned.buckets, "pieces of them, and checksums"});
   to.add({needs.step_line, all.step, all.note(needs.step), MemoryUse::kSteps});
   if (needs.phases.delivered() == 1)
     to.add({"mini-batch", all.delivered, "in step", MemoryUse::kSteps});

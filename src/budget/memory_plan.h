@@ -22,6 +22,8 @@ struct LearnedNeeds {
   std::uint64_t fixed = 0;      ///< of memory, whatever its cache
   std::uint64_t least = 0;      ///< of the cache that works, with its margin
   std::uint64_t most = 0;       ///< more is of no use
+  std::uint64_t slots = 0;      ///< by partitions, instead of a cache: those that have memory
+  std::uint64_t buckets = 0;    ///< by partitions: of links in edge buckets
   std::uint64_t on_device = 0;  ///< of the GPU's memory: rows that are kept there
   bool ahead = false;           ///< a mini-batch more is held: the next, whose rows are announced
 };

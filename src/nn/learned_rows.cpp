@@ -59,7 +59,7 @@ bool LearnedRows::resident(std::size_t type) const {
 
 bool LearnedRows::looks_ahead() const {
   for (std::size_t type = 0; type < tables_.size(); ++type)
-    if (has(type) && !resident(type)) return true;
+    if (has(type) && !kept(type) && tables_[type].rows->looks_ahead()) return true;
   return false;
 }
 

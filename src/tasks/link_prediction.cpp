@@ -89,6 +89,14 @@ void LinkPrediction::attach(const GraphData& data) {
       source, in_training ? KnownLinks::Keep::kAll : KnownLinks::Keep::kAsked, data.ledger());
 }
 
+PartitionedLinks LinkPrediction::partitioned_links(const GraphData& data) const {
+  if (options_.loss != nn::LinkLoss::kAll) return LinkTask::partitioned_links(data);
+  throw Error(ErrorCode::kUsage,
+              "task.loss = \"all\" sets links beside all nodes, of which some partitions are not "
+              "in memory",
+              "set task.loss = \"softmax\" and task.share = true, or embedding.mode = \"exact\"");
+}
+
 std::vector<std::string> LinkPrediction::warnings(const GraphData& data) const {
   std::vector<std::string> said = LinkTask::warnings(data);
   if (!known_) return said;

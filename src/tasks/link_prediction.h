@@ -26,6 +26,7 @@ class LinkPrediction final : public LinkTask {
   std::int64_t output_width() const override { return options_.width; }
   LabelsOf labels_of() const override;
   void attach(const GraphData& data) override;
+  PartitionedLinks partitioned_links(const GraphData& data) const override;
   std::vector<std::string> warnings(const GraphData& data) const override;
   std::shared_ptr<torch::nn::Module> head() const override { return decoder_; }
 

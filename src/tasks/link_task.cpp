@@ -44,12 +44,13 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
                 "this task does not ask about links at times, which [sampler] type needs",
                 "choose another sampler, neighbor for one");
   if (asks_whether()) parts_.check_reverse(data);
-  auto asked = parts_.links(request.part, data);
+  auto asked = request.links ? request.links : parts_.links(request.part, data);
   LinkQueryOptions options;
   options.relation = relation();
   options.batch_size = request.batch_size;
   options.shuffle = request.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff;
   options.key = request.key;
+  options.order = request.order;
   const Negatives wanted = negatives(request.part);
   // A list that has examples of none needs no others.
   if (wanted.count > 0 && !asked->have_truth() && !request.ends_alone) {
@@ -63,6 +64,10 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
   options.exclude = request.part == Part::kTrain && hides_links();
   options.reverse = parts_.reverse();
   return std::make_unique<LinkQueries>(data.schema(), std::move(asked), std::move(options));
+}
+
+PartitionedLinks LinkTask::partitioned_links(const GraphData& data) const {
+  return {parts_.links(Part::kTrain, data), source_type(), destination_type()};
 }
 
 std::vector<Array> LinkTask::predicted_nodes(const Batch& batch) const {

@@ -31,6 +31,17 @@ double number(const Json& json) {
   return std::bit_cast<double>(json.get<std::uint64_t>());
 }
 
+Json to_json(const PartitionFigures& figures) {
+  return {{"swaps", figures.swaps},
+          {"bytes_read", figures.bytes_read},
+          {"bytes_written", figures.bytes_written},
+          {"waited", figures.waited}};
+}
+
+PartitionFigures partition_figures(const Json& json) {
+  return {json.at("swaps"), json.at("bytes_read"), json.at("bytes_written"), json.at("waited")};
+}
+
 Json to_json(const RunState& state) {
   Json json = {{"epoch", state.epoch},
                {"next_batch", state.next_batch},
@@ -46,6 +57,7 @@ Json to_json(const RunState& state) {
                {"bytes_written", state.bytes_written},
                {"bytes_useful", state.bytes_useful},
                {"counters", to_json(state.counters)},
+               {"partitions", to_json(state.partitions)},
                {"seconds", state.seconds},
                {"epoch_seconds", state.epoch_seconds},
                {"epochs", state.epochs},
@@ -84,6 +96,7 @@ RunState state_of(const Json& json) {
   state.bytes_useful = json.at("bytes_useful");
   // Checkpoints of before there were counters go on without.
   if (json.contains("counters")) state.counters = counters_of(json.at("counters"));
+  if (json.contains("partitions")) state.partitions = partition_figures(json.at("partitions"));
   state.seconds = json.at("seconds");
   state.epoch_seconds = json.at("epoch_seconds");
   state.epochs = json.at("epochs").get<std::vector<double>>();

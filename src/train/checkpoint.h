@@ -28,6 +28,21 @@ struct BestEpoch {
   RowGenerations rows = {};
 };
 
+/// What partitions of learned rows took in training.
+struct PartitionFigures {
+  std::uint64_t swaps = 0;  ///< partitions that were loaded, but for an epoch's first ones
+  std::uint64_t bytes_read = 0, bytes_written = 0;  ///< of rows
+  double waited = 0;                                ///< seconds that steps waited for rows
+
+  PartitionFigures& operator+=(const PartitionFigures& more) {
+    swaps += more.swaps;
+    bytes_read += more.bytes_read;
+    bytes_written += more.bytes_written;
+    waited += more.waited;
+    return *this;
+  }
+};
+
 /// Where a run stands between two steps.
 struct RunState {
   std::uint64_t epoch = 0;       ///< epochs that are done, with their validation
@@ -45,11 +60,12 @@ struct RunState {
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;
   RunCounters counters;
-  double seconds = 0;          ///< of training and validation
-  double epoch_seconds = 0;    ///< of the epoch under way
-  std::vector<double> epochs;  ///< seconds of each epoch that is done
-  RowGenerations rows = {};    ///< as they were committed last
-  std::string plan;            ///< how the last epoch was read; not kept in checkpoints
+  PartitionFigures partitions;  ///< nothing where there are none
+  double seconds = 0;           ///< of training and validation
+  double epoch_seconds = 0;     ///< of the epoch under way
+  std::vector<double> epochs;   ///< seconds of each epoch that is done
+  RowGenerations rows = {};     ///< as they were committed last
+  std::string plan;             ///< how the last epoch was read; not kept in checkpoints
 };
 
 enum class CheckpointKind {

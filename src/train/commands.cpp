@@ -209,6 +209,7 @@ RunReport run_training(const RunOptions& options,
     directory.write_config(config);
     say_plan(run, context.log);
     plan_epochs(run, directory.path(), context.log);
+    sort_links(run, directory.path(), context.log);
     Trainer trainer(run, directory, config, context.log, context.progress);
     trainer.begin();
     return finish(run, trainer, directory, context);
@@ -226,6 +227,7 @@ RunReport resume_training(const std::string& path,
     RunDirectory directory(path, RunDirectory::Mode::kGoOn);
     const LogFile log_file(context.log, directory.log_path());
     plan_epochs(run, directory.path(), context.log);
+    sort_links(run, directory.path(), context.log);
     Trainer trainer(run, directory, config, context.log, context.progress);
     if (directory.has_checkpoint(CheckpointKind::kLast)) {
       trainer.restore();

@@ -36,7 +36,7 @@ std::string figure_text(double value) {
 std::string to_json_line(const EpochLine& line) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const auto& [name, value] : line.metrics) metrics[name] = value;
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"epoch", line.epoch},
       {"metrics", metrics},
       {"best", line.best},
@@ -49,6 +49,11 @@ std::string to_json_line(const EpochLine& line) {
       {"stages", stages_json(line.counters)},
       {"bound", line.bound},
       {"generation", line.generation}};
+  if (line.partitions)
+    json["partitions"] = {{"swaps", line.partitions->swaps},
+                          {"bytes_read", line.partitions->bytes_read},
+                          {"bytes_written", line.partitions->bytes_written},
+                          {"waited", line.partitions->waited}};
   return json_text(json);
 }
 
@@ -60,6 +65,9 @@ std::string to_text(const EpochLine& line) {
       text += fmt::format("  {} {}", name, figure_text(metric->second));
   }
   if (line.best) text += " (best)";
+  if (line.partitions)
+    text +=
+        fmt::format("  swaps {}, waited {:.2f} s", line.partitions->swaps, line.partitions->waited);
   return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}",
                             line.seconds,
                             format_count(static_cast<std::uint64_t>(line.seeds_per_second)),

@@ -4,6 +4,7 @@
 #include "train/checkpoint.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct EpochLine {
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;
-  RunCounters counters;  ///< of the part of the epoch that this session did
+  std::optional<PartitionFigures> partitions;  ///< likewise, where rows are trained by partitions
+  RunCounters counters;                        ///< of the part of the epoch that this session did
   std::string bound;
   std::uint64_t generation = 0;  ///< of the dataset
 };

@@ -2,6 +2,7 @@
 
 #include "budget/memory_ratios.h"
 #include "core/batch_fields.h"
+#include "samplers/bucket_links.h"
 #include "train/trial.h"
 
 #include <algorithm>
@@ -94,6 +95,9 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
   }
   // Last: tables on disk tell by what the trials asked them for.
   needs.learned = parts.tables.needs();
+  if (trains && parts.placement.rows == RowsMode::kPartitions)
+    needs.learned.buckets = BucketLinks::memory_bytes(
+        parts.count(Part::kTrain), static_cast<std::uint32_t>(parts.options.embedding.partitions));
   needs.learned.on_device = parts.rows->device_bytes();
   needs.learned.ahead = needs.learned.least != 0 && needs.phases.queues();
   return needs;

@@ -154,6 +154,10 @@ LargePart large_part(const RunOptions& options,
                                                             largest->name,
                                                             format_bytes(largest->bytes)),
                   "lower train.batch_size, sampler.fanout or eval.batch_size"};
+  if (largest != plan.lines.end() && largest->name == "embedding partitions") {
+    large.remedy = "raise embedding.partitions, or lower embedding.slots";
+    return large;
+  }
   if (!size || size->least() < plan.budget / 4) return large;
   const auto one = size_of_model(options, schema, work, 1);
   const std::string weights = fmt::format(

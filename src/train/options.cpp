@@ -116,6 +116,40 @@ void EmbeddingSection::describe(Schema& schema) {
   schema.field("init", init)
       .help("rows start uniform in (-init, init), each by the seed and its node's number")
       .range(0, 1e3);
+  schema
+      .choice("mode",
+              mode,
+              {{"exact", RowsMode::kExact, "mini-batches are of any links, beside any nodes"},
+               {"partitions",
+                RowsMode::kPartitions,
+                "links come by pairs of partitions that are in memory together, beside nodes of "
+                "these: approximate, and bounded in what it reads and writes"}})
+      .help(
+          "how training goes through rows; partitions is for tasks about links of models without "
+          "neighbours, \"embedding\" for one. Evaluation is exact in both");
+  schema.field("partitions", partitions)
+      .help("of mode \"partitions\": parts that the rows of a type are divided into")
+      .range(1, 4096);
+  schema.field("slots", slots)
+      .help(
+          "of mode \"partitions\": parts that are trained together. Memory is for one more (of "
+          "order comet for two), which is read and written meanwhile")
+      .range(2, 4096);
+  schema
+      .choice("order",
+              order,
+              {{"auto", PartitionOrder::kAuto, "beta or legend, by a simulation of an epoch"},
+               {"beta",
+                PartitionOrder::kBeta,
+                "all but one stay while the others come and go (MariusGNN)"},
+               {"comet",
+                PartitionOrder::kComet,
+                "as beta over random pairs, a bucket at any time it may be (MariusGNN)"},
+               {"sequential", PartitionOrder::kSequential, "as beta, the same in every epoch"},
+               {"legend",
+                PartitionOrder::kLegend,
+                "the one that just came stays; the spare part is trained too"}})
+      .help("of mode \"partitions\": which parts are in memory together, one after the other");
 }
 
 void EarlyStoppingSection::describe(Schema& schema) {

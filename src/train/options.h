@@ -46,6 +46,15 @@ struct TrainStorageSection : StorageSection {
   void describe(Schema& schema);
 };
 
+/// Which rows a mini-batch of training may ask for.
+enum class RowsMode {
+  kExact,      ///< all
+  kPartitions  ///< those of partitions that are in memory together
+};
+
+/// In which order pairs of partitions are in memory together.
+enum class PartitionOrder { kAuto, kBeta, kComet, kSequential, kLegend };
+
 /// Rows that are learned beside the model's weights.
 struct EmbeddingSection {
   std::vector<std::string> types;  ///< node types; empty: all
@@ -53,6 +62,10 @@ struct EmbeddingSection {
   std::string optimizer = "adagrad";
   double lr = 0.1;
   double init = 0.001;
+  RowsMode mode = RowsMode::kExact;
+  std::int64_t partitions = 16;
+  std::int64_t slots = 4;
+  PartitionOrder order = PartitionOrder::kBeta;
   const SparseOptimizerCatalog* optimizers = nullptr;  ///< what `optimizer` may name
   void describe(Schema& schema);
 };

@@ -161,7 +161,8 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       task(make_task(options, dataset, narrow ? *narrow : dataset.schema(), device)),
       sampler(options.registry->samplers.create(options.sampler)),
       compute(options.train.compute_threads),
-      tables(options, dataset.schema(), placement.embeddings, ledger.get(), &compute),
+      tables(
+          options, dataset.schema(), placement.embeddings, placement.rows, ledger.get(), &compute),
       rows(rows_over(tables, device, placement)),
       model(make_model(options, dataset, *task, device, compute, *rows)),
       data(dataset,
@@ -218,6 +219,10 @@ std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
   }
   QueryRequest asked{Part::kTrain, options.train.batch_size, true, key(), {}, ledger.get()};
   asked.sampler = loader.sampler;
+  if (partitions) {
+    asked.links = partitions->links();
+    asked.order = partitions->order();
+  }
   return std::make_unique<Loader>(data, loader, task->queries(asked, data), memory, *ledger);
 }
 

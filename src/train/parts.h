@@ -5,6 +5,7 @@
 #include "budget/memory_phases.h"
 #include "core/threads.h"
 #include "train/options.h"
+#include "train/partition_mode.h"
 #include "train/row_tables.h"
 #include "train/run_device.h"
 
@@ -35,6 +36,7 @@ struct PartsPlacement {
   MemoryPhases phases = {};
   /// Only to measure with: outputs of the model where the task would want more; 0: as it wants.
   std::int64_t outputs = 0;
+  RowsMode rows = RowsMode::kExact;  ///< how training goes through learned rows
 };
 
 /// A schema whose labels have at most so many classes, without names; 0: the schema itself.
@@ -84,6 +86,9 @@ struct Parts {
   std::shared_ptr<Model> model;
   GraphData data;
   std::unique_ptr<Optimizer> optimizer;
+  /// Once links are sorted, where placement.rows wants partitions. A run is measured before, with
+  /// mini-batches of as many links.
+  std::unique_ptr<PartitionMode> partitions;
 };
 
 }  // namespace sluice

@@ -63,7 +63,10 @@ Attempt attempt(const RunOptions& options,
                 const Choice& choice,
                 std::uint64_t limit) {
   auto ledger = std::make_shared<MemoryLedger>(limit, "[memory] host");
-  auto parts = std::make_unique<Parts>(options, device, std::move(ledger), choice.placement());
+  PartsPlacement placement = choice.placement();
+  if (work.kind == Work::Kind::kTrain) placement.rows = options.embedding.mode;
+  auto parts = std::make_unique<Parts>(options, device, std::move(ledger), placement);
+  if (placement.rows == RowsMode::kPartitions) check_partition_mode(*parts);
   MemoryNeeds needs = measure_needs(*parts, work);
   MemoryPlan plan =
       plan_memory(needs, options.memory.host.bytes, device.ledger ? device.ledger->limit() : 0);
@@ -249,6 +252,16 @@ void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& 
   for (const std::string& warning : disk.warnings) log.warn("{}", warning);
   if (disk.profile) log.info("disk: {}", disk.profile->describe());
   parts.data.plan_epochs(scratch.string(), std::move(disk.profile));
+}
+
+void sort_links(PlannedRun& run, const std::filesystem::path& scratch, Logger& log) {
+  Parts& parts = *run.parts;
+  if (parts.placement.rows != RowsMode::kPartitions) return;
+  parts.partitions = std::make_unique<PartitionMode>(parts, scratch);
+  log.info("partitions: {}", parts.partitions->told());
+  log.warn(
+      "approximate: partition mode. Links are trained bucket by bucket beside nodes of resident "
+      "partitions; evaluation is exact");
 }
 
 bool follow_dataset(PlannedRun& run) {

@@ -34,6 +34,10 @@ void check_granted(std::uint64_t budget, const std::filesystem::path& root = "/"
 /// features in memory.
 void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log);
 
+/// Where the run trains by partitions: sorts its links into edge buckets, in a file without a name
+/// in `scratch`, and says that it is approximate. @pre no loader of training yet
+void sort_links(PlannedRun& run, const std::filesystem::path& scratch, Logger& log);
+
 /// Goes on with the dataset's newest generation, and splits the budget anew for it, where that is a
 /// later one. No loader may be alive. Throws kResource with the table where it does not fit any
 /// more. @return whether it did

@@ -86,6 +86,12 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.topology = parts.placement.topology == Placement::kDisk ? "disk" : "memory";
   if (parts.tables.any())
     report.learned = parts.placement.embeddings == Placement::kDisk ? "disk" : "memory";
+  if (parts.options.embedding.mode == RowsMode::kPartitions) {
+    PartitionReport& own = report.partitions.emplace();
+    own.partitions = static_cast<std::uint64_t>(parts.options.embedding.partitions);
+    if (report.learned == "disk") own.slots = partition_slots(parts.options.embedding);
+    if (parts.partitions) own.order = parts.partitions->order_name();
+  }
   report.plan = disk ? "direct" : "none";
   report.engine = parts.data.engine();
   report.budget = parts.ledger->limit();
@@ -115,6 +121,7 @@ void add_state(RunReport& report, const RunState& state) {
   report.bytes_written = state.bytes_written;
   report.bytes_useful = state.bytes_useful;
   report.counters = state.counters;
+  if (report.partitions) report.partitions->figures = state.partitions;
   if (report.batches_xxh3) report.batches_xxh3 = state.batches_xxh3;
   if (state.epoch > 0) report.metrics["train.loss"] = state.last_loss;
   if (report.plan != "none" && !state.plan.empty()) report.plan = state.plan;
@@ -140,6 +147,17 @@ ReportJson to_json(const RunReport& report) {
                      {"plan", report.plan},
                      {"engine", report.engine}};
   if (!report.learned.empty()) json["storage"]["embeddings"] = report.learned;
+  if (report.partitions) {
+    const PartitionReport& own = *report.partitions;
+    json["approximate"] = "partition mode";
+    json["partitions"] = {{"partitions", own.partitions},
+                          {"slots", own.slots},
+                          {"order", own.order},
+                          {"swaps", own.figures.swaps},
+                          {"bytes_read", own.figures.bytes_read},
+                          {"bytes_written", own.figures.bytes_written},
+                          {"waited", own.figures.waited}};
+  }
   json["bytes"] = {{"read", report.bytes_read},
                    {"written", report.bytes_written},
                    {"useful", report.bytes_useful}};
@@ -167,6 +185,18 @@ std::string to_text(const RunReport& report) {
                       report.engine,
                       format_bytes(report.bytes_read),
                       format_bytes(report.bytes_useful));
+  if (report.partitions) {
+    const PartitionReport& own = *report.partitions;
+    text += fmt::format(
+        "  {:<16}  partition mode: trained by {} partitions, {} swaps, rows read {}, written {}, "
+        "waited {:.2f} s; evaluated exactly\n",
+        "approximate",
+        own.partitions,
+        own.figures.swaps,
+        format_bytes(own.figures.bytes_read),
+        format_bytes(own.figures.bytes_written),
+        own.figures.waited);
+  }
   const DeviceReport& device = report.device;
   if (device.kind != "cpu") {
     text += fmt::format("  {:<16}  {}, busy {:.0f} %; {} in flight and {} of tensors of {}\n",

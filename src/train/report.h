@@ -29,6 +29,14 @@ struct DeviceReport {
   std::string gather;   ///< who gathered features in this session's training: "gpu" or "host"
 };
 
+/// Of a run by partitions of learned rows, whose training is approximate.
+struct PartitionReport {
+  std::uint64_t partitions = 0;
+  std::uint64_t slots = 0;  ///< in memory at once; 0: all rows are
+  std::string order;        ///< empty where the run was not trained in this session
+  PartitionFigures figures;
+};
+
 struct RunReport {
   std::string run;  ///< the run directory
   std::string task;
@@ -42,6 +50,7 @@ struct RunReport {
   std::vector<double> epoch_seconds;
   std::string features;  ///< "memory" or "disk"
   std::string learned;   ///< likewise of learned rows; empty: there are none
+  std::optional<PartitionReport> partitions;
   std::string topology;
   std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;

@@ -2,6 +2,7 @@
 
 #include "storage/embedding/row_layout.h"
 #include "storage/io/file.h"
+#include "train/partition_mode.h"
 
 #include <sluice/train.h>
 
@@ -73,6 +74,7 @@ std::uint64_t learned_bytes(const RunOptions& options, const GraphSchema& schema
 RowTables::RowTables(const RunOptions& options,
                      const GraphSchema& schema,
                      Placement placement,
+                     RowsMode mode,
                      MemoryLedger* ledger,
                      ThreadArena* threads) {
   check_types(options.embedding, schema);
@@ -87,6 +89,10 @@ RowTables::RowTables(const RunOptions& options,
     table.optimizer = optimizer;
     table.rate = options.embedding.lr;
     table.placement = placement;
+    if (mode == RowsMode::kPartitions) {
+      table.partitions = static_cast<std::uint32_t>(options.embedding.partitions);
+      table.slots = partition_slots(options.embedding);
+    }
     table.io = options.storage.io;
     table.ledger = ledger;
     table.executor.threads = threads;
@@ -107,6 +113,7 @@ LearnedNeeds RowTables::needs() const {
     all.fixed += needs.fixed_bytes;
     all.least += needs.least_cache;
     all.most += needs.most_cache;
+    all.slots += needs.slot_bytes;
   }
   return all;
 }
@@ -198,6 +205,7 @@ TableRows::Moved RowTables::take_moved() {
     const TableRows::Moved moved = table.rows->take_moved();
     all.read += moved.read;
     all.written += moved.written;
+    all.waited_ns += moved.waited_ns;
   }
   return all;
 }

@@ -40,6 +40,7 @@ class RowTables {
   RowTables(const RunOptions& options,
             const GraphSchema& schema,
             Placement placement,
+            RowsMode mode,
             MemoryLedger* ledger,
             ThreadArena* threads);
 

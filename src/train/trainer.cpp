@@ -92,6 +92,18 @@ void Trainer::note_moved() {
   state_.bytes_written += moved.written;
   moved_.read += moved.read;
   moved_.written += moved.written;
+  moved_.waited_ns += moved.waited_ns;
+}
+
+// What rows took from the epoch's begin here, before it is validated, which reads rows too.
+void Trainer::note_partitions(EpochFigures& figures) {
+  if (!parts_.partitions) return;
+  note_moved();
+  figures.partitions = PartitionFigures{parts_.partitions->take_swaps(),
+                                        moved_.read,
+                                        moved_.written,
+                                        static_cast<double>(moved_.waited_ns) * 1e-9};
+  state_.partitions += *figures.partitions;
 }
 
 void Trainer::keep_rows(const RowGenerations& made) {
@@ -210,6 +222,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
   check_epoch();
   figures.seconds = seconds_since(begin);
   state_.epoch_seconds = before.epoch_seconds + figures.seconds;
+  note_partitions(figures);
   device_times_.on_device += step_clock_.take();
   device_times_.seconds += figures.seconds;
   device_times_.transferred += figures.loader.bytes_to_device;
@@ -275,6 +288,7 @@ torch::Tensor Trainer::step(const Batch& batch) {
   const RandomKey key = parts_.key().with(batch.epoch).with(batch.index);
   model.set_step_key(key);
   if (const auto head = parts_.task->head()) head->train();
+  if (parts_.partitions) parts_.partitions->go_to(batch.epoch, batch.index, parts_);
   parts_.rows->begin(batch, nn::Gradients::kWanted);
   const torch::Tensor loss = parts_.task->training_loss(model, batch, key);
   loss.backward();
@@ -388,6 +402,7 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.bytes_read = figures.loader.bytes_read + moved_.read;
   line.bytes_written = figures.loader.bytes_written + moved_.written;
   line.bytes_useful = figures.loader.bytes_useful;
+  line.partitions = figures.partitions;
   line.counters += figures.loader;
   line.bound = bound_of(figures.loader.stages, figures.seconds);
   line.generation = parts_.dataset.generation();

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ class Trainer {
     LoaderStats loader;  // and the steps' times
     double seconds = 0;
     std::uint64_t seeds = 0;
+    std::optional<PartitionFigures> partitions;  ///< where rows are trained by them
   };
 
   bool finished() const;
@@ -89,6 +91,7 @@ class Trainer {
   void save_best();
   RowGenerations commit_rows();
   void note_moved();
+  void note_partitions(EpochFigures& figures);
   void keep_rows(const RowGenerations& made);
   std::filesystem::path rows_path() const;
   void save(CheckpointKind kind);

@@ -24,9 +24,17 @@ PartitionBuffer::PartitionBuffer(const RowLayout& layout,
   divide();
 }
 
+std::uint64_t PartitionBuffer::bytes_of(const RowLayout& layout,
+                                        std::uint32_t partitions,
+                                        std::uint32_t slots) {
+  const std::uint64_t held = std::min(slots, partitions);
+  return held * layout.groups_each(partitions) +
+         round_up_to_page(held * layout.rows_each(partitions) * layout.row_bytes());
+}
+
 void PartitionBuffer::divide() {
-  groups_each_ = std::max<std::uint64_t>((layout_.groups() + partitions_ - 1) / partitions_, 1);
-  rows_each_ = groups_each_ * layout_.rows_per_group;
+  groups_each_ = layout_.groups_each(partitions_);
+  rows_each_ = layout_.rows_each(partitions_);
   data_.reset();
   if (ledger_ != nullptr) {
     charge_ = Charge();

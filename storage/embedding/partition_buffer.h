@@ -22,6 +22,11 @@ class PartitionBuffer final : public ResidentRows {
                   std::uint32_t slots,
                   MemoryLedger* ledger);
 
+  /// Memory for so many slots, with what is known of them.
+  static std::uint64_t bytes_of(const RowLayout& layout,
+                                std::uint32_t partitions,
+                                std::uint32_t slots);
+
   std::uint32_t partitions() const { return partitions_; }
   std::uint32_t partition_of(std::uint64_t row) const {
     return static_cast<std::uint32_t>(row / rows_each_);

@@ -41,6 +41,13 @@ struct RowLayout {
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>(rows_per_group, rows - first_row(group)));
   }
+  /// Groups of a partition of so many: as many in each but the last ones.
+  std::uint64_t groups_each(std::uint32_t partitions) const {
+    return std::max<std::uint64_t>((groups() + partitions - 1) / partitions, 1);
+  }
+  std::uint64_t rows_each(std::uint32_t partitions) const {
+    return groups_each(partitions) * rows_per_group;
+  }
   std::uint64_t offset_in_group(std::uint64_t row) const {
     return row % rows_per_group * row_bytes();
   }

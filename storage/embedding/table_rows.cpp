@@ -3,6 +3,7 @@
 #include "storage/embedding/coalesce.h"
 #include "storage/embedding/group_sweep.h"
 #include "storage/embedding/initial_values.h"
+#include "storage/embedding/partition_buffer.h"
 #include "storage/embedding/window_cache.h"
 
 #include <sluice/error.h>
@@ -38,7 +39,8 @@ EmbeddingTableOptions TableRows::table_options() const {
   table.optimizer = options_.optimizer;
   table.placement = options_.placement;
   table.cache_bytes = cache_bytes_;
-  table.partitions = table.partition_slots = in_memory() ? 1 : 0;
+  table.partitions = in_memory() ? 1 : options_.partitions;
+  table.partition_slots = in_memory() ? 1 : options_.slots;
   table.access = access_;
   table.io = options_.io;
   table.ledger = options_.ledger;
@@ -81,11 +83,37 @@ void TableRows::begin_as(std::span<const std::uint64_t> ids, std::span<float> ou
 
 void TableRows::expect(std::span<const std::uint64_t> ids) {
   most_ids_ = std::max<std::uint64_t>(most_ids_, ids.size());
-  if (table_ && !in_memory()) table_->expect(ids);
+  if (table_ && by_windows()) table_->expect(ids);
+}
+
+std::uint32_t TableRows::hold(std::span<const std::uint32_t> partitions) {
+  if (!by_partitions()) return 0;
+  const auto among = [](std::uint32_t partition, std::span<const std::uint32_t> all) {
+    return std::ranges::find(all, partition) != all.end();
+  };
+  for (const std::uint32_t partition : held_)
+    if (!among(partition, partitions)) table().release(partition);
+  std::erase_if(held_, [&](std::uint32_t partition) { return !among(partition, partitions); });
+  std::uint32_t loaded = 0;
+  for (const std::uint32_t partition : partitions) {
+    if (among(partition, held_)) continue;
+    table().load(partition);
+    held_.push_back(partition);
+    ++loaded;
+  }
+  return loaded;
+}
+
+bool TableRows::all_held(std::span<const std::uint64_t> ids) {
+  const std::uint64_t each = rows_each(options_.partitions);
+  std::vector<bool> here(options_.partitions);
+  for (const std::uint32_t partition : held_) here[partition] = true;
+  return std::ranges::all_of(ids, [&](std::uint64_t id) { return here[id / each]; });
 }
 
 void TableRows::gather(std::span<const std::uint64_t> ids, std::span<float> out) {
   if (!table_) return begin_as(ids, out);
+  if (by_partitions() && !all_held(ids)) return table_->read_rows(ids, out);
   come_home();
   table_->gather(ids, out);
 }
@@ -159,6 +187,10 @@ TableRowsNeeds TableRows::needs() const {
   }
   needs.fixed_bytes += std::max<std::uint64_t>(kStaging, on_disk.group_bytes) +
                        2 * on_disk.groups() + sizeof(std::uint32_t) * on_disk.pages();
+  if (by_partitions()) {
+    needs.slot_bytes = PartitionBuffer::bytes_of(on_disk, options_.partitions, options_.slots);
+    return needs;
+  }
   const std::uint64_t two = std::clamp<std::uint64_t>(2 * ids, 1, options_.rows);
   needs.least_cache = WindowCache::bytes_of(two, on_disk);
   needs.most_cache = WindowCache::bytes_of(options_.rows, on_disk);
@@ -166,7 +198,7 @@ TableRowsNeeds TableRows::needs() const {
 }
 
 TableRowsTraffic TableRows::traffic() const {
-  if (in_memory()) return {};
+  if (!by_windows()) return {};
   const RowLayout on_disk = layout();
   const auto groups = static_cast<double>(on_disk.groups());
   const auto slots = static_cast<double>(WindowCache::slots_in(cache_bytes_, on_disk));
@@ -197,6 +229,7 @@ void TableRows::open(const std::filesystem::path& folder,
                      TableAccess access) {
   forget_lent();
   table_.reset();  // its memory is for the next, and its lock may be on the same folder
+  held_.clear();
   told_ = {};
   folder_ = folder;
   access_ = access;
@@ -208,6 +241,7 @@ void TableRows::open(const std::filesystem::path& folder,
 void TableRows::close() {
   if (in_memory()) return;
   table_.reset();
+  held_.clear();
   told_ = {};
 }
 
@@ -226,6 +260,7 @@ void TableRows::grow(std::uint64_t more) {
   options_.rows = more;
   if (!table_) return;
   if (in_memory()) table_->release(0);  // its slot is made anew, larger
+  (void)hold({});
   table_->grow(more);
   load();
 }
@@ -233,8 +268,10 @@ void TableRows::grow(std::uint64_t more) {
 TableRows::Moved TableRows::take_moved() {
   if (!table_) return {};
   const EmbeddingStats stats = table_->stats();
-  const Moved moved{stats.bytes_read - told_.read, stats.bytes_written - told_.written};
-  told_ = {stats.bytes_read, stats.bytes_written};
+  const Moved moved{stats.bytes_read - told_.read,
+                    stats.bytes_written - told_.written,
+                    stats.waited_ns - told_.waited_ns};
+  told_ = {stats.bytes_read, stats.bytes_written, stats.waited_ns};
   return moved;
 }
 

@@ -3,7 +3,8 @@
 //
 // In memory it is a table of one partition, which is loaded and stays: rows lie one behind the
 // other, each with its state, so that all of them are read in place (values a row's length apart)
-// and a step over all is one sweep. On disk it is a table by windows.
+// and a step over all is one sweep. On disk it is a table by windows, or by partitions where the
+// options say so: then who trains says which ones it hold()s, and expect() has no use.
 //
 // Until open() there is no folder, and on disk no cache either: rows are what they begin as. That
 // is what a run is measured with. Rows in memory may be lent to a GPU: they come home before they
@@ -32,6 +33,8 @@ struct TableRowsOptions {
   std::shared_ptr<const SparseOptimizer> optimizer;
   double rate = 0;  ///< of steps, until set_rate()
   Placement placement = Placement::kMemory;
+  std::uint32_t partitions = 0;  ///< on disk; 0: windows
+  std::uint32_t slots = 0;       ///< of partitions that have memory
   IoChoice io = IoChoice::kAuto;
   MemoryLedger* ledger = nullptr;  ///< outlives the rows
   kernels::Executor executor;
@@ -41,6 +44,7 @@ struct TableRowsOptions {
 struct TableRowsNeeds {
   std::uint64_t disk_bytes = 0;   ///< of all rows, once
   std::uint64_t fixed_bytes = 0;  ///< of memory: lists of pages, staging, a mini-batch's sums
+  std::uint64_t slot_bytes = 0;   ///< by partitions: of those that have memory
   std::uint64_t least_cache = 0;  ///< on disk: for the rows of two mini-batches
   std::uint64_t most_cache = 0;   ///< for all rows
 };
@@ -67,6 +71,7 @@ class TableRows final : public RowTable {
   void update(std::span<const std::uint64_t> ids, std::span<const float> gradients) override;
   void update_range(std::uint64_t first, std::span<const float> gradients) override;
   RowsInPlace in_place() override;
+  bool looks_ahead() override { return by_windows(); }
   RowsInPlace lend(RowBorrower& to) override;
   void take_back(RowBorrower& from) override;
   void step(const kernels::Executor& executor, const RowGradients& rows) override;
@@ -89,6 +94,14 @@ class TableRows final : public RowTable {
   /// On disk: as before open(), until the next. What was not committed is gone. In memory: nothing.
   void close();
   bool in_memory() const { return options_.placement == Placement::kMemory; }
+
+  /// Rows of a partition, of so many; the last ones may have fewer or none.
+  std::uint64_t rows_each(std::uint32_t partitions) const { return layout().rows_each(partitions); }
+  /// Of a table by partitions that is open: these are in memory or on their way, in this order,
+  /// from now on, and no others, whose rows are written behind. gather() of other rows reads them
+  /// from disk, update() of such throws. @return how many were not there
+  std::uint32_t hold(std::span<const std::uint32_t> partitions);
+
   /// Of the table that is open.
   std::uint64_t commit();
   void keep(std::span<const std::uint64_t> generations);
@@ -97,12 +110,16 @@ class TableRows final : public RowTable {
   /// Bytes that the disk has moved since this was asked last; waits for what was begun.
   struct Moved {
     std::uint64_t read = 0, written = 0;
+    std::uint64_t waited_ns = 0;  ///< the thread that uses the rows, for them
   };
   Moved take_moved();
 
  private:
   EmbeddingTableOptions table_options() const;
   RowLayout layout() const;
+  bool by_windows() const { return !in_memory() && options_.partitions == 0; }
+  bool by_partitions() const { return !in_memory() && options_.partitions != 0; }
+  bool all_held(std::span<const std::uint64_t> ids);
   void load();
   EmbeddingTable& table();
   void come_home();
@@ -115,6 +132,7 @@ class TableRows final : public RowTable {
   std::uint64_t cache_bytes_ = 0;
   std::uint64_t most_ids_ = 0;  // of a mini-batch, before open()
   std::unique_ptr<EmbeddingTable> table_;
+  std::vector<std::uint32_t> held_;  // partitions of this table
   RowBorrower* borrower_ = nullptr;
   Moved told_;  // of this table
 };

@@ -75,6 +75,10 @@ MemoryNeeds any_needs(std::mt19937_64& draw) {
     needs.learned.least = 1 + up_to(16 * kMiB);
     needs.learned.most = needs.learned.least + up_to(256 * kMiB);
     needs.learned.ahead = needs.phases.queues();
+  } else if (draw() % 2 == 0) {  // by partitions
+    needs.learned.fixed = up_to(16 * kMiB);
+    needs.learned.slots = up_to(256 * kMiB);
+    needs.learned.buckets = up_to(32 * kMiB);
   }
   return needs;
 }
@@ -111,6 +115,20 @@ TEST_CASE("no phase takes more than the budget, and a larger one leaves windows 
       queue = line(plan, "queue");
     }
   }
+}
+
+TEST_CASE(
+    "partitions of rows and edge buckets are lines of the plan, and nothing more is a cache") {
+  MemoryNeeds needs = needs_of({});
+  const std::uint64_t without = plan_memory(needs, 0).least;
+  needs.learned.slots = 100 * kMiB;
+  needs.learned.buckets = 24 * kMiB;
+  const std::uint64_t least = plan_memory(needs, 0).least;
+  CHECK(least == without + 124 * kMiB);
+  const MemoryPlan plan = plan_memory(needs, least + 50 * kMiB);
+  CHECK(line(plan, "embedding partitions") == 100 * kMiB);
+  CHECK(line(plan, "edge buckets") == 24 * kMiB);
+  CHECK(line(plan, "embedding cache") == 0);
 }
 
 TEST_CASE("more of anything needs no smaller budget") {

@@ -52,7 +52,7 @@ class LearnedRows {
   bool resident(std::size_t type) const;
   /// What rows that are kept on the GPU take there; 0: none are.
   std::uint64_t device_bytes() const;
-  /// Whether expect() ahead of begin() helps: some rows are not in memory.
+  /// Whether expect() ahead of begin() helps: some rows are read as mini-batches need them.
   bool looks_ahead() const;
 
   /// Announces a mini-batch that is begun after the one that was announced before it.

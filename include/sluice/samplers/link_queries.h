@@ -11,6 +11,7 @@
 
 #include <sluice/graph_schema.h>
 #include <sluice/query.h>
+#include <sluice/samplers/link_order.h>
 #include <sluice/samplers/links.h>
 #include <sluice/samplers/negative_sampler.h>
 #include <sluice/samplers/seed_order.h>
@@ -36,6 +37,9 @@ struct LinkQueryOptions {
   std::int64_t batch_size = 1024;
   Shuffle shuffle = Shuffle::kEveryEpoch;
   RandomKey key{1};  ///< of the run's seed
+  /// Which links come when, and beside which nodes; null: all of them, by the two above, beside
+  /// any.
+  std::shared_ptr<const LinkOrder> order = nullptr;
   /// Draws the other destinations; null: there are none.
   std::shared_ptr<const NegativeSampler> negatives = nullptr;
   SharedNegatives shared = {};  ///< of links without times
@@ -74,7 +78,7 @@ class LinkQueries final : public QuerySource {
   Result<void> list_excluded(Making& making) const;
 
   std::shared_ptr<const Links> links_;
-  LinkQueryOptions options_;
+  LinkQueryOptions options_;  // with an order
   std::size_t num_types_;
   std::uint64_t num_sources_;
   std::uint64_t num_destinations_;

@@ -13,6 +13,7 @@
 #include <sluice/sampler.h>
 #include <sluice/samplers/alias_table.h>
 #include <sluice/samplers/batch_builder.h>
+#include <sluice/samplers/link_order.h>
 
 #include <cstdint>
 #include <span>
@@ -37,6 +38,8 @@ struct NegativeRequest {
   std::size_t relation = 0;  ///< index into GraphSchema::relations
   std::span<const std::uint64_t> sources;
   std::span<const std::uint64_t> destinations;
+  /// What is drawn from; none: all nodes. Of uniform draws and those in the batch.
+  std::span<const NodeRange> among = {};
 };
 
 struct Negatives {

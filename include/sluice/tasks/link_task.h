@@ -29,6 +29,7 @@ class LinkTask : public Task {
   std::uint64_t count(Part part, const GraphData& data) const final;
   std::unique_ptr<QuerySource> queries(const QueryRequest& request,
                                        const GraphData& data) const final;
+  PartitionedLinks partitioned_links(const GraphData& data) const override;
 
   std::vector<IdColumn> prediction_ids() const final {
     return {{"source", source_type()}, {"target", destination_type()}};
