@@ -1,6 +1,7 @@
 #include "train/epoch_estimate.h"
 
 #include "train/measured_needs.h"
+#include "train/partition_mode.h"
 
 #include <algorithm>
 #include <chrono>
@@ -63,7 +64,23 @@ double disk_seconds_of(double requests, double each, double table_bytes, double 
   return rate > 0 ? std::min(random, table_bytes / rate) : random;
 }
 
+// Whole partitions come and go. Each is priced as it comes: what is loaded first may be there
+// still.
+void add_partitions(const Parts& parts, const DiskProfile* disk, EpochEstimate& estimate) {
+  const auto partitions = static_cast<double>(parts.options.embedding.partitions);
+  const double bytes = static_cast<double>(partition_loads(parts)) *
+                       static_cast<double>(parts.tables.needs().disk) / partitions;
+  estimate.bytes_read += static_cast<std::uint64_t>(bytes);
+  estimate.bytes_written += static_cast<std::uint64_t>(bytes);
+  if (disk == nullptr) return;
+  for (const double rate : {disk->rates().sequential_read, disk->rates().sequential_write})
+    if (rate > 0) estimate.disk_seconds += bytes / rate;
+}
+
 void add_rows(const Parts& parts, const DiskProfile* disk, EpochEstimate& estimate) {
+  if (parts.placement.rows == RowsMode::kPartitions &&
+      parts.placement.embeddings == Placement::kDisk)
+    return add_partitions(parts, disk, estimate);
   const auto batches = static_cast<double>(estimate.batches);
   for (const RowTables::Table& table : parts.tables.tables()) {
     if (!table.rows || table.rows->in_memory()) continue;

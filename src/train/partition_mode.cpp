@@ -104,6 +104,11 @@ std::uint32_t partition_slots(const EmbeddingSection& rows) {
   return BucketTour::slots_of(order_of(rows, kind), spare_of(kind));
 }
 
+std::uint64_t partition_loads(const Parts& parts) {
+  const BucketOrderOptions order = order_of(parts.options.embedding, kind_of(parts));
+  return make_bucket_order(order, RandomKey(1)).swaps() + std::min(order.slots, order.partitions);
+}
+
 void check_partition_mode(const Parts& parts) {
   const RunOptions& options = parts.options;
   if (options.dataset.follow)

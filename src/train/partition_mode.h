@@ -24,6 +24,9 @@ struct Parts;
 /// Partitions that have memory at once, a spare one among them.
 std::uint32_t partition_slots(const EmbeddingSection& rows);
 
+/// How often an epoch loads a partition, by its order alone: known before links are sorted.
+std::uint64_t partition_loads(const Parts& parts);
+
 /// Throws kUsage where a run cannot be trained by partitions: a task that is not about links, a
 /// loss that wants all rows, a model that reads neighbours, ends without learned rows, a dataset
 /// that is followed.

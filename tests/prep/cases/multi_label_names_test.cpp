@@ -1,5 +1,5 @@
 // Many labels a node, in columns that have names.
-#include "../import_support.h"
+#include "prep/import_support.h"
 #include "support/expect_error.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // Files that say what the numbers of entities and relations are called.
-#include "../import_support.h"
 #include "prep/check/inspect.h"
+#include "prep/import_support.h"
 #include "support/expect_error.h"
 
 #include <doctest/doctest.h>
