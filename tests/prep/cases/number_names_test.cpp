@@ -21,19 +21,19 @@ const std::string kNamed =
     "type_names = { file = 'relations.csv', column = 'title', number_column = 'number' }\n";
 const std::string kSplit = "[[splits]]\nof = 'edges'\nvalid = 'valid.txt'\nformat = 'triples'\n";
 
-ImportFolder named_folder() {
-  ImportFolder folder;
-  folder.write("entities.txt", "paris\nrome\nberlin\n");
-  folder.write("relations.csv", "number,title\n1,\"near, or so\"\n0,larger\n");
-  folder.write("train.txt", "0\t1\t2\n1\t0\t0\n0\t1\t1\n");
-  folder.write("valid.txt", "2\t0\t1\n");
-  return folder;
-}
+struct NamedFolder : ImportFolder {
+  NamedFolder() {
+    write("entities.txt", "paris\nrome\nberlin\n");
+    write("relations.csv", "number,title\n1,\"near, or so\"\n0,larger\n");
+    write("train.txt", "0\t1\t2\n1\t0\t0\n0\t1\t1\n");
+    write("valid.txt", "2\t0\t1\n");
+  }
+};
 
 }  // namespace
 
 TEST_CASE("names of numbers: nodes and classes of edges are called by them, in their order") {
-  const ImportFolder folder = named_folder();
+  const NamedFolder folder;
   folder.run(kNamed + "types = 'labels'\n" + kSplit);
   const Dataset dataset = Dataset::open(folder.out().string());
   const ExternalIds ids = dataset.ids("entity");
@@ -59,7 +59,7 @@ TEST_CASE("names of numbers: nodes and classes of edges are called by them, in t
 }
 
 TEST_CASE("names of numbers: a relation for each type is called by its name, edges or none") {
-  const ImportFolder folder = named_folder();
+  const NamedFolder folder;
   folder.write("relations.csv", "number,title\n0,larger\n2,unseen\n1,near\n");
   folder.run(kNamed + kSplit);
   const Dataset dataset = Dataset::open(folder.out().string());
@@ -83,7 +83,7 @@ TEST_CASE("names of numbers: what does not fit is refused where it stands") {
   for (const auto& [file, text, said] : cases) {
     CAPTURE(file);
     CAPTURE(text);
-    const ImportFolder folder = named_folder();
+    const NamedFolder folder;
     folder.write(file, text);
     const Error error = expect_error([&] { folder.run(toml); });
     CHECK(error.code() == ErrorCode::kData);
@@ -97,7 +97,7 @@ TEST_CASE("names of numbers: keys that do not go together are refused") {
       {"[[nodes]]\nids = 'string'\nnames = { file = 'entities.txt' }\n", "names are of dense ids"},
       {"[[nodes]]\nunknown_ids = 'create'\nnames = { file = 'entities.txt' }\n", "has no name"},
       {"[[nodes]]\nnames = { column = 'x' }\n", "names has no file"}};
-  const ImportFolder folder = named_folder();
+  const NamedFolder folder;
   for (const auto& [toml, said] : cases) {
     CAPTURE(toml);
     const Error error = expect_error([&] { folder.run(toml + "[[edges]]\nfile = 'train.txt'\n"); });
