@@ -19,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::uint64_t kEntities = 6000;
+constexpr std::uint64_t kPartitionedEntities = 6000;
 
 // Typed links, a tenth of them for validation and a tenth for testing.
 class PartitionGround {
@@ -29,8 +29,8 @@ class PartitionGround {
     std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
     std::array<std::string, 3> files;
     for (std::uint64_t n = 0; seen.size() < 12000; ++n) {
-      const std::uint64_t head = key.below(kEntities, 3 * n),
-                          tail = key.below(kEntities, 3 * n + 1);
+      const std::uint64_t head = key.below(kPartitionedEntities, 3 * n),
+                          tail = key.below(kPartitionedEntities, 3 * n + 1);
       if (!seen.emplace(head, tail).second) continue;
       const std::size_t part = seen.size() % 10 == 0 ? 1 : seen.size() % 10 == 1 ? 2 : 0;
       files[part] += fmt::format("{}\tr{}\t{}\n", head, key.below(4, 3 * n + 2), tail);
@@ -45,7 +45,7 @@ class PartitionGround {
                     "source_column = \"head\"\ntarget_column = \"tail\"\n[[splits]]\n"
                     "of = \"edges\"\nvalid = \"valid.txt\"\ntest = \"test.txt\"\n"
                     "format = \"triples\"\n",
-                    kEntities));
+                    kPartitionedEntities));
     const Outcome made =
         run({tool("sluice-prep"), "import", "--config", graph, "--out", temp_ / "data"});
     REQUIRE_MESSAGE(made.code == 0, made.err);
@@ -171,7 +171,8 @@ TEST_CASE("partitions: the run says that it is approximate; evaluate, embed and 
   const Outcome dry = run(asked);
   REQUIRE_MESSAGE(dry.code == 0, dry.err);
   const json split = json::parse(dry.out).at("memory").at("split");
-  CHECK(split.at("embedding partitions").get<std::uint64_t>() > kEntities * 512 * 5 / 16);
+  CHECK(split.at("embedding partitions").get<std::uint64_t>() >
+        kPartitionedEntities * 512 * 5 / 16);
   CHECK(split.at("edge buckets").get<std::uint64_t>() > 0);
 }
 
