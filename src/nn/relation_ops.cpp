@@ -7,6 +7,7 @@
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/tensor_view.h>
 
+#include <optional>
 #include <tuple>
 
 namespace sluice::nn {
@@ -18,8 +19,8 @@ using torch::autograd::variable_list;
 
 // One over the number of edges that have an edge's target and relation: f32 [edges, 1].
 Tensor shares_of_means(const Block& block, std::int64_t num_relations, const Tensor& relations) {
-  const Tensor targets =
-      torch::repeat_interleave(as_tensor(block.offsets).diff(), block.num_edges());
+  const Tensor targets = torch::repeat_interleave(as_tensor(block.offsets).diff(),
+                                                  std::optional<std::int64_t>(block.num_edges()));
   const Tensor pairs = targets * num_relations + relations;
   const auto [values, places, counts] =
       torch::_unique2(pairs, /*sorted=*/true, /*return_inverse=*/true, /*return_counts=*/true);
