@@ -319,7 +319,7 @@ TEST_CASE("dropout of relation rows: in training alone, anew for each query, and
     const auto plain = nn::make_decoder(options);
     options.relation_dropout = 0.4;
     const auto dropping = nn::make_decoder(options);
-    const torch::Tensor rows = random_tensor({kLinks, kWidth}, 51);
+    const torch::Tensor rows = random_tensor({kLinks, kRowWidth}, 51);
     const torch::Tensor relations = torch::arange(kLinks) % kRelations;
     const auto query = [&] { return dropping->query(rows, relations, Side::kDestination); };
     dropping->eval();
