@@ -109,6 +109,9 @@ class OpenParts {
   }
 
   std::int64_t label_of(std::int64_t r) const { return type_of_[static_cast<std::size_t>(r)]; }
+  std::int64_t relation_of(std::int64_t label) const {
+    return std::ranges::find(type_of_, label) - type_of_.begin();
+  }
 
   RunOptions options;
   std::shared_ptr<MemoryLedger> ledger;
