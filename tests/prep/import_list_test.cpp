@@ -358,7 +358,8 @@ TEST_CASE("bad input: lines of an edge list") {
       {"OpenKE of four",
        {{"e.txt", "1\n5 6 0 1\n"}},
        "[[edges]]\nfile = 'e.txt'\nformat = 'openke'\n",
-       "data|ROOT/raw/e.txt:2: 4 fields, but a row has 3: head, tail, relation|for other lines say "
+       "data|ROOT/raw/e.txt:2: 4 fields, but a row has 3: head, tail, relation; or 2: name, "
+       "number|for other lines say "
        "format = \"list\""},
       {"multiplex of two",
        {{"e.multiplex", "# x\n1 2\n"}},

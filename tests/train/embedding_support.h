@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -82,6 +84,15 @@ struct Graph {
     return dir / "data";
   }
 };
+
+/// That there is no figure, which is not a number, is the same, too.
+inline bool same_figures(const std::map<std::string, double>& a,
+                         const std::map<std::string, double>& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.first == y.first &&
+           (x.second == y.second || (std::isnan(x.second) && std::isnan(y.second)));
+  });
+}
 
 inline std::string config_of(const TempDir& dir, const std::string& task) {
   return fmt::format(

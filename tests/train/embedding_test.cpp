@@ -30,14 +30,6 @@ double rank_of(const Tensor& scores,
   return rank;
 }
 
-// That there is no figure, which is not a number, is the same, too.
-bool same_figures(const std::map<std::string, double>& a, const std::map<std::string, double>& b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
-    return x.first == y.first &&
-           (x.second == y.second || (std::isnan(x.second) && std::isnan(y.second)));
-  });
-}
-
 }  // namespace
 
 TEST_CASE("ranks among all entities: both ends, filtered, by brute force over the rows") {
