@@ -5,15 +5,19 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 using namespace sluice::test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
 TEST_CASE("the configs of tiny knowledge graphs train") {
   const TempDir dir;
-  for (const auto& [name, least] : {std::pair{"umls", 0.75}, std::pair{"kinship", 0.6}}) {
-    CAPTURE(name);
+  const std::tuple<const char*, double, const char*> graphs[] = {{"umls", 0.75, "affects"},
+                                                                 {"kinship", 0.6, "term1"}};
+  for (const auto& [name, least, relation] : graphs) {
     const std::string graph = name;
+    CAPTURE(graph);
     const auto dataset = import_graph(dir, graph + "-graph.toml", graph);
     if (!dataset) return;
     const json report = run_config(graph + "-complex.toml",
@@ -22,7 +26,7 @@ TEST_CASE("the configs of tiny knowledge graphs train") {
                                    {"--set", "train.epochs=15", "--set", "eval.every=15"});
     CHECK(report.at("metrics").at("test.mrr") > least);
     CHECK(report.at("metrics").at("test.hits@10") > least);
-    CHECK(report.at("metrics").contains("test.mrr:1"));
+    CHECK(report.at("metrics").contains(std::string("test.mrr:") + relation));
   }
 }
 
