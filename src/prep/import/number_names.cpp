@@ -15,7 +15,8 @@ namespace {
 class NumberNames {
  public:
   NumberNames(const ImportContext& context, const NamesSpec& spec, std::int64_t first)
-      : spec_(spec),
+      : context_(context),
+        spec_(spec),
         first_(first),
         table_(context.open(spec.file, spec.format)),
         names_(context.prep.ledger),
@@ -79,19 +80,30 @@ class NumberNames {
         rows.data()[number] = row;
         continue;
       }
-      throw table_->value_error(
+      refuse_number(
           row,
-          spec_.number_column,
           beyond
               ? fmt::format("the number {} is beyond the {} names", numbers_.values()[row], count)
-              : fmt::format("the number {} stands here again", number),
-          fmt::format("numbers run from {} on, each once", first_));
+              : fmt::format("the number {} stands here again", number));
     }
     StringIdMap ordered(ledger);
     for (const std::uint64_t row : rows.values()) (void)ordered.take(names_.id(row));
     return ordered;
   }
 
+  // The file was read to its end: to tell the line, it is read again up to there.
+  [[noreturn]] void refuse_number(std::uint64_t row, const std::string& reason) const {
+    const auto again = context_.open(spec_.file, spec_.format);
+    const std::string column = find_id_column(*again, spec_.number_column).name;
+    again->select(std::vector<ColumnRequest>{
+        {column, ColumnType::kInteger, EmptyCell::kRefuse, ColumnUse::kIds}});
+    const std::string hint = fmt::format("numbers run from {} on, each once", first_);
+    for (TableChunk chunk; again->next(chunk);)
+      if (row < chunk.first_row + chunk.rows) throw again->value_error(row, column, reason, hint);
+    throw Error(ErrorCode::kData, reason, hint, place());
+  }
+
+  const ImportContext& context_;
   const NamesSpec& spec_;
   std::int64_t first_;
   std::unique_ptr<TableReader> table_;
