@@ -58,6 +58,13 @@ class Decoder : public torch::nn::Module {
   /// Each beside all: f32 [n, m]. Memory in proportion to that, but for an MLP's.
   virtual torch::Tensor combine(const torch::Tensor& queries,
                                 const torch::Tensor& candidates) const = 0;
+  /// Of each pair: what rounding is a share of where terms cancel out, the sum of the absolute
+  /// values that its score is made of. f32 [n]. @param scores of pairwise()
+  virtual torch::Tensor magnitude(const torch::Tensor& /*queries*/,
+                                  const torch::Tensor& /*candidates*/,
+                                  const torch::Tensor& scores) const {
+    return scores.abs();
+  }
   /// Whether combine() is the matrix product with the candidates.
   virtual bool is_product() const { return false; }
   /// Whether scores depend on parameters beside those in queries.
