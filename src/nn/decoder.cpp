@@ -25,6 +25,11 @@ class DotDecoder final : public Decoder {
                         const torch::Tensor& candidates) const override {
     return queries.mm(candidates.t());
   }
+  torch::Tensor magnitude(const torch::Tensor& queries,
+                          const torch::Tensor& candidates,
+                          const torch::Tensor&) const override {
+    return (queries * candidates).abs().sum(1);
+  }
   bool is_product() const override { return true; }
 };
 

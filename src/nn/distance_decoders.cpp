@@ -10,6 +10,15 @@ namespace {
 // Below it a distance has no direction, and its gradient is 0.
 constexpr double kNoDistance = 1e-30;
 
+// cdist's way by differences, whatever the sizes. Its other way, by a matrix product, loses what is
+// small beside the rows, and is taken or not by how many rows there are: tiles would differ.
+constexpr std::int64_t kByDifferences = 2;
+
+// gamma and the distance, of scores that are one less the other.
+torch::Tensor terms_of(const torch::Tensor& scores, double gamma) {
+  return (gamma - scores).abs() + gamma;
+}
+
 class TransE final : public RelationalDecoder {
  public:
   explicit TransE(const DecoderOptions& options)
@@ -32,7 +41,13 @@ class TransE final : public RelationalDecoder {
   }
   torch::Tensor combine(const torch::Tensor& queries,
                         const torch::Tensor& candidates) const override {
-    return gamma_ - torch::cdist(queries, candidates, distance_ == Distance::kL1 ? 1 : 2);
+    return gamma_ -
+           torch::cdist(queries, candidates, distance_ == Distance::kL1 ? 1 : 2, kByDifferences);
+  }
+  torch::Tensor magnitude(const torch::Tensor&,
+                          const torch::Tensor&,
+                          const torch::Tensor& scores) const override {
+    return terms_of(scores, gamma_);
   }
 
  private:
@@ -65,6 +80,11 @@ class RotatE final : public RelationalDecoder {
   torch::Tensor combine(const torch::Tensor& queries,
                         const torch::Tensor& candidates) const override {
     return gamma_ - complex_distance(queries, candidates);
+  }
+  torch::Tensor magnitude(const torch::Tensor&,
+                          const torch::Tensor&,
+                          const torch::Tensor& scores) const override {
+    return terms_of(scores, gamma_);
   }
   torch::Tensor squares(const torch::Tensor& rows) const override {
     const auto parts = rows.chunk(2, 1);

@@ -13,6 +13,11 @@ class ProductDecoder : public RelationalDecoder {
   torch::Tensor combine(const torch::Tensor& queries, const torch::Tensor& candidates) const final {
     return queries.mm(candidates.t());
   }
+  torch::Tensor magnitude(const torch::Tensor& queries,
+                          const torch::Tensor& candidates,
+                          const torch::Tensor&) const final {
+    return (queries * candidates).abs().sum(1);
+  }
   bool is_product() const final { return true; }
 
  protected:

@@ -17,13 +17,19 @@ struct Key {
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-Key key_of(const Entry& entry) {
-  return {entry.known, entry.type};
+// Training links of an end and a type first, the others behind them.
+auto place_of(const Entry& entry) {
+  return std::tuple(entry.known, entry.type, 1 - entry.train, entry.answer);
 }
 
 bool before(const Entry& a, const Entry& b) {
-  return std::tie(a.known, a.type, a.answer, a.train) <
-         std::tie(b.known, b.type, b.answer, b.train);
+  return place_of(a) < place_of(b);
+}
+
+constexpr const char* kKnownLedger = "known links";
+
+Charge charge_of(MemoryLedger* ledger, std::uint64_t bytes) {
+  return ledger == nullptr ? Charge() : ledger->charge(kKnownLedger, bytes).or_throw();
 }
 
 // Links of a part, some at a time.
@@ -84,9 +90,14 @@ std::vector<std::uint32_t> types_of(const Array& labels, std::size_t count) {
 struct KnownLinks::Gathering {
   const Source& from;
   Keep keep;
+  MemoryLedger* ledger;
+  Charge charge{};
   std::array<std::vector<Key>, 2> asked{};  // ascending, of Keep::kAsked
 
   void find_asked() {
+    const std::uint64_t most = from.parts[1]->size() + from.parts[2]->size();
+    charge = charge_of(ledger, asked.size() * most * sizeof(Key));
+    for (std::vector<Key>& keys : asked) keys.reserve(most);
     for (const std::size_t part : {std::size_t{1}, std::size_t{2}})
       for_each_link(from, *from.parts[part], [&](auto source, auto type, auto target) {
         asked[0].push_back({source, type});
@@ -115,59 +126,63 @@ struct KnownLinks::Gathering {
 };
 
 KnownLinks::KnownLinks(const Source& source, Keep keep, MemoryLedger* ledger) {
-  Gathering gathering{source, keep};
+  Gathering gathering{source, keep, ledger};
   if (keep == Keep::kAsked) gathering.find_asked();
   std::array<std::size_t, 2> counts{};
   gathering.for_each([&](std::size_t looked, const Entry&) { ++counts[looked]; });
-  if (ledger != nullptr)
-    charge_ = ledger->charge("known links", (counts[0] + counts[1]) * sizeof(Entry)).or_throw();
+  charge_ = charge_of(ledger, (counts[0] + counts[1]) * sizeof(Entry));
   entries_[0].reserve(counts[0]);
   entries_[1].reserve(counts[1]);
   gathering.for_each(
       [&](std::size_t looked, const Entry& entry) { entries_[looked].push_back(entry); });
   for (std::vector<Entry>& entries : entries_) std::ranges::sort(entries, before);
 
-  count_odd(source);
+  count_odd(source, ledger);
 }
 
 // What nobody would expect of valid and test links.
-void KnownLinks::count_odd(const Source& source) {
-  std::array<std::vector<bool>, 2> seen;  // of sources and of destinations
-  const auto mark = [](std::vector<bool>& flags, std::uint64_t node) {
-    if (node >= flags.size()) flags.resize(node + 1);
-    flags[node] = true;
-  };
+void KnownLinks::count_odd(const Source& source, MemoryLedger* ledger) {
+  const std::size_t sources = 0, destinations = source.same_type ? 0 : 1;
+  const std::uint64_t of_sources = source.nodes[0];
+  const std::uint64_t of_destinations = source.same_type ? 0 : source.nodes[1];
+  const Charge charge = charge_of(ledger, (of_sources + of_destinations) / 8);
+  std::array<std::vector<bool>, 2> seen{std::vector<bool>(of_sources),
+                                        std::vector<bool>(of_destinations)};
   for_each_link(source, *source.parts[0], [&](auto from, auto, auto to) {
-    mark(seen[0], from);
-    mark(seen[source.same_type ? 0 : 1], to);
+    seen[sources].at(from) = true;
+    seen[destinations].at(to) = true;
   });
-  const auto has = [](const std::vector<bool>& flags, std::uint64_t node) {
-    return node < flags.size() && flags[node];
-  };
   for (const std::size_t part : {std::size_t{1}, std::size_t{2}})
     for_each_link(source, *source.parts[part], [&](auto from, auto type, auto to) {
       ++asked_;
-      if (!has(seen[0], from) || !has(seen[source.same_type ? 0 : 1], to)) ++unseen_;
-      const auto known = answers(Looked::kDestination, from, type);
-      const bool trained = std::ranges::any_of(
-          known, [&](const Entry& entry) { return entry.train != 0 && entry.answer == to; });
-      if (trained) ++repeated_;
+      if (!seen[sources].at(from) || !seen[destinations].at(to)) ++unseen_;
+      if (std::ranges::binary_search(entries_[0], Entry{from, type, 1, to}, before)) ++repeated_;
     });
 }
 
-std::span<const Entry> KnownLinks::answers(Looked looked,
-                                           std::uint64_t known,
-                                           std::uint32_t type) const {
+std::span<const Entry> KnownLinks::listed(Looked looked,
+                                          std::uint64_t known,
+                                          std::uint32_t type,
+                                          std::uint32_t train) const {
   const std::vector<Entry>& entries = entries_[static_cast<std::size_t>(looked)];
-  const auto found = std::ranges::equal_range(entries, Key{known, type}, {}, key_of);
+  const auto list_of = [](const Entry& entry) {
+    return std::tuple(entry.known, entry.type, 1 - entry.train);
+  };
+  const auto found =
+      std::ranges::equal_range(entries, list_of(Entry{known, type, train, 0}), {}, list_of);
   return {found.begin(), found.end()};
+}
+
+KnownLinks::Answers KnownLinks::answers(Looked looked,
+                                        std::uint64_t known,
+                                        std::uint32_t type) const {
+  return {listed(looked, known, type, 1), listed(looked, known, type, 0)};
 }
 
 std::int64_t KnownLinks::count_training(Looked looked,
                                         std::uint64_t known,
                                         std::uint32_t type) const {
-  return std::ranges::count_if(answers(looked, known, type),
-                               [](const Entry& entry) { return entry.train != 0; });
+  return std::ssize(listed(looked, known, type, 1));
 }
 
 }  // namespace sluice::tasks

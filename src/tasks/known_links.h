@@ -1,8 +1,8 @@
 // KnownLinks: which ends links of a relation are known to have, by the other end and their type:
 // what rankings leave out, and what negatives of training must not be. Torch-free.
 //
-// Sorted lists, one for each end that may be looked for, 24 bytes an entry, charged as "known
-// links". Thread-safe once made.
+// Sorted lists, one for each end that may be looked for, 24 bytes an entry. They and what making
+// them takes are charged as "known links". Thread-safe once made.
 #pragma once
 
 #include <sluice/loader.h>
@@ -41,14 +41,20 @@ class KnownLinks {
     std::array<std::shared_ptr<const Links>, 3> parts;  ///< train, valid, test
     bool typed = false;                                 ///< else all are of type 0
     bool same_type = false;                             ///< both ends are nodes of one type
+    std::array<std::uint64_t, 2> nodes{};               ///< of the sources' type, the destinations'
   };
 
   /// Throws kResource, kData (a link without a type), and what a topology fails with.
   KnownLinks(const Source& source, Keep keep, MemoryLedger* ledger);
 
-  /// Ascending by answer; a link may be there twice where several parts have it.
-  std::span<const Entry> answers(Looked looked, std::uint64_t known, std::uint32_t type) const;
-  /// Of these, how many are training links.
+  /// What is known of an end, each list ascending by answer. A link of several parts is there as
+  /// often.
+  struct Answers {
+    std::span<const Entry> training;
+    std::span<const Entry> others;  ///< of valid and test
+  };
+  Answers answers(Looked looked, std::uint64_t known, std::uint32_t type) const;
+  /// How many training links answer: by two binary searches, however many there are.
   std::int64_t count_training(Looked looked, std::uint64_t known, std::uint32_t type) const;
 
   /// Valid and test links, and of them those with an end that no training link has, and those that
@@ -60,7 +66,11 @@ class KnownLinks {
  private:
   struct Gathering;
 
-  void count_odd(const Source& source);
+  std::span<const Entry> listed(Looked looked,
+                                std::uint64_t known,
+                                std::uint32_t type,
+                                std::uint32_t train) const;
+  void count_odd(const Source& source, MemoryLedger* ledger);
 
   Charge charge_;
   std::array<std::vector<Entry>, 2> entries_;  // by what is looked for

@@ -3,6 +3,7 @@
 #include "tasks/link_metrics.h"
 #include "tasks/link_ranks.h"
 
+#include <sluice/error.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/units.h>
 
@@ -78,15 +79,17 @@ LinkTask::Negatives LinkPrediction::negatives(Part part) const {
 
 void LinkPrediction::attach(const GraphData& data) {
   known_.reset();
-  const bool in_training = weighs_links() || (options_.filtered && options_.share);
-  if (!ranks_all() && !in_training) return;
+  const bool all =
+      gather_ == GatherKnown::kAlways || weighs_links() || (options_.filtered && options_.share);
+  if (!ranks_all() && !all) return;
   KnownLinks::Source source{
       data,
       {links(Part::kTrain, data), links(Part::kValid, data), links(Part::kTest, data)},
       typed_,
-      same_type()};
+      same_type(),
+      {data.schema().nodes[source_type()].count, data.schema().nodes[destination_type()].count}};
   known_ = std::make_shared<const KnownLinks>(
-      source, in_training ? KnownLinks::Keep::kAll : KnownLinks::Keep::kAsked, data.ledger());
+      source, all ? KnownLinks::Keep::kAll : KnownLinks::Keep::kAsked, data.ledger());
 }
 
 PartitionedLinks LinkPrediction::partitioned_links(const GraphData& data) const {
@@ -184,11 +187,9 @@ torch::Tensor LinkPrediction::sampled_scores(const Links& links, const Batch& ba
 }
 
 // What is known of each link's other end.
-std::vector<std::span<const KnownLinks::Entry>> LinkPrediction::known_of(const Batch& host,
-                                                                         Looked looked) const {
+std::vector<KnownLinks::Answers> LinkPrediction::known_of(const Batch& host, Looked looked) const {
   const std::vector<std::uint64_t> told = nodes_at_end(host, opposite(looked));
-  std::vector<std::span<const KnownLinks::Entry>> known(told.size());
-  if (!known_) return known;
+  std::vector<KnownLinks::Answers> known(told.size());
   const std::vector<std::uint32_t> types = types_of(typed_ ? host.labels : Array(), told.size());
   for (std::size_t i = 0; i < told.size(); ++i)
     known[i] = known_->answers(looked, told[i], types[i]);
@@ -210,6 +211,8 @@ BestEnds LinkPrediction::best_ends(Model& model,
                                    const Batch& batch,
                                    LinkEnd end,
                                    std::int64_t count) {
+  if (gather_ != GatherKnown::kAlways)
+    throw Error(ErrorCode::kInternal, "best ends of a task that was not told to expect them");
   const nn::LearnedRows& rows = rows_of(model, "ranking");
   const Looked looked = end == LinkEnd::kDestination ? Looked::kDestination : Looked::kSource;
   const Links links = links_of(model, batch);

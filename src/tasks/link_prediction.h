@@ -25,6 +25,7 @@ class LinkPrediction final : public LinkTask {
 
   std::int64_t output_width() const override { return options_.width; }
   LabelsOf labels_of() const override;
+  void expect_best_ends() override { gather_ = GatherKnown::kAlways; }
   void attach(const GraphData& data) override;
   PartitionedLinks partitioned_links(const GraphData& data) const override;
   std::vector<std::string> warnings(const GraphData& data) const override;
@@ -47,6 +48,9 @@ class LinkPrediction final : public LinkTask {
   BestEnds best_ends(Model& model, const Batch& batch, LinkEnd end, std::int64_t count) override;
 
  private:
+  // When links that are known are gathered: where the options want them, or whatever they want, as
+  // best ends leave training links out.
+  enum class GatherKnown { kAsWanted, kAlways };
   // A mini-batch as the decoder reads it.
   struct Links {
     torch::Tensor sources, destinations;  // f32 [q, width]
@@ -76,8 +80,7 @@ class LinkPrediction final : public LinkTask {
                       const Links& links,
                       const Batch& batch,
                       KnownLinks::Looked looked) const;
-  std::vector<std::span<const KnownLinks::Entry>> known_of(const Batch& host,
-                                                           KnownLinks::Looked looked) const;
+  std::vector<KnownLinks::Answers> known_of(const Batch& host, KnownLinks::Looked looked) const;
   torch::Tensor loss_among_all(const Model& model, const Links& links, const Batch& batch) const;
   torch::Tensor loss_beside(const Links& links, const Batch& batch) const;
   torch::Tensor others_of(const Asked& asked, const Links& links, const Batch& batch) const;
@@ -91,7 +94,8 @@ class LinkPrediction final : public LinkTask {
   std::int64_t num_types_ = 1;
   std::vector<std::string> type_names_;
   std::shared_ptr<nn::Decoder> decoder_;
-  std::shared_ptr<const KnownLinks> known_;  // where rankings or negatives go by it
+  GatherKnown gather_ = GatherKnown::kAsWanted;
+  std::shared_ptr<const KnownLinks> known_;  // where rankings, negatives or best ends go by it
 };
 
 }  // namespace sluice::tasks

@@ -168,9 +168,16 @@ torch::Tensor LinkPrediction::rows_that_count(const Asked& asked, const Batch& b
     };
     leave_out(ids[static_cast<std::size_t>(own[i])]);
     if (!options_.filtered) continue;
-    for (const KnownLinks::Entry& entry :
-         known_->answers(asked.looked, told_ids[static_cast<std::size_t>(told[i])], types[i]))
-      if (entry.train != 0) leave_out(entry.answer);
+    const auto known =
+        known_->answers(asked.looked, told_ids[static_cast<std::size_t>(told[i])], types[i]);
+    if (known.training.size() <= places.size()) {
+      for (const KnownLinks::Entry& entry : known.training) leave_out(entry.answer);
+      continue;
+    }
+    // A hub has more links than there are nodes here: these are looked for among those.
+    for (const auto& [node, column] : places)
+      if (std::ranges::binary_search(known.training, node, {}, &KnownLinks::Entry::answer))
+        flags[i * columns + column] = false;
   }
   return there;
 }

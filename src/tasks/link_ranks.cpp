@@ -11,6 +11,10 @@ using Entry = KnownLinks::Entry;
 // Scores within this share of a link's own are equal to it: sums in another order differ by as
 // much.
 constexpr double kEqual = 1e-5;
+// Near 0 a share of the score is nothing, and rounding is one of the terms that cancelled out.
+constexpr double kEqualOfTerms = 1e-6;
+// Beneath all of it: what decoders make of a distance of 0 is not 0 in each of their ways.
+constexpr double kEqualAtLeast = 1e-10;
 
 // Scores at once; more on a GPU, which would wait for its next tile, where a score takes no more
 // than itself.
@@ -33,13 +37,21 @@ std::vector<std::int64_t> places_left_out(const RankQueries& asked,
   const auto add = [&](std::size_t row, std::uint64_t node) {
     places.push_back(static_cast<std::int64_t>(row * count + (node - first)));
   };
+  const auto add_all = [&](std::size_t row, std::span<const Entry> known) {
+    auto at = std::ranges::lower_bound(known, first, {}, &Entry::answer);
+    for (; at != known.end() && at->answer - first < count; ++at) add(row, at->answer);
+  };
   for (std::size_t row = 0; row < asked.known.size(); ++row) {
     if (row < asked.own.size() && asked.own[row] - first < count) add(row, asked.own[row]);
-    auto known = std::ranges::lower_bound(asked.known[row], first, {}, &Entry::answer);
-    for (; known != asked.known[row].end() && known->answer - first < count; ++known)
-      if (left_out == LeftOut::kKnown || known->train != 0) add(row, known->answer);
+    add_all(row, asked.known[row].training);
+    if (left_out == LeftOut::kKnown) add_all(row, asked.known[row].others);
   }
   return places;
+}
+
+// How far from a link's score another may be and be equal to it: f32 [n].
+torch::Tensor room_around(const torch::Tensor& own, const torch::Tensor& terms) {
+  return torch::maximum(own.abs() * kEqual, terms * kEqualOfTerms).clamp_min(kEqualAtLeast);
 }
 
 void leave_out(torch::Tensor& scores, const std::vector<std::int64_t>& places) {
@@ -58,8 +70,11 @@ torch::Tensor ranks_among_all(const nn::Decoder& decoder,
                               std::int64_t tile) {
   const torch::NoGradGuard no_grad;
   const auto count = static_cast<std::int64_t>(asked.own.size());
-  const torch::Tensor own = decoder.pairwise(asked.queries, rows.of(type, asked.own)).unsqueeze(1);
-  const torch::Tensor room = own.abs() * kEqual;
+  const torch::Tensor own_rows = rows.of(type, asked.own);
+  const torch::Tensor scored = decoder.pairwise(asked.queries, own_rows);
+  const torch::Tensor own = scored.unsqueeze(1);
+  const torch::Tensor room =
+      room_around(scored, decoder.magnitude(asked.queries, own_rows, scored)).unsqueeze(1);
   const torch::Tensor above = own + room, below = own - room;
   torch::Tensor higher = torch::zeros({count}, own.options().dtype(torch::kInt64));
   torch::Tensor equal = torch::zeros_like(higher);

@@ -18,12 +18,13 @@ namespace sluice::tasks {
 struct RankQueries {
   torch::Tensor queries;               ///< f32 [n, width], of nn::Decoder::query()
   std::span<const std::uint64_t> own;  ///< [n]: the node whose rank is asked for; none of best ones
-  /// [n]: nodes that are left out, ascending; the own one may be among them.
-  std::vector<std::span<const KnownLinks::Entry>> known;
+  std::vector<KnownLinks::Answers> known;  ///< [n]: left out; the own one may be among them
 };
 
 /// f32 [n]: 1 for the best. Of nodes that score the same, within rounding, the mean; NaN where a
-/// score is not finite. No gradients. Holds `tile` scores at once, at the least a column of them;
+/// score is not finite. Two scores are the same within the largest of 1e-5 of the link's own, 1e-6
+/// of nn::Decoder::magnitude(), for scores that are near 0 because large terms cancel out, and
+/// 1e-10. No gradients. Holds `tile` scores at once, at the least a column of them;
 /// 0: as many as suit the processor.
 torch::Tensor ranks_among_all(const nn::Decoder& decoder,
                               const nn::LearnedRows& rows,

@@ -139,7 +139,8 @@ PredictReport predict_best_run(const std::string& directory,
                                const TrainContext& context) {
   const auto begin = AllNodesClock::now();
   PredictionFile::check_name(out);
-  const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
+  const auto opened =
+      open_run(directory, sets, wanted, context, check_not_empty, AskedFor::kBestEnds);
   Parts& parts = *opened->run.parts;
   const std::vector<IdColumn> columns = parts.task->prediction_ids();
   const std::size_t looked = best.end == LinkEnd::kSource ? 0 : 1;

@@ -16,6 +16,7 @@ struct Work {
   Kind kind = Kind::kTrain;
   Part evaluated = Part::kValid;
   std::uint64_t trace_bytes = 0;  ///< of the buffer of a trace, where one is written
+  AskedFor asked = AskedFor::kOutputs;
 };
 
 /// The first mini-batch of a loader's epoch, with as little as can be going on: no rows are read

@@ -27,12 +27,14 @@ std::unique_ptr<Opened> open_run(const std::string& directory,
                                  const std::vector<std::string>& sets,
                                  const EvaluateOptions& wanted,
                                  const TrainContext& context,
-                                 void (*check)(Parts&, Part)) {
+                                 void (*check)(Parts&, Part),
+                                 AskedFor asked) {
   auto opened =
       std::make_unique<Opened>(Opened{kept_options(directory, sets, context.registry), {}, {}});
   const std::filesystem::path checkpoint = stored_checkpoint(directory, wanted.checkpoint);
-  opened->run = plan_run(
-      opened->options, {Work::Kind::kEvaluate, wanted.part, trace_bytes(context)}, context.log);
+  opened->run = plan_run(opened->options,
+                         {Work::Kind::kEvaluate, wanted.part, trace_bytes(context), asked},
+                         context.log);
   Parts& parts = *opened->run.parts;
   check(parts, wanted.part);
   // As a best checkpoint is read: the weights alone, and no check that training could go on.

@@ -24,12 +24,13 @@ RunOptions kept_options(const std::string& directory,
                         const std::vector<std::string>& sets,
                         const TrainRegistry& registry);
 
-/// @param check of the part that is wanted
+/// @param check of the part that is wanted @param asked what the task will be asked for
 std::unique_ptr<Opened> open_run(const std::string& directory,
                                  const std::vector<std::string>& sets,
                                  const EvaluateOptions& wanted,
                                  const TrainContext& context,
-                                 void (*check)(Parts&, Part));
+                                 void (*check)(Parts&, Part),
+                                 AskedFor asked = AskedFor::kOutputs);
 
 /// What a trace of the session takes of the budget.
 std::uint64_t trace_bytes(const TrainContext& context);

@@ -170,6 +170,7 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
                options, device, placement, *sampler, *task, model->needs(), dataset.schema()),
            task->labels_of()),
       optimizer(make_optimizer(options, *model, *task)) {
+  if (placement.asked == AskedFor::kBestEnds) task->expect_best_ends();
   task->attach(data);
 }
 

@@ -27,6 +27,12 @@ namespace sluice {
 
 using LedgerPtr = std::shared_ptr<MemoryLedger>;
 
+/// What its task is going to be asked for.
+enum class AskedFor {
+  kOutputs,  ///< losses, outputs, figures
+  kBestEnds  ///< Task::best_ends()
+};
+
 /// Where data is kept, and how sampling and steps share the rest.
 struct PartsPlacement {
   Placement features = Placement::kDisk;
@@ -37,6 +43,7 @@ struct PartsPlacement {
   /// Only to measure with: outputs of the model where the task would want more; 0: as it wants.
   std::int64_t outputs = 0;
   RowsMode rows = RowsMode::kExact;  ///< how training goes through learned rows
+  AskedFor asked = AskedFor::kOutputs;
 };
 
 /// A schema whose labels have at most so many classes, without names; 0: the schema itself.

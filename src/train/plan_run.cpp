@@ -65,6 +65,7 @@ Attempt attempt(const RunOptions& options,
   auto ledger = std::make_shared<MemoryLedger>(limit, "[memory] host");
   PartsPlacement placement = choice.placement();
   if (work.kind == Work::Kind::kTrain) placement.rows = options.embedding.mode;
+  placement.asked = work.asked;
   auto parts = std::make_unique<Parts>(options, device, std::move(ledger), placement);
   if (placement.rows == RowsMode::kPartitions) check_partition_mode(*parts);
   MemoryNeeds needs = measure_needs(*parts, work);

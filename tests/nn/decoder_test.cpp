@@ -4,6 +4,7 @@
 
 #include <sluice/nn/decoder.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <functional>
@@ -162,6 +163,31 @@ TEST_CASE("decoders: a score is what its formula says, row by row and beside all
                                                                      row_of(rows.destinations, i)))
                                               .epsilon(2e-5)
                                               .scale(1));
+  }
+}
+
+TEST_CASE("decoders: distances are the same bits in tiles of any size, and right near 0") {
+  constexpr std::int64_t kRows = 40, kAll = 130;  // more than cdist takes by differences by itself
+  for (const DecoderCase& of : kCases) {
+    if (of.kind != DecoderKind::kTransE && of.kind != DecoderKind::kRotatE) continue;
+    CAPTURE(std::string(of.name));
+    nn::DecoderOptions options = options_of(of);
+    options.gamma = 0;
+    const auto decoder = nn::make_decoder(options);
+    const torch::Tensor queries = random_tensor({kRows, kRowWidth}, 5) + 100;
+    torch::Tensor candidates = random_tensor({kAll, kRowWidth}, 6) + 100;
+    // Each query has a candidate that is almost it: a 64th apart in one column, which is exact.
+    candidates.narrow(0, 0, kRows).copy_(queries);
+    candidates.narrow(0, 0, kRows).select(1, 2).add_(1.0 / 64);
+    const torch::Tensor all = decoder->combine(queries, candidates);
+    for (const std::int64_t tile : {1, 7, 26, 64})
+      for (std::int64_t at = 0; at < kAll; at += tile) {
+        const std::int64_t here = std::min(tile, kAll - at);
+        CHECK(torch::equal(decoder->combine(queries, candidates.narrow(0, at, here)),
+                           all.narrow(1, at, here)));
+      }
+    for (std::int64_t i = 0; i < kRows; ++i)
+      CHECK(all[i][i].item<double>() == doctest::Approx(-1.0 / 64).epsilon(1e-6));
   }
 }
 
