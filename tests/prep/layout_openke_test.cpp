@@ -1,5 +1,6 @@
 // OpenKE's folders of triples by number.
 #include "layout_support.h"
+#include "support/expect_error.h"
 
 #include <fmt/format.h>
 
@@ -68,6 +69,55 @@ TEST_CASE("openke: a file without its count says so") {
     CHECK(error.code() == ErrorCode::kData);
     CHECK(error.message() == "the first line is not the number of lines that follow");
     CHECK(error.place().line == 1);
+  }
+}
+
+TEST_CASE("openke: counts and names that are not what they say are told with their line") {
+  const auto failure = [](const std::string& file, const std::string& text) {
+    LayoutFolder folder;
+    folder.write("entity2id.txt", "3\na\t0\nb\t1\nc\t2\n");
+    folder.write("relation2id.txt", "1\nlikes\t0\n");
+    folder.write("train2id.txt", "2\n0 1 0\n1 2 0\n");
+    folder.write(file, text);
+    return expect_error([&] { (void)folder.dataset(folder.describe()); });
+  };
+  struct Case {
+    const char *file, *text, *said;
+    std::int64_t line;
+  };
+  for (const auto& [file, text, said, line] :
+       {Case{"entity2id.txt",
+             "4\na\t0\nb\t1\nc\t2\n",
+             "the first line says 4 rows, and there are 3",
+             1},
+        Case{"relation2id.txt",
+             "1\nlikes\t0\nhates\t1\n",
+             "the first line says 1 rows, and there are 2",
+             1},
+        Case{"train2id.txt", "3\n0 1 0\n", "the first line says 3 rows, and there are 1", 1},
+        Case{"entity2id.txt",
+             "3 entities\na\t0\n",
+             "the first line is not the number of lines that follow",
+             1},
+        Case{"entity2id.txt",
+             "99999999999999999999999\na\t0\n",
+             "the number '99999999999999999999999' in the first line does not fit",
+             1},
+        Case{"train2id.txt", "99999999999999999999999\n0 1 0\n", "is not the number of rows", 1},
+        Case{"entity2id.txt",
+             "3\nNew York 0\nb 1\nc 2\n",
+             "3 fields in a line of names, which has 2: name, number",
+             2},
+        Case{"entity2id.txt",
+             "3\na\t0\nb\tx\t1\nc\t2\n",
+             "3 fields, but the first line has 2",
+             3}}) {
+    CAPTURE(std::string(text));
+    const Error error = failure(file, text);
+    CHECK(error.code() == ErrorCode::kData);
+    CHECK_MESSAGE(std::string(error.message()).find(said) != std::string::npos, error.message());
+    CHECK(error.place().file.find(file) != std::string::npos);
+    CHECK(error.place().line == line);
   }
 }
 

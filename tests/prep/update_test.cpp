@@ -218,6 +218,20 @@ TEST_CASE("labels that are many a node grow by columns, in their order") {
   });
   CHECK(error.message() ==
         "the label column 'big' stands where the nodes of type 'node' have 'red'");
+  // Of as many bytes a row, and of more.
+  folder.write("one.csv", "red\n0\n");
+  folder.write("nine.csv", "red,big,c,d,e,f,g,h,i\n0,1,0,0,0,0,0,0,1\n");
+  for (const auto& [file, width] : {std::pair{"one.csv", 1}, std::pair{"nine.csv", 9}}) {
+    const Error other = expect_error([&] {
+      append(folder,
+             fmt::format("[[nodes]]\nlabels = {{ kind = 'multi_label', file = '{}' }}\n", file),
+             session);
+    });
+    CHECK(other.code() == ErrorCode::kData);
+    CHECK(other.message() ==
+          fmt::format("{} labels a row, and the nodes of type 'node' have 2", width));
+    CHECK(other.place().file.find(file) != std::string::npos);
+  }
   CHECK(append(folder, "[[nodes]]\n" + labels + "'more.csv' }\n", session).nodes == 1);
   check_sound(folder.out(), session);
   const Dataset dataset = Dataset::open(folder.out().string());

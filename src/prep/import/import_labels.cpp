@@ -164,10 +164,20 @@ void check_kind(const EarlierNodes* earlier, const LabelCoder& coder, const Plac
   if (earlier == nullptr) return;
   const NodeTypeSchema& type = earlier->schema();
   const std::optional<LabelSchema>& there = type.labels;
-  if (there && there->kind == coder.kind() && label_row_bytes(*there) == coder.row_bytes()) return;
+  // Classes are one number a row, and their count may grow.
+  const bool many = there && there->kind == coder.kind() && coder.kind() != LabelKind::kClass;
+  if (many && there->width != coder.width())
+    throw Error(ErrorCode::kData,
+                fmt::format("{} labels a row, and the nodes of type '{}' have {}",
+                            coder.width(),
+                            type.name,
+                            there->width),
+                "give as many as were imported, in the same order: labels.columns names them",
+                place);
+  if (there && there->kind == coder.kind()) return;
   throw Error(ErrorCode::kData,
-              there ? fmt::format("the labels are of another kind or width than those that nodes "
-                                  "of type '{}' have",
+              there ? fmt::format("the labels are of another kind than those that nodes of type "
+                                  "'{}' have",
                                   type.name)
                     : fmt::format("nodes of type '{}' have no labels", type.name),
               there ? "give labels as they were imported" : "leave labels out",

@@ -36,6 +36,8 @@ class LabelCoder {
   const std::vector<ColumnRequest>& requests() const { return requests_; }
   std::size_t row_bytes() const;
   LabelKind kind() const { return kind_; }
+  /// Values a row.
+  std::uint32_t width() const { return width_; }
   /// Whether what was encoded, or the spec, says how many classes there are.
   bool any() const { return kind_ != LabelKind::kClass || classes_ != 0 || largest_ >= 0; }
   /// Bytes of a row without a label.

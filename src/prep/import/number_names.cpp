@@ -1,6 +1,7 @@
 #include "prep/import/number_names.h"
 
 #include "core/interrupt.h"
+#include "prep/table/list_reader.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +22,7 @@ class NumberNames {
         table_(context.open(spec.file, spec.format)),
         names_(context.prep.ledger),
         numbers_(context.prep.ledger, "id map") {
+    refuse_words();
     std::vector<ColumnRequest> requests{{find_id_column(*table_, spec.column).name,
                                          ColumnType::kText,
                                          EmptyCell::kRefuse,
@@ -34,6 +36,7 @@ class NumberNames {
     Progress progress(context.prep.progress, spec.file, table_->num_rows().value_or(0), "names");
     for (TableChunk chunk; table_->next(chunk);) {
       throw_if_interrupted();
+      look_for_comments(chunk, requests[0].name);
       for (std::size_t row = 0; row < chunk.rows; ++row) add(chunk, requests, row);
       progress.add(chunk.rows);
     }
@@ -45,6 +48,61 @@ class NumberNames {
 
  private:
   bool numbered() const { return !spec_.number_column.empty(); }
+
+  // A list parts its lines by any white space: the first word of several would be the name.
+  void refuse_words() const {
+    const std::size_t fields = table_->columns().size();
+    const Place first{table_->path().string(), 1, -1, -1};
+    if (dynamic_cast<const OpenKeReader*>(table_.get()) != nullptr && fields != 2)
+      throw Error(ErrorCode::kData,
+                  fmt::format("{} fields in a line of names, which has 2: name, number", fields),
+                  "a tab parts a name of several words from its number",
+                  Place{table_->path().string(), 2, -1, -1});
+    const bool list = dynamic_cast<const ListReader*>(table_.get()) != nullptr;
+    if (list && spec_.column.empty() && fields > (numbered() ? 2u : 1u))
+      throw Error(ErrorCode::kData,
+                  fmt::format("{} words in a line, and nothing says which is the name", fields),
+                  "for names of several words say what may stand between fields, [list] delimiter "
+                  "= \"\\t\"; of several columns say which, names.column = \"c0\" for one",
+                  first);
+  }
+
+  // Comments are no names. Where lines count, one among them moves all behind it by a number, and
+  // may have been meant as a name.
+  void look_for_comments(const TableChunk& chunk, const std::string& column) {
+    if (numbered() || dynamic_cast<const ListReader*>(table_.get()) == nullptr) return;
+    const auto line_of = [&](std::size_t row) {
+      return table_->value_error(chunk.first_row + row, column, {}, {}).place().line;
+    };
+    // Lines above a row that are no rows.
+    const auto passed = [&](std::size_t row) {
+      return line_of(row) - static_cast<std::int64_t>(chunk.first_row + row) - 1;
+    };
+    if (chunk.first_row == 0) say_comments(passed(0));
+    if (passed(chunk.rows - 1) == passed_) return;
+    std::size_t low = 0, high = chunk.rows - 1;  // the first row behind one is in [low, high]
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      passed(middle) == passed_ ? low = middle + 1 : high = middle;
+    }
+    throw Error(ErrorCode::kData,
+                "a comment among names, and each line's place is its number",
+                "where a name begins so, say [list] comment = \"\"; else take the line out",
+                Place{table_->path().string(), line_of(low) - (passed(low) - passed_), -1, -1});
+  }
+
+  void say_comments(std::int64_t lines) {
+    passed_ = lines;
+    if (lines == 0) return;
+    context_.prep.log.warn(
+        "{}:1: {} passed over as {}: the number {} is the name in line {}; where names begin so, "
+        "say [list] comment = \"\"",
+        spec_.file,
+        lines == 1 ? "the line is" : fmt::format("{} lines are", lines),
+        lines == 1 ? "a comment" : "comments",
+        first_,
+        lines + 1);
+  }
 
   void add(const TableChunk& chunk, const std::vector<ColumnRequest>& requests, std::size_t row) {
     const std::string_view name = chunk.columns[0].text[row];
@@ -110,6 +168,7 @@ class NumberNames {
   StringIdMap names_;                    // in the order of the file, then in that of the numbers
   GrowingArray<std::uint64_t> numbers_;  // by row; from the first on
   bool in_order_ = true;
+  std::int64_t passed_ = 0;  // lines above the first name
 };
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include "prep/layout/openke.h"
 
+#include "prep/table/text_cells.h"
+
 #include <sluice/error.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>
 
 #include <charconv>
+#include <string_view>
+#include <system_error>
 
 namespace sluice {
 namespace {
@@ -21,14 +25,20 @@ std::optional<std::string> folder_with_all(const FileSet& files) {
 // The number in a file's first line.
 std::int64_t count_in(const FileSet& files, const std::string& name) {
   const std::vector<std::string> lines = files.first_lines(name, 1);
+  const Place place{(files.root() / name).string(), 1, -1, -1};
+  const std::string_view line = lines.empty() ? std::string_view() : trimmed_cell(lines[0]);
   std::int64_t count = -1;
-  if (!lines.empty())
-    (void)std::from_chars(lines[0].data(), lines[0].data() + lines[0].size(), count);
-  if (count >= 0) return count;
+  const auto [end, problem] = std::from_chars(line.data(), line.data() + line.size(), count);
+  if (problem == std::errc::result_out_of_range)
+    throw Error(ErrorCode::kData,
+                fmt::format("the number {} in the first line does not fit", shown_cell(line)),
+                "it is that of the lines that follow",
+                place);
+  if (problem == std::errc() && end == line.data() + line.size() && count >= 0) return count;
   throw Error(ErrorCode::kData,
               "the first line is not the number of lines that follow",
               "OpenKE's files begin with it; describe others in a graph.toml",
-              Place{(files.root() / name).string(), 1, -1, -1});
+              place);
 }
 
 }  // namespace

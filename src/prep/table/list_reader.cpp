@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 namespace sluice {
 namespace {
@@ -170,8 +171,9 @@ void ListReader::Impl::take_count() {
   std::uint64_t count = 0;
   const bool one = fields.size() == 1;
   const char* const end = one ? fields[0].data() + fields[0].size() : nullptr;
-  const bool number = one && std::from_chars(fields[0].data(), end, count).ptr == end;
-  if (!number)
+  const auto read = one ? std::from_chars(fields[0].data(), end, count)
+                        : std::from_chars_result{end, std::errc::invalid_argument};
+  if (read.ec != std::errc() || read.ptr != end)
     throw Error(ErrorCode::kData,
                 fmt::format("the first line, {}, is not the number of rows", shown_cell(line)),
                 "for rows from the first line on say format = \"list\", with [list] columns",

@@ -1,4 +1,5 @@
 // Files that say what the numbers of entities and relations are called.
+#include "prep/cases/case_folder.h"
 #include "prep/check/inspect.h"
 #include "prep/import_support.h"
 #include "support/expect_error.h"
@@ -75,6 +76,13 @@ TEST_CASE("names of numbers: what does not fit is refused where it stands") {
        "paris\nrome\n",
        "the id 2 is out of range: type 'entity' has 2 nodes by entities.txt"},
       {"entities.txt", "paris\nrome\nparis\n", "the name 'paris' stands here again"},
+      {"entities.txt", "paris\nrome\nnew york\n", "entities.txt:3: 2 fields, but the first line"},
+      {"entities.txt",
+       "new york\nold rome\nbig berlin\n",
+       "entities.txt:1: 2 words in a line, and nothing says which is the name"},
+      {"entities.txt",
+       "paris\n# sharp\n# flat\nrome\nberlin\n",
+       "entities.txt:2: a comment among names, and each line's place is its number"},
       {"relations.csv", "number,title\n0,larger\n", "the type '1' has no name in relations.csv"},
       {"relations.csv", "number,title\n0,a\n0,b\n", "the number 0 stands here again"},
       {"relations.csv", "number,title\n0,a\n7,b\n", "the number 7 is beyond the 2 names"},
@@ -90,6 +98,24 @@ TEST_CASE("names of numbers: what does not fit is refused where it stands") {
     CHECK_MESSAGE(std::string(error.what()).find(said) != std::string::npos, error.what());
     CHECK(folder.leftovers().empty());
   }
+}
+
+TEST_CASE("names of numbers: comments above them are said, and none where they are names") {
+  CaseFolder folder;
+  folder.write("relations.csv", "number,title\n1,near\n0,larger\n");
+  folder.write("train.txt", "0\t1\t2\n1\t0\t0\n");
+  folder.write("valid.txt", "2\t0\t1\n");
+  folder.write("entities.txt", "# cities\nparis\nrome\nberlin\n");
+  const std::string toml = kNamed + "types = 'labels'\n" + kSplit;
+  const auto above = folder.by_toml(toml);
+  CHECK_MESSAGE(above.says("entities.txt:1: the line is passed over as a comment: the number 0 is "
+                           "the name in line 2"),
+                above.said);
+  CHECK(above.dataset.ids("entity").text(0) == "paris");
+  folder.write("entities.txt", "paris\n#sharp\nberlin\n");
+  const auto sharp = folder.by_toml(toml + "[list]\ncomment = ''\n");
+  CHECK_FALSE(sharp.says("passed over"));
+  CHECK(sharp.dataset.ids("entity").text(1) == "#sharp");
 }
 
 TEST_CASE("names of numbers: keys that do not go together are refused") {
