@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <tuple>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -221,10 +222,15 @@ TEST_CASE("labels that are many a node grow by columns, in their order") {
   // Of as many bytes a row, and of more.
   folder.write("one.csv", "red\n0\n");
   folder.write("nine.csv", "red,big,c,d,e,f,g,h,i\n0,1,0,0,0,0,0,0,1\n");
-  for (const auto& [file, width] : {std::pair{"one.csv", 1}, std::pair{"nine.csv", 9}}) {
+  const auto nine = "'red', 'big', 'c', 'd', 'e', 'f', 'g', 'h', 'i'";
+  for (const auto& [file, columns, width] :
+       {std::tuple{"one.csv", "'red'", 1}, std::tuple{"nine.csv", nine, 9}}) {
     const Error other = expect_error([&] {
       append(folder,
-             fmt::format("[[nodes]]\nlabels = {{ kind = 'multi_label', file = '{}' }}\n", file),
+             fmt::format("[[nodes]]\nlabels = {{ kind = 'multi_label', columns = [{}], file = "
+                         "'{}' }}\n",
+                         columns,
+                         file),
              session);
     });
     CHECK(other.code() == ErrorCode::kData);
