@@ -1,5 +1,6 @@
 // The keys of graph.toml that are about edges, splits and many graphs.
 #include "prep/import/graph_spec.h"
+#include "prep/import/time_column.h"
 
 #include <tuple>
 
@@ -82,11 +83,12 @@ void EdgeSpec::describe(Schema& schema) {
                  "(relation2id.txt)");
   schema.field("time_column", time_column)
       .help(
-          "the column of each edge's time, a whole number; in-edges then stand in the order of "
-          "time; empty: edges have no times");
+          "the column of each edge's time, a whole number or what time_scale and time_unit make of "
+          "it; in-edges then stand in the order of time; empty: edges have no times");
   schema.field("time_scale", time_scale)
       .at_least(0)
       .help("0: times are whole numbers; else numbers, multiplied by this and rounded");
+  describe_time_unit(schema, "time_unit", time_unit);
   schema.field("weight_column", weight_column)
       .help("the column of each edge's weight, a number >= 0; empty: edges have no weights");
   schema.section("features", features, "a row of numbers an edge; file empty: of the same file");

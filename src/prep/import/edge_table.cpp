@@ -2,7 +2,6 @@
 
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
-#include "prep/import/times.h"
 #include "prep/table/column_use.h"
 
 #include <fmt/format.h>
@@ -92,10 +91,14 @@ void EdgeTable::select_pairs(const ColumnInfo& pairs,
 }
 
 void EdgeTable::request_others(std::vector<ColumnRequest>& requests) {
-  const ColumnType time = names_.time_scale == 0 ? ColumnType::kInteger : ColumnType::kReal;
   if (!names_.type.empty())
     type_at_ = request(requests, names_.type, ColumnType::kText, ColumnUse::kOther);
-  if (!names_.time.empty()) time_at_ = request(requests, names_.time, time, ColumnUse::kTimes);
+  if (!names_.time.empty()) {
+    times_.emplace(*table_,
+                   table_->column(names_.time, requests.size()),
+                   TimeRule{names_.time_scale, names_.time_unit});
+    time_at_ = request(requests, names_.time, times_->type(), ColumnUse::kTimes);
+  }
   if (!names_.weight.empty())
     weight_at_ = request(requests, names_.weight, ColumnType::kReal, ColumnUse::kWeights);
   if (!names_.label.empty())
@@ -157,11 +160,6 @@ void EdgeTable::split_pairs(const ColumnValues& pairs, Rows& rows) {
   rows.target = end_of_pairs(pairs, 1, target_ids_, targets_, target_texts_);
 }
 
-void EdgeTable::take_times(const ColumnValues& values) {
-  if (names_.time_scale == 0) return;
-  scaled_times(values.reals, names_.time_scale, {*table_, chunk_.first_row, names_.time}, times_);
-}
-
 void EdgeTable::take_weights(const ColumnValues& values) {
   weights_.resize(values.reals.size());
   for (std::size_t i = 0; i < weights_.size(); ++i) {
@@ -187,10 +185,7 @@ bool EdgeTable::next(Rows& rows) {
     rows.target = id_values(chunk_, 1);
   }
   if (type_at_) rows.type = id_values(chunk_, *type_at_);
-  if (time_at_) {
-    take_times(chunk_.columns[*time_at_]);
-    rows.times = names_.time_scale == 0 ? chunk_.columns[*time_at_].integers : times_;
-  }
+  if (time_at_) rows.times = times_->take(chunk_.columns[*time_at_], chunk_.first_row);
   if (weight_at_) {
     take_weights(chunk_.columns[*weight_at_]);
     rows.weights = weights_;

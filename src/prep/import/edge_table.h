@@ -5,6 +5,7 @@
 #include "core/progress.h"
 #include "prep/import/graph_spec.h"
 #include "prep/import/node_ids.h"
+#include "prep/import/time_column.h"
 #include "prep/table/table_reader.h"
 #include "prep/table/table_values.h"
 
@@ -25,6 +26,7 @@ struct EdgeColumns {
   std::string type, time, weight, label;  ///< empty: not read
   double time_scale = 0;
   PairsChoice pairs = PairsChoice::kAuto;  ///< settled: kAuto is kRows
+  TimeUnit time_unit = TimeUnit::kStored;
 };
 
 /// Texts laid end to end, made one by one.
@@ -64,6 +66,10 @@ class EdgeTable {
   /// Where the file says it beforehand.
   std::optional<std::uint64_t> num_rows() const { return table_->num_rows(); }
   const TableReader& reader() const { return *table_; }
+  /// What was rounded or taken for granted of its times so far.
+  std::vector<std::string> time_remarks() const {
+    return times_ ? times_->remarks() : std::vector<std::string>();
+  }
 
   IdPlace source_place(const Rows& rows) const { return {*table_, rows.first_row, names_.source}; }
   IdPlace target_place(const Rows& rows) const { return {*table_, rows.first_row, names_.target}; }
@@ -83,7 +89,6 @@ class EdgeTable {
                         ColumnType ids,
                         std::vector<std::int64_t>& integers,
                         TextColumn& texts) const;
-  void take_times(const ColumnValues& values);
   void take_weights(const ColumnValues& values);
 
   std::unique_ptr<TableReader> table_;
@@ -93,7 +98,7 @@ class EdgeTable {
   ColumnType source_ids_, target_ids_;
   std::vector<std::int64_t> sources_, targets_;  // of a matrix; as long as one chunk
   TextColumn source_texts_, target_texts_;       // the same of ids that are texts
-  std::vector<std::int64_t> times_;
+  std::optional<TimeColumn> times_;
   std::vector<float> weights_;
   TableChunk chunk_;
   Progress progress_;

@@ -1,5 +1,6 @@
 // The keys of graph.toml. What they mean together is checked in graph_spec_check.cpp.
 #include "prep/import/graph_spec.h"
+#include "prep/import/time_column.h"
 
 #include <fmt/format.h>
 
@@ -114,6 +115,7 @@ void TimeSpec::describe(Schema& schema) {
   schema.field("scale", scale)
       .at_least(0)
       .help("0: times are whole numbers; else numbers, multiplied by this and rounded");
+  describe_time_unit(schema, "unit", unit);
   schema.field("id_column", id_column)
       .help(
           "of a file of columns: the node's id, as of features; empty: rows stand in their order");

@@ -8,6 +8,7 @@
 #include "prep/features/feature_encoder.h"
 #include "prep/features/feature_scaling.h"
 #include "prep/import/node_ids.h"
+#include "prep/table/dates.h"
 #include "prep/table/table_formats.h"
 
 #include <sluice/graph_schema.h>
@@ -72,9 +73,11 @@ struct ColumnSpec {
   void describe(Schema& schema);
 };
 
-/// How times are read: integers as they stand, or numbers that are multiplied and then rounded.
+/// How times are read: integers as they stand, numbers that are multiplied and then rounded, or
+/// dates in a unit.
 struct TimeSpec : ColumnSpec {
   double scale = 0;
+  TimeUnit unit = TimeUnit::kStored;
   std::string id_column;
   void describe(Schema& schema);
 };
@@ -121,6 +124,7 @@ struct EdgeSpec {
   NamesSpec type_names;
   std::string time_column;
   double time_scale = 0;
+  TimeUnit time_unit = TimeUnit::kStored;
   std::string weight_column;
   FeatureSpec features;
   LabelSpec labels;

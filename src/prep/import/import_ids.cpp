@@ -2,7 +2,7 @@
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
 #include "prep/import/rows_by_id.h"
-#include "prep/import/times.h"
+#include "prep/import/time_column.h"
 
 #include <fmt/format.h>
 
@@ -58,21 +58,17 @@ void import_node_times(ImportContext& context, NodeState& node) {
   RowTarget target = rows_of(node, spec.file, "times.bin");
   order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
   const auto table = open_rows(context, spec.file, spec.format, target);
-  const std::string column = find_id_column(*table, spec.column).name;
-  const bool whole = spec.scale == 0;
-  table->select({{column,
-                  whole ? ColumnType::kInteger : ColumnType::kReal,
-                  EmptyCell::kRefuse,
-                  ColumnUse::kNodeTimes}});
+  const ColumnInfo& column = find_id_column(*table, spec.column);
+  TimeColumn times(*table, column, {spec.scale, spec.unit, "times.scale", "times.unit"});
+  table->select({{column.name, times.type(), EmptyCell::kRefuse, ColumnUse::kNodeTimes}});
   auto file = context.writer.create(target.path);
-  std::vector<std::int64_t> times;
   std::uint64_t rows = 0;
   for (TableChunk chunk; table->next(chunk); rows += chunk.rows) {
     throw_if_interrupted();
-    const ColumnValues& values = chunk.columns[0];
-    if (!whole) scaled_times(values.reals, spec.scale, {*table, chunk.first_row, column}, times);
-    file->append_values(whole ? values.integers : std::span<const std::int64_t>(times));
+    file->append_values(times.take(chunk.columns[0], chunk.first_row));
   }
+  for (const std::string& remark : times.remarks())
+    context.prep.log.warn("{}: {}", spec.file, remark);
   target.check_rows(rows, Place{table->path().string(), -1, -1, -1});
   context.writer.add(std::move(file));
   node.schema.has_times = true;

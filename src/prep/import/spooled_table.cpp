@@ -64,6 +64,8 @@ class Spooler {
       out_->rows += rows.size();
     }
     if (by_graph_) by_graph_->check_end(out_->rows, table_.reader());
+    for (const std::string& remark : table_.time_remarks())
+      context_.prep.log.warn("{}: {}", spec_.file, remark);
     if (out_->types) out_->type_names = types_.texts();
     if (!names.empty()) name_types(*out_, std::move(names), spec_);
     return std::move(out_);
@@ -176,7 +178,8 @@ std::unique_ptr<SpooledTable> spool(ImportContext& context, const EdgeSpec& edge
                             edge.weight_column,
                             {},
                             edge.time_scale,
-                            edge.pairs};
+                            edge.pairs,
+                            edge.time_unit};
   Spooler spooler(context, edge, edge.file, edge.format, columns);
   if (is_within_graphs(context, edge))
     spooler.within_graphs(*context.graphs, context.spec.graphs.first_id);

@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr const char* kDatesAreTexts =
-    "its dates are texts; as seconds since 1970, say, time_column takes them";
+    "its dates are texts; time_column takes them, with time_unit = \"s\"";
 
 /// Finds the columns of edges in a table that was looked at.
 class EdgeColumnsGuess {

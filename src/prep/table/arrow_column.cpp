@@ -1,6 +1,7 @@
 #include "prep/table/arrow_column.h"
 
 #include "prep/table/column_use.h"
+#include "prep/table/dates.h"
 #include "prep/table/stored_numbers.h"
 
 #include <arrow/extension_type.h>
@@ -54,6 +55,31 @@ std::optional<DType> number_dtype(const arrow::DataType& type) {
     default:
       return std::nullopt;
   }
+}
+
+/// Of what is counted since 1970; else 0.
+std::int64_t ticks_of_type(const arrow::DataType& type) {
+  switch (type.id()) {
+    case Type::DATE32:
+      return ticks_a_day(TimeUnit::kDays);
+    case Type::DATE64:
+      return ticks_a_day(TimeUnit::kMilliseconds);
+    case Type::TIMESTAMP:
+      break;
+    default:
+      return 0;
+  }
+  switch (static_cast<const arrow::TimestampType&>(type).unit()) {
+    case arrow::TimeUnit::SECOND:
+      return ticks_a_day(TimeUnit::kSeconds);
+    case arrow::TimeUnit::MILLI:
+      return ticks_a_day(TimeUnit::kMilliseconds);
+    case arrow::TimeUnit::MICRO:
+      return ticks_a_day(TimeUnit::kMicroseconds);
+    case arrow::TimeUnit::NANO:
+      return ticks_a_day(TimeUnit::kNanoseconds);
+  }
+  return 0;
 }
 
 bool is_text(const arrow::DataType& type) {
@@ -116,6 +142,7 @@ ColumnInfo arrow_column_info(const arrow::Field& field) {
   ColumnInfo info{field.name(), number_dtype(type), 1};
   info.truth = type.id() == Type::BOOL;
   info.words = is_text(type);
+  info.ticks_a_day = ticks_of_type(type);
   if (type.id() == Type::FIXED_SIZE_LIST || is_open_list(type)) {
     const arrow::DataType& elements = storage_of(*type.field(0)->type());
     info.dtype = number_dtype(elements);

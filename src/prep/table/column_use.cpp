@@ -10,8 +10,9 @@ namespace sluice {
 namespace {
 
 constexpr const char* kDates =
-    "times are whole numbers, such as seconds since 1970, or numbers that {} makes whole: write "
-    "dates as such (in Python, int(datetime.fromisoformat(text).timestamp()))";
+    "times are whole numbers, such as seconds since 1970, or numbers that {} makes whole; for "
+    "dates "
+    "say {} = \"s\", which counts seconds";
 
 }  // namespace
 
@@ -20,9 +21,9 @@ std::string hint_for_text(ColumnUse use) {
     case ColumnUse::kIds:
       return "for ids that are text say ids = \"string\"";
     case ColumnUse::kTimes:
-      return fmt::format(kDates, "time_scale");
+      return fmt::format(kDates, "time_scale", "time_unit");
     case ColumnUse::kNodeTimes:
-      return fmt::format(kDates, "times.scale");
+      return fmt::format(kDates, "times.scale", "times.unit");
     case ColumnUse::kWeights:
       return "weights are numbers: name another column, or leave weight_column out";
     case ColumnUse::kClasses:

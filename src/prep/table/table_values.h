@@ -21,6 +21,8 @@ struct ColumnInfo {
   std::uint32_t width = 1;  ///< elements a row; above 1 (or 0) for a matrix
   bool truth = false;       ///< truth values (bool): as u8 of 0 and 1
   bool words = false;       ///< stored as texts, which never read as numbers, digits or not
+  /// Of dates and datetimes: ticks a day that the numbers count since 1970; else 0.
+  std::int64_t ticks_a_day = 0;
 };
 
 enum class ColumnType {
