@@ -26,14 +26,41 @@ std::uint64_t pieces_in(std::uint64_t links, std::uint64_t most) {
   return (links + most - 1) / most;
 }
 
+// Each bucket's last piece may be a short one, and so all of few links are.
+std::uint64_t most_pieces(std::uint64_t links,
+                          std::uint64_t buckets,
+                          std::uint64_t piece_links = kPieceLinks) {
+  return std::min(links, buckets + pieces_in(links, piece_links));
+}
+
+std::uint64_t buckets_of(std::uint32_t partitions) {
+  return std::uint64_t{partitions} * partitions;
+}
+
+// Lists by bucket, counts and first pieces, and by piece, first numbers and places, which stay.
+std::uint64_t list_bytes(std::uint64_t buckets, std::uint64_t pieces) {
+  return 2 * sizeof(std::uint64_t) * (buckets + pieces + 1);
+}
+
+// Lists by bucket while links are distributed.
+std::uint64_t sorting_bytes(std::uint64_t buckets) {
+  return buckets * (sizeof(std::uint64_t) + sizeof(Permutation));
+}
+
 }  // namespace
 
+std::uint64_t BucketLinks::disk_bytes(std::uint64_t links, std::uint32_t partitions) {
+  // A page at the most is begun for each piece.
+  return links * sizeof(Record) + most_pieces(links, buckets_of(partitions)) * kPageBytes;
+}
+
 std::uint64_t BucketLinks::memory_bytes(std::uint64_t links, std::uint32_t partitions) {
-  const std::uint64_t buckets = std::uint64_t{partitions} * partitions;
-  const std::uint64_t pages =
-      links * sizeof(Record) / kPageBytes + buckets + pieces_in(links, kPieceLinks);
+  const std::uint64_t buckets = buckets_of(partitions);
+  const std::uint64_t pages = disk_bytes(links, partitions) / kPageBytes;
   const std::uint64_t piece = std::min(links, kPieceLinks) * sizeof(Record) + kPageBytes;
-  return pages * sizeof(std::uint32_t) + kPiecesHeld * piece;
+  // Pieces are held once all are sorted.
+  return pages * sizeof(std::uint32_t) + list_bytes(buckets, most_pieces(links, buckets)) +
+         std::max(sorting_bytes(buckets), kPiecesHeld * piece);
 }
 
 BucketLinks::BucketLinks(const Links& links, const BucketLinksOptions& options)
@@ -42,6 +69,10 @@ BucketLinks::BucketLinks(const Links& links, const BucketLinksOptions& options)
     throw Error(ErrorCode::kUsage,
                 "edge buckets are of links without times that are all links",
                 "set embedding.mode = \"exact\"");
+  const std::uint64_t buckets = buckets_of(options_.partitions);
+  const std::uint64_t lists =
+      list_bytes(buckets, most_pieces(links.size(), buckets, options_.piece_links));
+  if (options_.ledger != nullptr) lists_ = options_.ledger->charge(kBucketLedger, lists).or_throw();
   count(links);
   lay_out();
   distribute(links);
@@ -103,6 +134,10 @@ void BucketLinks::distribute(const Links& links) {
   if (size() == 0) return;
   file_.reserve(offsets_.back()).or_throw();
   const std::size_t pieces = begins_.size() - 1;
+  const Charge sorting =
+      options_.ledger == nullptr
+          ? Charge()
+          : options_.ledger->charge(kBucketLedger, sorting_bytes(counts_.size())).or_throw();
   std::uint64_t room = kMostSorting;
   if (options_.ledger != nullptr) room = std::min(room, options_.ledger->available() / 2);
   const RunWriter::Chunks chunks = RunWriter::chunks_for(room, pieces);

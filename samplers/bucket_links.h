@@ -43,6 +43,8 @@ class BucketLinks final : public Links {
 
   /// What so many links take of memory at the most.
   static std::uint64_t memory_bytes(std::uint64_t links, std::uint32_t partitions);
+  /// What they take of the disk at the most.
+  static std::uint64_t disk_bytes(std::uint64_t links, std::uint32_t partitions);
 
   std::uint64_t size() const override { return begins_.back(); }
   bool have_ids() const override { return have_ids_; }
@@ -79,6 +81,7 @@ class BucketLinks final : public Links {
   std::vector<std::size_t> first_pieces_;  // by bucket
   std::vector<std::uint64_t> begins_;      // by piece: its first number; and their sum
   std::vector<std::uint64_t> offsets_;     // by piece: where it lies, whole pages; and the end
+  Charge lists_;                           // of these
   Array sums_;                             // u32, by page
   File file_;
   mutable Mutex mutex_;

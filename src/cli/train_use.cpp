@@ -15,6 +15,7 @@ struct UseRequest {
   EvaluateOptions options;
   std::string out;
   BestRequest best{LinkEnd::kDestination, 0};
+  bool end_given = false;
   std::string type;
 };
 
@@ -46,6 +47,10 @@ void add_common(CLI::App& command, UseRequest& request, TrainSession& session) {
 }
 
 PredictReport run_prediction(const UseRequest& request, TrainSession& session) {
+  if (request.end_given && request.best.count == 0)
+    throw Error(ErrorCode::kUsage,
+                "--end says which end --top looks for, and there is no --top",
+                "add --top 10 for one, or leave --end out");
   if (request.best.count == 0)
     return predict_run(
         request.directory, request.sets, request.options, request.out, session.start());
@@ -129,16 +134,20 @@ void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
                    "place of an end, those of training links left out")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("K");
-  command->add_option("--end", request->best.end, "which end --top is about: source or destination")
-      ->transform(CLI::CheckedTransformer(kEnds).description(""))
-      ->type_name("END")
-      ->default_str("destination");
+  CLI::Option* const end =
+      command
+          ->add_option(
+              "--end", request->best.end, "which end --top is about: source or destination")
+          ->transform(CLI::CheckedTransformer(kEnds).description(""))
+          ->type_name("END")
+          ->default_str("destination");
   command->footer(
       "Examples:\n"
       "  sluice-train predict runs/papers --part all --out predictions.csv\n"
       "  sluice-train predict runs/links --part test --out links.csv\n"
       "  sluice-train predict runs/wn18rr-complex --top 10 --out tails.csv");
-  command->callback([request, &session, &action] {
+  command->callback([request, end, &session, &action] {
+    request->end_given = end->count() != 0;
     action.run = [request, &session] {
       print_written(run_prediction(*request, session), "predictions", session);
     };

@@ -174,6 +174,13 @@ void LinkPredictionOptions::check() const {
     refuse("negatives at both ends are shared by links", "set task.share = true");
   if (regularizer == Regularizer::kNone && regularizer_weight > 0)
     refuse("regularizer_weight is set, and no regularizer", "set task.regularizer = \"n3\"");
+  if (regularizer != Regularizer::kNone && regularizer_weight == 0)
+    refuse("a regularizer of weight 0 does nothing",
+           "set task.regularizer_weight = 0.01 for one, or task.regularizer = \"none\"");
+  if (!share && (chunk > 0 || of_batch > 0))
+    refuse(std::string(chunk > 0 ? "chunk" : "of_batch") +
+               " is of negatives that links share, and these do not",
+           "set task.share = true, or leave it out");
 }
 
 nn::DecoderOptions LinkPredictionOptions::decoder_options(const RelationSchema& relation,

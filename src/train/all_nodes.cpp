@@ -8,6 +8,7 @@
 #include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -63,6 +64,7 @@ Array repeated(const Array& nodes, std::int64_t count) {
       nn::as_tensor(nodes).view(torch::kInt64).repeat_interleave(count).view(torch::kUInt64));
 }
 
+// The names of a dataset's node types that have learned rows, and the one that is wanted.
 std::size_t type_with_rows(const Parts& parts, const std::string& wanted) {
   const auto& types = parts.dataset.schema().nodes;
   std::vector<std::string> known;
@@ -71,11 +73,14 @@ std::size_t type_with_rows(const Parts& parts, const std::string& wanted) {
   if (known.empty())
     throw Error(ErrorCode::kUsage,
                 "this run has no learned rows",
-                "train one with embedding.dim above 0; export writes the weights of others");
+                "train one with embedding.dim above 0; export writes the weights of others",
+                Place{parts.options.run.dir, -1, -1, -1});
   if (wanted.empty() && known.size() > 1)
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{} node types have learned rows", known.size()),
-                fmt::format("choose one: --type {}", known.front()));
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("{} node types have learned rows: {}", known.size(), fmt::join(known, ", ")),
+        fmt::format("choose one: --type {}", known.front()),
+        Place{parts.options.run.dir, -1, -1, -1});
   const std::string& name = wanted.empty() ? known.front() : wanted;
   if (std::ranges::count(known, name) == 0)
     throw unknown_name("node type with learned rows", name, known);
@@ -139,6 +144,7 @@ PredictReport predict_best_run(const std::string& directory,
                                const TrainContext& context) {
   const auto begin = AllNodesClock::now();
   PredictionFile::check_name(out);
+  RunDirectory::check_output(directory, out);
   const auto opened =
       open_run(directory, sets, wanted, context, check_not_empty, AskedFor::kBestEnds);
   Parts& parts = *opened->run.parts;
@@ -187,7 +193,13 @@ PredictReport embed_run(const std::string& directory,
                         const TrainContext& context) {
   const auto begin = AllNodesClock::now();
   const bool safetensors = out.extension() == ".safetensors";
-  if (!safetensors) PredictionFile::check_name(out);
+  if (!safetensors && out.extension() != ".csv" && out.extension() != ".npy")
+    throw Error(
+        ErrorCode::kUsage,
+        "learned rows are written as .csv, .npy or .safetensors, and this name ends in none",
+        "for example --out rows.npy",
+        Place{out.string(), -1, -1, -1});
+  RunDirectory::check_output(directory, out);
   const auto opened = open_run(directory, sets, wanted, context, [](Parts&, Part) {});
   const Parts& parts = *opened->run.parts;
   const std::size_t type = type_with_rows(parts, type_name);

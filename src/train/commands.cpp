@@ -134,10 +134,9 @@ RunReport finish(PlannedRun& run,
                  RunDirectory& directory,
                  const TrainContext& context) {
   trainer.train();
-  const std::uint64_t weights = run.parts->learned_xxh3();
+  const std::uint64_t weights = run.parts->learned_xxh3();  // those that training ended with
   const Metrics tested = trainer.test();
-  RunReport report = begin_report(run, context.peak);
-  report.weights_xxh3 = weights;  // those that training ended with
+  RunReport report = begin_report(run, context.peak, weights);
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
   report.metrics.insert(tested.begin(), tested.end());
@@ -253,7 +252,7 @@ RunReport evaluate_run(const std::string& directory,
   return traced(opened->run, context, [&] {
     const Evaluation evaluation = evaluate(
         *opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress, context.log);
-    RunReport report = begin_report(opened->run, context.peak);
+    RunReport report = begin_report(opened->run, context.peak, opened->run.parts->learned_xxh3());
     report.epochs = opened->state.epoch;
     report.metrics = evaluation.metrics;
     report.seconds = evaluation.seconds;
@@ -274,6 +273,7 @@ PredictReport predict_run(const std::string& directory,
                           const TrainContext& context) {
   const auto begin = Clock::now();
   PredictionFile::check_name(out);
+  RunDirectory::check_output(directory, out);
   const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
   Parts& parts = *opened->run.parts;
   std::vector<ExternalIds> ids;

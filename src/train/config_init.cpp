@@ -161,6 +161,13 @@ Target target_of(const GraphSchema& schema,
   return links ? link_target(schema, path, task) : node_target(schema, path, task);
 }
 
+// What the task reads a node in: a model that is learned rows alone has as many columns.
+std::int64_t task_width(const RunOptions& options,
+                        const TrainRegistry& registry,
+                        const Dataset& dataset) {
+  return registry.tasks.create(options.task, {dataset.schema()})->output_width();
+}
+
 std::uint64_t suggested_budget(const std::filesystem::path& root) {
   const std::uint64_t granted = memory_granted(root);
   const std::uint64_t free = granted > 2 * kOverheadBytes ? granted - kOverheadBytes : granted / 2;
@@ -200,6 +207,7 @@ std::string config_for(const std::string& path,
   Schema keys;
   options.task.options->describe(keys);
   Config::parse(target.keys, "the task").bind(keys);
+  if (model == "embedding") options.embedding.dim = task_width(options, registry, dataset);
   // A mini-batch of no more than the seeds there are, and about a hundred steps an epoch where
   // there are many.
   std::int64_t batch = 1024;

@@ -1,5 +1,6 @@
 #include "train/epoch_estimate.h"
 
+#include "samplers/bucket_links.h"
 #include "train/measured_needs.h"
 #include "train/partition_mode.h"
 
@@ -141,8 +142,13 @@ EpochEstimate estimate_epoch(const Parts& parts,
                                ? std::max(estimate.step_seconds, estimate.sample_seconds)
                                : estimate.step_seconds + estimate.sample_seconds;
   estimate.seconds = std::max(computing, estimate.disk_seconds);
+  const std::uint64_t buckets =
+      parts.placement.rows == RowsMode::kPartitions
+          ? BucketLinks::disk_bytes(parts.count(Part::kTrain),
+                                    static_cast<std::uint32_t>(parts.options.embedding.partitions))
+          : 0;
   estimate.disk_bytes =
-      kSidesOfRows * parts.tables.needs().disk + kEpochsKept * loader.bytes_written +
+      buckets + kSidesOfRows * parts.tables.needs().disk + kEpochsKept * loader.bytes_written +
       kCheckpoints * (tensor_bytes(parts.weights()) + tensor_bytes(parts.optimizer->named_state()));
   return estimate;
 }

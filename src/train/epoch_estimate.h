@@ -26,7 +26,7 @@ struct EpochEstimate {
   double seconds = 0;
   std::uint64_t bytes_read = 0, bytes_written = 0;
   std::uint64_t disk_bytes =
-      0;  ///< that the whole run takes at the most: rows, checkpoints, scratch
+      0;  ///< that the whole run takes at the most: rows, checkpoints, scratch, edge buckets
 };
 
 /// Tries some steps with the first mini-batch. Weights and learned rows in memory are not

@@ -17,16 +17,22 @@ std::uint64_t bytes_of(const NamedTensors& tensors) {
   return sum;
 }
 
-std::uint64_t feature_bytes(const Batch& batch) {
-  std::uint64_t sum = 0;
+// Bytes of a mini-batch's features, and of its ids and blocks.
+struct BatchBytes {
+  std::uint64_t features = 0, blocks = 0;
+};
+
+BatchBytes bytes_of(const Batch& batch) {
+  BatchBytes sum;
   for_each_array(batch, [&](const Array& array, BatchPart part) {
-    if (part == BatchPart::kFeatures) sum += array.bytes();
+    if (part == BatchPart::kFeatures) sum.features += array.bytes();
+    if (part == BatchPart::kSampled || part == BatchPart::kDerived) sum.blocks += array.bytes();
   });
   return sum;
 }
 
 // What a step took with the first mini-batch, by how much larger the largest one is.
-std::uint64_t of_largest(std::uint64_t bytes, std::uint64_t first, std::uint64_t largest) {
+std::uint64_t larger(std::uint64_t bytes, std::uint64_t first, std::uint64_t largest) {
   if (first == 0 || largest <= first) return bytes;
   return static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(largest) /
                                     static_cast<double>(first));
@@ -45,6 +51,13 @@ std::shared_ptr<const Batch> first_batch(Loader& loader,
   return first;
 }
 
+// By features; where a mini-batch has none, as its nodes have learned rows alone, by its ids and
+// blocks.
+std::uint64_t of_largest(std::uint64_t step, const BatchBytes& first, const LoaderProbe& largest) {
+  return first.features != 0 ? larger(step, first.features, largest.feature_bytes)
+                             : larger(step, first.blocks, largest.block_bytes);
+}
+
 using Try = TrialPeaks (*)(Parts&, const Batch&);
 
 LoaderProbe probe_and_try(Parts& parts,
@@ -56,9 +69,9 @@ LoaderProbe probe_and_try(Parts& parts,
   loader.reset();  // a step is tried without what sampling takes
   TrialPeaks peaks;
   if (first) peaks = try_step(parts, *first);
-  const std::uint64_t features = first ? feature_bytes(*first) : 0;
+  const BatchBytes bytes = first ? bytes_of(*first) : BatchBytes();
   needs.tried = std::max(needs.tried, peaks.step);
-  needs.step = std::max(needs.step, of_largest(peaks.step, features, probe.feature_bytes));
+  needs.step = std::max(needs.step, of_largest(peaks.step, bytes, probe));
   needs.device_tensors = std::max(needs.device_tensors, peaks.device_pool);
   return probe;
 }

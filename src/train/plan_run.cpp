@@ -282,6 +282,7 @@ bool follow_dataset(PlannedRun& run) {
                             plan.least / kMiB),
                 Place{parts.dataset.path(), -1, -1, -1});
   }
+  fit_device(parts.device, plan);  // rows that are kept on a GPU have grown too
   run.plan = std::move(plan);
   parts.tables.share_cache(run.plan.learned_cache);
   return true;

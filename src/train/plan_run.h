@@ -40,7 +40,8 @@ void sort_links(PlannedRun& run, const std::filesystem::path& scratch, Logger& l
 
 /// Goes on with the dataset's newest generation, and splits the budget anew for it, where that is a
 /// later one. No loader may be alive. Throws kResource with the table where it does not fit any
-/// more. @return whether it did
+/// more, in the host's memory or, with learned rows that are kept there, in the GPU's. @return
+/// whether it did
 bool follow_dataset(PlannedRun& run);
 
 /// Opens and builds the run under a ledger of options.memory.host, choosing where features go.

@@ -73,7 +73,7 @@ std::string plan_name(const LoaderStats& stats) {
   return plan_name(stats.windows, stats.windows_swept, stats.windows_packed);
 }
 
-RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
+RunReport begin_report(const PlannedRun& run, PeakMemory& peak, std::uint64_t weights_xxh3) {
   const Parts& parts = *run.parts;
   const bool disk = parts.placement.features == Placement::kDisk;
   RunReport report;
@@ -101,7 +101,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
   report.peak_rss = peak.now().peak_rss;
   report.peak_anonymous = peak.peak_anonymous();
   report.anonymous_at_start = peak.anonymous_at_start();
-  report.weights_xxh3 = parts.learned_xxh3();
+  report.weights_xxh3 = weights_xxh3;
   report.device = device_report(parts.device);
   report.device.learned_rows = parts.rows->device_bytes();
   if (parts.options.train.hash_batches) report.batches_xxh3 = 0;

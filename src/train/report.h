@@ -75,9 +75,9 @@ struct RunReport {
 std::string plan_name(std::uint64_t windows, std::uint64_t swept, std::uint64_t packed);
 std::string plan_name(const LoaderStats& stats);
 
-/// Fills in what the parts, the plan and the process know: names, storage, memory, the weights'
-/// hash.
-RunReport begin_report(const PlannedRun& run, PeakMemory& peak);
+/// Fills in what the parts, the plan and the process know: names, storage, memory.
+/// @param weights_xxh3 Parts::learned_xxh3(), which goes through all rows: asked for once
+RunReport begin_report(const PlannedRun& run, PeakMemory& peak, std::uint64_t weights_xxh3);
 /// What a GPU did in this session's training.
 struct DeviceTimes {
   double on_device = 0;  ///< seconds with a step on the GPU

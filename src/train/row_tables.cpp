@@ -120,6 +120,7 @@ LearnedNeeds RowTables::needs() const {
 
 // Each has what it needs at the least, and of the rest a share by what all of its rows would take.
 void RowTables::share_cache(std::uint64_t bytes) {
+  check_grown();
   const LearnedNeeds all = needs();
   const std::uint64_t rest = bytes - std::min(bytes, all.least);
   for (const Table& table : tables_) {
@@ -135,6 +136,7 @@ void RowTables::share_cache(std::uint64_t bytes) {
 }
 
 void RowTables::open(const fs::path& folder, const RowGenerations& at, TableAccess access) {
+  check_grown();
   for (const Table& table : tables_) open_one(table, folder, at, access);
 }
 
@@ -144,6 +146,7 @@ void RowTables::close() {
 }
 
 void RowTables::reopen(const fs::path& folder, const RowGenerations& at) {
+  check_grown();
   for (const Table& table : tables_)
     if (table.rows && !table.rows->in_memory()) open_one(table, folder, at, TableAccess::kWrite);
 }
@@ -170,6 +173,7 @@ void RowTables::open_one(const Table& table,
 }
 
 RowGenerations RowTables::commit() {
+  check_grown();
   RowGenerations made;
   for (const Table& table : tables_)
     if (table.rows) made[table.name] = table.rows->commit();
@@ -188,14 +192,25 @@ void RowTables::keep(std::span<const RowGenerations> kept) {
 }
 
 void RowTables::set_rate(double rate) {
+  check_grown();
   for (const Table& table : tables_)
     if (table.rows) table.rows->set_rate(rate);
 }
 
 void RowTables::grow(const GraphSchema& schema) {
-  for (std::size_t type = 0; type < tables_.size(); ++type)
-    if (tables_[type].rows && tables_[type].rows->rows() < schema.nodes[type].count)
-      tables_[type].rows->grow(schema.nodes[type].count);
+  check_grown();
+  try {
+    for (std::size_t type = 0; type < tables_.size(); ++type)
+      if (tables_[type].rows && tables_[type].rows->rows() < schema.nodes[type].count)
+        tables_[type].rows->grow(schema.nodes[type].count);
+  } catch (const Error& error) {
+    failed_ = error;
+    throw;
+  }
+}
+
+void RowTables::check_grown() const {
+  if (failed_) throw Error(*failed_);
 }
 
 TableRows::Moved RowTables::take_moved() {

@@ -10,12 +10,14 @@
 #include "storage/embedding/table_rows.h"
 #include "train/options.h"
 
+#include <sluice/error.h>
 #include <sluice/graph_schema.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,7 +69,8 @@ class RowTables {
   void keep(std::span<const RowGenerations> kept);
   /// The learning rate of the steps from now on.
   void set_rate(double rate);
-  /// As many rows as the schema now has nodes.
+  /// As many rows as the schema now has nodes. Where that fails, tables are not all of one size:
+  /// whatever changes, opens or commits rows throws the same error from then on.
   void grow(const GraphSchema& schema);
 
   /// What the disk has moved for them since this was asked last.
@@ -85,7 +88,10 @@ class RowTables {
                        const RowGenerations& at,
                        TableAccess access);
 
+  void check_grown() const;
+
   std::vector<Table> tables_;
+  std::optional<Error> failed_;  // of grow()
 };
 
 }  // namespace sluice

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iterator>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -60,6 +62,24 @@ class AppendFile {
 };
 
 }  // namespace
+
+void RunDirectory::check_output(const fs::path& path, const fs::path& out) {
+  std::error_code problem;
+  const fs::path run = fs::weakly_canonical(path, problem);
+  const fs::path file = fs::weakly_canonical(fs::absolute(out), problem);
+  const fs::path below = file.lexically_relative(run);
+  if (below.empty() || *below.begin() == "..") return;
+  // Beside the run's own files there may be others; in its folders there are none.
+  const bool in_folder = std::distance(below.begin(), below.end()) > 1;
+  const fs::path kept = run / *below.begin();
+  const bool own = in_folder ? kept.filename().string().find(".ckpt") != std::string::npos
+                             : below == "weights.safetensors";
+  if (!own) return;
+  throw Error(ErrorCode::kUsage,
+              "this is a file of the run itself, which it would replace",
+              "write to another file with --out",
+              place_of(out));
+}
 
 void RunDirectory::check(const fs::path& path, Mode mode) {
   if (mode == Mode::kNew && holds_run(path)) {

@@ -29,6 +29,9 @@ class RunDirectory {
     kGoOn      ///< needs a run that is there
   };
 
+  /// Refuses to write `out` over what a run in `path` keeps: its weights, its checkpoints and their
+  /// rows. kUsage.
+  static void check_output(const std::filesystem::path& path, const std::filesystem::path& out);
   /// What kNew and kGoOn refuse, without touching anything: kUsage.
   static void check(const std::filesystem::path& path, Mode mode);
 

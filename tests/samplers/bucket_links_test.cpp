@@ -264,6 +264,27 @@ TEST_CASE("edge buckets: pieces are read again from disk, the same") {
   CHECK(ground.buckets->bytes_read() > 2 * ground.buckets->file_bytes());
 }
 
+TEST_CASE("edge buckets: what they take of memory and disk is within what is reckoned with") {
+  const TempDir folder;
+  for (const std::uint64_t count : {10u, 3000u, 40000u}) {
+    CAPTURE(count);
+    MemoryLedger ledger;
+    BucketLinksOptions options;
+    options.partitions = 32;
+    options.sources = options.destinations = {4096, 128};
+    options.folder = folder.path();
+    options.ledger = &ledger;
+    const BucketLinks links(ListedLinks(random_links(count, 4096, 4096, RandomKey(1))), options);
+    // Lists of 1,024 buckets are charged, however few links there are.
+    CHECK(ledger.used() >= 2 * sizeof(std::uint64_t) * 1024);
+    std::vector<std::uint64_t> numbers(count), sources(count), targets(count), ids(count);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+    links.find(numbers, {sources, targets, ids}).or_throw();
+    CHECK(ledger.used() <= BucketLinks::memory_bytes(count, options.partitions));
+    CHECK(links.file_bytes() <= BucketLinks::disk_bytes(count, options.partitions));
+  }
+}
+
 TEST_CASE("edge buckets: links with times are refused, and a budget that is too small") {
   LinkArrays timed = random_links(10, 5, 5, RandomKey(4));
   timed.times = Array::make(DType::kI64, {10}, nullptr, "test").or_throw();

@@ -221,6 +221,11 @@ TEST_CASE("options of links that do not go together are refused with a way out")
   CHECK(refused("loss = \"all\"\nrelation_weight = 1", {"task.decoder=transe"}) ==
         "set task.relation_weight = 0");
   CHECK(refused("loss = \"all\"\nregularizer_weight = 1") == "set task.regularizer = \"n3\"");
+  CHECK(refused("loss = \"all\"\nregularizer = \"n3\"") ==
+        "set task.regularizer_weight = 0.01 for one, or task.regularizer = \"none\"");
+  for (const char* key : {"chunk = 10", "of_batch = 0.5"})
+    CHECK(refused(std::string("loss = \"all\"\n") + key) ==
+          "set task.share = true, or leave it out");
   CHECK(refused("loss = \"all\"", {"embedding.types=[\"entitie\"]"}).find("entity") !=
         std::string::npos);
 }

@@ -55,7 +55,8 @@ class Decoder : public torch::nn::Module {
   /// A raw score a row: f32 [n].
   virtual torch::Tensor pairwise(const torch::Tensor& queries,
                                  const torch::Tensor& candidates) const = 0;
-  /// Each beside all: f32 [n, m]. Memory in proportion to that, but for an MLP's.
+  /// Each beside all: f32 [n, m]. Memory in proportion to that, but for an MLP's and, on a GPU,
+  /// RotatE's: these take as much a column of the rows.
   virtual torch::Tensor combine(const torch::Tensor& queries,
                                 const torch::Tensor& candidates) const = 0;
   /// Of each pair: what rounding is a share of where terms cancel out, the sum of the absolute
