@@ -26,7 +26,7 @@ struct EdgeColumns {
   std::string type, time, weight, label;  ///< empty: not read
   double time_scale = 0;
   PairsChoice pairs = PairsChoice::kAuto;  ///< settled: kAuto is kRows
-  TimeUnit time_unit = TimeUnit::kStored;
+  TickUnit time_unit = TickUnit::kStored;
 };
 
 /// Texts laid end to end, made one by one.

@@ -77,7 +77,7 @@ struct ColumnSpec {
 /// dates in a unit.
 struct TimeSpec : ColumnSpec {
   double scale = 0;
-  TimeUnit unit = TimeUnit::kStored;
+  TickUnit unit = TickUnit::kStored;
   std::string id_column;
   void describe(Schema& schema);
 };
@@ -124,7 +124,7 @@ struct EdgeSpec {
   NamesSpec type_names;
   std::string time_column;
   double time_scale = 0;
-  TimeUnit time_unit = TimeUnit::kStored;
+  TickUnit time_unit = TickUnit::kStored;
   std::string weight_column;
   FeatureSpec features;
   LabelSpec labels;

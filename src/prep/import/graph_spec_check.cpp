@@ -119,7 +119,7 @@ void check_nodes(const NodeSpec& node) {
   check_file(node.features.file,
              !node.features.columns.empty() || !node.features.id_column.empty(),
              "features");
-  if (node.times.unit != TimeUnit::kStored && node.times.scale != 0)
+  if (node.times.unit != TickUnit::kStored && node.times.scale != 0)
     refuse(where + ": times.scale and times.unit exclude each other",
            "times.scale is for numbers, times.unit for dates");
   check_file(node.times.file, !node.times.column.empty() || !node.times.id_column.empty(), "times");
@@ -137,7 +137,7 @@ void check_edges(const EdgeSpec& edge) {
   if (edge.has_attributes() && edge.csc.self_loops == SelfLoops::kAdd)
     refuse(where + ": self_loops = \"add\" makes edges without times, weights, features and labels",
            "leave self_loops out, or those columns");
-  if (edge.time_unit != TimeUnit::kStored && edge.time_scale != 0)
+  if (edge.time_unit != TickUnit::kStored && edge.time_scale != 0)
     refuse(where + ": time_scale and time_unit exclude each other",
            "time_scale is for numbers, time_unit for dates");
   const bool typed = !edge.type_column.empty();

@@ -15,28 +15,28 @@ namespace {
 // Up to here a double holds every whole number.
 constexpr double kExact = 9007199254740992.0;
 
-TimeUnit unit_of_day(std::int64_t ticks) {
-  for (const TimeUnit unit : {TimeUnit::kDays,
-                              TimeUnit::kSeconds,
-                              TimeUnit::kMilliseconds,
-                              TimeUnit::kMicroseconds,
-                              TimeUnit::kNanoseconds})
+TickUnit unit_of_day(std::int64_t ticks) {
+  for (const TickUnit unit : {TickUnit::kDays,
+                              TickUnit::kSeconds,
+                              TickUnit::kMilliseconds,
+                              TickUnit::kMicroseconds,
+                              TickUnit::kNanoseconds})
     if (ticks_a_day(unit) == ticks) return unit;
-  return TimeUnit::kStored;
+  return TickUnit::kStored;
 }
 
 }  // namespace
 
-void describe_time_unit(Schema& schema, const char* key, TimeUnit& unit) {
+void describe_time_unit(Schema& schema, const char* key, TickUnit& unit) {
   schema
-      .choice<TimeUnit>(key,
+      .choice<TickUnit>(key,
                         unit,
-                        {{"stored", TimeUnit::kStored, "the numbers that stand there"},
-                         {"days", TimeUnit::kDays, ""},
-                         {"s", TimeUnit::kSeconds, ""},
-                         {"ms", TimeUnit::kMilliseconds, ""},
-                         {"us", TimeUnit::kMicroseconds, ""},
-                         {"ns", TimeUnit::kNanoseconds, ""}})
+                        {{"stored", TickUnit::kStored, "the numbers that stand there"},
+                         {"days", TickUnit::kDays, ""},
+                         {"s", TickUnit::kSeconds, ""},
+                         {"ms", TickUnit::kMilliseconds, ""},
+                         {"us", TickUnit::kMicroseconds, ""},
+                         {"ns", TickUnit::kNanoseconds, ""}})
       .help(
           "of dates (2024-05-31, 2024-05-31T12:30:05.5+02:00) and of columns of datetimes: what is "
           "counted since 1970; a part of one is rounded down, and a date without a zone is UTC");
@@ -44,7 +44,7 @@ void describe_time_unit(Schema& schema, const char* key, TimeUnit& unit) {
 
 TimeColumn::TimeColumn(const TableReader& table, const ColumnInfo& column, const TimeRule& rule)
     : table_(&table), column_(column.name), stored_a_day_(column.ticks_a_day), rule_(rule) {
-  if (rule.unit == TimeUnit::kStored) {
+  if (rule.unit == TickUnit::kStored) {
     kind_ = rule.scale == 0 ? Kind::kWhole : Kind::kScaled;
   } else if (stored_a_day_ != 0) {
     kind_ = Kind::kDatetimes;

@@ -17,13 +17,13 @@ class Schema;
 /// How times are to be read.
 struct TimeRule {
   double scale = 0;                      ///< 0: none; else what numbers are multiplied by
-  TimeUnit unit = TimeUnit::kStored;     ///< in which dates and datetimes are counted
+  TickUnit unit = TickUnit::kStored;     ///< in which dates and datetimes are counted
   const char* scale_key = "time_scale";  ///< what these are called in graph.toml
   const char* unit_key = "time_unit";
 };
 
 /// The keys' values, for Schema::choice.
-void describe_time_unit(Schema& schema, const char* key, TimeUnit& unit);
+void describe_time_unit(Schema& schema, const char* key, TickUnit& unit);
 
 class TimeColumn {
  public:

@@ -61,9 +61,9 @@ std::optional<DType> number_dtype(const arrow::DataType& type) {
 std::int64_t ticks_of_type(const arrow::DataType& type) {
   switch (type.id()) {
     case Type::DATE32:
-      return ticks_a_day(TimeUnit::kDays);
+      return ticks_a_day(TickUnit::kDays);
     case Type::DATE64:
-      return ticks_a_day(TimeUnit::kMilliseconds);
+      return ticks_a_day(TickUnit::kMilliseconds);
     case Type::TIMESTAMP:
       break;
     default:
@@ -71,13 +71,13 @@ std::int64_t ticks_of_type(const arrow::DataType& type) {
   }
   switch (static_cast<const arrow::TimestampType&>(type).unit()) {
     case arrow::TimeUnit::SECOND:
-      return ticks_a_day(TimeUnit::kSeconds);
+      return ticks_a_day(TickUnit::kSeconds);
     case arrow::TimeUnit::MILLI:
-      return ticks_a_day(TimeUnit::kMilliseconds);
+      return ticks_a_day(TickUnit::kMilliseconds);
     case arrow::TimeUnit::MICRO:
-      return ticks_a_day(TimeUnit::kMicroseconds);
+      return ticks_a_day(TickUnit::kMicroseconds);
     case arrow::TimeUnit::NANO:
-      return ticks_a_day(TimeUnit::kNanoseconds);
+      return ticks_a_day(TickUnit::kNanoseconds);
   }
   return 0;
 }

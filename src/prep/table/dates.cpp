@@ -101,7 +101,7 @@ bool take_zone(DateText& text, Moment& moment) {
   return true;
 }
 
-std::optional<Ticks> ticks_of_nanos(__int128 nanos, bool finer, TimeUnit unit) {
+std::optional<Ticks> ticks_of_nanos(__int128 nanos, bool finer, TickUnit unit) {
   const __int128 tick = kNanosADay / ticks_a_day(unit);
   __int128 value = nanos / tick;
   const bool whole = value * tick == nanos;
@@ -114,37 +114,37 @@ std::optional<Ticks> ticks_of_nanos(__int128 nanos, bool finer, TimeUnit unit) {
 
 }  // namespace
 
-std::int64_t ticks_a_day(TimeUnit unit) {
+std::int64_t ticks_a_day(TickUnit unit) {
   switch (unit) {
-    case TimeUnit::kStored:
+    case TickUnit::kStored:
       return 0;
-    case TimeUnit::kDays:
+    case TickUnit::kDays:
       return 1;
-    case TimeUnit::kSeconds:
+    case TickUnit::kSeconds:
       return kSecondsADay;
-    case TimeUnit::kMilliseconds:
+    case TickUnit::kMilliseconds:
       return kSecondsADay * 1000;
-    case TimeUnit::kMicroseconds:
+    case TickUnit::kMicroseconds:
       return kSecondsADay * 1'000'000;
-    case TimeUnit::kNanoseconds:
+    case TickUnit::kNanoseconds:
       return kNanosADay;
   }
   return 0;
 }
 
-std::string_view name_of(TimeUnit unit) {
+std::string_view name_of(TickUnit unit) {
   switch (unit) {
-    case TimeUnit::kStored:
+    case TickUnit::kStored:
       return "ticks";
-    case TimeUnit::kDays:
+    case TickUnit::kDays:
       return "days";
-    case TimeUnit::kSeconds:
+    case TickUnit::kSeconds:
       return "seconds";
-    case TimeUnit::kMilliseconds:
+    case TickUnit::kMilliseconds:
       return "milliseconds";
-    case TimeUnit::kMicroseconds:
+    case TickUnit::kMicroseconds:
       return "microseconds";
-    case TimeUnit::kNanoseconds:
+    case TickUnit::kNanoseconds:
       return "nanoseconds";
   }
   return "";
@@ -163,12 +163,12 @@ std::optional<Moment> parse_moment(std::string_view given) {
   return moment;
 }
 
-std::optional<Ticks> ticks_of(const Moment& moment, TimeUnit unit) {
+std::optional<Ticks> ticks_of(const Moment& moment, TickUnit unit) {
   return ticks_of_nanos(
       __int128{moment.seconds} * kNanosASecond + moment.nanos, moment.finer, unit);
 }
 
-std::optional<Ticks> ticks_of(std::int64_t stored, std::int64_t stored_a_day, TimeUnit unit) {
+std::optional<Ticks> ticks_of(std::int64_t stored, std::int64_t stored_a_day, TickUnit unit) {
   return ticks_of_nanos(__int128{stored} * (kNanosADay / stored_a_day), false, unit);
 }
 

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-enum class TimeUnit {
+enum class TickUnit {
   kStored,  ///< whatever the numbers count
   kDays,
   kSeconds,
@@ -18,9 +18,9 @@ enum class TimeUnit {
 };
 
 /// 0 of kStored.
-std::int64_t ticks_a_day(TimeUnit unit);
+std::int64_t ticks_a_day(TickUnit unit);
 /// "seconds"; of kStored "ticks".
-std::string_view name_of(TimeUnit unit);
+std::string_view name_of(TickUnit unit);
 
 struct Moment {
   std::int64_t seconds = 0;  ///< since 1970-01-01T00:00:00Z
@@ -39,8 +39,8 @@ struct Ticks {
 };
 
 /// Nothing where 64 bits do not hold it. @pre unit is not kStored
-std::optional<Ticks> ticks_of(const Moment& moment, TimeUnit unit);
+std::optional<Ticks> ticks_of(const Moment& moment, TickUnit unit);
 /// A number of ticks of another unit. @param stored_a_day ticks a day that it counts
-std::optional<Ticks> ticks_of(std::int64_t stored, std::int64_t stored_a_day, TimeUnit unit);
+std::optional<Ticks> ticks_of(std::int64_t stored, std::int64_t stored_a_day, TickUnit unit);
 
 }  // namespace sluice

@@ -23,7 +23,7 @@ Times edge_times_of(const RolesFolder& folder) {
   return as_vector<std::int64_t>(folder.opened().edge_times("node__edge__node"));
 }
 
-std::optional<std::int64_t> ticks(std::string_view text, TimeUnit unit) {
+std::optional<std::int64_t> ticks(std::string_view text, TickUnit unit) {
   const auto moment = parse_moment(text);
   if (!moment) return std::nullopt;
   const auto made = ticks_of(*moment, unit);
@@ -39,7 +39,7 @@ TEST_CASE("dates: every day of eight centuries is one more than the day before")
     const int months[] = {31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     for (int month = 0; month < 12; ++month) {
       for (int day = 1; day <= months[month]; ++day, ++days)
-        REQUIRE(ticks(fmt::format("{}-{:02}-{:02}", year, month + 1, day), TimeUnit::kDays) ==
+        REQUIRE(ticks(fmt::format("{}-{:02}-{:02}", year, month + 1, day), TickUnit::kDays) ==
                 days);
       CHECK(!parse_moment(fmt::format("{}-{:02}-{:02}", year, month + 1, months[month] + 1)));
     }
@@ -48,7 +48,7 @@ TEST_CASE("dates: every day of eight centuries is one more than the day before")
 }
 
 TEST_CASE("dates: times of day, fractions and zones") {
-  constexpr TimeUnit kS = TimeUnit::kSeconds, kMs = TimeUnit::kMilliseconds;
+  constexpr TickUnit kS = TickUnit::kSeconds, kMs = TickUnit::kMilliseconds;
   CHECK(ticks("1970-01-01", kS) == 0);
   CHECK(ticks("2000-03-01T00:00", kS) == 951'868'800);
   CHECK(ticks("2024-05-31 10:30:05", kS) == 1'717'151'405);
@@ -58,21 +58,21 @@ TEST_CASE("dates: times of day, fractions and zones") {
                            "2024-05-31t12:30:05,25+02",
                            "2024-05-31T00:00:05.25-10:30"})
     CHECK(ticks(same, kMs) == 1'717'151'405'250);
-  CHECK(ticks("2024-05-31T10:30:05.123456789", TimeUnit::kNanoseconds) ==
+  CHECK(ticks("2024-05-31T10:30:05.123456789", TickUnit::kNanoseconds) ==
         1'717'151'405'123'456'789);
-  CHECK(ticks("2024-05-31T10:30:05.123456789", TimeUnit::kMicroseconds) == 1'717'151'405'123'456);
+  CHECK(ticks("2024-05-31T10:30:05.123456789", TickUnit::kMicroseconds) == 1'717'151'405'123'456);
   // Down, before 1970 too.
   CHECK(ticks("1969-12-31T23:59:59.5", kS) == -1);
   CHECK(ticks("1969-12-31T23:59:59.5", kMs) == -500);
-  CHECK(ticks("1969-12-31T23:59:59.5", TimeUnit::kDays) == -1);
-  CHECK(ticks_of(*parse_moment("2024-05-31T10:30:05.1234567891"), TimeUnit::kNanoseconds)->exact ==
+  CHECK(ticks("1969-12-31T23:59:59.5", TickUnit::kDays) == -1);
+  CHECK(ticks_of(*parse_moment("2024-05-31T10:30:05.1234567891"), TickUnit::kNanoseconds)->exact ==
         false);
-  CHECK(ticks_of(*parse_moment("2024-05-31T10:30:05.1234567890"), TimeUnit::kNanoseconds)->exact);
+  CHECK(ticks_of(*parse_moment("2024-05-31T10:30:05.1234567890"), TickUnit::kNanoseconds)->exact);
   CHECK(parse_moment("2024-05-31T10:30Z")->zoned);
   CHECK(!parse_moment("2024-05-31T10:30")->zoned);
   // Nanoseconds end in 2262.
-  CHECK(!ticks("2300-01-01", TimeUnit::kNanoseconds));
-  CHECK(ticks("2300-01-01", TimeUnit::kMicroseconds).has_value());
+  CHECK(!ticks("2300-01-01", TickUnit::kNanoseconds));
+  CHECK(ticks("2300-01-01", TickUnit::kMicroseconds).has_value());
   for (const char* no : {"",
                          "2024",
                          "2024-5-31",
@@ -160,7 +160,7 @@ TEST_CASE("dates: datetimes of Parquet keep their unit, or take the one that is 
   };
   const std::string toml = "[[edges]]\nfile = 'e.parquet'\ntime_column = 't'\n";
   RolesFolder folder;
-  write(folder, arrow::timestamp(arrow::TimeUnit::MILLI), "[1717151405250, -500, 0]");
+  write(folder, arrow::timestamp(arrow::TickUnit::MILLI), "[1717151405250, -500, 0]");
   CHECK(says(folder.listen(toml), "times are counted in milliseconds since 1970"));
   CHECK(edge_times_of(folder) == Times{1'717'151'405'250, -500, 0});
   const std::string said = folder.listen(toml + "time_unit = 's'\n");
