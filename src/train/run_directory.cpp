@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <iterator>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -71,9 +70,7 @@ void RunDirectory::check_output(const fs::path& path, const fs::path& out) {
   if (below.empty() || *below.begin() == "..") return;
   // Beside the run's own files there may be others; in its folders there are none.
   const bool in_folder = std::distance(below.begin(), below.end()) > 1;
-  const fs::path kept = run / *below.begin();
-  const bool own = in_folder ? kept.filename().string().find(".ckpt") != std::string::npos
-                             : below == "weights.safetensors";
+  const bool own = in_folder ? *below.begin() == "checkpoints" : below == "weights.safetensors";
   if (!own) return;
   throw Error(ErrorCode::kUsage,
               "this is a file of the run itself, which it would replace",
