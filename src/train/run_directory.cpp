@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxMetricsBytes = kGiB;
+constexpr const char* kCheckpoints = "checkpoints";
+constexpr const char* kRemoved = ".checkpoints.removed";
 
 Place place_of(const fs::path& path) {
   return Place{path.string(), -1, -1, -1};
@@ -32,6 +34,12 @@ void create_folder(const fs::path& path) {
   std::error_code problem;
   fs::create_directories(path, problem);
   if (problem) throw system_error(problem.value(), "cannot create the folder", path);
+}
+
+void remove_whole(const fs::path& path) {
+  std::error_code problem;
+  fs::remove_all(path, problem);
+  if (problem) throw system_error(problem.value(), "cannot remove", path);
 }
 
 // A file opened to append to; File knows only reading and making anew.
@@ -106,27 +114,34 @@ RunDirectory::RunDirectory(fs::path path, Mode mode) : path_(std::move(path)) {
                 "wait for it to end, or choose another place: --set run.dir=DIR",
                 place_of(path_));
   }
-  check(path_, mode);  // somebody may have been quicker
+  check(path_, mode);              // somebody may have been quicker
+  remove_whole(path_ / kRemoved);  // what a kill has left of a run that was replaced
   if (mode == Mode::kReplace) remove_old_run();
-  create_folder(path_ / "checkpoints");
+  create_folder(path_ / kCheckpoints);
 }
 
 void RunDirectory::remove_old_run() {
-  // The config goes last: as long as it is there, this is a run directory.
+  // Checkpoints and the rows they name go at once: a kill in the middle must not leave a part of
+  // them, which would be resumed. The config goes last: as long as it is there, this is a run
+  // directory.
+  std::error_code missing;
+  if (fs::exists(path_ / kCheckpoints, missing)) {
+    std::error_code problem;
+    fs::rename(path_ / kCheckpoints, path_ / kRemoved, problem);
+    if (problem) throw system_error(problem.value(), "cannot remove", path_ / kCheckpoints);
+    sync_directory(path_).or_throw();
+  }
   for (const char* name : {"report.json",
                            "weights.safetensors",
                            "metrics.jsonl",
                            "log.txt",
-                           "checkpoints",
-                           "config.resolved.toml"}) {
-    std::error_code problem;
-    fs::remove_all(path_ / name, problem);
-    if (problem) throw system_error(problem.value(), "cannot remove", path_ / name);
-  }
+                           kRemoved,
+                           "config.resolved.toml"})
+    remove_whole(path_ / name);
 }
 
 fs::path RunDirectory::checkpoint_path(CheckpointKind kind) const {
-  return path_ / "checkpoints" / (kind == CheckpointKind::kLast ? "last.ckpt" : "best.ckpt");
+  return path_ / kCheckpoints / (kind == CheckpointKind::kLast ? "last.ckpt" : "best.ckpt");
 }
 
 bool RunDirectory::has_checkpoint(CheckpointKind kind) const {
@@ -164,7 +179,7 @@ std::uint64_t RunDirectory::keep_metrics(std::uint64_t lines) {
 }
 
 fs::path stored_checkpoint(const std::string& directory, CheckpointKind wanted) {
-  const fs::path folder = fs::path(directory) / "checkpoints";
+  const fs::path folder = fs::path(directory) / kCheckpoints;
   std::error_code problem;
   for (const char* name : {"best.ckpt", "last.ckpt"}) {
     const bool asked = wanted == CheckpointKind::kBest || name == std::string("last.ckpt");

@@ -5,6 +5,18 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <random>
+#include <string>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace sluice;
 using namespace sluice::test;
 using Mode = RunDirectory::Mode;
@@ -31,6 +43,50 @@ TEST_CASE("a run directory is not overwritten, not shared, and replaced only whe
   { const RunDirectory run(path, Mode::kReplace); }
   CHECK_FALSE(std::filesystem::exists(path / "metrics.jsonl"));
   CHECK(read_all(path / "notes.txt") == "mine");
+}
+
+TEST_CASE("a kill while a run is replaced leaves its checkpoints whole, or none") {
+  const int rows = 400;
+  const std::uint64_t seed = std::random_device{}();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const TempDir dir;
+  const std::filesystem::path path = dir / "run";
+  int whole = 0;
+  int gone = 0;
+  for (int attempt = 0; attempt < 200 && (whole == 0 || gone < 5); ++attempt) {
+    {
+      RunDirectory run(path, Mode::kReplace);
+      run.write_config("seed = 1\n");
+      run.append_metrics("{}");
+      dir.write("run/checkpoints/last.ckpt", "names the rows");
+      std::filesystem::create_directories(path / "checkpoints/rows/node");
+      for (int i = 0; i < rows; ++i)
+        dir.write("run/checkpoints/rows/node/side-" + std::to_string(i) + ".rows", "rows");
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+      { const RunDirectory run(path, Mode::kReplace); }
+      ::_exit(0);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 8000));
+    ::kill(child, SIGKILL);
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    if (!std::filesystem::exists(path / "config.resolved.toml")) continue;  // it was replaced
+    RunDirectory run(path, Mode::kGoOn);
+    CHECK_FALSE(std::filesystem::exists(path / ".checkpoints.removed"));
+    const std::filesystem::path kept = path / "checkpoints/rows/node";
+    if (run.has_checkpoint(CheckpointKind::kLast)) {
+      ++whole;
+      CHECK(read_all(path / "metrics.jsonl") == "{}\n");
+      CHECK(std::distance(std::filesystem::directory_iterator(kept), {}) == rows);
+    } else {
+      ++gone;
+      CHECK_FALSE(std::filesystem::exists(kept));
+    }
+  }
+  CHECK(whole > 0);
+  CHECK(gone > 0);
 }
 
 TEST_CASE("metrics are cut back to the checkpoint's lines, a torn last line included") {
