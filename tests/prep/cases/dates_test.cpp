@@ -160,7 +160,7 @@ TEST_CASE("dates: datetimes of Parquet keep their unit, or take the one that is 
   };
   const std::string toml = "[[edges]]\nfile = 'e.parquet'\ntime_column = 't'\n";
   RolesFolder folder;
-  write(folder, arrow::timestamp(arrow::TickUnit::MILLI), "[1717151405250, -500, 0]");
+  write(folder, arrow::timestamp(arrow::TimeUnit::MILLI), "[1717151405250, -500, 0]");
   CHECK(says(folder.listen(toml), "times are counted in milliseconds since 1970"));
   CHECK(edge_times_of(folder) == Times{1'717'151'405'250, -500, 0});
   const std::string said = folder.listen(toml + "time_unit = 's'\n");
