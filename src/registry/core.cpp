@@ -7,6 +7,7 @@
 #include "prep/generate/temporal.h"
 #include "prep/layout/dgl.h"
 #include "prep/layout/files.h"
+#include "prep/layout/named_triples.h"
 #include "prep/layout/ogb.h"
 #include "prep/layout/openke.h"
 #include "prep/layout/tu.h"
@@ -56,6 +57,9 @@ Layouts layouts() {
                         "TU Dortmund's sets of small graphs: DS_A.txt, DS_graph_indicator.txt");
   layouts.add<DglLayout>("dgl", "DGL: a metadata.yaml (GraphBolt) or meta.yaml (CSVDataset)");
   layouts.add<OpenKeLayout>("openke", "OpenKE: train2id.txt, entity2id.txt, relation2id.txt");
+  layouts.add<NamedTriplesLayout>("triples",
+                                  "numbered triples and names: train.txt, entities.txt, "
+                                  "relations.txt");
   layouts.add<FilesLayout>("files", "any files: a guess by names, extensions, first rows and ids");
   return layouts;
 }

@@ -165,6 +165,14 @@ TEST_CASE("predict writes the users' ids, as CSV and as NumPy records, whole or 
   CHECK(train({"predict", box.dir(), "--out", npy}).code == 0);
   CHECK(read_all(npy).find("'shape': (190,)") != std::string::npos);
   CHECK(train({"predict", box.dir(), "--out", (box.folder() / "p.txt").string()}).code == 2);
+  const Outcome end = train({"predict", box.dir(), "--end", "source", "--out", csv});
+  CHECK(end.code == 2);
+  CHECK(end.err.find("--end says which end --top looks for") != std::string::npos);
+  CHECK(end.err.find("add --top 10 for one") != std::string::npos);
+  const Outcome none = train({"embed", box.dir(), "--out", csv});
+  CHECK(none.code == 2);
+  CHECK(none.err.find("this run has no learned rows") != std::string::npos);
+  CHECK(none.err.find(box.dir().string()) != std::string::npos);
   CHECK(train({"predict", box.dir(), "--out", (box.folder() / "no/p.csv").string()}).code == 3);
   for (const auto& entry : fs::directory_iterator(box.folder())) {
     CHECK(entry.path().filename().string().find("partial") == std::string::npos);

@@ -121,6 +121,44 @@ TEST_CASE("openke: counts and names that are not what they say are told with the
   }
 }
 
+TEST_CASE("triples: numbers beside files of names are read with these") {
+  LayoutFolder folder;
+  folder.write("kg/entities.txt", "rome\nparis\nberlin\noslo\n");
+  folder.write("kg/relations.txt", "near\nlarger\nnever_seen\n");
+  folder.write("kg/train.txt", "0\t1\t2\n2\t0\t1\n");
+  folder.write("kg/valid.txt", "3\t1\t0\n");
+  const auto described = folder.describe();
+  CHECK(described.warnings.empty());
+  CHECK(described.toml.find("layout \"triples\": there are kg/train.txt") != std::string::npos);
+  const Dataset dataset = folder.dataset(described);
+  CHECK(dataset.schema().nodes[0].name == "entity");
+  CHECK(dataset.schema().nodes[0].count == 4);
+  CHECK(dataset.ids("entity").text(1) == "paris");
+  const RelationSchema& relation = dataset.schema().relations.at(0);
+  CHECK((relation.labels->names == std::vector<std::string>{"near", "larger", "never_seen"}));
+  CHECK((in_edges(dataset, relation.key()) == in_edges(4, {{0, 2}, {2, 1}})));
+  const auto valid = values_of<std::uint64_t>(dataset.edge_split("default").valid);
+  CHECK((valid == std::vector<std::uint64_t>{0, 1, 3, 0, 1}));
+}
+
+TEST_CASE("triples: of numbers without names the guess says that they may be some") {
+  LayoutFolder folder;
+  std::string text, weights;
+  for (int i = 0; i < 60; ++i) {
+    text += fmt::format("{}\t{}\t{}\n", i % 30, i % 4, (i * 7 + 1) % 30);
+    weights += fmt::format("{}\t{}\t{}\n", i % 30, (i * 7 + 1) % 30, i % 4);
+  }
+  const auto doubted = [&](const std::string& lines) {
+    folder.write("graph.txt", lines);
+    std::string toml = folder.describe().toml;
+    for (auto at = toml.find("\n# "); at != std::string::npos; at = toml.find("\n# "))
+      toml.replace(at, 3, " ");
+    return toml.find("Or are these triples? The column c1 has 4 values only") != std::string::npos;
+  };
+  CHECK(doubted(text));
+  CHECK_FALSE(doubted(weights));
+}
+
 TEST_CASE("triples of many types are described as one relation of labels") {
   LayoutFolder folder;
   std::string few, many;

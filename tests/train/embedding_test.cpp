@@ -1,5 +1,6 @@
 // Knowledge-graph embeddings from files to figures: every rank among all entities by brute force
 // over the learned rows, whole runs, and what comes out under the user's ids.
+#include "support/expect_error.h"
 #include "train/embedding_support.h"
 #include "train/evaluation.h"
 
@@ -256,6 +257,21 @@ TEST_CASE("the best ends and the rows of a run come under the user's ids") {
   REQUIRE(entities.size() == kEntities);
   for (const LinkEnd end : {LinkEnd::kDestination, LinkEnd::kSource})
     check_best(graph, dir, end, Part::kTest, quiet);
+  // What the run keeps is not written over.
+  const std::string kept = read_all(dir / "run/weights.safetensors");
+  for (const char* name : {"run/weights.safetensors", "run/checkpoints/rows/entity/rows.npy"}) {
+    CAPTURE(std::string(name));
+    const Error error =
+        expect_error([&] { (void)embed_run(run, {}, {}, "", dir / name, quiet.context); });
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.message() == "this is a file of the run itself, which it would replace");
+    CHECK(error.place().file == (dir / name).string());
+  }
+  CHECK(read_all(dir / "run/weights.safetensors") == kept);
+  CHECK(embed_run(run, {}, {}, "", dir / "run/rows.safetensors", quiet.context).rows == kEntities);
+  const Error ending =
+      expect_error([&] { (void)embed_run(run, {}, {}, "", dir / "rows.txt", quiet.context); });
+  CHECK(ending.message().find(".safetensors") != std::string::npos);
 }
 
 TEST_CASE("best ends leave training links out, however a run is evaluated and of whatever part") {

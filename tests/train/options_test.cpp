@@ -116,6 +116,14 @@ TEST_CASE("config init writes a commented config that binds and fits the dataset
   CHECK(options.run.dir == "runs/x");
   const RunOptions gat = options_of(config_for((dir / "x").string(), registry(), {}, "gat"));
   CHECK(gat.model.type == "gat");
+  // A model that is learned rows alone has some, as wide as the task reads them: it trains.
+  const std::string rows =
+      config_for((dir / "x").string(), registry(), "link_prediction", "embedding");
+  const RunOptions embedding =
+      options_of(rows, {"train.epochs=1", "memory.host=256MiB", "run.dir=" + (dir / "r").string()});
+  CHECK(embedding.embedding.dim == 64);
+  Quiet quiet;
+  CHECK(run_training(embedding, RunDirectory::Mode::kNew, quiet.context).epochs == 1);
   CHECK_THROWS_WITH_AS(
       config_for((dir / "x").string(), registry(), {}, "gta"), doctest::Contains("'gta'"), Error);
   std::size_t longest = 0;

@@ -299,7 +299,25 @@ class EdgeColumnsGuess {
                             : fmt::format("the two columns behind {}, which numbers the rows",
                                           name(0).empty() ? "one without a name" : name(0));
     take_others();
+    if (first == 0) doubt_triples();
     return true;
+  }
+
+  /// Three numbers a line without names of columns: the middle one may be the type.
+  void doubt_triples() {
+    if (guess_.format != "list" || columns_.size() != 3) return;
+    const auto different = [&](std::size_t at) { return columns_[at].different.size(); };
+    const bool numbers = std::ranges::all_of(
+        columns_, [](const ColumnGlance& column) { return column.integers && !column.missing; });
+    if (!numbers || 2 * different(1) > std::min(different(0), different(2))) return;
+    doubt(
+        "Or are these triples? The column {} has {} values only, and may be the type of an edge "
+        "from {} to {}: then say format = \"triples\", type_column = \"relation\", source_column = "
+        "\"head\", target_column = \"tail\", types = \"labels\".",
+        name(1),
+        different(1),
+        name(0),
+        name(2));
   }
 
   static constexpr double kLargeWeight = 1e8;
