@@ -6,6 +6,7 @@
 #include "storage/format/data_file_reader.h"
 #include "storage/format/manifest.h"
 #include "storage/format/succession.h"
+#include "storage/topology/merged_order.h"
 #include "storage/topology/paged_topology.h"
 #include "storage/topology/resident_topology.h"
 
@@ -230,6 +231,8 @@ Array Dataset::node_times(std::string_view node_type) const {
 Array Dataset::edge_times(std::string_view relation) const {
   const RelationSchema& found = state_->relation(relation);
   if (!found.has_times) throw state_->lacks(relation, "times");
+  if (found.appended != 0)
+    return load_merged_times(state_->path, state_->manifest, found, state_->options).or_throw();
   return state_->load(
       relation_path(found, "times.bin"), DType::kI64, {extent(found.edges)}, "times");
 }

@@ -84,7 +84,6 @@ std::shared_ptr<const TemporalGraph> with_times(const Dataset& from,
 // Times of a relation's edges; without a shape where it has none.
 Array times_of(const Dataset& from, const RelationSchema& relation) {
   if (!relation.has_times) return {};
-  if (relation.appended != 0) throw appended_without_times(relation.key());
   return from.edge_times(relation.key());
 }
 
