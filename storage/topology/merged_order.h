@@ -26,8 +26,8 @@ class MergedOrder {
   struct Source {
     std::span<const std::uint64_t> offsets;  ///< of the CSC: targets + 1
     std::span<const std::uint64_t> log;
-    std::span<const std::int64_t> times;      ///< of the CSC's edges; empty: there are none
-    std::span<const std::int64_t> log_times;  ///< by row of the log; empty likewise
+    std::span<const std::int64_t> times = {};      ///< of the CSC's edges; empty: there are none
+    std::span<const std::int64_t> log_times = {};  ///< by row of the log; empty likewise
   };
 
   /// O(rows log rows log degree), 16 bytes a row, charged to `ledger` as "topology". Errors:
