@@ -3,7 +3,6 @@
 #pragma once
 
 #include "prep/dataset_edges.h"
-#include "prep/edge_stream.h"
 #include "storage/format/data_file_writer.h"
 #include "storage/topology/merged_order.h"
 
@@ -18,7 +17,7 @@ namespace sluice {
 
 class MergedEvents final : public EdgeStream {
  public:
-  /// The log is held in memory with its order, 48 bytes a row; the rest is streamed. All must
+  /// The log is held in memory with its order, 40 bytes a row; the rest is streamed. All must
   /// outlive this. Throws Error. @pre the relation has times, edge ids and a log
   MergedEvents(const std::filesystem::path& root,
                const Manifest& manifest,
