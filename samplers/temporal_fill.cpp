@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <type_traits>
 
 namespace sluice {
@@ -60,13 +59,6 @@ struct Records {
     __builtin_prefetch(records + last);
   }
 };
-
-std::int64_t minus_saturating(std::int64_t a, std::int64_t b) {
-  std::int64_t difference = 0;
-  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
-  return a < b ? std::numeric_limits<std::int64_t>::min()
-               : std::numeric_limits<std::int64_t>::max();
-}
 
 template <class Events>
 class Filler {
@@ -141,13 +133,9 @@ class Filler {
       group.begin[i] = known ? offsets_[node] : 0;
       group.end[i] = group.begin[i];
       length_[i] = known ? offsets_[node + 1] - group.begin[i] : 0;
-      bound_time_[i] = queries_.times[group.first + i];
-      bound_id_[i] = rule_.by_event ? queries_.event_ids[group.first + i] : 0;
-      if (rule_.inclusive) bound_id_[i] = kNoEdge;  // above every id
-      if (rule_.cut && bound_time_[i] >= rule_.cut->time) {
-        bound_time_[i] = rule_.cut->time;
-        bound_id_[i] = rule_.cut->event;
-      }
+      const TemporalBound bound = bound_of(rule_, queries_, group.first + i);
+      bound_time_[i] = bound.time;
+      bound_id_[i] = bound.id;
     }
   }
 
@@ -228,8 +216,7 @@ class Filler {
         continue;
       }
       const std::size_t query = group.first + i;
-      const RandomKey key = rule_.key.with(queries_.nodes[query])
-                                .with(static_cast<std::uint64_t>(queries_.times[query]));
+      const RandomKey key = row_key(rule_, queries_, query);
       const auto positions = out_.neighbours.subspan(row_of(group, i), rule_.count);
       chooser_.choose(group.begin[i], degree, key, positions);
       for (const std::uint64_t position : positions) events_.request(position);

@@ -134,12 +134,6 @@ Result<TemporalGraph> TemporalGraph::own(TemporalArrays arrays) {
   return made;
 }
 
-Error appended_without_times(std::string_view relation) {
-  return Error(ErrorCode::kUsage,
-               fmt::format("relation '{}' has appended edges, which have no times", relation),
-               "import the dataset again, with all edges and their times");
-}
-
 Result<TemporalGraph> TemporalGraph::of(std::shared_ptr<Topology> topology,
                                         Array times,
                                         bool one_type) {
@@ -160,9 +154,6 @@ Result<TemporalGraph> TemporalGraph::of(std::shared_ptr<Topology> topology,
 
 Result<TemporalGraph> TemporalGraph::load(const Dataset& dataset, std::string_view key) try {
   const RelationSchema* relation = dataset.schema().relation(key);
-  if (relation != nullptr && relation->appended != 0) {
-    return appended_without_times(key);
-  }
   Array times = dataset.edge_times(key);  // says so where there are none, or no such relation
   return of(dataset.topology(key), std::move(times), relation->source == relation->target);
 } catch (const Error& error) {

@@ -72,14 +72,11 @@ struct TemporalArrays {
   bool one_type = true;
 };
 
-/// An Error(kUsage): edges with times cannot be appended.
-Error appended_without_times(std::string_view relation);
-
 class TemporalGraph {
  public:
-  /// A relation of a dataset, loaded and charged to the dataset's ledger as "topology" and "times".
-  /// @param relation RelationSchema::key(). Errors: kUsage for a relation without times, or with
-  /// appended edges, which have none; what Dataset fails with; as over().
+  /// A relation of a dataset, with its appended edges, loaded and charged to the dataset's ledger
+  /// as "topology" and "times". @param relation RelationSchema::key(). Errors: kUsage for a
+  /// relation without times; what Dataset fails with; as over().
   static Result<TemporalGraph> load(const Dataset& dataset, std::string_view relation);
 
   /// The edges of a topology in RAM, with the times that stand beside them. Errors: as over().

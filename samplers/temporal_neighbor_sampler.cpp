@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace sluice {
@@ -22,7 +23,7 @@ Result<Array> copy_of(std::span<const T> values, MemoryLedger* ledger) {
 }
 
 // One hop of a relation; `lag`: as the options' visibility has it for seeds.
-TemporalSampler one_hop(const TemporalGraph& graph,
+TemporalSampler one_hop(const std::shared_ptr<const TemporalSource>& events,
                         const TemporalSamplerOptions& options,
                         std::size_t hop,
                         bool lag,
@@ -32,25 +33,7 @@ TemporalSampler one_hop(const TemporalGraph& graph,
   own.count = {options.count[hop]};
   if (!lag && own.visibility == TemporalVisibility::kBatchLag)
     own.visibility = TemporalVisibility::kStrict;
-  return {graph, std::move(own), key.with("hop").with(hop), relation};
-}
-
-// Events of a node before a time, or at it too: its list ascends.
-std::uint64_t events_before(const TemporalView& view,
-                            std::uint64_t node,
-                            std::int64_t time,
-                            TemporalVisibility visibility) {
-  const bool inclusive = visibility == TemporalVisibility::kInclusive;
-  std::uint64_t low = view.offsets[node], high = view.offsets[node + 1];
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (view.time(middle) < time || (inclusive && view.time(middle) == time)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low - view.offsets[node];
+  return {events, std::move(own), key.with("hop").with(hop), relation};
 }
 
 }  // namespace
@@ -65,8 +48,8 @@ TemporalNeighborSampler::TemporalNeighborSampler(SamplerGraph graph,
       tables_(graph_.schema->nodes.size()) {
   for (const SampledRelation& resolved : resolve_relations(graph_)) {
     const std::size_t r = resolved.index;
-    const bool has_times = r < graph_.temporal.size() && graph_.temporal[r] != nullptr;
-    if (!has_times) {
+    const std::shared_ptr<const TemporalSource> events = temporal_source(graph_, r);
+    if (events == nullptr) {
       throw Error(
           ErrorCode::kUsage,
           fmt::format("[sampler] type = \"temporal\" needs the times of edges, and relation "
@@ -74,10 +57,10 @@ TemporalNeighborSampler::TemporalNeighborSampler(SamplerGraph graph,
                       graph_.schema->relations[r].key()),
           "import the edges with time_column, or choose another sampler");
     }
-    Relation relation{resolved.source_type, resolved.target_type, {}};
+    Relation relation{resolved.source_type, resolved.target_type, events, {}};
     for (std::size_t hop = 0; hop < num_layers(); ++hop) {
-      relation.hops.push_back({one_hop(*graph_.temporal[r], options_, hop, true, key, r),
-                               one_hop(*graph_.temporal[r], options_, hop, false, key, r)});
+      relation.hops.push_back({one_hop(events, options_, hop, true, key, r),
+                               one_hop(events, options_, hop, false, key, r)});
     }
     relations_.push_back(std::move(relation));
   }
@@ -318,12 +301,12 @@ Result<Array> TemporalNeighborSampler::count_degrees(std::size_t type) {
   if (!made) return made;
   const auto degrees = made.value().as<std::int64_t>();
   std::ranges::fill(degrees, 0);
-  for (std::size_t r = 0; r < relations_.size(); ++r) {
-    if (relations_[r].target_type != type) continue;
-    const TemporalView& view = graph_.temporal[r]->view();
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      degrees[i] +=
-          static_cast<std::int64_t>(events_before(view, nodes[i], times[i], options_.visibility));
+  const TimeTies ties =
+      options_.visibility == TemporalVisibility::kInclusive ? TimeTies::kAll : TimeTies::kNone;
+  for (const Relation& relation : relations_) {
+    if (relation.target_type != type) continue;
+    if (auto counted = relation.events->count(nodes, times, ties, degrees); !counted)
+      return std::move(counted).error();
   }
   return made;
 }

@@ -4,8 +4,8 @@
 // A hop asks all rows listed so far, the seeds among them again, as NeighborSampler does: so a
 // layer's targets are the first rows of its sources. A source is a node at the time of the edge it
 // was met by, and what is met from there was before. A block has the differences in time
-// (Block::deltas) and a node's row its time (BatchNodes::times). Edges and times are in RAM. Method
-// "temporal" of the registry; used by one thread.
+// (Block::deltas) and a node's row its time (BatchNodes::times). Edges and times are in RAM, or
+// on disk (TemporalSource). Method "temporal" of the registry; used by one thread.
 #pragma once
 
 #include "samplers/temporal_sampler.h"
@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace sluice {
@@ -49,6 +50,7 @@ class TemporalNeighborSampler final : public Sampler {
   struct Relation {
     std::size_t source_type = 0;
     std::size_t target_type = 0;
+    std::shared_ptr<const TemporalSource> events;
     std::vector<Hop> hops;
   };
   // Rows of a hop's answers, as long as its targets times its count.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxCount = 0x7fffffff;
 
-void check_options(const TemporalSamplerOptions& options, const TemporalView& view) {
+void check_options(const TemporalSamplerOptions& options, const TemporalSource& source) {
   for (const std::int64_t count : options.count) {
     if (count >= 1 && count <= kMaxCount) continue;
     throw Error(ErrorCode::kUsage,
@@ -26,13 +26,13 @@ void check_options(const TemporalSamplerOptions& options, const TemporalView& vi
                 fmt::format("[sampler] window is {}; it must not be negative", options.window),
                 "window = 0 takes events of any age");
   }
-  if (options.count.size() > 1 && !view.one_type) {
+  if (options.count.size() > 1 && !source.one_type()) {
     throw Error(ErrorCode::kUsage,
                 "a later hop cannot start at nodes of another type than the seeds'",
                 "give [sampler] count one number, for one hop");
   }
-  if (options.visibility == TemporalVisibility::kEventOrder && !view.has_edge_ids() &&
-      view.num_edges() != 0) {
+  if (options.visibility == TemporalVisibility::kEventOrder && !source.has_edge_ids() &&
+      source.num_edges() != 0) {
     throw Error(ErrorCode::kUsage,
                 "visibility = \"event_order\" needs edge ids, and the relation stores none",
                 "import it with edge_ids = true");
@@ -165,12 +165,23 @@ TemporalSampler::TemporalSampler(TemporalGraph graph,
                                  RandomKey key,
                                  std::uint64_t relation,
                                  MemoryLedger* ledger)
-    : graph_(std::move(graph)),
+    : TemporalSampler(std::make_shared<ResidentEvents>(std::move(graph)),
+                      std::move(options),
+                      key,
+                      relation,
+                      ledger) {}
+
+TemporalSampler::TemporalSampler(std::shared_ptr<const TemporalSource> source,
+                                 Options options,
+                                 RandomKey key,
+                                 std::uint64_t relation,
+                                 MemoryLedger* ledger)
+    : source_(std::move(source)),
       options_(std::move(options)),
       key_(key.with("temporal neighbours")),
       relation_(relation),
       ledger_(ledger) {
-  check_options(options_, graph_.view());
+  check_options(options_, *source_);
 }
 
 Result<void> TemporalSampler::check(std::size_t hop,
@@ -196,7 +207,7 @@ Result<void> TemporalSampler::check(std::size_t hop,
                  "visibility = \"batch_lag\" needs the cut of the batch",
                  "give the time and edge id of its first event");
   }
-  if (request.cut->event != 0 && !graph_.view().has_edge_ids() && graph_.view().num_edges() != 0) {
+  if (request.cut->event != 0 && !source_->has_edge_ids() && source_->num_edges() != 0) {
     return Error(ErrorCode::kUsage,
                  "a cut by an event needs edge ids, and the relation stores none",
                  "import it with edge_ids = true, or cut by time alone (event 0)");
@@ -217,12 +228,7 @@ Result<void> TemporalSampler::fill_range(std::size_t hop,
                        .cut = {},
                        .key = key_.with(request.epoch).with(hop).with(relation_)};
   if (options_.visibility == TemporalVisibility::kBatchLag && hop == 0) rule.cut = request.cut;
-  PositionChooser chooser;
-  if (rule.strategy == TemporalStrategy::kUniform) {
-    if (auto room = chooser.reserve(rule.count, ledger_); !room) return room;
-  }
-  fill_temporal_rows(graph_.view(), rule, request.queries, out, begin, end, chooser);
-  return {};
+  return source_->fill(rule, request.queries, out, begin, end, ledger_);
 }
 
 Result<void> TemporalSampler::fill(std::size_t hop,

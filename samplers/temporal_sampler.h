@@ -10,6 +10,7 @@
 #include "core/threads.h"
 #include "samplers/temporal_graph.h"
 #include "samplers/temporal_rows.h"
+#include "samplers/temporal_source.h"
 
 #include <sluice/array.h>
 #include <sluice/memory.h>
@@ -18,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -86,6 +88,12 @@ class TemporalSampler {
   /// draws; `ledger` (or null) is charged and must outlive this and what it returns. Throws kUsage
   /// for options out of range, later hops over two node types, and event ids as an order where the
   /// graph has none.
+  TemporalSampler(std::shared_ptr<const TemporalSource> source,
+                  Options options,
+                  RandomKey key,
+                  std::uint64_t relation = 0,
+                  MemoryLedger* ledger = nullptr);
+  /// Of a graph in RAM.
   TemporalSampler(TemporalGraph graph,
                   Options options,
                   RandomKey key,
@@ -94,12 +102,12 @@ class TemporalSampler {
 
   std::size_t num_hops() const { return options_.count.size(); }
   const Options& options() const { return options_; }
-  const TemporalGraph& graph() const { return graph_; }
+  const TemporalSource& source() const { return *source_; }
 
   /// One hop into the caller's memory, on this thread, or on the arena's. O(count + log degree) a
   /// query. Allocates nothing on this thread where count is at most PositionChooser::kFew or the
-  /// strategy is recent. Errors: kUsage for spans whose sizes do not agree, and a cut that is
-  /// missing; kResource.
+  /// strategy is recent, and events are in RAM. Errors: kUsage for spans whose sizes do not agree,
+  /// and a cut that is missing; kResource; on disk kIo and kData.
   Result<void> fill(std::size_t hop, const TemporalRequest& request, const TemporalRows& out) const;
   Result<void> fill(std::size_t hop,
                     const TemporalRequest& request,
@@ -122,7 +130,7 @@ class TemporalSampler {
                           std::size_t begin,
                           std::size_t end) const;
 
-  TemporalGraph graph_;
+  std::shared_ptr<const TemporalSource> source_;
   Options options_;
   RandomKey key_;
   std::uint64_t relation_;

@@ -6,8 +6,11 @@
 #include "storage/format/data_file_reader.h"
 #include "storage/format/manifest.h"
 #include "storage/format/succession.h"
+#include "storage/topology/merged_order.h"
+#include "storage/topology/paged_times.h"
 #include "storage/topology/paged_topology.h"
 #include "storage/topology/resident_topology.h"
+#include "storage/topology/topology_errors.h"
 
 #include <fmt/format.h>
 
@@ -230,8 +233,20 @@ Array Dataset::node_times(std::string_view node_type) const {
 Array Dataset::edge_times(std::string_view relation) const {
   const RelationSchema& found = state_->relation(relation);
   if (!found.has_times) throw state_->lacks(relation, "times");
+  if (found.appended != 0)
+    return load_merged_times(state_->path, state_->manifest, found, state_->options).or_throw();
   return state_->load(
       relation_path(found, "times.bin"), DType::kI64, {extent(found.edges)}, "times");
+}
+
+std::shared_ptr<PagedTimes> Dataset::paged_times(std::string_view relation,
+                                                 Topology& topology,
+                                                 const TopologyOptions& options) const {
+  const RelationSchema& found = state_->relation(relation);
+  if (!found.has_times) throw state_->lacks(relation, "times");
+  if (found.appended != 0) throw appended_in_memory_only(found, state_->path);
+  return PagedTimes::open(state_->path, state_->manifest, found, topology, state_->options, options)
+      .or_throw();
 }
 
 Array Dataset::edge_weights(std::string_view relation) const {

@@ -24,6 +24,7 @@
 namespace sluice {
 
 class HostPinning;
+class PagedTimes;
 
 enum class Placement { kMemory, kDisk };
 enum class IoChoice { kAuto, kIoUring, kPread };
@@ -138,6 +139,11 @@ class Dataset {
   Array edge_labels(std::string_view relation) const;
   /// i64 [edges] and f32 [edges], beside the CSC's neighbours. @pre the relation has them
   Array edge_times(std::string_view relation) const;
+  /// The times where they stay on disk, beside the same relation's edges on disk; for
+  /// samplers/paged_events.h. Throws Error: kUsage for a relation with appended edges.
+  std::shared_ptr<PagedTimes> paged_times(std::string_view relation,
+                                          Topology& topology,
+                                          const TopologyOptions& options) const;
   Array edge_weights(std::string_view relation) const;
 
   Split split(std::string_view name) const;

@@ -73,6 +73,9 @@ struct GraphDataOptions {
   /// Load the times of edges, and edges with times, for samplers that need them; they stay in
   /// memory.
   bool edge_times = false;
+  /// Where edges are on disk, leave these there too, for who asks for no SamplerGraph::temporal:
+  /// queries of nodes. Relations with edge rules are loaded all the same.
+  bool paged_times = false;
   /// By relation: which of its edges mini-batches may see, those of the training part; null, or
   /// none at all: all of them. What is taken out is GraphData::held_out().
   std::vector<std::shared_ptr<const EdgeRule>> edge_rules{};

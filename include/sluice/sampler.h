@@ -25,6 +25,7 @@
 namespace sluice {
 
 class TemporalGraph;
+class TemporalSource;
 
 /// What a sampler draws from: the schema and one topology a relation, in the schema's order.
 struct SamplerGraph {
@@ -36,6 +37,9 @@ struct SamplerGraph {
   /// By relation: its edges with their times; null for a relation without, and none as a whole
   /// where nobody needs them (SamplerMethod::needs_times).
   std::vector<std::shared_ptr<const TemporalGraph>> temporal = {};
+  /// By relation: its events where they stay on disk, and `temporal` is null; none as a whole where
+  /// all are in RAM.
+  std::vector<std::shared_ptr<const TemporalSource>> paged_events = {};
 };
 
 /// What a consumer needs of a batch beyond the sampled edges themselves.

@@ -110,6 +110,9 @@ class Task {
   /// Reads what it needs of the data beside its queries; again where they were opened anew. Throws
   /// Error.
   virtual void attach(const GraphData& /*data*/) {}
+  /// Whether it reads SamplerGraph::temporal, the events of relations with times, which then stay
+  /// in RAM wherever edges are kept.
+  virtual bool reads_events() const { return true; }
   /// Whose labels its mini-batches carry.
   virtual LabelsOf labels_of() const { return {}; }
   /// Queries of a part.

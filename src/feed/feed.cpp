@@ -59,6 +59,7 @@ GraphDataOptions data_options(const FeedOptions& options,
                                                    options.storage,
                                                    sampler);
   placement.edge_rules = subject.edge_rules();
+  placement.paged_times = subject.kind() == QueryKind::kNodes;
   return placement;
 }
 

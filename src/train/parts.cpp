@@ -89,6 +89,7 @@ GraphDataOptions placement_of(const RunOptions& options,
   placement.compute_ledger = device.ledger.get();
   placement.edge_labels = needs.edge_labels;
   placement.edge_rules = task.edge_rules();
+  placement.paged_times = !task.reads_events();
   return placement;
 }
 

@@ -42,4 +42,17 @@ Result<Array> load_appended(const std::filesystem::path& root,
   return log;
 }
 
+Result<Array> load_appended_times(const std::filesystem::path& root,
+                                  const Manifest& manifest,
+                                  const RelationSchema& relation,
+                                  const DatasetOptions& options) {
+  return load_array(root,
+                    manifest,
+                    relation_path(relation, kAppendedTimesName),
+                    DType::kI64,
+                    {static_cast<std::int64_t>(relation.appended)},
+                    options,
+                    "times");
+}
+
 }  // namespace sluice

@@ -1,5 +1,6 @@
 // The log of edges that were appended to a relation: `appended.bin`, three u64 an edge (source,
-// target, edge id), in the order in which they came.
+// target, edge id), in the order in which they came; of a relation with times `appended_times.bin`
+// beside it, an i64 an edge.
 #pragma once
 
 #include "storage/format/manifest.h"
@@ -15,6 +16,7 @@
 namespace sluice {
 
 inline constexpr const char* kAppendedName = "appended.bin";
+inline constexpr const char* kAppendedTimesName = "appended_times.bin";
 
 struct AppendedEdge {
   std::uint64_t source = 0;
@@ -29,6 +31,12 @@ Result<Array> load_appended(const std::filesystem::path& root,
                             const Manifest& manifest,
                             const RelationSchema& relation,
                             const DatasetOptions& options);
+
+/// The times of its rows, i64 [appended], charged as "times". @pre the relation has times
+Result<Array> load_appended_times(const std::filesystem::path& root,
+                                  const Manifest& manifest,
+                                  const RelationSchema& relation,
+                                  const DatasetOptions& options);
 
 inline AppendedEdge appended_edge(std::span<const std::uint64_t> log, std::uint64_t index) {
   return {log[3 * index], log[3 * index + 1], log[3 * index + 2]};

@@ -78,6 +78,18 @@ void DatasetWriter::adopt(const fs::path& dataset, const FileEntry& entry) {
   manifest_.files.emplace(entry.path, entry);
 }
 
+void DatasetWriter::share(const std::string& path, const std::string& as) {
+  FileEntry shared = entry(path);
+  for (const auto& [from, to] : {std::pair{path, as}, {sum_path(path), sum_path(as)}}) {
+    std::error_code gone;
+    fs::remove(staging_.path() / to, gone);  // what a killed stage left
+    link_or_copy(staging_.path() / from, staging_.path() / to);
+  }
+  bytes_ += shared.bytes;
+  shared.path = as;
+  manifest_.files.emplace(as, std::move(shared));
+}
+
 void DatasetWriter::commit(std::string created_by) {
   manifest_.created_by = std::move(created_by);
   const std::string text = manifest_.to_text();

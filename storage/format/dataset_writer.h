@@ -53,6 +53,10 @@ class DatasetWriter {
   /// the file system has none. The bytes are not checked.
   void adopt(const std::filesystem::path& dataset, const FileEntry& entry);
 
+  /// A file that was added, under a second path: one content on the disk, by a hard link where the
+  /// file system has them.
+  void share(const std::string& path, const std::string& as);
+
   /// Of the dataset to be; 1 unless told otherwise.
   void set_generation(std::uint64_t generation) { manifest_.generation = generation; }
 

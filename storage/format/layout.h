@@ -14,7 +14,7 @@ namespace sluice {
 
 /// The newest version that this build reads and writes. A dataset is written as the oldest version
 /// that has what it holds (`Manifest::version_of`).
-inline constexpr int kFormatVersion = 5;
+inline constexpr int kFormatVersion = 6;
 inline constexpr const char* kManifestName = "manifest.json";
 inline constexpr std::uint64_t kSumBlockBytes = 1024 * 1024;  ///< bytes under one 64-bit checksum
 

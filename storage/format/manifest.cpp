@@ -81,6 +81,11 @@ int Manifest::version_of(const GraphSchema& schema) {
                        owner.features.end(),
                        [](const FeatureSchema& table) { return table.scaling.has_value(); });
   };
+  // Older readers would put these edges behind all others, whatever their times.
+  if (std::ranges::any_of(schema.relations, [](const RelationSchema& relation) {
+        return relation.has_times && relation.appended != 0;
+      }))
+    return 6;
   // What is appended has to be scaled alike, so that readers may not ignore it.
   if (std::any_of(schema.nodes.begin(), schema.nodes.end(), scaled) ||
       std::any_of(schema.relations.begin(), schema.relations.end(), scaled))

@@ -39,13 +39,7 @@ std::unique_ptr<PagedTopology> PagedTopology::open(const std::filesystem::path& 
                                                    const RelationSchema& relation,
                                                    const DatasetOptions& options,
                                                    const TopologyOptions& topology_options) {
-  if (relation.appended != 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("relation '{}' has appended edges, which are read in memory only",
-                            relation.key()),
-                "run sluice-prep compact, or set storage.topology = \"memory\"",
-                Place{root.string(), -1, -1, -1});
-  }
+  if (relation.appended != 0) throw appended_in_memory_only(relation, root);
   std::unique_ptr<PagedTopology> topology(new PagedTopology);
   topology->io_ = topology_options.io;
   topology->ledger_ = options.ledger;

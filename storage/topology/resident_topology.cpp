@@ -61,8 +61,8 @@ std::unique_ptr<ResidentTopology> ResidentTopology::load(const std::filesystem::
   view.offsets = std::as_const(topology->offsets_).as<std::uint64_t>();
   check_offsets(root / relation_path(relation, "offsets.bin"), view.offsets, relation.edges);
   if (relation.appended != 0) {
-    const Array log = load_appended(root, manifest, relation, options).or_throw();
-    topology->merge(log, relation, options);
+    const RelationLog log = RelationLog::load(root, manifest, relation, options).or_throw();
+    topology->merge(log.source(view.offsets), relation, options);
   }
   const std::filesystem::path neighbours_path = root / relation_path(relation, "neighbours.bin");
   if (topology->neighbours_.dtype() == DType::kU32) {
@@ -78,77 +78,38 @@ std::unique_ptr<ResidentTopology> ResidentTopology::load(const std::filesystem::
   return topology;
 }
 
-namespace {
-
-// The old elements of each target, then the new ones; `next` is where the new ones of a target go.
-template <class T, class NewValue>
-void interleave(std::span<const T> old,
-                std::span<T> merged,
-                std::span<const std::uint64_t> old_offsets,
-                std::span<const std::uint64_t> offsets,
-                std::span<const std::uint64_t> log,
-                const NewValue& new_value) {
-  const std::size_t targets = old_offsets.size() - 1;
-  std::vector<std::uint64_t> next(targets);
-  for (std::size_t t = 0; t < targets; ++t) {
-    const std::uint64_t degree = old_offsets[t + 1] - old_offsets[t];
-    std::copy_n(old.begin() + static_cast<std::ptrdiff_t>(old_offsets[t]),
-                degree,
-                merged.begin() + static_cast<std::ptrdiff_t>(offsets[t]));
-    next[t] = offsets[t] + degree;
-  }
-  for (std::uint64_t i = 0; i < log.size() / 3; ++i) {
-    const AppendedEdge edge = appended_edge(log, i);
-    merged[next[edge.target]++] = static_cast<T>(new_value(edge));
-  }
-}
-
-}  // namespace
-
-void ResidentTopology::merge(const Array& log,
+// Merges the log's edges into the lists.
+void ResidentTopology::merge(const MergedOrder::Source& source,
                              const RelationSchema& relation,
                              const DatasetOptions& options) {
-  const auto values = log.as<std::uint64_t>();
+  const auto log = source.log;
+  const MergedOrder order = MergedOrder::make(source, options.ledger).or_throw();
   const auto edges = static_cast<std::int64_t>(relation.edges + relation.appended);
   const auto make = [&](DType dtype, std::int64_t count) {
     return Array::make(dtype, {count}, options.ledger, "topology").or_throw();
   };
-  Array offsets = make(DType::kU64, offsets_.numel());
-  const auto ends = offsets.as<std::uint64_t>();
-  std::fill(ends.begin(), ends.end(), 0);
-  for (std::uint64_t i = 0; i < relation.appended; ++i) ++ends[appended_edge(values, i).target + 1];
-  for (std::size_t t = 1; t < ends.size(); ++t)
-    ends[t] += ends[t - 1] + view_.offsets[t] - view_.offsets[t - 1];
-
-  const auto merge_column = [&]<class T>(Array& column, T, DType dtype, const auto& new_value) {
-    Array merged = make(dtype, edges);
-    interleave<T>(std::as_const(column).as<T>(),
-                  merged.as<T>(),
-                  view_.offsets,
-                  std::span<const std::uint64_t>(ends),
-                  values,
-                  new_value);
+  const auto merge_column = [&]<class From, class To>(Array& column, From, To, const auto& of_row) {
+    Array merged = make(dtype_of<To>, edges);
+    order.merge_column(std::as_const(column).as<From>(), merged.as<To>(), of_row);
     column = std::move(merged);
   };
-  const auto source = [](const AppendedEdge& edge) { return edge.source; };
+  const auto source_of = [&](std::uint64_t row) { return appended_edge(log, row).source; };
   if (neighbours_.dtype() == DType::kU32) {
-    merge_column(neighbours_, std::uint32_t{}, DType::kU32, source);
+    merge_column(neighbours_, std::uint32_t{}, std::uint32_t{}, source_of);
   } else {
-    merge_column(neighbours_, std::uint64_t{}, DType::kU64, source);
+    merge_column(neighbours_, std::uint64_t{}, std::uint64_t{}, source_of);
   }
   if (relation.has_edge_ids) {
     // In 64 bits: the log's ids may not fit what the file's were stored in.
-    Array wide = make(DType::kU64, edge_ids_.numel());
-    for (std::int64_t i = 0; i < edge_ids_.numel(); ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      wide.as<std::uint64_t>()[at] = edge_ids_.dtype() == DType::kU32
-                                         ? std::as_const(edge_ids_).as<std::uint32_t>()[at]
-                                         : std::as_const(edge_ids_).as<std::uint64_t>()[at];
+    const auto id_of = [&](std::uint64_t row) { return appended_edge(log, row).id; };
+    if (edge_ids_.dtype() == DType::kU32) {
+      merge_column(edge_ids_, std::uint32_t{}, std::uint64_t{}, id_of);
+    } else {
+      merge_column(edge_ids_, std::uint64_t{}, std::uint64_t{}, id_of);
     }
-    edge_ids_ = std::move(wide);
-    merge_column(
-        edge_ids_, std::uint64_t{}, DType::kU64, [](const AppendedEdge& edge) { return edge.id; });
   }
+  Array offsets = make(DType::kU64, offsets_.numel());
+  order.merge_offsets(source, offsets.as<std::uint64_t>());
   offsets_ = std::move(offsets);
   view_.offsets = std::as_const(offsets_).as<std::uint64_t>();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/format/manifest.h"
+#include "storage/topology/merged_order.h"
 #include "storage/topology/removed_positions.h"
 
 #include <sluice/array.h>
@@ -38,8 +39,10 @@ class ResidentTopology final : public Topology {
   void remove(RemovedPositions removed);
 
  private:
-  /// Puts the edges of the log behind those of the files, target by target.
-  void merge(const Array& log, const RelationSchema& relation, const DatasetOptions& options);
+  /// Puts the edges of the log among those of the files.
+  void merge(const MergedOrder::Source& source,
+             const RelationSchema& relation,
+             const DatasetOptions& options);
 
   std::uint64_t num_sources_ = 0;
   Array offsets_, neighbours_, edge_ids_;

@@ -4,6 +4,14 @@
 
 namespace sluice {
 
+Error appended_in_memory_only(const RelationSchema& relation, const std::filesystem::path& root) {
+  return Error(ErrorCode::kUsage,
+               fmt::format("relation '{}' has appended edges, which are read in memory only",
+                           relation.key()),
+               "run sluice-prep compact, or set storage.topology = \"memory\"",
+               Place{root.string(), -1, -1, -1});
+}
+
 Error offsets_error(const std::filesystem::path& path, std::uint64_t edges) {
   return Error(ErrorCode::kData,
                fmt::format("the offsets do not ascend from 0 to the edge count, {}", edges),

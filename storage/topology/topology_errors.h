@@ -3,11 +3,15 @@
 #pragma once
 
 #include <sluice/error.h>
+#include <sluice/graph_schema.h>
 
 #include <cstdint>
 #include <filesystem>
 
 namespace sluice {
+
+/// A relation whose appended edges keep it from being read on disk.
+Error appended_in_memory_only(const RelationSchema& relation, const std::filesystem::path& root);
 
 /// Offsets that do not go up from 0 to the relation's edge count.
 Error offsets_error(const std::filesystem::path& path, std::uint64_t edges);

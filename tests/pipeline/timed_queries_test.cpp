@@ -4,6 +4,7 @@
 #include "samplers/event_links.h"
 #include "samplers/held_out_edges.h"
 #include "samplers/temporal_neighbor_sampler.h"
+#include "support/temp_dir.h"
 
 #include <sluice/sampler.h>
 #include <sluice/samplers/link_queries.h>
@@ -54,20 +55,28 @@ void check_timed_batch(const Batch& batch) {
   }
 }
 
+// Where times are while edges are on disk.
+enum class Times { kInMemory, kWithEdges };
+
 using MakeQueries =
     std::function<std::shared_ptr<const QuerySource>(const GraphData& data, MemoryLedger& ledger)>;
 
 std::vector<std::uint64_t> deliver_timed(const std::filesystem::path& path,
                                          const Setup& setup,
                                          const MakeQueries& make,
-                                         LoaderStart where = {}) {
+                                         LoaderStart where = {},
+                                         Times times = Times::kInMemory) {
   std::vector<std::uint64_t> chain;
   MemoryLedger ledger(setup.ledger_bytes);
   {
     const Dataset dataset = Dataset::open(path.string(), {.ledger = &ledger});
     GraphDataOptions kept = data_options(setup);
     kept.edge_times = true;
+    kept.paged_times = times == Times::kWithEdges;
     GraphData data(dataset, kept, LabelsOf{});
+    const bool paged = kept.paged_times && setup.topology == Placement::kDisk;
+    CHECK((data.graph().temporal.at(0) == nullptr) == paged);
+    CHECK((data.graph().paged_events.at(0) != nullptr) == paged);
     LoaderOptions options = setup.loader;
     options.fanout = {};
     options.sampler = std::make_shared<SamplerKind<TemporalNeighborSampler>>(
@@ -84,7 +93,10 @@ std::vector<std::uint64_t> deliver_timed(const std::filesystem::path& path,
   return chain;
 }
 
-void check_everywhere(const std::filesystem::path& dir, const MakeQueries& make) {
+// @param times where edges are on disk
+void check_everywhere(const std::filesystem::path& dir,
+                      const MakeQueries& make,
+                      Times times = Times::kInMemory) {
   Setup memory;
   memory.features = Placement::kMemory;
   memory.loader = base_options();
@@ -99,7 +111,7 @@ void check_everywhere(const std::filesystem::path& dir, const MakeQueries& make)
       disk.topology = topology;
       disk.window_bytes = 2 << 20;
       if (planned) disk.scratch = dir.string();
-      CHECK(deliver_timed(dir / "x", disk, make) == wanted);
+      CHECK(deliver_timed(dir / "x", disk, make, {}, times) == wanted);
     }
   }
   const std::size_t middle = wanted.size() / 2;
@@ -128,13 +140,15 @@ TEST_CASE("timed links: in the order of time, with negatives, the same from ever
 TEST_CASE("timed nodes: each asked about at its own time, the same from everywhere") {
   const TempDir dir;
   write_sample(dir / "x", timed_sample());
-  check_everywhere(dir.path(), [](const GraphData& data, MemoryLedger& ledger) {
+  const MakeQueries make = [](const GraphData& data, MemoryLedger& ledger) {
     Array nodes = Array::make(DType::kU64, {200}, &ledger, "seeds").or_throw();
     for (std::size_t i = 0; i < 200; ++i) nodes.as<std::uint64_t>()[i] = 2 * i;
     NodeQueryOptions asked{.nodes = nodes, .batch_size = 32, .key = RandomKey(2)};
     asked.times = data.node_times(0);
     return std::make_shared<NodeQueries>(data.schema(), asked, &ledger);
-  });
+  };
+  check_everywhere(dir.path(), make);
+  check_everywhere(dir.path(), make, Times::kWithEdges);
 }
 
 TEST_CASE("timed nodes: edges that are held out are in no block, wherever edges are kept") {

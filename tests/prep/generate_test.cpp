@@ -372,6 +372,74 @@ TEST_CASE("temporal: in-edges ascend in time, ties by event, and events repeat")
   CHECK(pairs.size() < 250'000);  // half of the 400,000 repeat another
 }
 
+TEST_CASE("temporal: classes drift, events stay within them, and labels say when") {
+  const TempDir dir;
+  TemporalGenerator::Options options;
+  options.nodes = 600;
+  options.events = 60'000;
+  options.seconds = 5'000;
+  options.homophily = 0.9;
+  options.drift = 3;
+  options.edge_features = 5;
+  options.label_events = 3'000;
+  options.node_options.features = 4;
+  options.node_options.classes = 6;
+  TemporalGenerator generator(options);
+  check_same_bytes(dir, generator);
+  const Dataset dataset = Dataset::open((dir / "narrow").string());
+  REQUIRE(dataset.schema().relations.size() == 2);
+  const TemporalDraw draw(options);
+  const std::uint64_t events = draw.num_events();
+
+  std::uint64_t within = 0, changes = 0;
+  for (std::uint64_t event = 0; event < events; event += 7) {
+    const auto [source, target] = draw(event);
+    within +=
+        draw.class_at(source, event, events) == draw.class_at(target, event, events) ? 1u : 0u;
+  }
+  // Repeats are of up to some thousands of events ago, in which few nodes changed.
+  CHECK(within > events / 7 * 7 / 10);
+  for (std::uint64_t node = 0; node < 600; ++node) {
+    CHECK(draw.class_at(node, 0, events) == node % 6);
+    std::uint32_t last = draw.class_at(node, 0, events);
+    std::uint64_t own = 0;
+    for (std::uint64_t event = 0; event < events; event += 100) {
+      const std::uint32_t now = draw.class_at(node, event, events);
+      own += now != last ? 1u : 0u;
+      last = now;
+    }
+    CHECK(own >= 2);
+    CHECK(own <= 3);
+    changes += own;
+  }
+  CHECK(changes > 600 * 5 / 2);
+
+  const LabelDraw labels(options);
+  const std::string key = "node__label__node";
+  const Array stored = dataset.edge_labels(key), times = dataset.edge_times(key);
+  CHECK(dataset.schema().relation(key)->labels->width == 6);
+  REQUIRE(stored.numel() == 3'000);
+  for (std::uint64_t i = 0; i < 3'000; ++i) {
+    const auto [node, same] = labels(i);
+    CHECK(node == same);
+    const auto label = static_cast<std::uint32_t>(stored.as<std::int32_t>()[i]);
+    REQUIRE(label == draw.class_at(node, i, 3'000));
+  }
+  const auto topology = dataset.topology(key);
+  for (std::uint64_t at = 0; at < 3'000; ++at) {
+    std::uint64_t id = 0;
+    topology->edge_ids({&at, 1}, {&id, 1}).or_throw();
+    REQUIRE(times.as<std::int64_t>()[at] == labels.time(id));
+  }
+  const auto store = dataset.edge_features("node__event__node");
+  CHECK(dataset.schema().relation("node__event__node")->features[0].rows == events);
+  std::vector<float> rows(2 * 5);
+  const std::vector<std::uint64_t> ids{events - 1, 0};
+  store->gather(ids, std::as_writable_bytes(std::span(rows))).or_throw();
+  CHECK(std::ranges::all_of(rows, [](float value) { return std::abs(value) < 7; }));
+  CHECK(rows[0] != rows[5]);
+}
+
 TEST_CASE("hetero: the same bytes for any budget, with the types and relations it says") {
   const TempDir hetero_dir;
   HeteroGenerator::Options hetero;

@@ -195,6 +195,35 @@ TEST_CASE("import: the reverse of a relation has the types of its edges as label
   CHECK(edge_ids(dataset, back.key()) == std::vector<std::uint64_t>{0, 1, 3, 2});
 }
 
+TEST_CASE("import: the reverse of a relation has its features, by the same ids") {
+  ImportFolder folder;
+  folder.write("e.csv", "s,t,time,a,b\n0,1,9,1,2\n2,0,5,3,4\n1,0,7,5,6\n");
+  folder.run(
+      "[[edges]]\nfile = 'e.csv'\ntime_column = 'time'\nfeatures.columns = ['a', 'b']\n"
+      "reverse = 'back'\n");
+  check_sound(folder);
+  const Dataset dataset = Dataset::open(folder.out());
+  REQUIRE(dataset.schema().relations.size() == 2);
+  const RelationSchema& back = dataset.schema().relations[1];
+  CHECK(back.key() == "node__back__node");
+  REQUIRE(back.features.size() == 1);
+  CHECK(back.features[0].rows == 3);
+  CHECK(edge_ids(dataset, back.key()) == std::vector<std::uint64_t>{0, 2, 1});
+  const std::vector<std::uint64_t> wanted{2, 0, 1};
+  std::vector<float> there(6), rows(6);
+  dataset.edge_features("node__edge__node")
+      ->gather(wanted, std::as_writable_bytes(std::span(there)))
+      .or_throw();
+  dataset.edge_features(back.key())
+      ->gather(wanted, std::as_writable_bytes(std::span(rows)))
+      .or_throw();
+  CHECK(rows == std::vector<float>{5, 6, 1, 2, 3, 4});
+  CHECK(rows == there);
+  // One content on the disk.
+  CHECK(std::filesystem::equivalent(folder.out() / "edges/node__edge__node/features.bin",
+                                    folder.out() / "edges/node__back__node/features.bin"));
+}
+
 TEST_CASE("import: types that are no names for folders keep theirs as titles") {
   ImportFolder folder;
   folder.write("e.csv", "h,t,r\na,b,/people/person__x\nb,c,_hypernym\n");

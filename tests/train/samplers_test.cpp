@@ -155,8 +155,10 @@ TEST_CASE("the temporal sampler sees what was before each node's time, and nothi
   const auto accuracy = [&](Tell which, std::vector<std::string> sets) {
     import_timed_graph(dir, which);
     sets.insert(sets.end(), {"train.epochs=20", "train.optimizer.lr=0.01"});
-    const double reached =
-        train_twice(dir, config_without_sampler(dir), sets).metrics.at("test.accuracy");
+    const RunReport report = train_twice(dir, config_without_sampler(dir), sets);
+    const double reached = report.metrics.at("test.accuracy");
+    const bool timed = sets.front() == "sampler.type=temporal";
+    CHECK(to_json(report).value("visibility", "none") == (timed ? "strict" : "none"));
     MESSAGE(sets.front(), std::string(which == Tell::kEarly ? ", early: " : ", late: "), reached);
     return reached;
   };

@@ -22,6 +22,7 @@ class NodeTask : public Task {
                          const std::string& split) const final;
   /// Throws kUsage where the split is of another node type.
   void open(const TaskData& data) final;
+  bool reads_events() const override { return false; }
   LabelsOf labels_of() const final { return {target_type_, {}}; }
   std::uint64_t count(Part part, const GraphData& data) const final;
   /// Each node of the part once an epoch, unless a task says otherwise.

@@ -1,5 +1,6 @@
 #include "pipeline/data/graph_data_state.h"
 #include "samplers/held_out_edges.h"
+#include "samplers/paged_events.h"
 #include "samplers/temporal_graph.h"
 #include "storage/feature/cache_policies.h"
 #include "storage/feature/disk_store.h"
@@ -84,8 +85,16 @@ std::shared_ptr<const TemporalGraph> with_times(const Dataset& from,
 // Times of a relation's edges; without a shape where it has none.
 Array times_of(const Dataset& from, const RelationSchema& relation) {
   if (!relation.has_times) return {};
-  if (relation.appended != 0) throw appended_without_times(relation.key());
   return from.edge_times(relation.key());
+}
+
+// Whether events are searched on disk. Those without some are in RAM, as is who took them out.
+bool has_paged_times(std::size_t index,
+                     const RelationSchema& relation,
+                     const GraphDataOptions& options) {
+  const bool ruled = index < options.edge_rules.size() && options.edge_rules[index] != nullptr;
+  return options.edge_times && options.paged_times && relation.has_times && !ruled &&
+         options.topology == Placement::kDisk;
 }
 
 // Labels, and those of LabelsOf::more behind them.
@@ -195,11 +204,13 @@ GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const
   opened.held_out.resize(schema.relations.size());
   for (std::size_t r = 0; r < schema.relations.size(); ++r) {
     const RelationSchema& relation = schema.relations[r];
-    std::shared_ptr<Topology> topology =
-        from.topology(relation.key(), topology_options(schema, relation, options));
+    TopologyOptions how = topology_options(schema, relation, options);
+    const bool paged = has_paged_times(r, relation, options);
+    if (paged) how.cache_bytes /= 2;  // the other half is for times
+    std::shared_ptr<Topology> topology = from.topology(relation.key(), how);
     Array weights, times;
     if (options.edge_weights && relation.has_weights) weights = from.edge_weights(relation.key());
-    if (options.edge_times) times = times_of(from, relation);
+    if (options.edge_times && !paged) times = times_of(from, relation);
     if (r < options.edge_rules.size() && options.edge_rules[r]) {
       HeldOutEdges held =
           find_held_out(*topology, *options.edge_rules[r], from.ledger()).or_throw();
@@ -209,8 +220,11 @@ GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const
       opened.held_out[r] = std::make_shared<const HeldOutEdges>(std::move(held));
     }
     if (options.edge_times) {
+      opened.graph.paged_events.push_back(
+          paged ? PagedEvents::open(from, relation.key(), topology, how).or_throw() : nullptr);
       opened.graph.temporal.push_back(
-          with_times(from, relation, topology, opened.held_out[r].get(), std::move(times)));
+          paged ? nullptr
+                : with_times(from, relation, topology, opened.held_out[r].get(), std::move(times)));
     }
     opened.graph.relations.push_back(std::move(topology));
     if (options.edge_weights) opened.graph.weights.push_back(std::move(weights));
@@ -246,6 +260,7 @@ void GraphData::State::reopen_graph(const Dataset& newer) {
     }
   }
   graph.temporal.clear();
+  graph.paged_events.clear();
   graph.relations.clear();
   graph.weights.clear();
   held_out.clear();

@@ -70,6 +70,8 @@ class Checker {
     if (relation.appended == 0) return;
     auto log = load_appended(root_, manifest_, relation, {&ledger_, Verify::kOff});
     if (!log) files_.report(relation_path(relation, kAppendedName), log.error().message());
+    if (relation.has_times)
+      check_values<std::int64_t>(relation_path(relation, kAppendedTimesName), relation.appended);
   }
 
   // Times ascend in each node's list.

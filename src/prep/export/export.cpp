@@ -7,6 +7,7 @@
 #include "prep/features/elements.h"
 #include "storage/format/appended_edges.h"
 #include "storage/format/staging.h"
+#include "storage/topology/merged_order.h"
 
 #include <sluice/dataset.h>
 
@@ -182,9 +183,25 @@ class Export {
     bool edge_ids = false;
   };
 
+  // Of the CSC's edges, and then of the log's.
+  Array times_of(const RelationSchema& relation) const {
+    if (relation.appended == 0) return dataset_.edge_times(relation.key());
+    const RelationLog log =
+        RelationLog::load(options_.dataset, manifest_, relation, {&context_.ledger, Verify::kRead})
+            .or_throw();
+    Array all =
+        Array::make(
+            DType::kI64, {log.times.numel() + log.row_times.numel()}, &context_.ledger, "times")
+            .or_throw();
+    const auto end =
+        std::ranges::copy(log.times.as<std::int64_t>(), all.as<std::int64_t>().begin());
+    std::ranges::copy(log.row_times.as<std::int64_t>(), end.out);
+    return all;
+  }
+
   Attributes attributes_of(const RelationSchema& relation) const {
     Attributes all;
-    if (relation.has_times) all.times = dataset_.edge_times(relation.key());
+    if (relation.has_times) all.times = times_of(relation);
     if (relation.has_weights) all.weights = dataset_.edge_weights(relation.key());
     if (relation.labels) all.labels.emplace(*relation.labels, dataset_.edge_labels(relation.key()));
     all.edge_ids = relation.has_edge_ids && !relation.features.empty();

@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "prep/features/feature_encoder.h"
+#include "prep/generate/normal_draw.h"
 #include "storage/io/disk_space.h"
 
 #include <sluice/array.h>
@@ -17,16 +18,6 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kChunkBytes = 8 << 20;
-
-// Close to a standard normal: the sum of four 16-bit uniforms of one draw (Irwin-Hall), centred and
-// scaled. Its tails end at 3.46; for features that is of no matter, and it costs one draw.
-float normal(std::uint64_t bits) {
-  const std::uint64_t sum =
-      (bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48);
-  constexpr float kMean = 2.0f * 65535.0f;
-  constexpr float kScale = 1.7320508f / 65536.0f;
-  return (static_cast<float>(sum) - kMean) * kScale;
-}
 
 class NodeWriter {
  public:
@@ -97,7 +88,8 @@ class NodeWriter {
         [&](std::uint64_t node, std::span<float> out) {
           const RandomKey row = noise.with(node);
           const float* centre = &centres[std::size_t{class_of_(node)} * schema.dim];
-          for (std::size_t i = 0; i < out.size(); ++i) out[i] = centre[i] + normal(row.draw(i));
+          for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = centre[i] + normal_draw(row.draw(i));
         },
         [&](std::span<const std::byte> values) {
           const auto encoded = encoder.encode(rows.rows(), DType::kF32, values);
@@ -116,7 +108,7 @@ class NodeWriter {
     std::vector<float> centres(classes * dim);
     const RandomKey key = key_.with("centres");
     const auto scale = static_cast<float>(options_.signal / std::sqrt(static_cast<double>(dim)));
-    for (std::size_t i = 0; i < centres.size(); ++i) centres[i] = scale * normal(key.draw(i));
+    for (std::size_t i = 0; i < centres.size(); ++i) centres[i] = scale * normal_draw(key.draw(i));
     return centres;
   }
 
@@ -145,7 +137,8 @@ class NodeWriter {
             "labels",
             1,
             [&](std::uint64_t node, std::span<float> out) {
-              out[0] = normal(values.draw(class_of_(node))) + deviation * normal(noise.draw(node));
+              out[0] = normal_draw(values.draw(class_of_(node))) +
+                       deviation * normal_draw(noise.draw(node));
             },
             append);
         break;

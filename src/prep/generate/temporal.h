@@ -1,5 +1,7 @@
 // A temporal interaction graph: events in time order between nodes of a skewed activity, many of
-// which repeat an event of the recent past. Stored as CSC whose in-edges ascend in (time, edge id).
+// which repeat an event of the recent past (planted recurrence), others within classes that nodes
+// change (planted drift). Stored as CSC whose in-edges ascend in (time, edge id). Events may have
+// features; what class nodes were of when may be written as events of a second relation.
 #pragma once
 
 #include "prep/generate/generator.h"
@@ -21,6 +23,10 @@ class TemporalGenerator final : public Generator {
     std::int64_t start = 1'600'000'000;
     std::int64_t seconds = 10'000'000;
     double repeat = 0.5;
+    double homophily = 0;
+    double drift = 0;
+    std::int64_t edge_features = 0;
+    std::int64_t label_events = 0;
     SyntheticNodeOptions node_options;
 
     void describe(Schema& schema);
@@ -39,10 +45,39 @@ class TemporalDraw {
   explicit TemporalDraw(const TemporalGenerator::Options& options);
   std::pair<std::uint64_t, std::uint64_t> operator()(std::uint64_t event) const;
   /// Seconds; ascends with the event's number, with ties where events outnumber seconds.
-  std::int64_t time(std::uint64_t event) const;
+  std::int64_t time(std::uint64_t event) const { return time_of(event, num_events()); }
+  /// Of event `number` of `count` that are spread over the same time. @pre number < count
+  std::int64_t time_of(std::uint64_t number, std::uint64_t count) const;
+  /// The class of a node when `number` of `count` such events were. At first it is the node's
+  /// number modulo the classes.
+  std::uint32_t class_at(std::uint64_t node, std::uint64_t number, std::uint64_t count) const;
+
+  std::uint64_t num_events() const { return static_cast<std::uint64_t>(options_.events); }
+  std::uint64_t num_classes() const { return classes_; }
 
  private:
+  std::uint64_t skewed(RandomKey one, std::uint64_t counter) const;
+  std::uint64_t target_of(std::uint64_t source, std::uint64_t event, RandomKey one) const;
+
   TemporalGenerator::Options options_;
+  RandomKey key_;
+  std::uint64_t classes_;
+};
+
+/// What class a node was of when: events from a node to itself, evenly spread. Thread-safe.
+class LabelDraw {
+ public:
+  explicit LabelDraw(const TemporalGenerator::Options& options);
+  std::pair<std::uint64_t, std::uint64_t> operator()(std::uint64_t number) const;
+  std::int64_t time(std::uint64_t number) const { return draw_.time_of(number, count_); }
+  std::uint32_t label(std::uint64_t number) const {
+    return draw_.class_at((*this)(number).first, number, count_);
+  }
+
+ private:
+  TemporalDraw draw_;
+  std::uint64_t nodes_;
+  std::uint64_t count_;
   RandomKey key_;
 };
 

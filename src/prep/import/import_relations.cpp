@@ -149,6 +149,7 @@ class Relations {
       const SplitSpec* const split = reverse ? nullptr : draw_splits(relation, training);
       if (reverse) {
         if (types_are_labels()) types_as_labels(relation);
+        share_features(relation);
       } else {
         add_rows(relation, stats.edges_read, split, training);
       }
@@ -188,8 +189,21 @@ class Relations {
     return table_ && table_->types && spec_.types == EdgeTypes::kLabels;
   }
 
-  // What is kept by edge id. The reverse has the same edge ids, and of rows its types alone: an
-  // edge's type tells what it is in either direction.
+  // An edge has the same features in either direction, and the reverse has the same edge ids: one
+  // table is both relations'.
+  void share_features(RelationSchema& reverse) {
+    if (!spec_.has_features()) return;
+    const RelationSchema forward = relation_of(spec_.relation, false);
+    const RelationSchema& written = *context_.writer.schema().relation(forward.key());
+    for (const FeatureSchema& table : written.features) {
+      context_.writer.share(relation_path(written, table.name + ".bin"),
+                            relation_path(reverse, table.name + ".bin"));
+      reverse.features.push_back(table);
+    }
+  }
+
+  // What is kept by edge id. Of the reverse, whose ids are the same, features and types: labels of
+  // other kinds are of the edge as it stands.
   void add_rows(RelationSchema& relation,
                 std::uint64_t edges_read,
                 const SplitSpec* split,

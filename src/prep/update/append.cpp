@@ -6,6 +6,7 @@
 #include "prep/import/settle_places.h"
 #include "prep/update/append_nodes.h"
 #include "prep/update/generation.h"
+#include "prep/update/timed_edges.h"
 #include "storage/format/appended_edges.h"
 
 #include <sluice/catalog.h>
@@ -27,9 +28,30 @@ const RelationSchema& relation_of(const Manifest& manifest, const EdgeSpec& edge
               "sluice-prep inspect shows its relations");
 }
 
+void check_times(const RelationSchema& relation, const EdgeSpec& edge) {
+  if (relation.has_times && edge.time_column.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("edges of relation '{}' have times, and these have none", relation.key()),
+        "name their column: [[edges]] time_column");
+  }
+  if (!relation.has_times && !edge.time_column.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("edges of relation '{}' have no times, and these have some", relation.key()),
+        "leave time_column out, or import the dataset again");
+  }
+  if (relation.has_times && !relation.has_edge_ids) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("relation '{}' has times and stores no edge ids, which are positions "
+                            "then and would change",
+                            relation.key()),
+                "import it with edge_ids = true");
+  }
+}
+
 void check_relation(const RelationSchema& relation, const GraphSchema& schema) {
-  const std::string what = relation.has_times           ? "times"
-                           : relation.has_weights       ? "weights"
+  const std::string what = relation.has_weights         ? "weights"
                            : !relation.features.empty() ? "features"
                            : relation.labels            ? "labels"
                            : schema.graphs              ? "graphs of their own"
@@ -44,11 +66,12 @@ void check_relation(const RelationSchema& relation, const GraphSchema& schema) {
 
 void check_spec(const GraphSpec& spec) {
   for (const EdgeSpec& edge : spec.edges) {
-    if (edge.has_attributes() || !edge.type_column.empty() || !edge.reverse.empty())
+    if (edge.has_features() || edge.has_labels() || !edge.weight_column.empty() ||
+        !edge.type_column.empty() || !edge.reverse.empty())
       throw Error(
           ErrorCode::kUsage,
-          "append takes edges alone: times, weights, types, features, labels and reverse do "
-          "not apply",
+          "append takes edges and their times alone: weights, types, features, labels and reverse "
+          "do not apply",
           "leave these keys out, or import the dataset again");
     if (edge.csc.self_loops == SelfLoops::kKeep && edge.csc.duplicates == Duplicates::kKeep)
       continue;
@@ -130,22 +153,33 @@ class Append {
     std::vector<std::string> anew;
     extend_offsets(relation, relation.target, "offsets.bin", anew);
     if (relation.has_out_edges) extend_offsets(relation, relation.source, "out_offsets.bin", anew);
-    if (!specs.empty()) anew.push_back(log_path);
+    const std::string times_path = relation_path(relation, kAppendedTimesName);
+    if (!specs.empty()) anew.insert(anew.end(), {log_path, times_path});
     next_.keep_relation(relation, anew);
     if (specs.empty()) return 0;
-    auto log = next_.writer().create(log_path);
-    if (relation.appended != 0) next_.copy_values(log_path, relation.appended * 3, *log);
+    Log log{next_.writer().create(log_path), nullptr};
+    if (relation.appended != 0) next_.copy_values(log_path, relation.appended * 3, *log.edges);
+    if (relation.has_times) log.times = next_.writer().create(times_path);
+    if (log.times && relation.appended != 0)
+      next_.copy_values(times_path, relation.appended, *log.times);
     std::uint64_t id = relation.appended != 0  ? relation.appended_id_bound
                        : relation.has_edge_ids ? relation.edge_id_bound
                                                : relation.edges;
     const std::uint64_t before = relation.appended;
-    for (const EdgeSpec* spec : specs) append_file(*spec, relation, *log, id);
+    for (const EdgeSpec* spec : specs) append_file(*spec, relation, log, id);
     relation.appended_id_bound = id;
-    next_.writer().add(std::move(log));
+    next_.writer().add(std::move(log.edges));
+    if (log.times) next_.writer().add(std::move(log.times));
     return relation.appended - before;
   }
 
  private:
+  // Of a relation, on its way.
+  struct Log {
+    std::unique_ptr<DataFileWriter> edges;
+    std::unique_ptr<DataFileWriter> times;  // null: it has none
+  };
+
   // New nodes have no edges in the files that are there.
   void extend_offsets(const RelationSchema& relation,
                       const std::string& type,
@@ -166,11 +200,7 @@ class Append {
     next_.writer().add(std::move(file));
   }
 
-  void append_file(const EdgeSpec& spec,
-                   RelationSchema& relation,
-                   DataFileWriter& log,
-                   std::uint64_t& id) {
-    const auto edges = open_edges(imports_, spec);
+  void append_file(const EdgeSpec& spec, RelationSchema& relation, Log& log, std::uint64_t& id) {
     const bool one_type = relation.source == relation.target;
     if (spec.csc.undirected && !one_type) {
       throw Error(ErrorCode::kUsage,
@@ -179,18 +209,25 @@ class Append {
                   "append the reverse to a relation of its own");
     }
     std::vector<AppendedEdge> rows;
-    while (const auto view = edges->next()) {
+    std::vector<std::int64_t> times;
+    TimedEdges edges(imports_, spec);
+    while (const auto chunk = edges.next()) {
       throw_if_interrupted();
       rows.clear();
-      const auto& span = std::get<EdgeSpan<std::uint64_t>>(*view);
-      for (std::size_t i = 0; i < span.count; ++i, ++id) {
-        rows.push_back({span.source[i], span.target[i], id});
-        if (spec.csc.undirected && span.source[i] != span.target[i])
-          rows.push_back({span.target[i], span.source[i], id});
+      times.clear();
+      for (std::size_t i = 0; i < chunk->sources.size(); ++i, ++id) {
+        const std::uint64_t source = chunk->sources[i], target = chunk->targets[i];
+        const int ways = spec.csc.undirected && source != target ? 2 : 1;
+        rows.push_back({source, target, id});
+        if (ways == 2) rows.push_back({target, source, id});
+        if (log.times) times.insert(times.end(), static_cast<std::size_t>(ways), chunk->times[i]);
       }
-      log.append_values(std::span<const AppendedEdge>(rows));
+      log.edges->append_values(std::span<const AppendedEdge>(rows));
+      if (log.times) log.times->append_values(std::span<const std::int64_t>(times));
       relation.appended += rows.size();
     }
+    for (const std::string& remark : edges.remarks())
+      imports_.prep.log.warn("{}: {}", spec.file, remark);
   }
 
   NextGeneration& next_;
@@ -212,8 +249,11 @@ UpdateReport append_to_dataset(const std::filesystem::path& dataset,
   take_types(spec, next.old_manifest());
   check_contents(spec, formats, root, context);
   settle_places(spec, formats, root, context);
-  for (const EdgeSpec& edge : spec.edges)
-    check_relation(relation_of(next.old_manifest(), edge), next.old_manifest().schema);
+  for (const EdgeSpec& edge : spec.edges) {
+    const RelationSchema& relation = relation_of(next.old_manifest(), edge);
+    check_relation(relation, next.old_manifest().schema);
+    check_times(relation, edge);
+  }
   next.keep_splits();
   UpdateReport report;
   Append append(next, formats, spec, context, root);

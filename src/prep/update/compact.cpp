@@ -2,10 +2,9 @@
 #include "prep/dataset_edges.h"
 #include "prep/update/append.h"
 #include "prep/update/generation.h"
+#include "prep/update/merged_events.h"
 #include "storage/format/appended_edges.h"
 #include "storage/format/data_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -67,6 +66,25 @@ class AllEdges final : public EdgeStream {
   std::vector<std::uint64_t> chunk_ids_;
 };
 
+void fold(NextGeneration& next,
+          const RelationSchema& relation,
+          RelationSchema& after,
+          EdgeStream& edges,
+          PrepContext& context) {
+  const GraphSchema& schema = next.old_manifest().schema;
+  CscOptions csc;
+  csc.edge_ids = relation.has_edge_ids;
+  csc.out_edges = relation.has_out_edges;
+  build_csc(next.writer(),
+            after,
+            schema.node_type(relation.source)->count,
+            schema.node_type(relation.target)->count,
+            edges,
+            csc,
+            context.arena,
+            context.progress);
+}
+
 }  // namespace
 
 UpdateReport compact_dataset(const std::filesystem::path& dataset,
@@ -82,23 +100,15 @@ UpdateReport compact_dataset(const std::filesystem::path& dataset,
       next.keep_relation(relation);
     } else {
       if (relation.has_times) {
-        throw Error(
-            ErrorCode::kUsage,
-            fmt::format("relation '{}' has times: compact does not carry those", relation.key()),
-            "prepare it again");
+        MergedEvents edges(dataset, old, relation, &context.ledger);
+        auto times = next.writer().create(relation_path(relation, "times.bin"));
+        edges.write_times(*times);
+        fold(next, relation, after, edges, context);
+        next.writer().add(std::move(times));
+      } else {
+        AllEdges edges(dataset, old, relation, &context.ledger);
+        fold(next, relation, after, edges, context);
       }
-      AllEdges edges(dataset, old, relation, &context.ledger);
-      CscOptions csc;
-      csc.edge_ids = relation.has_edge_ids;
-      csc.out_edges = relation.has_out_edges;
-      build_csc(next.writer(),
-                after,
-                old.schema.node_type(relation.source)->count,
-                old.schema.node_type(relation.target)->count,
-                edges,
-                csc,
-                context.arena,
-                context.progress);
       report.edges += relation.appended;
       after.appended = after.appended_id_bound = 0;
     }
