@@ -10,7 +10,7 @@ namespace {
 using torch::Tensor;
 
 // [n, length, width] as [n, heads, length, width / heads], without a copy.
-Tensor by_heads(const Tensor& x, std::int64_t heads) {
+Tensor split_heads(const Tensor& x, std::int64_t heads) {
   return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
 }
 
@@ -30,9 +30,9 @@ Tensor attend(std::int64_t heads,
               const Tensor& mask) {
   std::optional<Tensor> allowed;
   if (mask.defined()) allowed = mask.unsqueeze(1).unsqueeze(1);
-  const Tensor out = at::scaled_dot_product_attention(by_heads(queries, heads),
-                                                      by_heads(keys, heads),
-                                                      by_heads(values, heads),
+  const Tensor out = at::scaled_dot_product_attention(split_heads(queries, heads),
+                                                      split_heads(keys, heads),
+                                                      split_heads(values, heads),
                                                       allowed,
                                                       /*dropout_p=*/0.0,
                                                       /*is_causal=*/!mask.defined());
