@@ -24,6 +24,7 @@
 #include <sluice/nn/tensor_view.h>
 #include <sluice/nn/time_encoding.h>
 #include <sluice/optimizer.h>
+#include <sluice/pair_encoder.h>
 #include <sluice/sluice.h>
 #include <sluice/task.h>
 #include <sluice/tasks/classification_metrics.h>
