@@ -37,13 +37,6 @@ Tensor checked_feature_rows(const Array& features, std::int64_t width, std::stri
               fmt::format("a batch without the {} feature columns of {} of its model", width, of));
 }
 
-// The first node of each type among the nodes of all.
-std::int64_t first_node_of(const GraphSchema& schema, std::size_t type) {
-  std::uint64_t first = 0;
-  for (std::size_t before = 0; before < type; ++before) first += schema.nodes[before].count;
-  return static_cast<std::int64_t>(first);
-}
-
 }  // namespace
 
 LayerEvents events_into(const Batch& batch, std::size_t layer, std::size_t type) {
@@ -163,12 +156,17 @@ Tensor neighbours_of(const LayerEvents& layer, const std::vector<Tensor>& rows) 
   return layer.events.in_order(by_block);
 }
 
-Tensor neighbour_ids(const LayerEvents& layer, const Batch& batch, const GraphSchema& schema) {
+Tensor node_numbers(const Batch& batch, std::size_t type) {
+  const auto types = static_cast<std::int64_t>(batch.nodes.size());
+  return nn::as_tensor(batch.nodes.at(type).ids).view(torch::kInt64) * types +
+         static_cast<std::int64_t>(type);
+}
+
+Tensor neighbour_numbers(const LayerEvents& layer, const Batch& batch) {
   std::vector<Tensor> by_block;
   for (const Block* block : layer.blocks) {
-    const Tensor ids = nn::as_tensor(batch.nodes.at(block->source_type).ids).view(torch::kInt64);
-    by_block.push_back(ids.index_select(0, nn::as_tensor(block->neighbours)) +
-                       first_node_of(schema, block->source_type));
+    const Tensor numbers = node_numbers(batch, block->source_type);
+    by_block.push_back(numbers.index_select(0, nn::as_tensor(block->neighbours)));
   }
   return by_block.empty() ? torch::empty_like(layer.events.deltas())
                           : layer.events.in_order(by_block);

@@ -65,10 +65,11 @@ class TemporalInputs : public torch::nn::Module {
 /// @param rows by node type, as TemporalInputs::nodes gives them
 torch::Tensor neighbours_of(const LayerEvents& layer, const std::vector<torch::Tensor>& rows);
 
-/// Dense ids of those nodes, numbered over all types: i64 [events].
-torch::Tensor neighbour_ids(const LayerEvents& layer,
-                            const Batch& batch,
-                            const GraphSchema& schema);
+/// Numbers of a type's nodes that those of no other type have, however many there come to be: i64
+/// [nodes].
+torch::Tensor node_numbers(const Batch& batch, std::size_t type);
+/// Those of the nodes that events were with: i64 [events].
+torch::Tensor neighbour_numbers(const LayerEvents& layer, const Batch& batch);
 
 /// Throws kUsage unless `hidden` is a multiple of `heads`.
 void check_heads(std::string_view model, std::int64_t hidden, std::int64_t heads);

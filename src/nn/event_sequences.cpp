@@ -42,6 +42,13 @@ Tensor merged_order(const Tensor& targets, const Tensor& deltas) {
   return by_age.index_select(0, by_target);
 }
 
+// bool [counts, length]: the first or the last so many of each row.
+Tensor first_or_last(const Tensor& counts, Align align, std::int64_t length) {
+  const Tensor at = torch::arange(length, counts.options()).unsqueeze(0);
+  const Tensor columns = counts.unsqueeze(1);
+  return align == Align::kFirst ? at < columns : at >= length - columns;
+}
+
 }  // namespace
 
 EventSequences::EventSequences(const std::vector<const Block*>& blocks,
@@ -111,9 +118,23 @@ Tensor EventSequences::pad(const Tensor& rows, Align align, std::int64_t length)
 }
 
 Tensor EventSequences::mask(Align align, std::int64_t length) const {
-  const Tensor at = torch::arange(length, counts_.options()).unsqueeze(0);
-  const Tensor counts = counts_.unsqueeze(1);
-  return align == Align::kFirst ? at < counts : at >= length - counts;
+  return first_or_last(counts_, align, length);
+}
+
+Tensor EventSequences::pad_with_own(const Tensor& rows,
+                                    const Tensor& own,
+                                    Align align,
+                                    std::int64_t length) const {
+  const bool first = align == Align::kFirst;
+  const Tensor begins = torch::arange(num_targets(), counts_.options()) * length;
+  const Tensor last = first ? begins + counts_ : begins + (length - 1);
+  const Tensor before = places(align, length) - (first ? 0 : 1);
+  return place_rows(torch::cat({rows, own}), torch::cat({before, last}), num_targets() * length)
+      .view({num_targets(), length, own.size(1)});
+}
+
+Tensor EventSequences::mask_with_own(Align align, std::int64_t length) const {
+  return first_or_last(counts_ + 1, align, length);
 }
 
 Tensor place_rows(const Tensor& rows, const Tensor& places, std::int64_t count) {

@@ -1,5 +1,6 @@
 #include <sluice/train.h>
 
+#include "models/dygformer.h"
 #include "models/embedding.h"
 #include "models/gat.h"
 #include "models/gcn.h"
@@ -32,6 +33,8 @@ ModelCatalog builtin_models() {
   all.add<models::TfTgn>("tf_tgn", "a Transformer decoder over a node's latest events");
   all.add<models::Tgat>("tgat", "attention over events of before, hop by hop back in time");
   all.add<models::GraphMixer>("graphmixer", "an MLP-Mixer over a node's latest events");
+  all.add<models::DygFormer>("dygformer",
+                             "a Transformer over both ends' latest events, in patches");
   return all;
 }
 

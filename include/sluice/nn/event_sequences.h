@@ -58,6 +58,14 @@ class EventSequences {
   /// bool [targets, length]: where an event is.
   torch::Tensor mask(Align align, std::int64_t length) const;
 
+  /// The same with the target's own row behind its latest event: the last of its rows.
+  /// @param own [targets, columns] @pre length > longest()
+  torch::Tensor pad_with_own(const torch::Tensor& rows,
+                             const torch::Tensor& own,
+                             Align align,
+                             std::int64_t length) const;
+  torch::Tensor mask_with_own(Align align, std::int64_t length) const;
+
  private:
   EventSequences() = default;
   EventSequences keep(const torch::Tensor& kept) const;
