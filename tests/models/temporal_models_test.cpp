@@ -7,7 +7,6 @@
 #include <sluice/pair_encoder.h>
 
 #include <algorithm>
-#include <numeric>
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -200,7 +199,7 @@ TEST_CASE("models of events learn how long ago a node's latest event was") {
   for (const std::string& toml : kTemporal) {
     INFO(toml);
     const RunOptions options(toml +
-                             "model.dropout = 0\noptimizer.type = 'adam'\noptimizer.lr = 0.005\n");
+                             "model.dropout = 0\noptimizer.type = 'adam'\noptimizer.lr = 0.01\n");
     const GraphSchema schema = message_schema();
     const auto model =
         builtin_models().create(options.model, {schema, {0}, 1, RandomKey(2), nullptr});
@@ -216,7 +215,7 @@ TEST_CASE("models of events learn how long ago a node's latest event was") {
     const Tensor ages = torch::tensor(latest);
     const Tensor labels = ages.gt(ages.median()).to(torch::kFloat32);
     double first = 0, last = 0;
-    for (int step = 0; step < 120; ++step) {
+    for (int step = 0; step < 150; ++step) {
       optimizer->zero_grad();
       const Tensor loss = torch::binary_cross_entropy_with_logits(
           model->encode(batch)[0].squeeze(1), labels);

@@ -69,9 +69,8 @@ TEST_CASE("events of a block keep its order, and have places at either end of pa
   CHECK(torch::equal(events.places(Align::kFirst, 4), whole({0, 1, 8, 9, 10})));
   CHECK(torch::equal(events.places(Align::kLast, 4), whole({2, 3, 9, 10, 11})));
   const Tensor rows = torch::arange(1.0, 6.0, torch::kFloat32).unsqueeze(1);
-  CHECK(torch::equal(
-      events.pad(rows, Align::kLast, 3).squeeze(2),
-      torch::tensor({0.f, 1.f, 2.f, 0.f, 0.f, 0.f, 3.f, 4.f, 5.f}).view({3, 3})));
+  CHECK(torch::equal(events.pad(rows, Align::kLast, 3).squeeze(2),
+                     torch::tensor({0.f, 1.f, 2.f, 0.f, 0.f, 0.f, 3.f, 4.f, 5.f}).view({3, 3})));
   const Tensor own = torch::tensor({7.f, 8.f, 9.f}).unsqueeze(1);
   CHECK(torch::equal(
       events.pad_with_own(rows, own, Align::kFirst, 4).squeeze(2),
@@ -166,8 +165,8 @@ TEST_CASE("attention over events is each target's softmax over its own") {
   const Tensor k = applied(parameters, "key", rows.to(torch::kFloat64));
   const Tensor v = applied(parameters, "value", rows.to(torch::kFloat64));
   const auto expected = [&](std::int64_t target, std::int64_t first, std::int64_t count) {
-    const Tensor found = attention_of_one(
-        2, q[target], k.narrow(0, first, count), v.narrow(0, first, count));
+    const Tensor found =
+        attention_of_one(2, q[target], k.narrow(0, first, count), v.narrow(0, first, count));
     return applied(parameters, "out", found);
   };
   check_close(out[0], expected(0, 0, 2));
@@ -193,7 +192,8 @@ TEST_CASE("what a target's batch mates are makes no difference to it") {
   CHECK(torch::equal(again[1], out[1]));
   CHECK_FALSE(torch::allclose(again[2], out[2]));
   // In another order, beside longer padding.
-  const Block turned = timed_block({{1, 1, 1, 1}, {4, 6, 4}, {4, 5}}, {9, 8, 7, 6, 50, 40, 20, 30, 10});
+  const Block turned =
+      timed_block({{1, 1, 1, 1}, {4, 6, 4}, {4, 5}}, {9, 8, 7, 6, 50, 40, 20, 30, 10});
   const Tensor turned_rows =
       torch::cat({random_tensor({4, 7}, 59), rows.narrow(0, 2, 3), rows.narrow(0, 0, 2)});
   const Tensor turned_own = torch::stack({random_tensor({5}, 60), own[2], own[0]});
@@ -223,8 +223,7 @@ TEST_CASE("a masked layer gives a row what it gives it without the padding") {
   const Tensor x = random_tensor({1, 5, 8}, 63);
   const Tensor mask = torch::tensor({0, 0, 1, 1, 1}, torch::kInt64).view({1, 5}).to(torch::kBool);
   const Tensor padded = layer.forward({}, x, mask).narrow(1, 2, 3);
-  const Tensor alone =
-      layer.forward({}, x.narrow(1, 2, 3), torch::ones({1, 3}, torch::kBool));
+  const Tensor alone = layer.forward({}, x.narrow(1, 2, 3), torch::ones({1, 3}, torch::kBool));
   check_close(padded, alone.to(torch::kFloat64));
 }
 
@@ -249,8 +248,7 @@ TEST_CASE("a mixer leaves padding zero, and what lies there makes no difference"
     for (const Tensor& parameter : layer.parameters())
       parameter.add_(random_tensor(parameter.sizes(), 65), 0.1);
   }
-  const Tensor mask =
-      torch::tensor({0, 1, 1, 1, 1, 1, 1, 1}, torch::kFloat32).view({2, 4, 1});
+  const Tensor mask = torch::tensor({0, 1, 1, 1, 1, 1, 1, 1}, torch::kFloat32).view({2, 4, 1});
   const Tensor x = random_tensor({2, 4, 6}, 66) * mask;
   const Tensor out = layer.forward({}, x, mask);
   CHECK(out[0][0].eq(0).all().item<bool>());
