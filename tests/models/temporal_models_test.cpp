@@ -111,8 +111,8 @@ Batch sample(const std::vector<Seed>& seeds, std::size_t hops, std::size_t count
   nodes.ids = array_of(ids);
   nodes.times = array_of(times);
   nodes.features = {table_rows(ids, kNodeDim, 5)};
-  batch.seeds = {array_of(std::vector<std::uint64_t>(
-      ids.begin(), ids.begin() + static_cast<long>(seeds.size())))};
+  batch.seeds = {array_of(
+      std::vector<std::uint64_t>(ids.begin(), ids.begin() + static_cast<long>(seeds.size())))};
   return batch;
 }
 
@@ -130,7 +130,8 @@ GraphSchema message_schema() {
 
 const std::vector<std::string> kTemporal{
     "model.type = 'tgat'\nmodel.hidden = 16\n",
-    "model.type = 'tgat'\nmodel.hidden = 16\nmodel.layers = 1\nmodel.time_frequencies = 'learned'\n",
+    "model.type = 'tgat'\nmodel.hidden = 16\nmodel.layers = 1\nmodel.time_frequencies = "
+    "'learned'\n",
     "model.type = 'tf_tgn'\nmodel.hidden = 16\nmodel.feed_forward = 32\n",
     "model.type = 'tf_tgn'\nmodel.hidden = 16\nmodel.layers = 1\nmodel.time_input = 'log'\n",
     "model.type = 'tf_tgn'\nmodel.hidden = 16\nmodel.pairs = 'co_occurrence'\n",
@@ -217,8 +218,8 @@ TEST_CASE("models of events learn how long ago a node's latest event was") {
     double first = 0, last = 0;
     for (int step = 0; step < 150; ++step) {
       optimizer->zero_grad();
-      const Tensor loss = torch::binary_cross_entropy_with_logits(
-          model->encode(batch)[0].squeeze(1), labels);
+      const Tensor loss =
+          torch::binary_cross_entropy_with_logits(model->encode(batch)[0].squeeze(1), labels);
       loss.backward();
       optimizer->step();
       last = loss.item<double>();
@@ -308,7 +309,8 @@ TEST_CASE("models of pairs tell whom a node is asked about with, and others do n
     const auto whole = [](const std::vector<std::int64_t>& rows) {
       return torch::tensor(rows, torch::kInt64);
     };
-    const PairEncoding both = pairs->encode_pairs(batch, {0, 0, whole({0, 0, 3}), whole({1, 2, 0})});
+    const PairEncoding both =
+        pairs->encode_pairs(batch, {0, 0, whole({0, 0, 3}), whole({1, 2, 0})});
     CHECK(both.sources.sizes() == torch::IntArrayRef({3, 5}));
     CHECK(both.destinations.sizes() == torch::IntArrayRef({3, 5}));
     CHECK_FALSE(torch::allclose(both.sources[0], both.sources[1], 1e-3, 1e-4));
