@@ -4,6 +4,7 @@
 
 // IWYU pragma: begin_exports
 #include <sluice/model.h>
+#include <sluice/models/pair_encoder.h>
 #include <sluice/models/stack.h>
 #include <sluice/nn/attention.h>
 #include <sluice/nn/block_ops.h>
@@ -24,7 +25,6 @@
 #include <sluice/nn/tensor_view.h>
 #include <sluice/nn/time_encoding.h>
 #include <sluice/optimizer.h>
-#include <sluice/pair_encoder.h>
 #include <sluice/sluice.h>
 #include <sluice/task.h>
 #include <sluice/tasks/classification_metrics.h>

@@ -14,9 +14,9 @@
 #include "models/temporal_inputs.h"
 
 #include <sluice/executor.h>
+#include <sluice/models/pair_encoder.h>
 #include <sluice/nn/attention.h>
 #include <sluice/nn/time_encoding.h>
-#include <sluice/pair_encoder.h>
 
 namespace sluice::models {
 

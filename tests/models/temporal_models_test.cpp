@@ -4,7 +4,7 @@
 
 #include "support/expect_error.h"
 
-#include <sluice/pair_encoder.h>
+#include <sluice/models/pair_encoder.h>
 
 #include <algorithm>
 
