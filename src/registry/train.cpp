@@ -1,12 +1,16 @@
 #include <sluice/train.h>
 
+#include "models/dygformer.h"
 #include "models/embedding.h"
 #include "models/gat.h"
 #include "models/gcn.h"
 #include "models/gin.h"
+#include "models/graphmixer.h"
 #include "models/graphsage.h"
 #include "models/mlp.h"
 #include "models/rgcn.h"
+#include "models/tf_tgn.h"
+#include "models/tgat.h"
 #include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
@@ -26,6 +30,11 @@ ModelCatalog builtin_models() {
   all.add<models::Rgcn>("rgcn", "own row and a mean a relation, each through a matrix of its own");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
+  all.add<models::TfTgn>("tf_tgn", "a Transformer decoder over a node's latest events");
+  all.add<models::Tgat>("tgat", "attention over events of before, hop by hop back in time");
+  all.add<models::GraphMixer>("graphmixer", "an MLP-Mixer over a node's latest events");
+  all.add<models::DygFormer>("dygformer",
+                             "a Transformer over both ends' latest events, in patches");
   return all;
 }
 
