@@ -18,9 +18,11 @@
 #include <sluice/nn/precision.h>
 #include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/sage_conv.h>
+#include <sluice/nn/state_rows.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/optimizer.h>
 #include <sluice/sluice.h>
+#include <sluice/state_model.h>
 #include <sluice/task.h>
 #include <sluice/tasks/classification_metrics.h>
 #include <sluice/tasks/labelled_type.h>
