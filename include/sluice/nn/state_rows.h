@@ -59,11 +59,13 @@ class StateRows {
   bool looks_ahead() const;
 
   /// Rows of this epoch count from now on, others are empty. Changes that were kept in memory alone
-  /// are gone. @param epoch above 0
+  /// are gone. @param epoch below 2^24
   void go_to(std::uint64_t epoch);
   std::uint64_t epoch() const { return epoch_; }
   /// Keeps what is written from now on in memory, charged to `ledger`: tables are read alone.
   void keep_apart(MemoryLedger* ledger);
+  /// What so many nodes of a type take then.
+  std::uint64_t apart_bytes(std::uint64_t nodes) const;
 
   /// Announces a mini-batch that is begun after the one that was announced before it.
   void expect(const Batch& batch);
@@ -83,13 +85,15 @@ class StateRows {
  private:
   class Apart;
 
+  // What a row of this epoch carries; 0 is what rows begin with.
+  float mark() const { return static_cast<float>(epoch_ + 1); }
   torch::Tensor packed(const NodeStates& states) const;
   NodeStates unpacked(const torch::Tensor& rows) const;
 
   std::vector<Table> tables_;
   StateShape shape_;
   torch::Device device_;
-  std::uint64_t epoch_ = 1;
+  std::uint64_t epoch_ = 0;
   std::vector<NodeStates> states_;             // by type, of the mini-batch that was begun
   std::vector<std::unique_ptr<Apart>> apart_;  // by type; none where tables are written
   std::vector<const Batch*> expected_;         // announced and not begun; not to be looked into
