@@ -5,8 +5,10 @@
 #include "models/gcn.h"
 #include "models/gin.h"
 #include "models/graphsage.h"
+#include "models/jodie.h"
 #include "models/mlp.h"
 #include "models/rgcn.h"
+#include "models/tgn.h"
 #include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
@@ -26,6 +28,8 @@ ModelCatalog builtin_models() {
   all.add<models::Rgcn>("rgcn", "own row and a mean a relation, each through a matrix of its own");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
+  all.add<models::Tgn>("tgn", "a memory a node, and attention over its events");
+  all.add<models::Jodie>("jodie", "a memory a node, projected to the time asked about");
   return all;
 }
 
