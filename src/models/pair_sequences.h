@@ -7,7 +7,7 @@
 
 #include "models/temporal_inputs.h"
 
-#include <sluice/pair_encoder.h>
+#include <sluice/models/pair_encoder.h>
 
 #include <cstdint>
 #include <memory>

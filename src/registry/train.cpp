@@ -9,6 +9,7 @@
 #include "models/mlp.h"
 #include "models/rgcn.h"
 #include "models/tgn.h"
+#include "models/tpnet.h"
 #include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
@@ -30,6 +31,7 @@ ModelCatalog builtin_models() {
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   all.add<models::Tgn>("tgn", "a memory a node, and attention over its events");
   all.add<models::Jodie>("jodie", "a memory a node, projected to the time asked about");
+  all.add<models::TpNet>("tpnet", "both ends' latest events, and walks in time between them");
   return all;
 }
 

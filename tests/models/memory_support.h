@@ -26,19 +26,25 @@ inline void check_near(const torch::Tensor& got, const torch::Tensor& expected) 
   CHECK((got - expected).abs().max().item<float>() < 1e-5f);
 }
 
-/// Rows of state for a model, in memory.
-inline std::unique_ptr<nn::StateRows> state_for(StatefulModel& model, const GraphSchema& schema) {
+/// Rows of state in memory, at the begin of an epoch.
+inline std::unique_ptr<nn::StateRows> empty_state(nn::StateShape shape, const GraphSchema& schema) {
   std::vector<nn::StateRows::Table> tables;
   for (const NodeTypeSchema& type : schema.nodes) {
     TableRowsOptions options;
     options.rows = type.count;
-    options.dim = static_cast<std::uint32_t>(model.state_shape().columns());
+    options.dim = static_cast<std::uint32_t>(shape.columns());
     options.optimizer = std::make_shared<WrittenRows>();
     tables.push_back({type.name, std::make_shared<TableRows>(options)});
   }
-  auto state = std::make_unique<nn::StateRows>(std::move(tables), model.state_shape(), torch::kCPU);
-  model.attach_state(*state);
+  auto state = std::make_unique<nn::StateRows>(std::move(tables), shape, torch::kCPU);
   state->go_to(1);
+  return state;
+}
+
+/// The same for a model, which has them then.
+inline std::unique_ptr<nn::StateRows> state_for(StatefulModel& model, const GraphSchema& schema) {
+  auto state = empty_state(model.state_shape(), schema);
+  model.attach_state(*state);
   return state;
 }
 
