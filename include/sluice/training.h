@@ -4,9 +4,13 @@
 
 // IWYU pragma: begin_exports
 #include <sluice/model.h>
+#include <sluice/models/pair_encoder.h>
 #include <sluice/models/stack.h>
+#include <sluice/models/state_model.h>
+#include <sluice/nn/attention.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/decoder.h>
+#include <sluice/nn/event_sequences.h>
 #include <sluice/nn/gat_conv.h>
 #include <sluice/nn/gcn_conv.h>
 #include <sluice/nn/gin_conv.h>
@@ -15,14 +19,15 @@
 #include <sluice/nn/learned_rows.h>
 #include <sluice/nn/ledger_allocator.h>
 #include <sluice/nn/linear.h>
+#include <sluice/nn/mixer_layer.h>
 #include <sluice/nn/precision.h>
 #include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/sage_conv.h>
 #include <sluice/nn/state_rows.h>
 #include <sluice/nn/tensor_view.h>
+#include <sluice/nn/time_encoding.h>
 #include <sluice/optimizer.h>
 #include <sluice/sluice.h>
-#include <sluice/state_model.h>
 #include <sluice/task.h>
 #include <sluice/tasks/classification_metrics.h>
 #include <sluice/tasks/labelled_type.h>

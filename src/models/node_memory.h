@@ -10,10 +10,10 @@
 #pragma once
 
 #include <sluice/executor.h>
+#include <sluice/models/state_model.h>
 #include <sluice/nn/linear.h>
 #include <sluice/nn/state_rows.h>
 #include <sluice/nn/time_encoding.h>
-#include <sluice/state_model.h>
 
 #include <torch/torch.h>
 

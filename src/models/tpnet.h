@@ -12,9 +12,9 @@
 
 #include <sluice/executor.h>
 #include <sluice/models/pair_encoder.h>
+#include <sluice/models/state_model.h>
 #include <sluice/nn/mixer_layer.h>
 #include <sluice/nn/time_encoding.h>
-#include <sluice/state_model.h>
 
 #include <memory>
 #include <vector>

@@ -1,5 +1,6 @@
-// ModelState: the rows of state of a run's model (sluice/state_model.h), for those who go through
-// mini-batches: nothing where the model remembers nothing. Used by one thread. Throws Error.
+// ModelState: the rows of state of a run's model (sluice/models/state_model.h), for those who go
+// through mini-batches: nothing where the model remembers nothing. Used by one thread. Throws
+// Error.
 //
 // In an epoch of training rows begin empty. A validation goes on from the epoch's end and a test
 // from the end of a validation: whoever evaluates says where rows stand. What an evaluation of a
@@ -11,7 +12,7 @@
 
 #include <sluice/batch.h>
 #include <sluice/dataset.h>
-#include <sluice/state_model.h>
+#include <sluice/models/state_model.h>
 
 #include <cstdint>
 #include <memory>

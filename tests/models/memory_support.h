@@ -6,8 +6,8 @@
 #include "storage/embedding/table_rows.h"
 #include "train/written_rows.h"
 
+#include <sluice/models/state_model.h>
 #include <sluice/nn/state_rows.h>
-#include <sluice/state_model.h>
 
 #include <algorithm>
 #include <memory>
