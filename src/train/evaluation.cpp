@@ -121,7 +121,7 @@ LoaderStats go_through(Parts& parts,
 void bring_state(Parts& parts, Part part, const LoaderMemory& memory, ProgressStyle progress) {
   ModelState& state = parts.state;
   if (!state.any()) return;
-  if (part == Part::kTrain) return state.go_to_none();
+  if (part == Part::kTrain || part == Part::kAll) return state.go_to_none();
   if (part == Part::kTest && state.stands() == StateStands::kTraining &&
       parts.count(Part::kValid) > 0)
     (void)go_through(parts, Part::kValid, memory, 0, progress, [](const Batch&) {});

@@ -94,8 +94,8 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
     needs.copied = needs.resident;  // weights and state, put back after the step
   }
   // Whoever evaluates a stored run keeps what its events change apart.
-  const bool of_training = work.evaluated == Part::kTrain;
-  const std::uint64_t events = of_training ? parts.count(Part::kTrain)
+  const bool of_training = work.evaluated == Part::kTrain || work.evaluated == Part::kAll;
+  const std::uint64_t events = of_training ? parts.count(work.evaluated)
                                            : parts.count(Part::kValid) + parts.count(Part::kTest);
   if (!trains && parts.state.any())
     needs.loaded.push_back({"rows of state",
