@@ -6,6 +6,7 @@
 #include <sluice/model.h>
 #include <sluice/models/pair_encoder.h>
 #include <sluice/models/stack.h>
+#include <sluice/models/state_model.h>
 #include <sluice/nn/attention.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/decoder.h>
@@ -22,6 +23,7 @@
 #include <sluice/nn/precision.h>
 #include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/sage_conv.h>
+#include <sluice/nn/state_rows.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/nn/time_encoding.h>
 #include <sluice/optimizer.h>

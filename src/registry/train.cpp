@@ -7,10 +7,13 @@
 #include "models/gin.h"
 #include "models/graphmixer.h"
 #include "models/graphsage.h"
+#include "models/jodie.h"
 #include "models/mlp.h"
 #include "models/rgcn.h"
 #include "models/tf_tgn.h"
 #include "models/tgat.h"
+#include "models/tgn.h"
+#include "models/tpnet.h"
 #include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
@@ -35,6 +38,9 @@ ModelCatalog builtin_models() {
   all.add<models::GraphMixer>("graphmixer", "an MLP-Mixer over a node's latest events");
   all.add<models::DygFormer>("dygformer",
                              "a Transformer over both ends' latest events, in patches");
+  all.add<models::Tgn>("tgn", "a memory a node, and attention over its events");
+  all.add<models::Jodie>("jodie", "a memory a node, projected to the time asked about");
+  all.add<models::TpNet>("tpnet", "both ends' latest events, and walks in time between them");
   return all;
 }
 

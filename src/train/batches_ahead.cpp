@@ -10,17 +10,22 @@ namespace sluice {
 BatchesAhead::BatchesAhead(Loader& loader, Parts& parts)
     : loader_(loader),
       rows_(*parts.rows),
-      ahead_(rows_.looks_ahead() && parts.placement.phases.queues()) {}
+      state_(parts.state),
+      ahead_((rows_.looks_ahead() || state_.looks_ahead()) && parts.placement.phases.queues()) {}
 
 BatchesAhead::~BatchesAhead() {
   rows_.forget();
+  state_.forget();
 }
 
 BatchesAhead::Taken BatchesAhead::take(StageClock& steps) {
   Taken taken;
   taken.batch = next_batch(loader_, steps);
   taken.stats = loader_.stats();
-  if (taken.batch) rows_.expect(*taken.batch);
+  if (taken.batch) {
+    rows_.expect(*taken.batch);
+    state_.expect(*taken.batch);
+  }
   return taken;
 }
 

@@ -1,5 +1,5 @@
 // BatchesAhead: the mini-batches of a loader in order, one of them ahead of who takes them where
-// learned rows are on disk: its rows are announced before the step of the one before, so that they
+// rows of nodes are on disk: its rows are announced before the step of the one before, so that they
 // are read meanwhile. Used by one thread.
 #pragma once
 
@@ -35,6 +35,7 @@ class BatchesAhead {
 
   Loader& loader_;
   nn::LearnedRows& rows_;
+  ModelState& state_;
   const bool ahead_;
   bool begun_ = false;
   Taken next_;         // announced

@@ -115,6 +115,7 @@ RunState state_at_weights(const Json& json) {
   RunState state = state_of(json.at("state"));
   if (json.at("kind") == "best" && state.best) {
     state.epoch = state.best->epoch;
+    state.next_batch = 0;
     state.rows = state.best->rows;
   }
   return state;
@@ -338,6 +339,8 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
     parts.tables.open(rows_folder(path),
                       named_rows(path, state),
                       whole ? TableAccess::kWrite : TableAccess::kRead);
+  if (!whole) parts.state.keep_apart();
+  parts.state.go_to(state.epoch + (state.next_batch == 0 ? 0 : 1));
   if (whole) parts.optimizer->load_state(tensors_of(content, kOptimizer));
   copy_into(own, weights);
   return state;

@@ -39,6 +39,7 @@ double time_step(Parts& parts, const Batch& batch) {
     parts.model->train();
     parts.model->set_step_key(parts.key());
     parts.rows->begin(batch, nn::Gradients::kWanted);
+    parts.state.begin(batch);
     const torch::Tensor loss = parts.task->training_loss(*parts.model, batch, parts.key());
     loss.backward();
     parts.optimizer->step();
@@ -48,6 +49,7 @@ double time_step(Parts& parts, const Batch& batch) {
     } else {
       parts.rows->end();
     }
+    parts.state.end();
     return loss.item<float>();  // waits for a GPU
   });
   return seconds_from(begin);
@@ -83,7 +85,9 @@ void add_rows(const Parts& parts, const DiskProfile* disk, EpochEstimate& estima
       parts.placement.embeddings == Placement::kDisk)
     return add_partitions(parts, disk, estimate);
   const auto batches = static_cast<double>(estimate.batches);
-  for (const RowTables::Table& table : parts.tables.tables()) {
+  std::vector<RowTables::Table> tables = parts.tables.tables();
+  tables.insert(tables.end(), parts.tables.state().begin(), parts.tables.state().end());
+  for (const RowTables::Table& table : tables) {
     if (!table.rows || table.rows->in_memory()) continue;
     const TableRowsTraffic traffic = table.rows->traffic();
     const auto group = static_cast<double>(traffic.group_bytes);

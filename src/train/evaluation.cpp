@@ -80,12 +80,14 @@ std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps) {
   return batch;
 }
 
-LoaderStats for_each_batch(Parts& parts,
-                           Part part,
-                           const LoaderMemory& memory,
-                           std::uint64_t batches_xxh3,
-                           ProgressStyle progress,
-                           const std::function<void(const Batch& batch)>& take) {
+namespace {
+
+LoaderStats go_through(Parts& parts,
+                       Part part,
+                       const LoaderMemory& memory,
+                       std::uint64_t batches_xxh3,
+                       ProgressStyle progress,
+                       const std::function<void(const Batch& batch)>& take) {
   const torch::NoGradGuard no_grad;
   parts.model->eval();
   if (const auto head = parts.task->head()) head->eval();
@@ -102,8 +104,10 @@ LoaderStats for_each_batch(Parts& parts,
       busy.note("batch", static_cast<double>(batch->index));
       parts.device.guarded([&] {
         parts.rows->begin(*batch, nn::Gradients::kNone);
+        parts.state.begin(*batch);
         take(*batch);
         parts.rows->end();
+        parts.state.commit(*batch);
       });
     }
     bar.add(static_cast<std::uint64_t>(batch->num_queries()));
@@ -111,6 +115,29 @@ LoaderStats for_each_batch(Parts& parts,
   LoaderStats stats = loader->stats();
   stats.stages.push_back(steps.times());
   return stats;
+}
+
+// Rows of state as they are when a part begins: before it the model has seen the parts before.
+void bring_state(Parts& parts, Part part, const LoaderMemory& memory, ProgressStyle progress) {
+  ModelState& state = parts.state;
+  if (!state.any()) return;
+  if (part == Part::kTrain || part == Part::kAll) return state.go_to_none();
+  if (part == Part::kTest && state.stands() == StateStands::kTraining &&
+      parts.count(Part::kValid) > 0)
+    (void)go_through(parts, Part::kValid, memory, 0, progress, [](const Batch&) {});
+  state.set_stands(StateStands::kValidated);
+}
+
+}  // namespace
+
+LoaderStats for_each_batch(Parts& parts,
+                           Part part,
+                           const LoaderMemory& memory,
+                           std::uint64_t batches_xxh3,
+                           ProgressStyle progress,
+                           const std::function<void(const Batch& batch)>& take) {
+  bring_state(parts, part, memory, progress);
+  return go_through(parts, part, memory, batches_xxh3, progress, take);
 }
 
 Forwarded for_each_output(

@@ -106,6 +106,14 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
     needs.training = probe_and_try(parts, parts.training_loader(memory), try_training, needs);
     needs.copied = needs.resident;  // weights and state, put back after the step
   }
+  // Whoever evaluates a stored run keeps what its events change apart.
+  const bool of_training = work.evaluated == Part::kTrain || work.evaluated == Part::kAll;
+  const std::uint64_t events = of_training ? parts.count(work.evaluated)
+                                           : parts.count(Part::kValid) + parts.count(Part::kTest);
+  if (!trains && parts.state.any())
+    needs.loaded.push_back({"rows of state",
+                            parts.state.apart_bytes(parts.dataset.schema(), events),
+                            "by the events of the evaluation"});
   // Last: tables on disk tell by what the trials asked them for.
   needs.learned = parts.tables.needs();
   if (trains && parts.placement.rows == RowsMode::kPartitions)

@@ -166,6 +166,9 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
           options, dataset.schema(), placement.embeddings, placement.rows, ledger.get(), &compute),
       rows(rows_over(tables, device, placement)),
       model(make_model(options, dataset, *task, device, compute, *rows)),
+      state(*model,
+            tables,
+            {options, dataset, placement.embeddings, device.place(), ledger.get(), &compute}),
       data(dataset,
            placement_of(
                options, device, placement, *sampler, *task, model->needs(), dataset.schema()),
@@ -204,6 +207,7 @@ bool Parts::follow() {
       task->open({dataset, options.dataset.split, key()});
       data.reopen(dataset);
       tables.grow(dataset.schema());
+      state.reopen(dataset);
       task->attach(data);
       return true;
     } catch (const Error&) {

@@ -4,6 +4,7 @@
 
 #include "budget/memory_phases.h"
 #include "core/threads.h"
+#include "train/model_state.h"
 #include "train/options.h"
 #include "train/partition_mode.h"
 #include "train/row_tables.h"
@@ -91,6 +92,7 @@ struct Parts {
   RowTables tables;                       ///< none where [embedding] wants none
   std::unique_ptr<nn::LearnedRows> rows;  ///< over them
   std::shared_ptr<Model> model;
+  ModelState state;  ///< rows of it are among `tables`
   GraphData data;
   std::unique_ptr<Optimizer> optimizer;
   /// Once links are sorted, where placement.rows wants partitions. A run is measured before, with

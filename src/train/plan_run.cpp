@@ -35,8 +35,9 @@ std::vector<Choice> choices(const RunOptions& options,
                             const GraphSchema& schema) {
   const bool planned = !device.device && epochs_may_be_planned(options.storage);
   const Turns turns = planned ? Turns::kMay : Turns::kNever;
-  const std::uint64_t rows = learned_bytes(options, schema);
-  const bool may_be_on_device = rows != 0 && device.ledger && rows < device.ledger->limit();
+  const std::uint64_t learned = learned_bytes(options, schema);
+  const std::uint64_t rows = learned + state_bytes(schema, state_columns(options, schema));
+  const bool may_be_on_device = learned != 0 && device.ledger && learned < device.ledger->limit();
   std::vector<Choice> all;
   for (PlaceChoice& at : place_choices(options.storage,
                                        schema,
@@ -309,7 +310,8 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       log.info("features {}: {}", name(features.where), features.why);
       log.info("topology {}: {}", name(topology.where), topology.why);
       if (run.parts->tables.any())
-        log.info("learned rows {}: {}{}",
+        log.info("{} {}: {}{}",
+                 run.parts->tables.any_learned() ? "learned rows" : "rows of state",
                  name(embeddings.where),
                  embeddings.why,
                  choice.rows_on_device ? "; kept on the GPU between steps" : "");

@@ -3,6 +3,7 @@
 #include "storage/embedding/row_layout.h"
 #include "storage/io/file.h"
 #include "train/partition_mode.h"
+#include "train/written_rows.h"
 
 #include <sluice/train.h>
 
@@ -43,6 +44,11 @@ InitialRows initial_rows(const RunOptions& options, const std::string& type) {
   initial.scale = options.embedding.init;
   initial.seed = RandomKey(options.seed).with("rows").with(type).draw(0);
   return initial;
+}
+
+// Rows of state of a node type, in generations and as a folder's name.
+std::string state_name(const std::string& type) {
+  return type + ".state";
 }
 
 // Calls `take` with the values of all rows, one piece after the other.
@@ -100,15 +106,52 @@ RowTables::RowTables(const RunOptions& options,
   }
 }
 
+void RowTables::add_state(const RunOptions& options,
+                          const GraphSchema& schema,
+                          std::int64_t columns,
+                          Placement placement,
+                          MemoryLedger* ledger,
+                          ThreadArena* threads) {
+  for (const NodeTypeSchema& type : schema.nodes) {
+    state_.push_back({state_name(type.name), nullptr});
+    if (type.count == 0) continue;
+    TableRowsOptions table;
+    table.rows = type.count;
+    table.dim = static_cast<std::uint32_t>(columns);
+    table.optimizer = std::make_shared<WrittenRows>();
+    table.placement = placement;
+    table.io = options.storage.io;
+    table.ledger = ledger;
+    table.executor.threads = threads;
+    state_.back().rows = std::make_shared<TableRows>(table);
+  }
+}
+
+void RowTables::freeze_state(const RowGenerations& at) {
+  for (const Table& table : state_)
+    if (table.rows) frozen_[table.name] = at.at(table.name);
+}
+
+std::vector<const RowTables::Table*> RowTables::open_tables() const {
+  std::vector<const Table*> all;
+  for (const auto* tables : {&tables_, &state_})
+    for (const Table& table : *tables)
+      if (table.rows) all.push_back(&table);
+  return all;
+}
+
 bool RowTables::any() const {
+  return !open_tables().empty();
+}
+
+bool RowTables::any_learned() const {
   return std::ranges::any_of(tables_, [](const Table& table) { return table.rows != nullptr; });
 }
 
 LearnedNeeds RowTables::needs() const {
   LearnedNeeds all;
-  for (const Table& table : tables_) {
-    if (!table.rows) continue;
-    const TableRowsNeeds needs = table.rows->needs();
+  for (const Table* table : open_tables()) {
+    const TableRowsNeeds needs = table->rows->needs();
     all.disk += needs.disk_bytes;
     all.fixed += needs.fixed_bytes;
     all.least += needs.least_cache;
@@ -123,39 +166,37 @@ void RowTables::share_cache(std::uint64_t bytes) {
   check_grown();
   const LearnedNeeds all = needs();
   const std::uint64_t rest = bytes - std::min(bytes, all.least);
-  for (const Table& table : tables_) {
-    if (!table.rows) continue;
-    const TableRowsNeeds own = table.rows->needs();
+  for (const Table* table : open_tables()) {
+    const TableRowsNeeds own = table->rows->needs();
     const double share = all.most == all.least
                              ? 0
                              : static_cast<double>(own.most_cache - own.least_cache) /
                                    static_cast<double>(all.most - all.least);
-    table.rows->set_cache(own.least_cache +
-                          static_cast<std::uint64_t>(share * static_cast<double>(rest)));
+    table->rows->set_cache(own.least_cache +
+                           static_cast<std::uint64_t>(share * static_cast<double>(rest)));
   }
 }
 
 void RowTables::open(const fs::path& folder, const RowGenerations& at, TableAccess access) {
   check_grown();
-  for (const Table& table : tables_) open_one(table, folder, at, access);
+  for (const Table* table : open_tables()) open_one(*table, folder, at, access);
+  frozen_ = {};
 }
 
 void RowTables::close() {
-  for (const Table& table : tables_)
-    if (table.rows) table.rows->close();
+  for (const Table* table : open_tables()) table->rows->close();
 }
 
 void RowTables::reopen(const fs::path& folder, const RowGenerations& at) {
   check_grown();
-  for (const Table& table : tables_)
-    if (table.rows && !table.rows->in_memory()) open_one(table, folder, at, TableAccess::kWrite);
+  for (const Table* table : open_tables())
+    if (!table->rows->in_memory()) open_one(*table, folder, at, TableAccess::kWrite);
 }
 
 void RowTables::open_one(const Table& table,
                          const fs::path& folder,
                          const RowGenerations& at,
                          TableAccess access) {
-  if (!table.rows) return;
   const fs::path own = folder / table.name;
   if (at.empty()) {
     std::error_code problem;
@@ -166,7 +207,7 @@ void RowTables::open_one(const Table& table,
   const auto found = at.find(table.name);
   if (found == at.end())
     throw Error(ErrorCode::kData,
-                "the checkpoint names no learned rows of node type '" + table.name + "'",
+                "the checkpoint names no rows '" + table.name + "'",
                 "use the config that the checkpoint was made with",
                 Place{folder.string(), -1, -1, -1});
   table.rows->open(own, found->second, access);
@@ -175,19 +216,20 @@ void RowTables::open_one(const Table& table,
 RowGenerations RowTables::commit() {
   check_grown();
   RowGenerations made;
-  for (const Table& table : tables_)
-    if (table.rows) made[table.name] = table.rows->commit();
+  for (const Table* table : open_tables()) {
+    const auto frozen = frozen_.find(table->name);
+    made[table->name] = frozen == frozen_.end() ? table->rows->commit() : frozen->second;
+  }
   return made;
 }
 
 void RowTables::keep(std::span<const RowGenerations> kept) {
-  for (const Table& table : tables_) {
-    if (!table.rows) continue;
+  for (const Table* table : open_tables()) {
     std::set<std::uint64_t> numbers;
     for (const RowGenerations& generations : kept)
-      if (const auto found = generations.find(table.name); found != generations.end())
+      if (const auto found = generations.find(table->name); found != generations.end())
         numbers.insert(found->second);
-    table.rows->keep(std::vector<std::uint64_t>(numbers.begin(), numbers.end()));
+    table->rows->keep(std::vector<std::uint64_t>(numbers.begin(), numbers.end()));
   }
 }
 
@@ -200,9 +242,12 @@ void RowTables::set_rate(double rate) {
 void RowTables::grow(const GraphSchema& schema) {
   check_grown();
   try {
-    for (std::size_t type = 0; type < tables_.size(); ++type)
-      if (tables_[type].rows && tables_[type].rows->rows() < schema.nodes[type].count)
-        tables_[type].rows->grow(schema.nodes[type].count);
+    for (const auto* tables : {&tables_, &state_}) {
+      for (std::size_t type = 0; type < tables->size(); ++type) {
+        const auto& rows = (*tables)[type].rows;
+        if (rows && rows->rows() < schema.nodes[type].count) rows->grow(schema.nodes[type].count);
+      }
+    }
   } catch (const Error& error) {
     failed_ = error;
     throw;
@@ -215,9 +260,8 @@ void RowTables::check_grown() const {
 
 TableRows::Moved RowTables::take_moved() {
   TableRows::Moved all;
-  for (const Table& table : tables_) {
-    if (!table.rows) continue;
-    const TableRows::Moved moved = table.rows->take_moved();
+  for (const Table* table : open_tables()) {
+    const TableRows::Moved moved = table->rows->take_moved();
     all.read += moved.read;
     all.written += moved.written;
     all.waited_ns += moved.waited_ns;

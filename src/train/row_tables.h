@@ -1,5 +1,6 @@
 // RowTables: the learned rows of a run, a table a node type, and what checkpoints keep of them:
-// generations in a folder beside the checkpoints.
+// generations in a folder beside the checkpoints. Rows of state (sluice/nn/state_rows.h), where the
+// model has some, lie beside them in the same way.
 //
 // A run is measured with tables that have no folder; open() makes them those of the run. Used by
 // one thread. Throws Error.
@@ -46,9 +47,25 @@ class RowTables {
             MemoryLedger* ledger,
             ThreadArena* threads);
 
+  /// Adds rows of state, of so many floats, to all node types: empty ones.
+  void add_state(const RunOptions& options,
+                 const GraphSchema& schema,
+                 std::int64_t columns,
+                 Placement placement,
+                 MemoryLedger* ledger,
+                 ThreadArena* threads);
+  /// Commits give rows of state as they were committed then, whatever is written to them, until
+  /// thaw_state(): a validation's changes are no checkpoint's.
+  void freeze_state(const RowGenerations& at);
+  void thaw_state() { frozen_ = {}; }
+
+  /// Learned ones or state.
   bool any() const;
-  /// By node type.
+  bool any_learned() const;
+  /// Learned ones, by node type.
   const std::vector<Table>& tables() const { return tables_; }
+  /// Rows of state by node type; none where the model has none.
+  const std::vector<Table>& state() const { return state_; }
 
   /// By the mini-batches that were tried.
   LearnedNeeds needs() const;
@@ -63,7 +80,7 @@ class RowTables {
   void close();
   /// open() of what was closed.
   void reopen(const std::filesystem::path& folder, const RowGenerations& at);
-  /// Makes all rows durable as they are.
+  /// Makes all rows durable as they are, but for state that is frozen.
   RowGenerations commit();
   /// Forgets all generations but these.
   void keep(std::span<const RowGenerations> kept);
@@ -79,7 +96,7 @@ class RowTables {
   /// A table in memory whose rows are not all finite; empty: none. Those on disk are not looked
   /// through: what a mini-batch reads of them shows in its loss.
   std::string not_finite() const;
-  /// Adds all rows, piece by piece: the same wherever they are.
+  /// Adds all learned rows, piece by piece: the same wherever they are.
   void hash(Hasher& hasher) const;
 
  private:
@@ -87,11 +104,13 @@ class RowTables {
                        const std::filesystem::path& folder,
                        const RowGenerations& at,
                        TableAccess access);
+  std::vector<const Table*> open_tables() const;
 
   void check_grown() const;
 
-  std::vector<Table> tables_;
+  std::vector<Table> tables_, state_;
   std::optional<Error> failed_;  // of grow()
+  RowGenerations frozen_;        // of state; none: it is not frozen
 };
 
 }  // namespace sluice

@@ -165,6 +165,7 @@ void Trainer::run_epoch() {
   const EpochFigures figures = train_epoch();
   Metrics valid;
   if (validation_due()) {
+    keep_state();
     try {
       valid = evaluate_part(Part::kValid);
     } catch (const Error& error) {
@@ -185,6 +186,8 @@ Trainer::EpochFigures Trainer::train_epoch() {
   const RunState before = state_;
   const auto begin = Clock::now();
   const auto batches = loader_->num_batches();
+  parts_.tables.thaw_state();
+  parts_.state.go_to(state_.epoch + 1);
   Progress bar(progress_,
                fmt::format("epoch {}/{}", state_.epoch + 1, parts_.options.train.epochs),
                parts_.count(Part::kTrain),
@@ -290,11 +293,13 @@ torch::Tensor Trainer::step(const Batch& batch) {
   if (const auto head = parts_.task->head()) head->train();
   if (parts_.partitions) parts_.partitions->go_to(batch.epoch, batch.index, parts_);
   parts_.rows->begin(batch, nn::Gradients::kWanted);
+  parts_.state.begin(batch);
   const torch::Tensor loss = parts_.task->training_loss(model, batch, key);
   loss.backward();
   parts_.optimizer->step();
   parts_.optimizer->zero_grad();
   parts_.rows->step();
+  parts_.state.commit(batch);
   step_clock_.end();
   return loss.detach();
 }
@@ -353,6 +358,14 @@ bool Trainer::validation_due() const {
 bool Trainer::next_follows() const {
   return state_.epoch + 1 < static_cast<std::uint64_t>(parts_.options.train.epochs) &&
          !parts_.options.dataset.follow;
+}
+
+// What a validation does to rows of state is no checkpoint's: training goes on without, and a test
+// does it again by the weights that are tested.
+void Trainer::keep_state() {
+  if (!parts_.state.any()) return;
+  state_.rows = commit_rows();
+  parts_.tables.freeze_state(state_.rows);
 }
 
 Metrics Trainer::evaluate_part(Part part) {
@@ -469,10 +482,10 @@ std::string Trainer::resume_hint() const {
 }
 
 Metrics Trainer::test() {
-  if (state_.best) {
-    copy_into(parts_.weights(), state_.best->weights);
-    if (!state_.best->rows.empty()) parts_.tables.open(rows_path(), state_.best->rows);
-  }
+  if (state_.best) copy_into(parts_.weights(), state_.best->weights);
+  const RowGenerations& rows = state_.best ? state_.best->rows : state_.rows;
+  if (!rows.empty() && (state_.best || parts_.state.any())) parts_.tables.open(rows_path(), rows);
+  parts_.state.go_to(state_.best ? state_.best->epoch : state_.epoch);
   if (parts_.count(Part::kTest) == 0) return {};
   try {
     return evaluate_part(Part::kTest);

@@ -84,6 +84,7 @@ class Trainer {
   [[noreturn]] void end_not_finite(ErrorCode code, const std::string& message);
   bool validation_due() const;
   bool next_follows() const;
+  void keep_state();
   Metrics evaluate_part(Part part);
   bool note_validation(const Metrics& metrics);
   void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);

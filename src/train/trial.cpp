@@ -11,10 +11,12 @@ void train_step(Parts& parts, const Batch& batch) {
   parts.model->train();
   parts.model->set_step_key(parts.key());
   parts.rows->begin(batch, nn::Gradients::kWanted);
+  parts.state.begin(batch);
   parts.task->training_loss(*parts.model, batch, parts.key()).backward();
   parts.optimizer->step();
   parts.optimizer->zero_grad();
   parts.rows->end();  // their update takes no memory, and is not to be undone
+  parts.state.end();
 }
 
 void evaluation_step(Parts& parts, const Batch& batch) {
@@ -22,8 +24,10 @@ void evaluation_step(Parts& parts, const Batch& batch) {
   parts.model->eval();
   parts.model->set_step_key(parts.key());
   parts.rows->begin(batch, nn::Gradients::kNone);
+  parts.state.begin(batch);
   parts.task->make_metrics()->add(parts.task->outputs(*parts.model, batch).cpu(), batch.on_host());
   parts.rows->end();
+  parts.state.end();
 }
 
 // Where the model has fewer outputs than there are classes: labels that it has, on the CPU.

@@ -86,25 +86,22 @@ class Sandbox {
   TempDir temp_;
 };
 
-/// What `type` of a table may be, as `sluice-train config keys` lists it.
-inline std::vector<std::string> names_in(const std::string& table) {
+/// The models that classify the nodes of a Sandbox: those that compute from features alone, and so
+/// may leave some out. Learned rows by themselves want links, and models of events times.
+inline std::vector<std::string> node_models() {
   std::istringstream lines(train({"config", "keys"}).out);
-  std::vector<std::string> names;
+  std::vector<std::string> models;
+  std::string name;
   bool inside = false;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with('[')) inside = line.starts_with("[" + table + "]");
+    if (line.starts_with('[')) inside = line.starts_with("[model]");
+    if (!inside) continue;
     const auto end = line.find(": ");
-    if (inside && line.starts_with("  ") && line[2] != ' ' && end < line.find(' ', 2))
-      names.push_back(line.substr(2, end - 2));
+    if (line.starts_with("  ") && line[2] != ' ' && end < line.find(' ', 2))
+      name = line.substr(2, end - 2);
+    if (line.starts_with("    input_dropout = ")) models.push_back(name);
   }
-  if (names.empty()) throw std::runtime_error("no names in [" + table + "]");
-  return names;
-}
-
-/// The models that classify the nodes of a Sandbox: learned rows by themselves want links.
-inline std::vector<std::string> node_models() {
-  std::vector<std::string> models = names_in("model");
-  if (std::erase(models, "embedding") != 1) throw std::runtime_error("no model 'embedding'");
+  if (models.empty()) throw std::runtime_error("no models that read features");
   return models;
 }
 
