@@ -84,7 +84,7 @@ class Filler {
         queries_(queries),
         out_(out),
         chooser_(chooser),
-        ordered_(rule.by_event || rule.cut.has_value()),
+        ordered_(rule.by_event || rule.inclusive || rule.cut.has_value()),
         all_columns_(!out.edge_ids.empty() && !out.times.empty() && !out.deltas.empty()) {}
 
   // A group's events are on their way while the next one's are looked for.
@@ -143,6 +143,7 @@ class Filler {
       length_[i] = known ? offsets_[node + 1] - group.begin[i] : 0;
       bound_time_[i] = queries_.times[group.first + i];
       bound_id_[i] = rule_.by_event ? queries_.event_ids[group.first + i] : 0;
+      if (rule_.inclusive) bound_id_[i] = kNoEdge;  // above every id
       if (rule_.cut && bound_time_[i] >= rule_.cut->time) {
         bound_time_[i] = rule_.cut->time;
         bound_id_[i] = rule_.cut->event;

@@ -23,6 +23,7 @@ struct TemporalHopRule {
   std::size_t count = 0;
   std::int64_t window = 0;         ///< 0: none
   bool by_event = false;           ///< bounds are (time, event id) of the query, not its time alone
+  bool inclusive = false;          ///< events of the query's own time are seen, all of them
   std::optional<TemporalCut> cut;  ///< bounds of queries that are not before its time
   RandomKey key{0};                ///< of seed, epoch, hop and relation
 };

@@ -35,12 +35,16 @@ TemporalSampler one_hop(const TemporalGraph& graph,
   return {graph, std::move(own), key.with("hop").with(hop), relation};
 }
 
-// Events of a node before a time: its list ascends.
-std::uint64_t events_before(const TemporalView& view, std::uint64_t node, std::int64_t time) {
+// Events of a node before a time, or at it too: its list ascends.
+std::uint64_t events_before(const TemporalView& view,
+                            std::uint64_t node,
+                            std::int64_t time,
+                            TemporalVisibility visibility) {
+  const bool inclusive = visibility == TemporalVisibility::kInclusive;
   std::uint64_t low = view.offsets[node], high = view.offsets[node + 1];
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    if (view.time(middle) < time) {
+    if (view.time(middle) < time || (inclusive && view.time(middle) == time)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -318,7 +322,8 @@ Result<Array> TemporalNeighborSampler::count_degrees(std::size_t type) {
     if (relations_[r].target_type != type) continue;
     const TemporalView& view = graph_.temporal[r]->view();
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      degrees[i] += static_cast<std::int64_t>(events_before(view, nodes[i], times[i]));
+      degrees[i] +=
+          static_cast<std::int64_t>(events_before(view, nodes[i], times[i], options_.visibility));
   }
   return made;
 }

@@ -127,6 +127,8 @@ std::string_view to_string(TemporalVisibility visibility) {
       return "event_order";
     case TemporalVisibility::kBatchLag:
       return "batch_lag";
+    case TemporalVisibility::kInclusive:
+      return "inclusive";
   }
   return "";
 }
@@ -151,7 +153,11 @@ void TemporalSamplerOptions::describe(Schema& schema) {
        {"event_order",
         TemporalVisibility::kEventOrder,
         "events of earlier times, and of the same time with smaller edge ids"},
-       {"batch_lag", TemporalVisibility::kBatchLag, "events of earlier mini-batches"}});
+       {"batch_lag", TemporalVisibility::kBatchLag, "events of earlier mini-batches"},
+       {"inclusive",
+        TemporalVisibility::kInclusive,
+        "events of earlier times and of the same time, as databases join; not for predicting "
+        "events"}});
 }
 
 TemporalSampler::TemporalSampler(TemporalGraph graph,
@@ -207,6 +213,7 @@ Result<void> TemporalSampler::fill_range(std::size_t hop,
                        .count = static_cast<std::size_t>(options_.count[hop]),
                        .window = options_.window,
                        .by_event = options_.visibility == TemporalVisibility::kEventOrder,
+                       .inclusive = options_.visibility == TemporalVisibility::kInclusive,
                        .cut = {},
                        .key = key_.with(request.epoch).with(hop).with(relation_)};
   if (options_.visibility == TemporalVisibility::kBatchLag && hop == 0) rule.cut = request.cut;

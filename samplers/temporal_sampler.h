@@ -33,6 +33,8 @@ enum class TemporalVisibility {
   /// (t', id') < the batch's cut, and also t' < t where t is before the cut's time; in later hops
   /// t' < t
   kBatchLag,
+  kInclusive,  ///< t' <= t, as rows of databases are joined: the query's own event may be among
+               ///< them
 };
 
 std::string_view to_string(TemporalVisibility visibility);
@@ -50,6 +52,7 @@ struct TemporalSamplerOptions {
   std::size_t num_layers() const { return count.size(); }
   bool needs_times() const { return true; }
   bool needs_events() const { return visibility == TemporalVisibility::kEventOrder; }
+  std::string_view visible() const { return to_string(visibility); }
 };
 
 /// Rows of one length with counts, or events end to end with offsets.

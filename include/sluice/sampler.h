@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -113,6 +114,9 @@ class SamplerMethod {
   virtual bool needs_times() const { return false; }
   /// Whether it must know which event each of them belongs to: QueryBatch::seed_events.
   virtual bool needs_events() const { return false; }
+  /// Which events a query at a time may see, as results are to name it; empty for a sampler that
+  /// asks for no times.
+  virtual std::string_view visibility() const { return {}; }
   /// The order of seeds that its batches must have; null: any, of the batch size that is asked for.
   virtual std::unique_ptr<BatchOrder> make_order(const OrderRequest&) const { return nullptr; }
   /// Which in-edges are kept in RAM for it, as its options say.
@@ -127,8 +131,8 @@ class SamplerMethod {
 };
 
 /// The method of a Sampler class `T`: T::Options has describe(Schema&) and num_layers(), and
-/// needs_weights(), needs_times(), needs_events(), make_order(), most_edges() and `snapshot` where
-/// it may; T(SamplerGraph, Options, BlockParts, RandomKey).
+/// needs_weights(), needs_times(), needs_events(), visible(), make_order(), most_edges() and
+/// `snapshot` where it may; T(SamplerGraph, Options, BlockParts, RandomKey).
 template <class T>
 class SamplerKind final : public SamplerMethod {
  public:
@@ -156,6 +160,13 @@ class SamplerKind final : public SamplerMethod {
       return options_.needs_events();
     } else {
       return false;
+    }
+  }
+  std::string_view visibility() const override {
+    if constexpr (requires(const Options& options) { options.visible(); }) {
+      return options_.visible();
+    } else {
+      return {};
     }
   }
   std::unique_ptr<BatchOrder> make_order(const OrderRequest& request) const override {

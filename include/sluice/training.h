@@ -20,11 +20,13 @@
 #include <sluice/nn/sage_conv.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/optimizer.h>
+#include <sluice/pair_encoder.h>
 #include <sluice/sluice.h>
 #include <sluice/task.h>
 #include <sluice/tasks/classification_metrics.h>
 #include <sluice/tasks/labelled_type.h>
 #include <sluice/tasks/link_task.h>
 #include <sluice/tasks/node_task.h>
+#include <sluice/tasks/pair_model.h>
 #include <sluice/train.h>
 // IWYU pragma: end_exports

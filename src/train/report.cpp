@@ -93,6 +93,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak) {
     if (parts.partitions) own.order = parts.partitions->order_name();
   }
   report.plan = disk ? "direct" : "none";
+  report.visibility = parts.sampler->visibility();
   report.engine = parts.data.engine();
   report.budget = parts.ledger->limit();
   report.ledger_peak = parts.ledger->peak();
@@ -147,6 +148,7 @@ ReportJson to_json(const RunReport& report) {
                      {"plan", report.plan},
                      {"engine", report.engine}};
   if (!report.learned.empty()) json["storage"]["embeddings"] = report.learned;
+  if (!report.visibility.empty()) json["visibility"] = report.visibility;
   if (report.partitions) {
     const PartitionReport& own = *report.partitions;
     json["approximate"] = "partition mode";
@@ -185,6 +187,8 @@ std::string to_text(const RunReport& report) {
                       report.engine,
                       format_bytes(report.bytes_read),
                       format_bytes(report.bytes_useful));
+  if (!report.visibility.empty())
+    text += fmt::format("  {:<16}  {}\n", "visibility", report.visibility);
   if (report.partitions) {
     const PartitionReport& own = *report.partitions;
     text += fmt::format(

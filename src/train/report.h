@@ -54,6 +54,7 @@ struct RunReport {
   std::string topology;
   std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;
+  std::string visibility;  ///< which events a node at a time sees; empty: nothing is asked at times
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;

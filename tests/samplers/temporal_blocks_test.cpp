@@ -117,6 +117,7 @@ std::vector<EventKey> visible_to(const Events& events,
     if (options.visibility == TemporalVisibility::kBatchLag && is_seed)
       seen = std::pair(event.time, event.id) < std::pair(cut.time, cut.event) &&
              (row.time >= cut.time || event.time < row.time);
+    if (options.visibility == TemporalVisibility::kInclusive) seen = event.time <= row.time;
     if (options.window != 0 && event.time < row.time - options.window) seen = false;
     if (seen) found.push_back({event.source, event.time, event.id});
   }
@@ -181,8 +182,12 @@ void check_batch(const TimedGraph& graph,
       std::int64_t before = 0;  // in-edges of all relations, whatever the options
       for (std::size_t r = 0; r < graph.events.size(); ++r) {
         if (graph.schema.relations[r].target != graph.schema.nodes[type].name) continue;
-        for (const TemporalEvent& event : graph.events[r])
-          before += event.target == rows[type][i].node && event.time < rows[type][i].time ? 1 : 0;
+        const bool inclusive = options.visibility == TemporalVisibility::kInclusive;
+        for (const TemporalEvent& event : graph.events[r]) {
+          const bool seen =
+              event.time < rows[type][i].time || (inclusive && event.time == rows[type][i].time);
+          before += event.target == rows[type][i].node && seen ? 1 : 0;
+        }
       }
       CHECK(batch.nodes[type].degrees.as<std::int64_t>()[i] == before);
     }
@@ -194,7 +199,9 @@ constexpr BlockParts kWithAll{.transpose = true, .edge_ids = true, .degrees = tr
 }  // namespace
 
 TEST_CASE("temporal blocks: each row's edges are events of before its own time, over relations") {
-  for (const auto visibility : {TemporalVisibility::kStrict, TemporalVisibility::kEventOrder}) {
+  for (const auto visibility : {TemporalVisibility::kStrict,
+                                TemporalVisibility::kEventOrder,
+                                TemporalVisibility::kInclusive}) {
     for (const auto strategy : {TemporalStrategy::kRecent, TemporalStrategy::kUniform}) {
       for (std::uint64_t seed = 0; seed < sanitized<std::uint64_t>(25, 6); ++seed) {
         CAPTURE(seed);
@@ -204,7 +211,7 @@ TEST_CASE("temporal blocks: each row's edges are events of before its own time, 
                                              .count = {3, 2, 2},
                                              .window = seed % 3 == 0 ? 8 : 0,
                                              .visibility = visibility};
-        const bool by_event = visibility != TemporalVisibility::kStrict;
+        const bool by_event = visibility == TemporalVisibility::kEventOrder;
         const std::vector<TimedSeeds> seeds{seeds_of(graph, 0, RandomKey(seed).with(0), by_event),
                                             seeds_of(graph, 1, RandomKey(seed).with(1), by_event)};
         const QueryBatch asked = query_batch(seeds, by_event);

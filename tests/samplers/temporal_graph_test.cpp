@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "prep/generate/temporal.h"
+#include "samplers/temporal_neighbor_sampler.h"
 #include "storage/format/dataset_writer.h"
 #include "support/expect_error.h"
 #include "support/graph_dataset.h"
@@ -209,6 +210,7 @@ TEST_CASE("options bind by name and dump back") {
   CHECK(options.count == std::vector<std::int64_t>{10, 5});
   CHECK(options.window == 3600);
   CHECK(to_string(options.visibility) == "batch_lag");
+  CHECK(SamplerKind<TemporalNeighborSampler>(options).visibility() == "batch_lag");
   CHECK(expect_error([&] { Config::parse("count = [0]\n", "t").bind_to(options); }).code() ==
         ErrorCode::kUsage);
 }

@@ -75,7 +75,7 @@ TemporalSamplerOptions random_options(RandomKey key, std::uint64_t regime) {
   options.count.clear();
   for (std::uint64_t h = 0; h < 1 + key.below(3, 1); ++h)
     options.count.push_back(static_cast<std::int64_t>(1 + key.below(h == 0 ? 12 : 4, 2 + h)));
-  options.visibility = static_cast<TemporalVisibility>(key.below(3, 5));
+  options.visibility = static_cast<TemporalVisibility>(key.below(4, 5));
   switch (key.below(3, 6)) {
     case 0:
       options.window = 1 + static_cast<std::int64_t>(key.below(4, 7));

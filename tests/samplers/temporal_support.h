@@ -206,6 +206,8 @@ class Oracle {
         return event.time < time;
       case TemporalVisibility::kEventOrder:
         return event.time < time || (event.time == time && event.id < id);
+      case TemporalVisibility::kInclusive:
+        return event.time <= time;
       case TemporalVisibility::kBatchLag:
         break;
     }
