@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace sluice {
@@ -44,10 +43,6 @@ class PairModel : public Model {
   /// of what is below each query's bound alone.
   virtual torch::Tensor score(const PairRequest& request) = 0;
 
-  /// What a query may see, as the sampler's SamplerMethod::visibility() says; by the trainer.
-  void set_visibility(std::string_view visibility) { visibility_ = visibility; }
-  const std::string& visibility() const { return visibility_; }
-
   // Seeds alone: it encodes nothing, and wants neither neighbours nor features.
 
   Encoding encode(const Batch& /*batch*/) final {
@@ -61,9 +56,16 @@ class PairModel : public Model {
     none.feature_groups.clear();
     return none;
   }
+};
 
- private:
-  std::string visibility_ = "strict";
+/// A task that can ask a model for scores of pairs.
+class PairTask {
+ public:
+  virtual ~PairTask() = default;
+  /// Makes ready what the model is asked by; once a run's data is attached, before queries are.
+  /// @param visibility which events a query may see, as SamplerMethod::visibility() says. Throws
+  /// kUsage where the sampler asks for no times, kResource.
+  virtual void serve(PairModel& model, std::string_view visibility) = 0;
 };
 
 }  // namespace sluice
