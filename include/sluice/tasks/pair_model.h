@@ -26,10 +26,12 @@ class PairHistory;
 /// Queries of one mini-batch, q of them, each with c candidates; borrowed.
 struct PairRequest {
   const PairHistory& history;              ///< of the relation, with events that came later too
-  std::int64_t training_end;               ///< time of the first event that is not for training
+  std::int64_t training_first;             ///< time of the first event of training
+  std::int64_t training_last;              ///< and of its last
   std::span<const std::uint64_t> sources;  ///< [q]: dense ids
   std::span<const std::int64_t> times;     ///< [q]: when each is asked
   std::span<const TemporalCut> bounds;     ///< [q]: only events below (time, edge id) count
+  std::span<const std::int64_t> latest;    ///< [q]: when the last event below the bound was
   std::span<const std::uint64_t> destinations;  ///< [q, c]: dense ids; kNoNode: nobody, any score
   std::size_t candidates() const {
     return sources.empty() ? 0 : destinations.size() / sources.size();
