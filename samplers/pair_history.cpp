@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -96,6 +97,54 @@ Result<PairHistory> PairHistory::make(const TemporalGraph& graph,
     }
   });
   return history;
+}
+
+Result<PairHistory> PairHistory::steps(ThreadArena& arena, MemoryLedger* ledger) const {
+  const std::uint64_t nodes = num_destinations();
+  struct Step {
+    std::uint64_t target;
+    PairEvent event;  // `other` is the former destination
+  };
+  std::vector<Step> all;
+  Charge charge;
+  if (ledger != nullptr) {
+    auto charged = ledger->charge(kHistoryName, num_events() * sizeof(Step));
+    if (!charged) return std::move(charged).error();
+    charge = std::move(charged).value();
+  }
+  all.reserve(num_events());
+  for (std::uint64_t source = 0; source < num_sources(); ++source) {
+    const auto events = list(source_offsets_, from_, source);
+    for (std::size_t i = 1; i < events.size(); ++i)
+      all.push_back({events[i].other, {events[i].time, events[i].id, events[i - 1].other}});
+  }
+  std::ranges::sort(all, [](const Step& a, const Step& b) {
+    return std::tie(a.target, a.event.time, a.event.id, a.event.other) <
+           std::tie(b.target, b.event.time, b.event.id, b.event.other);
+  });
+  TemporalArrays arrays;
+  arrays.one_type = true;
+  auto offsets = make_offsets(nodes, ledger);
+  if (!offsets) return std::move(offsets).error();
+  arrays.offsets = std::move(offsets).value();
+  for (auto [array, dtype] : {std::pair{&arrays.neighbours, DType::kU64},
+                              std::pair{&arrays.edge_ids, DType::kU64},
+                              std::pair{&arrays.times, DType::kI64}}) {
+    auto made = Array::make(dtype, {static_cast<std::int64_t>(all.size())}, ledger, kHistoryName);
+    if (!made) return std::move(made).error();
+    *array = std::move(made).value();
+  }
+  const auto begins = arrays.offsets.as<std::uint64_t>();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ++begins[all[i].target + 1];
+    arrays.neighbours.as<std::uint64_t>()[i] = all[i].event.other;
+    arrays.edge_ids.as<std::uint64_t>()[i] = all[i].event.id;
+    arrays.times.as<std::int64_t>()[i] = all[i].event.time;
+  }
+  for (std::size_t n = 0; n < nodes; ++n) begins[n + 1] += begins[n];
+  auto graph = TemporalGraph::own(std::move(arrays));
+  if (!graph) return std::move(graph).error();
+  return make(graph.value(), nodes, arena, ledger);
 }
 
 std::span<const PairEvent> PairHistory::list(const Array& offsets,

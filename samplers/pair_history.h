@@ -58,6 +58,10 @@ class PairHistory {
   std::uint64_t num_sources() const { return count_of(source_offsets_); }
   std::uint64_t num_destinations() const { return count_of(destination_offsets_); }
   std::uint64_t num_events() const { return static_cast<std::uint64_t>(to_.numel()) / kBytes; }
+  /// Steps: for each two events of a source that follow each other one from the former's
+  /// destination to the latter's, with the latter's time and id. @pre between nodes of the
+  /// destinations' type
+  Result<PairHistory> steps(ThreadArena& arena, MemoryLedger* ledger) const;
   /// Whether sources and destinations are nodes of one type.
   bool one_type() const { return one_type_; }
 
@@ -69,6 +73,16 @@ class PairHistory {
   std::span<const PairEvent> between(std::uint64_t source,
                                      std::uint64_t destination,
                                      const TemporalCut& bound) const;
+
+  // All events: what is found is a stretch of these.
+  std::span<const PairEvent> all_from() const { return whole(from_); }
+  std::span<const PairEvent> all_to() const { return whole(to_); }
+  std::span<const PairEvent> all_pairs() const { return whole(pairs_); }
+
+  /// All of a source's, by (destination, time, edge id).
+  std::span<const PairEvent> pairs_from(std::uint64_t source) const {
+    return list(source_offsets_, pairs_, source);
+  }
 
   PairLists of_source(std::uint64_t node, PairDirection direction, const TemporalCut& bound) const;
   PairLists of_destination(std::uint64_t node,
@@ -82,6 +96,11 @@ class PairHistory {
 
  private:
   static constexpr std::uint64_t kBytes = sizeof(PairEvent);
+
+  PairHistory() = default;
+  static std::span<const PairEvent> whole(const Array& events) {
+    return {static_cast<const PairEvent*>(events.data()), events.bytes() / kBytes};
+  }
 
   static std::uint64_t count_of(const Array& offsets) {
     return static_cast<std::uint64_t>(offsets.numel()) - 1;

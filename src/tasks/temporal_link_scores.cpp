@@ -60,6 +60,8 @@ torch::Tensor TemporalLinkPrediction::pair_scores(
     const Batch& host,
     Stretch of,
     std::span<const std::uint64_t> destinations) const {
+  if (!history_)
+    throw Error(ErrorCode::kInternal, "a model of pairs is asked before serve() made its history");
   const Queries& queries = host.queries;
   const auto times = queries.times.as<std::int64_t>();
   const auto events = queries.ids.as<std::uint64_t>();
