@@ -63,11 +63,13 @@ EventLinks EventLinks::range(std::uint64_t first, std::uint64_t last) const {
   return some;
 }
 
-std::uint64_t EventLinks::before(std::int64_t time) const {
+std::uint64_t EventLinks::before(std::int64_t time, std::uint64_t id) const {
+  const TemporalView& view = graph_->view();
   std::uint64_t low = 0, high = size();
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    if (graph_->view().time(position(middle)) < time) {
+    const std::uint64_t at = position(middle);
+    if (std::pair(view.time(at), view.edge_id(at)) < std::pair(time, id)) {
       low = middle + 1;
     } else {
       high = middle;

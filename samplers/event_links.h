@@ -25,7 +25,11 @@ class EventLinks final : public Links {
   /// <= size()
   EventLinks range(std::uint64_t first, std::uint64_t last) const;
   /// How many were before a time.
-  std::uint64_t before(std::int64_t time) const;
+  std::uint64_t before(std::int64_t time) const { return before(time, 0); }
+  /// How many were before a place in (time, edge id).
+  std::uint64_t before(std::int64_t time, std::uint64_t id) const;
+  /// When one was. @pre number < size()
+  std::int64_t time(std::uint64_t number) const { return graph_->view().time(position(number)); }
 
   std::uint64_t size() const override { return last_ - first_; }
   bool have_ids() const override { return true; }

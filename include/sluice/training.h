@@ -33,5 +33,6 @@
 #include <sluice/tasks/labelled_type.h>
 #include <sluice/tasks/link_task.h>
 #include <sluice/tasks/node_task.h>
+#include <sluice/tasks/pair_model.h>
 #include <sluice/train.h>
 // IWYU pragma: end_exports

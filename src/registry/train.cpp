@@ -18,9 +18,14 @@
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
 #include "tasks/edge_classification.h"
+#include "tasks/edgebank.h"
 #include "tasks/link_prediction.h"
 #include "tasks/node_classification.h"
+#include "tasks/pair_network.h"
+#include "tasks/popularity.h"
+#include "tasks/recency.h"
 #include "tasks/regression.h"
+#include "tasks/temporal_link_prediction.h"
 
 namespace sluice {
 
@@ -41,6 +46,10 @@ ModelCatalog builtin_models() {
   all.add<models::Tgn>("tgn", "a memory a node, and attention over its events");
   all.add<models::Jodie>("jodie", "a memory a node, projected to the time asked about");
   all.add<models::TpNet>("tpnet", "both ends' latest events, and walks in time between them");
+  all.add<tasks::EdgeBank>("edgebank", "whether a pair has met before: no parameters");
+  all.add<tasks::Recency>("recency", "how lately a destination met somebody: no parameters");
+  all.add<tasks::Popularity>("popularity", "how often a destination met anybody: no parameters");
+  all.add<tasks::PairNetwork>("pair_network", "a small network over exact features of a pair");
   return all;
 }
 
@@ -51,6 +60,8 @@ TaskCatalog builtin_tasks() {
   all.add<tasks::Regression>("regression", "one or more numbers a node");
   all.add<tasks::LinkPrediction>("link_prediction", "whether two nodes are linked");
   all.add<tasks::EdgeClassification>("edge_classification", "one class an edge");
+  all.add<tasks::TemporalLinkPrediction>("temporal_link_prediction",
+                                         "whether two nodes meet at a time");
   return all;
 }
 

@@ -1,5 +1,7 @@
 #include "train/checks.h"
 
+#include <sluice/tasks/pair_model.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,6 +60,16 @@ void warn_of_single_rows(const Parts& parts, Logger& log) {
   }
 }
 
+// Epochs of a model that learns nothing would change nothing.
+void check_parameters(const Parts& parts) {
+  const bool pairs = dynamic_cast<const PairModel*>(parts.model.get()) != nullptr;
+  if (!pairs || !parts.model->parameters().empty() || parts.options.train.epochs == 0) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("model '{}' has no parameters: there is nothing to train",
+                          parts.options.model.type),
+              "set train.epochs = 0: it is validated and tested all the same");
+}
+
 }  // namespace
 
 bool has_labels(Parts& parts, Part part) {
@@ -92,6 +104,7 @@ void check_trainable(Parts& parts) {
         dataset_place(parts));
   }
   (void)best_metric(parts);
+  check_parameters(parts);
   if (!goes_by_validation(parts)) return;
   if (parts.count(Part::kValid) == 0) {
     throw Error(ErrorCode::kUsage,

@@ -4,6 +4,7 @@
 #include "train/weights.h"
 
 #include <sluice/nn/precision.h>
+#include <sluice/tasks/pair_model.h>
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -108,6 +109,24 @@ std::vector<std::int64_t> evaluation_fanout(const RunOptions& options, const Mod
               "give eval.fanout one number a layer, the first next to the seeds");
 }
 
+// A model that scores pairs is told what it may see by the sampler, which it samples nothing with.
+void serve_pairs(const RunOptions& options,
+                 const SamplerMethod& sampler,
+                 Task& task,
+                 Model& model) {
+  auto* const pairs = dynamic_cast<PairModel*>(&model);
+  if (pairs == nullptr) return;
+  auto* const asks = dynamic_cast<PairTask*>(&task);
+  if (asks == nullptr)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("model '{}' scores pairs of nodes at times, which task '{}' does not "
+                            "ask about",
+                            options.model.type,
+                            options.task.type),
+                "set task.type = \"temporal_link_prediction\", or choose another model");
+  asks->serve(*pairs, sampler.visibility());
+}
+
 void check_layers(const RunOptions& options, const SamplerMethod& sampler, const Model& model) {
   const auto layers = static_cast<std::size_t>(model.num_layers());
   if (sampler.num_layers() == layers) return;
@@ -176,6 +195,7 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
       optimizer(make_optimizer(options, *model, *task)) {
   if (placement.asked == AskedFor::kBestEnds) task->expect_best_ends();
   task->attach(data);
+  serve_pairs(options, *sampler, *task, *model);
 }
 
 NamedTensors Parts::weights() const {
@@ -209,6 +229,7 @@ bool Parts::follow() {
       tables.grow(dataset.schema());
       state.reopen(dataset);
       task->attach(data);
+      serve_pairs(options, *sampler, *task, *model);
       return true;
     } catch (const Error&) {
       if (!dataset.newer()) throw;  // else it was replaced while it was opened

@@ -1,0 +1,64 @@
+// EventQueries: queries of events, each once an epoch, in the order of time, with other
+// destinations beside them.
+//
+// A mini-batch is a stretch of the events: the first are in the first, in every epoch. Seeds are
+// nodes at the times of their events; or nodes alone, for models that sample nothing: then a node
+// is a seed once, and Queries::times tells when it is asked about.
+#pragma once
+
+#include "samplers/event_negatives.h"
+
+#include <sluice/graph_schema.h>
+#include <sluice/query.h>
+#include <sluice/samplers/links.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace sluice {
+
+enum class EventSeeds {
+  kNodes,   ///< nodes alone
+  kTimes,   ///< nodes at times
+  kEvents,  ///< nodes at times, each of its own event
+};
+
+struct EventQueryOptions {
+  std::size_t relation = 0;  ///< index into GraphSchema::relations
+  std::int64_t batch_size = 200;
+  EventSeeds seeds = EventSeeds::kTimes;
+  std::shared_ptr<const EventNegatives> negatives = nullptr;  ///< null: none
+};
+
+class EventQueries final : public QuerySource {
+ public:
+  /// @param links with times and ids, in the order of time. Throws kUsage for others, and for a
+  /// batch size of 0.
+  EventQueries(const GraphSchema& schema,
+               std::shared_ptr<const Links> links,
+               EventQueryOptions options);
+
+  std::uint64_t num_batches() const override;
+  std::uint64_t num_queries() const override { return links_->size(); }
+  Result<QueryBatch> batch(std::uint64_t epoch,
+                           std::uint64_t index,
+                           MemoryLedger* ledger) const override;
+
+ private:
+  struct Making;
+
+  Result<void> find_events(Making& making) const;
+  Result<void> draw_negatives(Making& making) const;
+  Result<void> list_nodes(Making& making) const;
+  Result<void> list_timed_nodes(Making& making) const;
+
+  std::shared_ptr<const Links> links_;
+  EventQueryOptions options_;
+  std::size_t num_types_;
+  std::size_t source_type_;
+  std::size_t destination_type_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,27 @@
+// Stored negatives: for each event of a part the destinations that it is ranked among, so that
+// others rank by the same.
+//
+// FOLDER/valid.npy and FOLDER/test.npy: i64 [events of the part, k] in NumPy's format, a row an
+// event in the order of (time, edge id), of the destinations' dense numbers; -1 where a row has
+// fewer.
+#pragma once
+
+#include <sluice/array.h>
+#include <sluice/edge_rule.h>
+#include <sluice/memory.h>
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::tasks {
+
+/// u64 [events, k], kNoNode where there is none; charged as "negatives". Throws kIo for a file that
+/// cannot be read, kData for one of another form or size, and for numbers of no destination, with
+/// row and column.
+Array read_stored_negatives(const std::string& folder,
+                            Part part,
+                            std::uint64_t events,
+                            std::uint64_t num_destinations,
+                            MemoryLedger* ledger);
+
+}  // namespace sluice::tasks

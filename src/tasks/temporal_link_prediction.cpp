@@ -1,0 +1,230 @@
+#include "tasks/temporal_link_prediction.h"
+
+#include "samplers/event_queries.h"
+#include "tasks/stored_negatives.h"
+
+#include <sluice/loader.h>
+#include <sluice/nn/tensor_view.h>
+#include <sluice/queries/link_parts.h>
+#include <sluice/sampler.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace sluice::tasks {
+namespace {
+
+constexpr const char* kTaskName = "task 'temporal_link_prediction'";
+
+[[noreturn]] void refuse_run(const std::string& message, const std::string& hint) {
+  throw Error(ErrorCode::kUsage, fmt::format("{}: {}", kTaskName, message), hint);
+}
+
+TemporalVisibility visibility_called(std::string_view name) {
+  for (const TemporalVisibility each : {TemporalVisibility::kStrict,
+                                        TemporalVisibility::kEventOrder,
+                                        TemporalVisibility::kBatchLag,
+                                        TemporalVisibility::kInclusive}) {
+    if (to_string(each) == name) return each;
+  }
+  refuse_run("this model asks about times, which [sampler] type gives none of",
+             "set sampler.type = \"temporal\"");
+}
+
+Array zeroed_bytes(std::uint64_t nodes, MemoryLedger* ledger) {
+  Array made =
+      Array::make(DType::kU8, {static_cast<std::int64_t>(nodes)}, ledger, "seen nodes").or_throw();
+  std::ranges::fill(made.as<std::uint8_t>(), std::uint8_t{0});
+  return made;
+}
+
+}  // namespace
+
+TemporalLinkPrediction::TemporalLinkPrediction(const Options& options, const TaskContext& context)
+    : options_(options) {
+  options.check();
+  LinkPartsOptions asked;
+  asked.relation = options.relation;
+  const LinkParts found(asked, context.schema, Asker{kTaskName});
+  relation_ = found.relation();
+  source_type_ = found.source_type();
+  destination_type_ = found.destination_type();
+  const RelationSchema& relation = context.schema.relations[relation_];
+  if (!relation.has_times)
+    refuse_run(fmt::format("relation '{}' has no times", relation.key()),
+               "import it with a time_column, or set task.type = \"link_prediction\"");
+  decoder_ = std::make_shared<MergeDecoder>(
+      options.width, options.decoder_hidden, context.key.with("decoder"));
+}
+
+std::vector<std::size_t> TemporalLinkPrediction::target_types() const {
+  if (source_type_ == destination_type_) return {source_type_};
+  return {std::min(source_type_, destination_type_), std::max(source_type_, destination_type_)};
+}
+
+std::uint64_t TemporalLinkPrediction::expected(Part part,
+                                               const GraphSchema& schema,
+                                               const std::string& split) const {
+  if (options_.split.by == SplitBy::kStored && part != Part::kAll) {
+    const auto found = std::ranges::find(schema.edge_splits, split, &EdgeSplitSchema::name);
+    if (found == schema.edge_splits.end()) return 0;
+    return part == Part::kTrain ? found->train : part == Part::kValid ? found->valid : found->test;
+  }
+  const RelationSchema& relation = schema.relations.at(relation_);
+  return EventParts::expected(part, options_.split, relation.edges + relation.appended);
+}
+
+void TemporalLinkPrediction::open(const TaskData& data) {
+  key_ = data.key;
+  stored_split_.reset();
+  if (options_.split.by != SplitBy::kStored) return;
+  const GraphSchema& schema = data.dataset.schema();
+  const std::string key = schema.relations[relation_].key();
+  const auto found = std::ranges::find(schema.edge_splits, data.split, &EdgeSplitSchema::name);
+  if (found == schema.edge_splits.end() || found->relation != key)
+    refuse_run(fmt::format("the dataset has no edge split '{}' of relation '{}'", data.split, key),
+               "set task.split_by = \"ratio\", or choose another [dataset] split");
+  stored_split_ = data.dataset.edge_split(data.split);
+}
+
+void TemporalLinkPrediction::attach(const GraphData& data) {
+  history_.reset();
+  ledger_ = data.ledger();
+  const auto& temporal = data.graph().temporal;
+  if (relation_ >= temporal.size() || !temporal[relation_])
+    refuse_run("events are asked about at their times, which [sampler] type gives none of",
+               "set sampler.type = \"temporal\"");
+  graph_ = temporal[relation_];
+  const GraphSchema& schema = data.schema();
+  num_sources_ = schema.nodes[source_type_].count;
+  num_destinations_ = schema.nodes[destination_type_].count;
+  ThreadArena arena;
+  all_.emplace(EventLinks::make(graph_, arena, ledger_).or_throw());
+  parts_.emplace(*all_, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger_);
+  note_seen();
+  training_ = make_negatives(options_.training_columns(), key_.with("train"), {});
+  if (!options_.stored_negatives.empty()) return read_stored_negatives();
+  validation_ = make_negatives(options_.evaluation_columns(), key_.with("evaluation"), {});
+  testing_ = validation_;
+}
+
+// Each part has a list of its own.
+void TemporalLinkPrediction::read_stored_negatives() {
+  for (const Part part : {Part::kValid, Part::kTest}) {
+    Array stored = sluice::tasks::read_stored_negatives(
+        options_.stored_negatives, part, parts_->count(part), num_destinations_, ledger_);
+    std::vector<EventColumns> columns = options_.evaluation_columns();
+    columns.back().count = static_cast<std::size_t>(stored.size(1));
+    (part == Part::kValid ? validation_ : testing_) =
+        make_negatives(std::move(columns), key_.with("evaluation"), std::move(stored));
+  }
+}
+
+std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
+    std::vector<EventColumns> columns, RandomKey key, Array stored) const {
+  EventNegativeOptions options;
+  options.columns = std::move(columns);
+  options.candidates = options_.candidates;
+  options.training_end = parts_->training_end();
+  options.key = key;
+  options.stored = std::move(stored);
+  ThreadArena arena;
+  return std::make_shared<const EventNegatives>(
+      EventNegatives::make(graph_, num_sources_, std::move(options), arena, ledger_).or_throw());
+}
+
+void TemporalLinkPrediction::note_seen() {
+  auto seen = std::make_shared<SeenNodes>();
+  seen->source_type = source_type_;
+  seen->destination_type = destination_type_;
+  seen->sources = zeroed_bytes(num_sources_, ledger_);
+  seen->destinations =
+      source_type_ == destination_type_ ? seen->sources : zeroed_bytes(num_destinations_, ledger_);
+  const auto sources = seen->sources.as<std::uint8_t>();
+  const auto destinations = seen->destinations.as<std::uint8_t>();
+  const std::shared_ptr<const Links> train = parts_->links(Part::kTrain);
+  constexpr std::uint64_t kPiece = 4096;
+  std::array<std::uint64_t, kPiece> numbers{}, from{}, to{};
+  for (std::uint64_t first = 0; first < train->size(); first += kPiece) {
+    const std::size_t count = std::min(kPiece, train->size() - first);
+    for (std::size_t i = 0; i < count; ++i) numbers.at(i) = first + i;
+    train->find({numbers.data(), count}, {{from.data(), count}, {to.data(), count}}).or_throw();
+    for (std::size_t i = 0; i < count; ++i) {
+      sources[from.at(i)] = 1;
+      destinations[to.at(i)] = 1;
+    }
+  }
+  seen_ = std::move(seen);
+}
+
+void TemporalLinkPrediction::serve(PairModel& /*model*/, std::string_view visibility) {
+  visibility_ = visibility_called(visibility);
+  ThreadArena arena;
+  history_ = std::make_shared<const PairHistory>(
+      PairHistory::make(*graph_, num_sources_, arena, ledger_).or_throw());
+}
+
+std::uint64_t TemporalLinkPrediction::count(Part part, const GraphData& /*data*/) const {
+  return parts_->count(part);
+}
+
+std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest& request,
+                                                             const GraphData& data) const {
+  if (request.sampler && !request.sampler->needs_times())
+    refuse_run("events are asked about at their times, which [sampler] type gives none of",
+               "set sampler.type = \"temporal\"");
+  EventQueryOptions options;
+  options.relation = relation_;
+  options.batch_size = request.batch_size;
+  options.seeds = !request.sampler                  ? EventSeeds::kNodes
+                  : request.sampler->needs_events() ? EventSeeds::kEvents
+                                                    : EventSeeds::kTimes;
+  if (!request.ends_alone)
+    options.negatives = request.part == Part::kTrain   ? training_
+                        : request.part == Part::kValid ? validation_
+                        : request.part == Part::kTest  ? testing_
+                                                       : nullptr;
+  return std::make_unique<EventQueries>(
+      data.schema(), parts_->links(request.part), std::move(options));
+}
+
+std::unique_ptr<MetricAccumulator> TemporalLinkPrediction::make_metrics() const {
+  // Before the data is there: names alone.
+  if (!testing_) return make_temporal_link_metrics(options_.evaluation_columns(), nullptr);
+  return make_temporal_link_metrics(testing_->columns(), seen_);
+}
+
+std::string TemporalLinkPrediction::main_metric() const {
+  if (options_.eval_negatives.empty()) return "mrr";
+  const std::string& first = options_.eval_negatives.front();
+  return first == "random" ? "ap" : "ap." + first;
+}
+
+std::vector<Array> TemporalLinkPrediction::predicted_nodes(const Batch& batch) const {
+  const Queries& queries = batch.queries;
+  const auto nodes = [](const Array& rows, const Array& seeds) {
+    Array made = Array::make(DType::kU64, {rows.numel()}).or_throw();
+    const auto ids = seeds.as<std::uint64_t>();
+    std::ranges::transform(rows.as<std::int64_t>(),
+                           made.as<std::uint64_t>().begin(),
+                           [&](std::int64_t row) { return ids[static_cast<std::size_t>(row)]; });
+    return made;
+  };
+  return {nodes(queries.sources, batch.seeds[queries.type]),
+          nodes(queries.destinations, batch.seeds[queries.destination_type])};
+}
+
+torch::Tensor TemporalLinkPrediction::predict(const torch::Tensor& outputs) const {
+  const torch::Tensor own = outputs.narrow(1, 0, 1);
+  return (history_ ? own : torch::sigmoid(own)).to(torch::kFloat32);
+}
+
+std::vector<std::string> TemporalLinkPrediction::prediction_columns() const {
+  return {history_ ? "score" : "probability"};
+}
+
+}  // namespace sluice::tasks

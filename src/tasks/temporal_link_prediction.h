@@ -1,0 +1,109 @@
+// Temporal link prediction: whether a source meets a destination at a time, from what came before.
+//
+// Events are asked about in the order of time, in training too, in mini-batches of one part each;
+// what a query sees is the sampler's business (its visibility). A model encodes nodes at times,
+// beside which a network stands that scores pairs of rows (MergeDecoder); or rows of pairs
+// (PairEncoder); or it scores pairs itself (PairModel).
+#pragma once
+
+#include "samplers/event_links.h"
+#include "samplers/event_negatives.h"
+#include "samplers/pair_history.h"
+#include "tasks/event_parts.h"
+#include "tasks/merge_decoder.h"
+#include "tasks/temporal_link_metrics.h"
+#include "tasks/temporal_link_options.h"
+
+#include <sluice/models/pair_encoder.h>
+#include <sluice/task.h>
+#include <sluice/tasks/pair_model.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::tasks {
+
+class TemporalLinkPrediction final : public Task, public PairTask {
+ public:
+  using Options = TemporalLinkOptions;
+  TemporalLinkPrediction(const Options& options, const TaskContext& context);
+
+  std::vector<std::size_t> target_types() const override;
+  std::int64_t output_width() const override { return options_.width; }
+  std::uint64_t expected(Part part,
+                         const GraphSchema& schema,
+                         const std::string& split) const override;
+  void open(const TaskData& data) override;
+  void attach(const GraphData& data) override;
+  void serve(PairModel& model, std::string_view visibility) override;
+  std::uint64_t count(Part part, const GraphData& data) const override;
+  std::unique_ptr<QuerySource> queries(const QueryRequest& request,
+                                       const GraphData& data) const override;
+
+  std::shared_ptr<torch::nn::Module> head() const override { return decoder_; }
+  /// The event's score, then those of its other destinations, kind by kind: [q, 1 + k].
+  torch::Tensor outputs(Model& model, const Batch& batch) override;
+  torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) override;
+  /// "ap", "auc", "ap.historical", "mrr", "ap.new_nodes", "loss", ...: temporal_link_metrics.h.
+  std::unique_ptr<MetricAccumulator> make_metrics() const override;
+  std::string main_metric() const override;
+  Better direction(const std::string& metric) const override {
+    return metric == "loss" ? Better::kLower : Better::kHigher;
+  }
+
+  std::vector<IdColumn> prediction_ids() const override {
+    return {{"source", source_type_}, {"target", destination_type_}};
+  }
+  std::vector<Array> predicted_nodes(const Batch& batch) const override;
+  /// f32 [q, 1]: the probability of an event; of a PairModel its score.
+  torch::Tensor predict(const torch::Tensor& outputs) const override;
+  std::vector<std::string> prediction_columns() const override;
+  /// Of a PairModel: the destinations that score best at each event's time, those met before among
+  /// them.
+  BestEnds best_ends(Model& model, const Batch& batch, LinkEnd end, std::int64_t count) override;
+
+ private:
+  std::shared_ptr<const EventNegatives> make_negatives(std::vector<EventColumns> columns,
+                                                       RandomKey key,
+                                                       Array stored) const;
+  void read_stored_negatives();
+  void note_seen();
+  // Some of a mini-batch's queries.
+  struct Stretch {
+    std::size_t first = 0, count = 0;
+  };
+  torch::Tensor pair_scores(PairModel& model,
+                            const Batch& host,
+                            Stretch of,
+                            std::span<const std::uint64_t> destinations) const;
+  torch::Tensor encoded_scores(Model& model, const Batch& batch) const;
+  torch::Tensor encoded_pair_scores(PairEncoder& model, const Batch& batch) const;
+
+  Options options_;
+  std::size_t relation_ = 0, source_type_ = 0, destination_type_ = 0;
+  std::shared_ptr<MergeDecoder> decoder_;
+
+  // Of open().
+  RandomKey key_{0};
+  std::optional<EdgeSplit> stored_split_;
+
+  // Of attach().
+  MemoryLedger* ledger_ = nullptr;
+  std::uint64_t num_sources_ = 0, num_destinations_ = 0;
+  std::shared_ptr<const TemporalGraph> graph_;
+  std::optional<EventLinks> all_;
+  std::optional<EventParts> parts_;
+  std::shared_ptr<const SeenNodes> seen_;
+  std::shared_ptr<const EventNegatives> training_, validation_, testing_;
+
+  // Of serve().
+  std::shared_ptr<const PairHistory> history_;
+  TemporalVisibility visibility_ = TemporalVisibility::kStrict;
+};
+
+}  // namespace sluice::tasks
