@@ -17,7 +17,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kRecent = 1000;  // events back that one may repeat
-constexpr std::uint64_t kChunkBytes = 8 << 20;
+constexpr std::uint64_t kFeatureChunkBytes = 8 << 20;
 
 // times.bin stands beside neighbours.bin: the time of edge i is the one of its event, edge_ids[i].
 template <class Id, class Draw>
@@ -71,7 +71,8 @@ void add_event_features(DatasetWriter& writer,
   require_space(writer.staging().path(), layout.file_bytes(), "the features of events");
   auto file = writer.create(relation_path(relation, schema.name + ".bin"));
   FeatureWriter rows(*file, layout);
-  const std::uint64_t chunk = std::max<std::uint64_t>(1, kChunkBytes / (width * sizeof(float)));
+  const std::uint64_t chunk =
+      std::max<std::uint64_t>(1, kFeatureChunkBytes / (width * sizeof(float)));
   Array values = Array::make(DType::kF32,
                              {static_cast<std::int64_t>(std::min(chunk, schema.rows)), dim},
                              &context.ledger,
