@@ -1,21 +1,14 @@
 // The real citation graph, imported by the ready config and compared with its raw files. Skipped
 // where it is not there.
-#include "import_support.h"
+#include "table_support.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-std::filesystem::path data_folder() {
-  if (const char* data = std::getenv("SLUICE_DATA")) return data;
-  const char* source = std::getenv("SLUICE_SOURCE");
-  return std::filesystem::path(source != nullptr ? source : ".") / "../shared/data";
-}
 
 /// The values of an .npy file whose header is `header_bytes` long, read without our reader.
 template <class T>
