@@ -200,7 +200,7 @@ TEST_CASE("models of events learn how long ago a node's latest event was") {
   for (const std::string& toml : kTemporal) {
     INFO(toml);
     const RunOptions options(toml +
-                             "model.dropout = 0\noptimizer.type = 'adam'\noptimizer.lr = 0.01\n");
+                             "model.dropout = 0\noptimizer.type = 'adam'\noptimizer.lr = 0.003\n");
     const GraphSchema schema = message_schema();
     const auto model =
         builtin_models().create(options.model, {schema, {0}, 1, RandomKey(2), nullptr});

@@ -18,7 +18,7 @@ TEST_CASE("a growth of learned rows that failed is told again by all that goes o
   schema.nodes[0].count = 100;
   schema.nodes[1].name = "large";
   schema.nodes[1].count = 100;
-  MemoryLedger ledger(8 * kMiB, "--memory");
+  MemoryLedger ledger(32 * kMiB, "--memory");
   ThreadArena threads(1);
   RowTables tables(options, schema, Placement::kMemory, RowsMode::kExact, &ledger, &threads);
   schema.nodes[0].count = 200;
