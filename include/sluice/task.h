@@ -104,9 +104,15 @@ class Task {
   virtual void open(const TaskData& data) = 0;
   /// By relation, as GraphDataOptions::edge_rules.
   virtual std::vector<std::shared_ptr<const EdgeRule>> edge_rules() const { return {}; }
+  /// Says that best_ends() is going to be asked for: before attach(), which then gathers what
+  /// best ends leave out, whatever the options ask for. Of tasks without, nothing.
+  virtual void expect_best_ends() {}
   /// Reads what it needs of the data beside its queries; again where they were opened anew. Throws
   /// Error.
   virtual void attach(const GraphData& /*data*/) {}
+  /// Whether it reads SamplerGraph::temporal, the events of relations with times, which then stay
+  /// in RAM wherever edges are kept.
+  virtual bool reads_events() const { return true; }
   /// Whose labels its mini-batches carry.
   virtual LabelsOf labels_of() const { return {}; }
   /// Queries of a part.
@@ -159,7 +165,8 @@ class Task {
   virtual std::vector<std::string> class_names() const { return prediction_names(); }
   /// Of tasks about links: which nodes would be best in the place of an end, those that make a
   /// training link left out. Throws kUsage for other tasks, and for models whose nodes cannot all
-  /// be asked about. The last argument is how many; at most as many as there are nodes
+  /// be asked about. The last argument is how many; at most as many as there are nodes.
+  /// @pre expect_best_ends()
   virtual BestEnds best_ends(Model& /*model*/,
                              const Batch& /*batch*/,
                              LinkEnd /*end*/,

@@ -4,6 +4,7 @@
 
 // IWYU pragma: begin_exports
 #include <sluice/model.h>
+#include <sluice/models/pair_encoder.h>
 #include <sluice/models/stack.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/decoder.h>
@@ -20,7 +21,6 @@
 #include <sluice/nn/sage_conv.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/optimizer.h>
-#include <sluice/pair_encoder.h>
 #include <sluice/sluice.h>
 #include <sluice/task.h>
 #include <sluice/tasks/classification_metrics.h>

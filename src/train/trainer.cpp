@@ -125,6 +125,7 @@ void Trainer::train() {
   while (!finished()) run_epoch();
   if (!saved_) checkpoint();
   const auto epochs = static_cast<std::uint64_t>(parts_.options.train.epochs);
+  if (epochs == 0 && validated_) untrained_ = evaluate_part(Part::kValid);
   if (state_.epoch < epochs) {
     log_.info(
         "stopped early: {} has not been better for {} validations", metric_, state_.without_better);
