@@ -89,7 +89,9 @@ std::uint64_t TemporalLinkPrediction::expected(Part part,
   if (options_.split.by == SplitBy::kStored && part != Part::kAll) {
     const auto found = std::ranges::find(schema.edge_splits, split, &EdgeSplitSchema::name);
     if (found == schema.edge_splits.end()) return 0;
-    return part == Part::kTrain ? found->train : part == Part::kValid ? found->valid : found->test;
+    if (part != Part::kTrain) return part == Part::kValid ? found->valid : found->test;
+    const std::uint64_t edges = schema.relations.at(relation_).edges;
+    return found->train != 0 ? found->train : edges - std::min(edges, found->valid + found->test);
   }
   const RelationSchema& relation = schema.relations.at(relation_);
   return EventParts::expected(part, options_.split, relation.edges + relation.appended);
