@@ -15,6 +15,10 @@ bool by_history(EventNegativeKind kind) {
   return kind == EventNegativeKind::kHistorical || kind == EventNegativeKind::kInductive;
 }
 
+bool takes_all(EventNegativeKind kind) {
+  return kind == EventNegativeKind::kAll || kind == EventNegativeKind::kEverybody;
+}
+
 RandomKey key_of_event(RandomKey key, const AskedEvents& events, std::size_t i) {
   return key.with(events.ids[i]).with(events.sources[i]);
 }
@@ -30,7 +34,7 @@ Result<EventNegatives> EventNegatives::make(std::shared_ptr<const TemporalGraph>
   made.options_ = std::move(options);
   if (auto listed = made.list_candidates(ledger); !listed) return std::move(listed).error();
   for (EventColumns& columns : made.options_.columns) {
-    if (columns.kind == EventNegativeKind::kAll) columns.count = made.candidates().size();
+    if (takes_all(columns.kind)) columns.count = made.candidates().size();
     const Array& stored = made.options_.stored;
     const bool fits =
         stored.shape().size() == 2 && stored.size(1) == static_cast<std::int64_t>(columns.count);
@@ -147,6 +151,8 @@ Result<void> EventNegatives::fill(const EventColumns& columns,
         const bool true_one =
             all[n] == events.destinations[i] || meets(events.sources[i], all[n], events.times[i]);
         row[n] = true_one ? kNoNode : all[n];
+      } else if (columns.kind == EventNegativeKind::kEverybody) {
+        row[n] = all[n];
       } else {
         row[n] = options_.stored.as<std::uint64_t>()[events.numbers[i] * columns.count + n];
       }

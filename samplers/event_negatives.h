@@ -29,12 +29,13 @@ enum class EventNegativeKind {
   kHistorical,  ///< TemporalNegativeKind::kHistorical
   kInductive,   ///< TemporalNegativeKind::kInductive
   kAll,         ///< all candidates, but those that the source meets at the event's time
+  kEverybody,   ///< all candidates, the true one among them
   kStored       ///< a list an event
 };
 
 struct EventColumns {
   EventNegativeKind kind = EventNegativeKind::kRandom;
-  std::size_t count = 1;  ///< columns; of kAll as many as there are candidates, whatever this says
+  std::size_t count = 1;  ///< columns; of kAll and kEverybody as many as there are candidates
 };
 
 enum class EventCandidates {

@@ -109,7 +109,8 @@ void EventParts::take_ranges(const EventLinks& all, const std::array<std::uint64
     links_.at(part) = std::make_shared<EventLinks>(all.range(ends.at(part), ends.at(part + 1)));
 }
 
-// Which events each list names: all are gone through in the order of time.
+// Which events each list names: all are gone through in the order of time. Without a list for
+// training it has those of no other.
 void EventParts::take_listed(const EventLinks& all, const EdgeSplit& split, MemoryLedger* ledger) {
   const auto make = [ledger](DType dtype, std::size_t count) {
     return Array::make(dtype, {static_cast<std::int64_t>(count)}, ledger, "edge split").or_throw();
@@ -126,15 +127,27 @@ void EventParts::take_listed(const EventLinks& all, const EdgeSplit& split, Memo
             {},
             times.as<std::int64_t>()})
       .or_throw();
-  for (const Part part : kParts) {
+  const auto sorted = [&](Part part) {
     const Array& given = ids_of(split, part);
-    Array sorted = make(DType::kU64, static_cast<std::size_t>(given.numel()));
-    const auto listed = sorted.as<std::uint64_t>();
-    if (!given.empty()) std::ranges::copy(given.as<std::uint64_t>(), listed.begin());
-    std::ranges::sort(listed);
+    Array made = make(DType::kU64, static_cast<std::size_t>(given.numel()));
+    if (!given.empty())
+      std::ranges::copy(given.as<std::uint64_t>(), made.as<std::uint64_t>().begin());
+    std::ranges::sort(made.as<std::uint64_t>());
+    return made;
+  };
+  const std::array<Array, 3> lists{sorted(Part::kTrain), sorted(Part::kValid), sorted(Part::kTest)};
+  const auto has = [&](Part part, std::uint64_t id) {
+    return std::ranges::binary_search(lists.at(static_cast<std::size_t>(part)).as<std::uint64_t>(),
+                                      id);
+  };
+  for (const Part part : kParts) {
+    const auto listed = lists.at(static_cast<std::size_t>(part)).as<std::uint64_t>();
+    const bool others = part == Part::kTrain && listed.empty();
     std::vector<std::uint64_t> own;
     for (std::size_t i = 0; i < every.size(); ++i) {
-      if (std::ranges::binary_search(listed, ids.as<std::uint64_t>()[i])) own.push_back(i);
+      const std::uint64_t id = ids.as<std::uint64_t>()[i];
+      if (others ? !has(Part::kValid, id) && !has(Part::kTest, id) : has(part, id))
+        own.push_back(i);
     }
     if (own.size() < listed.size())
       refuse_split(fmt::format("the edge split lists {} events as {}, and the relation has {} of "

@@ -39,8 +39,9 @@ struct EventSplitOptions {
 
 class EventParts {
  public:
-  /// @param split the dataset's, of kStored: ids of the relation's edges, all parts listed. Throws
-  /// kUsage where training gets no events, and for ids that no event has; kResource.
+  /// @param split the dataset's, of kStored: ids of the relation's edges; where none are listed for
+  /// training, those that no other part has are. Throws kUsage where training gets no events, and
+  /// for ids that no event has; kResource.
   EventParts(const EventLinks& all,
              const EventSplitOptions& options,
              const EdgeSplit* split,

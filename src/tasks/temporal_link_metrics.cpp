@@ -173,7 +173,9 @@ class TemporalLinkMetrics final : public MetricAccumulator {
                     std::ranges::all_of(row, [](double score) { return std::isfinite(score); });
       const bool is_new = seen_ && is_new_query(batch, i);
       std::size_t first = 0;
-      for (std::size_t kind = 0; kind < columns_.size() && first + 1 < width; ++kind) {
+      // A part that is asked about without some of the kinds has no figures of these.
+      for (std::size_t kind = 0; kind < columns_.size(); ++kind) {
+        if (first + columns_[kind].count >= width) break;
         const auto others = row.subspan(1 + first, columns_[kind].count);
         const auto there = rows.subspan(i * (width - 1) + first, columns_[kind].count);
         const bool ranked = is_ranked(columns_[kind].kind);

@@ -35,6 +35,23 @@ TemporalVisibility visibility_called(std::string_view name) {
              "set sampler.type = \"temporal\"");
 }
 
+// Whether a relation holds the edges of another one the other way round, as far as a schema tells.
+bool leads_back(const RelationSchema& relation, const RelationSchema& of) {
+  return relation.has_times && relation.source == of.target && relation.target == of.source &&
+         relation.edges == of.edges && relation.edge_id_bound == of.edge_id_bound;
+}
+
+// The only relation with times, but for one behind it that leads back.
+std::string events_in(const GraphSchema& schema) {
+  std::vector<const RelationSchema*> found;
+  for (const RelationSchema& relation : schema.relations) {
+    const bool reverse = std::ranges::any_of(
+        found, [&](const RelationSchema* of) { return leads_back(relation, *of); });
+    if (relation.has_times && !reverse) found.push_back(&relation);
+  }
+  return found.size() == 1 ? found.front()->key() : std::string();
+}
+
 Array zeroed_bytes(std::uint64_t nodes, MemoryLedger* ledger) {
   Array made =
       Array::make(DType::kU8, {static_cast<std::int64_t>(nodes)}, ledger, "seen nodes").or_throw();
@@ -48,7 +65,7 @@ TemporalLinkPrediction::TemporalLinkPrediction(const Options& options, const Tas
     : options_(options) {
   options.check();
   LinkPartsOptions asked;
-  asked.relation = options.relation;
+  asked.relation = options.relation.empty() ? events_in(context.schema) : options.relation;
   const LinkParts found(asked, context.schema, Asker{kTaskName});
   relation_ = found.relation();
   source_type_ = found.source_type();
@@ -72,7 +89,9 @@ std::uint64_t TemporalLinkPrediction::expected(Part part,
   if (options_.split.by == SplitBy::kStored && part != Part::kAll) {
     const auto found = std::ranges::find(schema.edge_splits, split, &EdgeSplitSchema::name);
     if (found == schema.edge_splits.end()) return 0;
-    return part == Part::kTrain ? found->train : part == Part::kValid ? found->valid : found->test;
+    if (part != Part::kTrain) return part == Part::kValid ? found->valid : found->test;
+    const std::uint64_t edges = schema.relations.at(relation_).edges;
+    return found->train != 0 ? found->train : edges - std::min(edges, found->valid + found->test);
   }
   const RelationSchema& relation = schema.relations.at(relation_);
   return EventParts::expected(part, options_.split, relation.edges + relation.appended);
@@ -107,20 +126,29 @@ void TemporalLinkPrediction::attach(const GraphData& data) {
   parts_.emplace(*all_, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger_);
   note_seen();
   training_ = make_negatives(options_.training_columns(), key_.with("train"), {});
+  if (asks_ == Asks::kBestEnds) {
+    everybody_ = make_negatives({{EventNegativeKind::kEverybody, 0}}, key_, {});
+  }
   if (!options_.stored_negatives.empty()) return read_stored_negatives();
   validation_ = make_negatives(options_.evaluation_columns(), key_.with("evaluation"), {});
   testing_ = validation_;
 }
 
-// Each part has a list of its own.
+// Each part has a list of its own, all of one width.
 void TemporalLinkPrediction::read_stored_negatives() {
+  std::vector<EventColumns> columns = options_.evaluation_columns();
   for (const Part part : {Part::kValid, Part::kTest}) {
     Array stored = sluice::tasks::read_stored_negatives(
         options_.stored_negatives, part, parts_->count(part), num_destinations_, ledger_);
-    std::vector<EventColumns> columns = options_.evaluation_columns();
-    columns.back().count = static_cast<std::size_t>(stored.size(1));
+    const auto width = static_cast<std::size_t>(stored.size(1));
+    if (part == Part::kTest && width != columns.back().count)
+      refuse_run(fmt::format("stored negatives are {} a validation event, and {} a test event",
+                             columns.back().count,
+                             width),
+                 "write both with as many columns: -1 where an event has fewer");
+    columns.back().count = width;
     (part == Part::kValid ? validation_ : testing_) =
-        make_negatives(std::move(columns), key_.with("evaluation"), std::move(stored));
+        make_negatives(columns, key_.with("evaluation"), std::move(stored));
   }
 }
 
@@ -128,7 +156,8 @@ std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
     std::vector<EventColumns> columns, RandomKey key, Array stored) const {
   EventNegativeOptions options;
   options.columns = std::move(columns);
-  options.candidates = options_.candidates;
+  const bool everybody = options.columns.front().kind == EventNegativeKind::kEverybody;
+  options.candidates = everybody ? EventCandidates::kNodes : options_.candidates;
   options.training_end = parts_->training_end();
   options.key = key;
   options.stored = std::move(stored);
@@ -161,15 +190,31 @@ void TemporalLinkPrediction::note_seen() {
   seen_ = std::move(seen);
 }
 
-void TemporalLinkPrediction::serve(PairModel& /*model*/, std::string_view visibility) {
+void TemporalLinkPrediction::serve(PairModel& model, std::string_view visibility) {
   visibility_ = visibility_called(visibility);
   ThreadArena arena;
   history_ = std::make_shared<const PairHistory>(
       PairHistory::make(*graph_, num_sources_, arena, ledger_).or_throw());
+  model.read(*history_, ledger_);
 }
 
 std::uint64_t TemporalLinkPrediction::count(Part part, const GraphData& /*data*/) const {
   return parts_->count(part);
+}
+
+// What stands beside events. A part is shuffled for training alone, which events are not: training
+// has negatives of its own, and an evaluation of its part those of evaluations, as far as these are
+// not stored.
+std::shared_ptr<const EventNegatives> TemporalLinkPrediction::negatives_for(
+    const QueryRequest& request) const {
+  const bool trains = request.part == Part::kTrain && request.shuffle;
+  if (trains) return training_;
+  // A PairModel is asked about all without their being seeds.
+  if (asks_ == Asks::kBestEnds) return history_ ? nullptr : everybody_;
+  if (request.ends_alone || request.links) return nullptr;
+  if (request.part == Part::kTrain && !options_.stored_negatives.empty()) return nullptr;
+  if (request.part == Part::kAll) return nullptr;
+  return request.part == Part::kValid ? validation_ : testing_;
 }
 
 std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest& request,
@@ -183,13 +228,10 @@ std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest&
   options.seeds = !request.sampler                  ? EventSeeds::kNodes
                   : request.sampler->needs_events() ? EventSeeds::kEvents
                                                     : EventSeeds::kTimes;
-  if (!request.ends_alone)
-    options.negatives = request.part == Part::kTrain   ? training_
-                        : request.part == Part::kValid ? validation_
-                        : request.part == Part::kTest  ? testing_
-                                                       : nullptr;
-  return std::make_unique<EventQueries>(
-      data.schema(), parts_->links(request.part), std::move(options));
+  options.negatives = negatives_for(request);
+  return std::make_unique<EventQueries>(data.schema(),
+                                        request.links ? request.links : parts_->links(request.part),
+                                        std::move(options));
 }
 
 std::unique_ptr<MetricAccumulator> TemporalLinkPrediction::make_metrics() const {

@@ -39,6 +39,7 @@ class TemporalLinkPrediction final : public Task, public PairTask {
                          const GraphSchema& schema,
                          const std::string& split) const override;
   void open(const TaskData& data) override;
+  void expect_best_ends() override { asks_ = Asks::kBestEnds; }
   void attach(const GraphData& data) override;
   void serve(PairModel& model, std::string_view visibility) override;
   std::uint64_t count(Part part, const GraphData& data) const override;
@@ -63,11 +64,15 @@ class TemporalLinkPrediction final : public Task, public PairTask {
   /// f32 [q, 1]: the probability of an event; of a PairModel its score.
   torch::Tensor predict(const torch::Tensor& outputs) const override;
   std::vector<std::string> prediction_columns() const override;
-  /// Of a PairModel: the destinations that score best at each event's time, those met before among
-  /// them.
+  /// The destinations that score best at each event's time, those met before among them. An encoder
+  /// encodes all of them at the time of each event.
   BestEnds best_ends(Model& model, const Batch& batch, LinkEnd end, std::int64_t count) override;
 
  private:
+  // What evaluation asks for.
+  enum class Asks { kParts, kBestEnds };
+
+  std::shared_ptr<const EventNegatives> negatives_for(const QueryRequest& request) const;
   std::shared_ptr<const EventNegatives> make_negatives(std::vector<EventColumns> columns,
                                                        RandomKey key,
                                                        Array stored) const;
@@ -81,12 +86,14 @@ class TemporalLinkPrediction final : public Task, public PairTask {
                             const Batch& host,
                             Stretch of,
                             std::span<const std::uint64_t> destinations) const;
+  torch::Tensor scores_of_all(Model& model, const Batch& batch);
   torch::Tensor encoded_scores(Model& model, const Batch& batch) const;
   torch::Tensor encoded_pair_scores(PairEncoder& model, const Batch& batch) const;
 
   Options options_;
   std::size_t relation_ = 0, source_type_ = 0, destination_type_ = 0;
   std::shared_ptr<MergeDecoder> decoder_;
+  Asks asks_ = Asks::kParts;
 
   // Of open().
   RandomKey key_{0};
@@ -100,6 +107,7 @@ class TemporalLinkPrediction final : public Task, public PairTask {
   std::optional<EventParts> parts_;
   std::shared_ptr<const SeenNodes> seen_;
   std::shared_ptr<const EventNegatives> training_, validation_, testing_;
+  std::shared_ptr<const EventNegatives> everybody_;  // where best ends are asked for
 
   // Of serve().
   std::shared_ptr<const PairHistory> history_;

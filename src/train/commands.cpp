@@ -140,6 +140,7 @@ RunReport finish(PlannedRun& run,
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
   report.metrics.insert(tested.begin(), tested.end());
+  report.metrics.insert(trainer.untrained().begin(), trainer.untrained().end());
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
   if (report.epochs != 0 && !report.best_epoch && run.parts->count(Part::kValid) != 0)
     report.metrics.merge(part_metrics(Part::kValid, *run.parts->task->make_metrics()));
