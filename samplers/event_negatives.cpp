@@ -41,6 +41,12 @@ Result<EventNegatives> EventNegatives::make(std::shared_ptr<const TemporalGraph>
     if (columns.kind == EventNegativeKind::kStored && !fits)
       return Error(ErrorCode::kUsage,
                    fmt::format("stored negatives are not {} an event", columns.count));
+    if (columns.kind == EventNegativeKind::kMixed && !made.mixed_) {
+      auto mixed = MixedNegatives::make(
+          *made.graph_, num_sources, made.options_.training_end, arena, ledger);
+      if (!mixed) return std::move(mixed).error();
+      made.mixed_.emplace(std::move(mixed).value());
+    }
     if (!by_history(columns.kind) || made.history_) continue;
     auto history = TemporalNegativeSampler::make(
         *made.graph_, num_sources, made.options_.key, 0, arena, ledger);
@@ -142,6 +148,10 @@ Result<void> EventNegatives::fill(const EventColumns& columns,
   for (std::size_t i = 0; i < events.sources.size(); ++i) {
     const RandomKey key = key_of_event(kind_key, events, i);
     const auto row = out.subspan(i * width + first, columns.count);
+    if (columns.kind == EventNegativeKind::kMixed) {
+      mixed_->draw(key, {events.sources[i], events.destinations[i], events.times[i]}, all, row);
+      continue;
+    }
     for (std::size_t n = 0; n < row.size(); ++n) {
       if (columns.kind == EventNegativeKind::kRandom) {
         row[n] = all.empty() ? kNoNode : all[key.below(all.size(), n)];

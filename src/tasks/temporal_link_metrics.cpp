@@ -87,8 +87,8 @@ struct RankSums {
 };
 
 bool is_ranked(EventNegativeKind kind) {
-  return kind == EventNegativeKind::kOther || kind == EventNegativeKind::kAll ||
-         kind == EventNegativeKind::kStored;
+  return kind == EventNegativeKind::kOther || kind == EventNegativeKind::kMixed ||
+         kind == EventNegativeKind::kAll || kind == EventNegativeKind::kStored;
 }
 
 std::string suffix_of(EventNegativeKind kind) {

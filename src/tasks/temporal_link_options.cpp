@@ -59,6 +59,15 @@ void TemporalLinkOptions::describe(Schema& schema) {
           "the true one; -1: all candidates, but those that the source meets at the event's time; "
           "0: no ranks")
       .range(-1, 1 << 20);
+  schema
+      .choice("ranked_by",
+              ranked_by,
+              {{"random", RankedBy::kRandom, "any candidates, which may repeat"},
+               {"mixed",
+                RankedBy::kMixed,
+                "up to half of them met by the source in training, the others not, all distinct; "
+                "none that it meets at the event's time"}})
+      .help("of `ranked` above 0: which");
   schema.field("stored_negatives", stored_negatives)
       .help(
           "a folder with valid.npy and test.npy: the destinations that each event is ranked among, "
@@ -80,6 +89,9 @@ void TemporalLinkOptions::check() const {
                    "set task.loss = \"softmax\", or task.negatives = 1");
   if (eval_negatives.empty() && ranked == 0 && stored_negatives.empty())
     refuse_options("nothing to evaluate by", "set task.eval_negatives = [\"random\"]");
+  if (ranked <= 0 && ranked_by == RankedBy::kMixed)
+    refuse_options("'ranked_by' is set, and not how many",
+                   "set task.ranked = 100, or leave task.ranked_by out");
   if (ranked != 0 && !stored_negatives.empty())
     refuse_options("both 'ranked' and 'stored_negatives' are set",
                    "set task.ranked = 0, or leave task.stored_negatives out");
@@ -96,7 +108,10 @@ std::vector<EventColumns> TemporalLinkOptions::evaluation_columns() const {
   std::vector<EventColumns> columns;
   for (const std::string& name : eval_negatives) columns.push_back({kind_called(name), 1});
   if (ranked < 0) columns.push_back({EventNegativeKind::kAll, 0});
-  if (ranked > 0) columns.push_back({EventNegativeKind::kOther, static_cast<std::size_t>(ranked)});
+  if (ranked > 0)
+    columns.push_back(
+        {ranked_by == RankedBy::kMixed ? EventNegativeKind::kMixed : EventNegativeKind::kOther,
+         static_cast<std::size_t>(ranked)});
   if (!stored_negatives.empty()) columns.push_back({EventNegativeKind::kStored, 0});
   return columns;
 }

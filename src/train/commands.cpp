@@ -161,6 +161,7 @@ std::vector<std::uint64_t> longest_ids(const Parts& parts,
   if (std::ranges::count(longest, 0) == std::ssize(longest)) return longest;
   QueryRequest request{part, parts.options.eval.batch_size, false, parts.key()};
   request.ends_alone = true;
+  request.links = parts.asked_events;
   const auto queries = parts.task->queries(request, parts.data);
   for (std::uint64_t index = 0; index < queries->num_batches(); ++index) {
     Batch batch;
@@ -277,6 +278,7 @@ PredictReport predict_run(const std::string& directory,
   RunDirectory::check_output(directory, out);
   const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
   Parts& parts = *opened->run.parts;
+  ask_about_file(parts, wanted, AskedTargets::kGiven);
   std::vector<ExternalIds> ids;
   for (const IdColumn& column : parts.task->prediction_ids())
     ids.push_back(parts.dataset.ids(parts.dataset.schema().nodes.at(column.type).name));

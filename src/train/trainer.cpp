@@ -52,10 +52,6 @@ std::filesystem::path Trainer::rows_path() const {
   return rows_folder(directory_.checkpoint_path(CheckpointKind::kLast));
 }
 
-void Trainer::begin() {
-  parts_.tables.open(rows_path(), {});
-}
-
 void Trainer::restore() {
   state_ = restore_checkpoint(
       directory_.checkpoint_path(CheckpointKind::kLast), CheckpointKind::kLast, parts_);

@@ -39,7 +39,7 @@ class Trainer {
           ProgressStyle progress);
 
   /// Begins anew: learned rows are as they begin. This or restore() comes first.
-  void begin();
+  void begin() { parts_.tables.open(rows_path(), {}); }
   /// Goes on from the directory's last checkpoint; metrics written after it are taken back.
   void restore();
 

@@ -198,6 +198,57 @@ TEST_CASE("each other destination is as likely, and the true one never is drawn"
   CHECK(counts[4] == 0);
 }
 
+TEST_CASE("mixed destinations are half met in training, half not, and all distinct") {
+  for (std::uint64_t seed = 0; seed < test::sanitized(200u, 30u); ++seed) {
+    CAPTURE(seed);
+    const test::RandomTemporal graph = test::random_temporal(seed);
+    if (graph.events.empty()) continue;
+    const RandomKey key = RandomKey(seed).with("mixed");
+    const std::int64_t end = graph.events[key.below(graph.events.size(), 0)].time;
+    const std::size_t count = 1 + key.below(9, 1);
+    EventNegativeOptions options;
+    options.columns = {{EventNegativeKind::kMixed, count}};
+    options.training_end = end;
+    ThreadArena arena(2);
+    const EventNegatives negatives =
+        EventNegatives::make(
+            shared_graph(graph.events, graph.num_nodes), graph.num_nodes, options, arena, nullptr)
+            .or_throw();
+    const Lists lists(graph.events);
+    std::vector<std::uint64_t> drawn(graph.events.size() * count);
+    negatives.draw(0, lists.all(), drawn).or_throw();
+    for (std::size_t i = 0; i < graph.events.size(); ++i) {
+      const TemporalEvent& own = graph.events[i];
+      std::set<std::uint64_t> trained, now, anybody;
+      for (const TemporalEvent& event : graph.events) {
+        anybody.insert(event.target);
+        if (event.source != own.source) continue;
+        if (event.time < end) trained.insert(event.target);
+        if (event.time == own.time) now.insert(event.target);
+      }
+      std::size_t historical = 0, others = 0;
+      for (const std::uint64_t node : anybody) {
+        if (now.contains(node)) continue;
+        (trained.contains(node) ? historical : others) += 1;
+      }
+      const std::size_t of_history = std::min(count / 2, historical);
+      const std::size_t of_others = std::min(count - of_history, others);
+      std::set<std::uint64_t> distinct;
+      for (std::size_t n = 0; n < count; ++n) {
+        const std::uint64_t node = drawn[i * count + n];
+        if (n >= of_history + of_others) {
+          REQUIRE(node == kNoNode);
+          continue;
+        }
+        REQUIRE(anybody.contains(node));
+        REQUIRE_FALSE(now.contains(node));
+        REQUIRE(trained.contains(node) == (n < of_history));
+        REQUIRE(distinct.insert(node).second);
+      }
+    }
+  }
+}
+
 TEST_CASE("stored destinations stand beside the events of their rows") {
   const Events events{{0, 1, 10, 0}, {0, 2, 20, 1}, {1, 2, 30, 2}};
   EventNegativeOptions options;
