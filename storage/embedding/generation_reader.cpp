@@ -49,8 +49,7 @@ void GenerationReader::read(std::uint64_t first, std::span<float> out) {
                 "ask for whole rows that it has");
   std::vector<RowMove> reads;
   reads.reserve(count);
-  for (std::uint64_t i = 0; i < count; ++i)
-    reads.push_back({first + i, out.data() + i * dim()});
+  for (std::uint64_t i = 0; i < count; ++i) reads.push_back({first + i, out.data() + i * dim()});
   sweep_->read(reads, dim());
 }
 

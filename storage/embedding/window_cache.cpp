@@ -15,9 +15,10 @@
 namespace sluice {
 namespace {
 
-// Of a slot, besides its row: rows_, jobs_, last_window_, dirty_; found_, victims_, coming_ and the
-// lists of an admission, which hold each slot once at most.
-constexpr std::uint64_t kNotesOfSlot = 8 + 8 + 4 + 1 + 4 + 4 + 4 + 2 * sizeof(RowMove);
+// Of a slot, besides its row: rows_, jobs_, last_window_, dirty_; found_, victims_, coming_, empty_
+// and the lists of an admission, which hold each slot once at most. And the rows of a window that
+// is collected (RowWindows): two lists of half as many.
+constexpr std::uint64_t kNotesOfSlot = 8 + 8 + 4 + 1 + 4 + 4 + 4 + 4 + 2 * sizeof(RowMove) + 8;
 
 }  // namespace
 
