@@ -37,13 +37,13 @@ std::shared_ptr<const Batch> BatchesAhead::next(StageClock& steps) {
   if (!ahead_) return next_batch(loader_, steps);
   if (taken_.empty() && !ended_) take(steps);
   if (taken_.empty()) return nullptr;
-  const Taken next = std::move(taken_.front());
+  Taken next = std::move(taken_.front());
   taken_.pop_front();
-  given_ = next.stats;
+  given_ = std::move(next.stats);
   for (int more = 0; !ended_ && rows_.wants_more() && (!begun_ || more < kMostAtOnce); ++more)
     take(steps);
   begun_ = true;
-  return next.batch;
+  return std::move(next.batch);
 }
 
 LoaderStats BatchesAhead::stats() const {

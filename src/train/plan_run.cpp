@@ -282,7 +282,7 @@ bool follow_dataset(PlannedRun& run) {
                 Place{parts.dataset.path(), -1, -1, -1});
   }
   run.plan = std::move(plan);
-  parts.tables.share_cache(run.plan.learned_cache);
+  parts.tables.share_cache(run.plan.learned_cache, run.plan.learned_window);
   return true;
 }
 
@@ -302,7 +302,7 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
       };
-      run.parts->tables.share_cache(run.plan.learned_cache);
+      run.parts->tables.share_cache(run.plan.learned_cache, run.plan.learned_window);
       const auto& [features, topology, embeddings] = run.places;
       log.info("features {}: {}", name(features.where), features.why);
       log.info("topology {}: {}", name(topology.where), topology.why);

@@ -184,6 +184,12 @@ TEST_CASE("a generation is read by its manifest alone") {
     reader.read(first, got);
     CHECK(same_bits(got, {expected.data() + first * kTableDim, got.size()}));
   }
+  // Beyond the last row, from beyond it, and a part of one.
+  CHECK(expect_error([&] { reader.read(kTableRows - 299, got); }).code() == ErrorCode::kInternal);
+  CHECK(expect_error([&] { reader.read(kTableRows + 1, got); }).code() == ErrorCode::kInternal);
+  CHECK(expect_error([&] { reader.read(0, std::span(got).first(kTableDim - 1)); }).code() ==
+        ErrorCode::kInternal);
+  reader.read(kTableRows, {});
 }
 
 TEST_CASE("a cache too small for two mini-batches is refused with the size that works") {
