@@ -53,6 +53,11 @@ void ask_about_file(Parts& parts, const EvaluateOptions& wanted, AskedTargets ta
     throw Error(ErrorCode::kUsage,
                 "this run's task asks about no events at times",
                 "leave --events out, or choose a run of task 'temporal_link_prediction'");
+  if (parts.state.any())
+    throw Error(ErrorCode::kUsage,
+                "this run's model remembers events, and would remember those of the file as others",
+                "append them to the dataset and predict by --part, or choose a model without a "
+                "memory");
   parts.asked_events = read_asked_events(
       wanted.events, parts.dataset, {ends[0].type, ends[1].type}, targets, parts.ledger.get());
 }
