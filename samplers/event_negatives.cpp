@@ -148,6 +148,11 @@ Result<void> EventNegatives::fill(const EventColumns& columns,
   for (std::size_t i = 0; i < events.sources.size(); ++i) {
     const RandomKey key = key_of_event(kind_key, events, i);
     const auto row = out.subspan(i * width + first, columns.count);
+    if (columns.share < 1 &&
+        options_.key.with("share").with(events.ids[i]).uniform(0) >= columns.share) {
+      std::ranges::fill(row, kNoNode);
+      continue;
+    }
     if (columns.kind == EventNegativeKind::kMixed) {
       mixed_->draw(key, {events.sources[i], events.destinations[i], events.times[i]}, all, row);
       continue;

@@ -38,6 +38,7 @@ enum class EventNegativeKind {
 struct EventColumns {
   EventNegativeKind kind = EventNegativeKind::kRandom;
   std::size_t count = 1;  ///< columns; of kAll and kEverybody as many as there are candidates
+  double share = 1;       ///< of events that have them, drawn by event: the same in each epoch
 };
 
 enum class EventCandidates {

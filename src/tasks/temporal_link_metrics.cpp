@@ -115,6 +115,8 @@ class Group {
            std::span<const std::int64_t> rows) {
     if (ranked) {
       std::uint64_t higher = 0, as_high = 0;
+      // Nobody to be ranked among: no rank.
+      if (std::ranges::all_of(rows, [](std::int64_t row) { return row < 0; })) return;
       for (std::size_t n = 0; n < others.size(); ++n) {
         if (rows[n] < 0) continue;
         higher += others[n] > own ? 1u : 0u;

@@ -68,6 +68,11 @@ void TemporalLinkOptions::describe(Schema& schema) {
                 "up to half of them met by the source in training, the others not, all distinct; "
                 "none that it meets at the event's time"}})
       .help("of `ranked` above 0: which");
+  schema.field("ranked_share", ranked_share)
+      .help(
+          "share of the events that are ranked, drawn by the seed, the same in each epoch; the "
+          "others have no rank, and models that remember see them all the same")
+      .range(0, 1);
   schema.field("stored_negatives", stored_negatives)
       .help(
           "a folder with valid.npy and test.npy: the destinations that each event is ranked among, "
@@ -107,12 +112,13 @@ std::vector<EventColumns> TemporalLinkOptions::training_columns() const {
 std::vector<EventColumns> TemporalLinkOptions::evaluation_columns() const {
   std::vector<EventColumns> columns;
   for (const std::string& name : eval_negatives) columns.push_back({kind_called(name), 1});
-  if (ranked < 0) columns.push_back({EventNegativeKind::kAll, 0});
+  if (ranked < 0) columns.push_back({EventNegativeKind::kAll, 0, ranked_share});
   if (ranked > 0)
     columns.push_back(
         {ranked_by == RankedBy::kMixed ? EventNegativeKind::kMixed : EventNegativeKind::kOther,
-         static_cast<std::size_t>(ranked)});
-  if (!stored_negatives.empty()) columns.push_back({EventNegativeKind::kStored, 0});
+         static_cast<std::size_t>(ranked),
+         ranked_share});
+  if (!stored_negatives.empty()) columns.push_back({EventNegativeKind::kStored, 0, ranked_share});
   return columns;
 }
 

@@ -33,6 +33,7 @@ struct TemporalLinkOptions {
   std::vector<std::string> eval_negatives{"random"};
   std::int64_t ranked = 0;
   RankedBy ranked_by = RankedBy::kRandom;
+  double ranked_share = 1;
   std::string stored_negatives;
   void describe(Schema& schema);
 

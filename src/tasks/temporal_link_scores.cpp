@@ -109,19 +109,28 @@ torch::Tensor TemporalLinkPrediction::encoded_scores(Model& model, const Batch& 
   return torch::cat({scores, decoder_->score_beside(sources, others)}, 1);
 }
 
-// All pairs at once: each event's, then those of its source with each other destination.
+// All pairs at once: each event's, then those of its source with each other destination. Those that
+// are not there cost nothing.
 torch::Tensor TemporalLinkPrediction::encoded_pair_scores(PairEncoder& model,
                                                           const Batch& batch) const {
   const Queries& queries = batch.queries;
-  torch::Tensor sources = nn::as_tensor(queries.sources).unsqueeze(1);
   torch::Tensor destinations = nn::as_tensor(queries.destinations).unsqueeze(1);
   if (!queries.negatives.empty())
-    destinations = torch::cat({destinations, nn::as_tensor(queries.negatives).clamp_min(0)}, 1);
+    destinations = torch::cat({destinations, nn::as_tensor(queries.negatives)}, 1);
   const std::int64_t width = destinations.size(1);
-  sources = sources.expand({-1, width});
-  const PairEncoding rows = model.encode_pairs(
-      batch, {source_type_, destination_type_, sources.flatten(), destinations.flatten()});
-  return decoder_->score(rows.sources, rows.destinations).view({-1, width});
+  const torch::Tensor sources =
+      nn::as_tensor(queries.sources).unsqueeze(1).expand({-1, width}).flatten();
+  destinations = destinations.flatten();
+  const torch::Tensor places = destinations.ge(0).nonzero().squeeze(1);
+  const PairEncoding rows = model.encode_pairs(batch,
+                                               {source_type_,
+                                                destination_type_,
+                                                sources.index_select(0, places),
+                                                destinations.index_select(0, places)});
+  const torch::Tensor there = decoder_->score(rows.sources, rows.destinations);
+  return torch::zeros({destinations.size(0)}, there.options())
+      .index_copy(0, places, there)
+      .view({-1, width});
 }
 
 torch::Tensor TemporalLinkPrediction::training_loss(Model& model,

@@ -180,6 +180,35 @@ TEST_CASE("what stands beside an event is of its kind, and the same beside any o
   }
 }
 
+TEST_CASE("a share of the events has its columns, the same in each epoch and kind") {
+  Events events;
+  for (std::uint64_t i = 0; i < 3000; ++i)
+    events.push_back({9, i % 9, static_cast<std::int64_t>(i), i});
+  const EventNegatives negatives =
+      negatives_of(shared_graph(events, 10),
+                   10,
+                   {{EventNegativeKind::kRandom, 1}, {EventNegativeKind::kAll, 0, 0.2}});
+  const Lists lists(events);
+  const std::size_t width = negatives.count();
+  std::vector<std::uint64_t> first(events.size() * width), later = first;
+  negatives.draw(0, lists.all(), first).or_throw();
+  negatives.draw(7, lists.all(), later).or_throw();
+  std::size_t have = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const auto row = std::span(first).subspan(i * width, width);
+    REQUIRE(row[0] != kNoNode);
+    // All but the true one, or none.
+    const auto there = static_cast<std::size_t>(
+        std::ranges::count_if(row.subspan(1), [](std::uint64_t node) { return node != kNoNode; }));
+    REQUIRE((there == 0 || there == width - 2));
+    have += there != 0 ? 1u : 0u;
+    REQUIRE(std::ranges::equal(row.subspan(1), std::span(later).subspan(i * width + 1, width - 1)));
+  }
+  // Binomial: a standard deviation is 22.
+  CHECK(have > 490);
+  CHECK(have < 710);
+}
+
 TEST_CASE("each other destination is as likely, and the true one never is drawn") {
   Events events;
   for (std::uint64_t i = 0; i < 5; ++i) events.push_back({9, 2 * i, 10, i});

@@ -156,6 +156,18 @@ TEST_CASE("an event's rank is the mean of its places among equal scores") {
   }
 }
 
+TEST_CASE("an event with nobody to be ranked among has no rank") {
+  MetricCase of(8, 30, 5, 3);
+  std::fill(of.rows.begin(), of.rows.begin() + 5 * 30, -1);
+  MetricCase last(3, 30, 5, 3);
+  last.scores = of.scores.slice(0, 5);
+  last.rows.assign(of.rows.begin() + 5 * 30, of.rows.end());
+  const std::vector<EventColumns> columns{{EventNegativeKind::kAll, 30}};
+  const auto all = measured(of, columns), ranked = measured(last, columns);
+  CHECK(all.at("mrr") == ranked.at("mrr"));
+  CHECK(all.at("hits@10") == ranked.at("hits@10"));
+}
+
 TEST_CASE("events of nodes that training has not seen have figures of their own") {
   auto seen = std::make_shared<tasks::SeenNodes>();
   seen->sources = seen->destinations = array_of<std::uint8_t>({1, 1, 0});
