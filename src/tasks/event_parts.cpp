@@ -62,13 +62,16 @@ void EventSplitOptions::describe(Schema& schema) {
       .help("of split_by \"ratio\" and \"quantile\": shares of train, valid and test")
       .range(0, 1);
   schema.field("split_times", times)
-      .help("of split_by \"time\": the last time of train, and the last of valid")
+      .help(
+          "of split_by \"time\": the last time of train, and the last of valid; of three times the "
+          "first is the last before train: what was until then is seen, and in no part")
       .unit("ticks");
 }
 
 void EventSplitOptions::check() const {
-  if (by == SplitBy::kTime && (times.size() != 2 || times[0] > times[1]))
-    refuse_split("'task.split_times' is not two times, the first not after the second",
+  if (by == SplitBy::kTime &&
+      (times.size() < 2 || times.size() > 3 || !std::ranges::is_sorted(times)))
+    refuse_split("'task.split_times' is not two or three times, none after the next",
                  "for example split_times = [1862652, 2218288]: the last of train, of valid");
   if (by != SplitBy::kRatio && by != SplitBy::kQuantile) return;
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
@@ -86,8 +89,10 @@ EventParts::EventParts(const EventLinks& all,
   if (options.by == SplitBy::kStored) {
     take_listed(all, *split, ledger);
   } else if (options.by == SplitBy::kTime) {
-    take_ranges(all,
-                {0, up_to_time(all, options.times[0]), up_to_time(all, options.times[1]), events});
+    const auto last = [&](std::size_t from_end) {
+      return up_to_time(all, options.times[options.times.size() - from_end]);
+    };
+    take_ranges(all, {options.times.size() == 3 ? last(3) : 0, last(2), last(1), events});
   } else {
     const double first = options.shares[0], second = first + options.shares[1];
     const bool quantile = options.by == SplitBy::kQuantile;

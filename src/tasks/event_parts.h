@@ -31,7 +31,7 @@ enum class SplitBy {
 struct EventSplitOptions {
   SplitBy by = SplitBy::kRatio;
   std::vector<double> shares{0.7, 0.15, 0.15};  ///< of train, valid and test
-  std::vector<std::int64_t> times;              ///< the last of train, the last of valid
+  std::vector<std::int64_t> times;  ///< the last of train and of valid; of three first that before
   void describe(Schema& schema);
   /// Throws kUsage for shares or times that make no split.
   void check() const;
