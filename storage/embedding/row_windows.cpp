@@ -4,13 +4,15 @@
 
 #include <sluice/error.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <iterator>
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t kAdmittedAtOnce = 2;  // as many windows as a table answers for
+constexpr std::uint64_t kRowsOfWord = 64;   // of marks
 
 }  // namespace
 
@@ -18,19 +20,27 @@ std::uint64_t RowWindows::rows_of(std::uint64_t slots, std::uint64_t table_rows)
   return std::max<std::uint64_t>((slots - WindowCache::spare_of(slots, table_rows)) / 2, 1);
 }
 
+std::uint64_t RowWindows::bytes_of_marks(std::uint64_t table_rows) {
+  return (table_rows + kRowsOfWord - 1) / kRowsOfWord * sizeof(std::uint64_t);
+}
+
 RowWindows::RowWindows(EmbeddingTable& table, Limits limits, MemoryLedger* ledger)
-    : table_(table), limits_(limits), ledger_(ledger) {}
+    : table_(table), limits_(limits), ledger_(ledger) {
+  const std::uint64_t bytes = bytes_of_marks(table_.rows());
+  if (ledger_ != nullptr) marks_charge_ = ledger_->charge("embedding batches", bytes).or_throw();
+  marks_.resize(bytes / sizeof(std::uint64_t));
+}
 
 void RowWindows::expect(std::span<const std::uint64_t> ids) {
   sort_batch(ids);
   if (windows_.empty() || windows_.back().closed) windows_.emplace_back();
   if (!add_to(windows_.back())) {
-    windows_.back().closed = true;
+    close(windows_.back());
     windows_.emplace_back();
     (void)add_to(windows_.back());
   }
   ++waiting_;
-  if (windows_.back().batches >= limits_.batches) windows_.back().closed = true;
+  if (windows_.back().batches >= limits_.batches) close(windows_.back());
   admit_closed();
 }
 
@@ -46,20 +56,45 @@ void RowWindows::sort_batch(std::span<const std::uint64_t> ids) {
   std::ranges::sort(batch_);
   const auto repeats = std::ranges::unique(batch_);
   batch_.erase(repeats.begin(), repeats.end());
+  if (batch_.empty() || batch_.back() < table_.rows()) return;
+  throw Error(ErrorCode::kInternal,
+              fmt::format("row {} of an embedding table of {} rows", batch_.back(), table_.rows()),
+              "rows are numbered from 0; grow() makes more");
 }
 
 // False, with nothing changed, where the window would have too many rows.
 bool RowWindows::add_to(Window& window) {
-  const auto shared = static_cast<std::size_t>(std::ranges::count_if(
-      batch_, [&](std::uint64_t row) { return std::ranges::binary_search(window.rows, row); }));
-  const std::size_t rows = window.rows.size() + batch_.size() - shared;
+  const auto marked = [this](std::uint64_t row) {
+    return (marks_[row / kRowsOfWord] >> row % kRowsOfWord & 1) != 0;
+  };
+  const auto more = static_cast<std::uint64_t>(batch_.size()) -
+                    static_cast<std::uint64_t>(std::ranges::count_if(batch_, marked));
+  const std::uint64_t rows = window.rows.size() + more;
   if (window.batches != 0 && rows > limits_.rows) return false;
-  merged_.clear();
-  merged_.reserve(rows);
-  std::ranges::set_union(window.rows, batch_, std::back_inserter(merged_));
-  window.rows.swap(merged_);
+  if (rows > window.rows.capacity()) {
+    const std::uint64_t likely =
+        std::max(2 * window.rows.capacity(), limits_.batches * batch_.size());
+    window.rows.reserve(std::max(rows, std::min(limits_.rows, likely)));
+  }
+  for (const std::uint64_t row : batch_) {
+    if (marked(row)) continue;
+    turn_mark(row);
+    window.rows.push_back(row);
+  }
   ++window.batches;
   return true;
+}
+
+void RowWindows::turn_mark(std::uint64_t row) {
+  marks_[row / kRowsOfWord] ^= std::uint64_t{1} << row % kRowsOfWord;
+}
+
+// The last, which alone has marks.
+void RowWindows::close(Window& window) {
+  if (window.closed) return;
+  window.closed = true;
+  for (const std::uint64_t row : window.rows) turn_mark(row);
+  std::ranges::sort(window.rows);
 }
 
 // The table has room for the one in use and the next.
@@ -81,18 +116,19 @@ void RowWindows::begin() {
                 "a mini-batch begins whose learned rows were not announced",
                 "expect() them first");
   while (windows_.front().batches == 0) windows_.pop_front();
-  windows_.front().closed = true;
+  close(windows_.front());
   admit_closed();
   --windows_.front().batches;
   --waiting_;
   if (windows_.size() != 2 || windows_.back().closed) return;
   // Fewer were announced than a window takes: its rows still have to come in time.
   if (2 * windows_.front().batches > windows_.back().batches) return;
-  windows_.back().closed = true;
+  close(windows_.back());
   admit_closed();
 }
 
 void RowWindows::forget() {
+  if (!windows_.empty()) close(windows_.back());
   windows_.clear();
   waiting_ = 0;
 }

@@ -30,10 +30,13 @@ class RowWindows {
 
   /// Memory for an id of a mini-batch, at the most.
   static constexpr std::uint64_t kBytesOfId = 4 * sizeof(std::uint64_t);
+  /// Memory for a mark a row of the table.
+  static std::uint64_t bytes_of_marks(std::uint64_t table_rows);
   /// Limits::rows of a table whose cache has so many slots: two windows fit.
   static std::uint64_t rows_of(std::uint64_t slots, std::uint64_t table_rows);
 
-  /// @param table by windows; @param ledger may be null; both outlive this
+  /// @param table by windows; as many rows as it has now may be announced. @param ledger may be
+  /// null; both outlive this. Throws kResource.
   RowWindows(EmbeddingTable& table, Limits limits, MemoryLedger* ledger);
 
   /// Announces the rows of a mini-batch, in any order, repeats allowed. Throws what
@@ -51,7 +54,7 @@ class RowWindows {
 
  private:
   struct Window {
-    std::vector<std::uint64_t> rows;  // ascending; nothing once it was admitted
+    std::vector<std::uint64_t> rows;  // ascending once it is closed; nothing once it was admitted
     std::uint64_t batches = 0;        // that have not begun
     bool closed = false;              // no mini-batch is added
     bool admitted = false;
@@ -59,6 +62,8 @@ class RowWindows {
 
   void sort_batch(std::span<const std::uint64_t> ids);
   bool add_to(Window& window);
+  void turn_mark(std::uint64_t row);
+  void close(Window& window);
   void admit_closed();
 
   EmbeddingTable& table_;
@@ -66,8 +71,9 @@ class RowWindows {
   MemoryLedger* ledger_;
   std::deque<Window> windows_;  // the first that is not over, and those behind it
   std::uint64_t waiting_ = 0;   // mini-batches that were announced and have not begun
-  std::vector<std::uint64_t> batch_, merged_;
-  Charge charge_;
+  std::vector<std::uint64_t> batch_;
+  std::vector<std::uint64_t> marks_;  // a bit a row of the table: of the window that is collected
+  Charge charge_, marks_charge_;
 };
 
 }  // namespace sluice

@@ -225,7 +225,8 @@ TableRowsNeeds TableRows::needs() const {
     return needs;
   }
   needs.fixed_bytes += GroupStore::staging_bytes(on_disk) + ids * RowWindows::kBytesOfId +
-                       2 * on_disk.groups() + sizeof(std::uint32_t) * on_disk.pages();
+                       RowWindows::bytes_of_marks(options_.rows) + 2 * on_disk.groups() +
+                       sizeof(std::uint32_t) * on_disk.pages();
   if (by_partitions()) {
     needs.slot_bytes = PartitionBuffer::bytes_of(on_disk, options_.partitions, options_.slots);
     return needs;

@@ -146,6 +146,8 @@ void WindowCache::take_out_victims(Admission& admission) {
   std::ranges::sort(
       victims_, {}, [this](std::uint32_t slot) { return std::pair(dirty_[slot], rows_[slot]); });
   const auto row_of = [this](std::uint32_t slot) { return rows_[slot]; };
+  admission.writes.reserve(static_cast<std::size_t>(
+      std::ranges::count_if(victims_, [this](std::uint32_t slot) { return dirty_[slot] != 0; })));
   for (const std::uint32_t slot : victims_) {
     index_.erase(slot, row_of);
     if (dirty_[slot] != 0) admission.writes.push_back({rows_[slot], at(slot)});

@@ -105,7 +105,7 @@ TEST_CASE("disk equals memory for learned rows") {
       std::vector<std::string> planned = ground.command(sets);
       planned.emplace_back("--dry-run");
       const json plan = printed_report(run(planned));
-      together += plan.at("memory").at("split").contains("mini-batches ahead") ? 1u : 0u;
+      if (plan.at("memory").at("split").contains("mini-batches ahead")) ++together;
       CHECK(results(printed_report(run(ground.command(sets)))) == expected);
       CHECK(metric_lines(ground.dir()) == lines);
       CHECK(read_all(ground.dir() / "weights.safetensors") == rows);

@@ -180,7 +180,7 @@ TEST_CASE("windows of any number of mini-batches, over any cache, give the bits 
       CAPTURE(slots);
       CAPTURE(window);
       RowStream(RandomKey(seed).with(slots).with(window), kRows, slots, window)
-          .run(sanitized(150, 40));
+          .run(sanitized(100, 40));
     }
   }
 }
@@ -283,4 +283,45 @@ TEST_CASE("windows whose rows all recur move nothing after the first") {
   const TableRows::Moved moved = disk.take_moved();
   CHECK(moved.read == 0);  // first values are not on disk
   CHECK(moved.written == 0);
+}
+
+TEST_CASE("a disk that fails within a window ends the table, and what was committed stays") {
+  constexpr std::uint64_t kIds = 30;
+  const auto run =
+      [](EmbeddingTable& table, std::uint64_t first, std::uint64_t last, TwinTable* twin) {
+        RowWindows windows(table, {RowWindows::rows_of(300, 2000), 10}, nullptr);
+        const auto ids = [](std::uint64_t step) { return random_ids(RandomKey(step), kIds, 2000); };
+        for (std::uint64_t step = first, announced = first; step < last; ++step) {
+          while (announced <= step || windows.wants_more()) windows.expect(ids(announced++));
+          windows.begin();
+          const auto gradients = random_gradients(RandomKey(step).with("g"), kIds * kStreamDim);
+          table.update(ids(step), gradients, 0.1);
+          if (twin != nullptr) twin->update(ids(step), gradients, 0.1);
+        }
+      };
+  for (const std::uint64_t at : {0u, 3u, 20u}) {
+    CAPTURE(at);
+    const TempDir dir;
+    auto options = table_options(dir / "t", 2000, kStreamDim);
+    keep_on_disk(options, 300);
+    TwinTable twin(options);
+    {
+      const auto table = create_embedding_table(options);
+      run(*table, 0, 20, &twin);
+      CHECK(table->commit() == 1);
+    }
+    {
+      FaultPlan plan;
+      plan.write_fault = WriteFault::kEio;
+      plan.from_write = at;
+      const auto table = open_embedding_table(options, 1, [&] {
+        return make_fault_engine(
+            make_io_engine(engine_options(IoEngineKind::kPread)).or_throw().engine, plan);
+      });
+      const Error error = expect_error([&] { run(*table, 20, 120, nullptr); });
+      CHECK(error.code() == ErrorCode::kIo);
+      CHECK(std::string(expect_error([&] { table->commit(); }).what()) == error.what());
+    }
+    CHECK(first_difference(options, twin, 1) == -1);
+  }
 }
