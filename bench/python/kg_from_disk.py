@@ -26,12 +26,9 @@ import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-IN_CGROUP = ROOT / "scripts/in_cgroup"
-OVERHEAD = 300 << 20
-SKIPPED = 77
+from confined import OVERHEAD, bytes_of, confine, may_confine
+
 PROGRESS = re.compile(r"epoch 1/1: .*? ([\d,]+) seeds of ([\d,]+) seeds")
-UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 CONFIG = """
 seed = 1
@@ -78,28 +75,6 @@ def arguments():
     return parser.parse_args()
 
 
-def bytes_of(text):
-    for unit, size in UNITS.items():
-        if text.endswith(unit):
-            return int(float(text[:-3]) * size)
-    return int(text.removesuffix("B"))
-
-
-def may_confine(given):
-    """Whether runs get a cgroup of their own; ends where they must and cannot."""
-    if given.cgroup == "off":
-        return False
-    tried = subprocess.run([IN_CGROUP, "64MiB", "true"], capture_output=True, text=True, check=False)
-    if tried.returncode == 0:
-        return True
-    why = tried.stderr.strip() or f"exit code {tried.returncode}"
-    if given.cgroup == "require":
-        print(f"skipped: no memory cgroup may be made here: {why}", file=sys.stderr)
-        sys.exit(SKIPPED)
-    print(f"warning: runs are not confined: {why}", file=sys.stderr)
-    return False
-
-
 def dataset(given):
     if given.dataset:
         return given.dataset
@@ -126,7 +101,7 @@ def start(given, config, confined):
     """A process whose own id is that of sluice-train: sh tells it on the first line of stdout, and becomes it."""
     words = ["sh", "-c", 'echo $$; exec "$@"', "sh", given.tools / "sluice-train", "run", config, "--overwrite", "--json"]
     if confined:
-        words = [IN_CGROUP, "--cold", str(given.budget + OVERHEAD), *words]
+        words = confine(given.budget, words)
     child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return child, int(child.stdout.readline())
 
@@ -207,7 +182,7 @@ def measure(given, data, mode, confined, rates):
 
 def main():
     given = arguments()
-    confined = may_confine(given)
+    confined = may_confine(given.cgroup)
     given.dir.mkdir(parents=True, exist_ok=True)
     data, rates = dataset(given), device_rates(given)
     for mode in given.modes.split(","):
