@@ -19,25 +19,36 @@ std::uint64_t place_of_share(double share, std::uint64_t events) {
   return std::min(place, events);
 }
 
-// How many events are not after a quantile of all times: of whole times those up to its floor.
-std::uint64_t up_to_quantile(const EventLinks& all, double share) {
-  if (all.size() == 0) return 0;
-  const double place = share * static_cast<double>(all.size() - 1);
-  const auto low = static_cast<std::uint64_t>(place);
-  const std::int64_t before = all.time(low);
-  const std::int64_t after = all.time(std::min(low + 1, all.size() - 1));
-  const double between =
-      (static_cast<double>(after) - static_cast<double>(before)) * (place - std::floor(place));
-  const std::int64_t bound = before + static_cast<std::int64_t>(std::floor(between));
-  return bound == std::numeric_limits<std::int64_t>::max() ? all.size() : all.before(bound + 1);
+using TimeOf = std::function<std::int64_t(std::uint64_t)>;
+
+// How many are not after a time.
+std::uint64_t up_to_time(std::uint64_t count, const TimeOf& time, std::int64_t bound) {
+  std::uint64_t first = 0, last = count;
+  while (first < last) {
+    const std::uint64_t middle = first + (last - first) / 2;
+    if (time(middle) <= bound) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
 }
 
-std::uint64_t up_to_time(const EventLinks& all, std::int64_t time) {
-  return time == std::numeric_limits<std::int64_t>::max() ? all.size() : all.before(time + 1);
+// How many are not after a quantile of all times: of whole times those up to its floor.
+std::uint64_t up_to_quantile(std::uint64_t count, const TimeOf& time, double share) {
+  if (count == 0) return 0;
+  const double place = share * static_cast<double>(count - 1);
+  const auto low = static_cast<std::uint64_t>(place);
+  const std::int64_t before = time(low);
+  const std::int64_t after = time(std::min(low + 1, count - 1));
+  const double between =
+      (static_cast<double>(after) - static_cast<double>(before)) * (place - std::floor(place));
+  return up_to_time(count, time, before + static_cast<std::int64_t>(std::floor(between)));
 }
 
 [[noreturn]] void refuse_split(const std::string& message, const std::string& hint) {
-  throw Error(ErrorCode::kUsage, "task 'temporal_link_prediction': " + message, hint);
+  throw Error(ErrorCode::kUsage, "[task] split_by: " + message, hint);
 }
 
 const Array& ids_of(const EdgeSplit& split, Part part) {
@@ -77,36 +88,40 @@ void EventSplitOptions::check() const {
                "for example edge_split = [0.7, 0.15, 0.15]: train, valid, test");
 }
 
+std::array<std::uint64_t, 4> part_ends(const EventSplitOptions& options,
+                                       std::uint64_t count,
+                                       const TimeOf& time) {
+  if (options.by == SplitBy::kTime)
+    return {0,
+            up_to_time(count, time, options.times[0]),
+            up_to_time(count, time, options.times[1]),
+            count};
+  const double first = options.shares[0], second = first + options.shares[1];
+  if (options.by == SplitBy::kQuantile)
+    return {0,
+            up_to_quantile(count, time, first),
+            up_to_quantile(count, time, std::min(second, 1.0)),
+            count};
+  return {0, place_of_share(first, count), place_of_share(second, count), count};
+}
+
 EventParts::EventParts(const EventLinks& all,
                        const EventSplitOptions& options,
                        const EdgeSplit* split,
                        MemoryLedger* ledger) {
-  const std::uint64_t events = all.size();
   links_[static_cast<std::size_t>(Part::kAll)] = std::make_shared<EventLinks>(all);
   if (options.by == SplitBy::kStored) {
     take_listed(all, *split, ledger);
-  } else if (options.by == SplitBy::kTime) {
-    take_ranges(all,
-                {0, up_to_time(all, options.times[0]), up_to_time(all, options.times[1]), events});
   } else {
-    const double first = options.shares[0], second = first + options.shares[1];
-    const bool quantile = options.by == SplitBy::kQuantile;
-    take_ranges(
-        all,
-        {0,
-         quantile ? up_to_quantile(all, first) : place_of_share(first, events),
-         quantile ? up_to_quantile(all, std::min(second, 1.0)) : place_of_share(second, events),
-         events});
+    const auto ends =
+        part_ends(options, all.size(), [&all](std::uint64_t number) { return all.time(number); });
+    for (std::size_t part = 0; part < kParts.size(); ++part)
+      links_.at(part) = std::make_shared<EventLinks>(all.range(ends.at(part), ends.at(part + 1)));
   }
   if (count(Part::kTrain) == 0)
     refuse_split("the split leaves no events for training",
                  "set task.split_by and task.edge_split or task.split_times");
   note_times();
-}
-
-void EventParts::take_ranges(const EventLinks& all, const std::array<std::uint64_t, 4>& ends) {
-  for (std::size_t part = 0; part < kParts.size(); ++part)
-    links_.at(part) = std::make_shared<EventLinks>(all.range(ends.at(part), ends.at(part + 1)));
 }
 
 // Which events each list names: all are gone through in the order of time.

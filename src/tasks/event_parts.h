@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -31,11 +32,18 @@ enum class SplitBy {
 struct EventSplitOptions {
   SplitBy by = SplitBy::kRatio;
   std::vector<double> shares{0.7, 0.15, 0.15};  ///< of train, valid and test
-  std::vector<std::int64_t> times;              ///< the last of train, the last of valid
+  std::vector<std::int64_t> times{};            ///< the last of train, the last of valid
   void describe(Schema& schema);
   /// Throws kUsage for shares or times that make no split.
   void check() const;
 };
+
+/// Where train, valid and test begin among things in the order of time, and where the last ends:
+/// [0, a, b, count]. @param time when each is, never before the one in front of it @pre
+/// options.check(), and not kStored
+std::array<std::uint64_t, 4> part_ends(const EventSplitOptions& options,
+                                       std::uint64_t count,
+                                       const std::function<std::int64_t(std::uint64_t)>& time);
 
 class EventParts {
  public:
@@ -59,7 +67,6 @@ class EventParts {
   static std::uint64_t expected(Part part, const EventSplitOptions& options, std::uint64_t events);
 
  private:
-  void take_ranges(const EventLinks& all, const std::array<std::uint64_t, 4>& ends);
   void take_listed(const EventLinks& all, const EdgeSplit& split, MemoryLedger* ledger);
   void note_times();
 
