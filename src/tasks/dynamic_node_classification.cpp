@@ -4,7 +4,6 @@
 #include "tasks/dynamic_node_queries.h"
 #include "tasks/past_labels.h"
 
-#include <sluice/models/state_model.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/sampler.h>
 
@@ -139,9 +138,6 @@ torch::Tensor DynamicNodeClassification::outputs(Model& model, const Batch& batc
     const Batch& host = batch.on_host();
     return mean_past_labels(*labels_, nodes_of(host), times_of(host), past_labels->count());
   }
-  if (stateful_model(model) != nullptr)
-    refuse_labels("this model remembers the events that it is asked about, and labels are none",
-                  "choose a model that reads a node's events: tf_tgn, tgat, graphmixer");
   if (!batch.layers.empty() && batch.nodes.at(of_.node_type).times.shape().empty())
     refuse_labels("this sampler shows a node what came after its label",
                   "set sampler.type = \"temporal\"");
@@ -172,6 +168,9 @@ torch::Tensor DynamicNodeClassification::shares_of(const Batch& batch) const {
 torch::Tensor DynamicNodeClassification::training_loss(Model& model,
                                                        const Batch& batch,
                                                        RandomKey /*key*/) {
+  // Nothing to learn: a loss without parts, so that a step may be tried all the same.
+  if (dynamic_cast<const PastLabels*>(&model) != nullptr)
+    return torch::zeros({}, torch::TensorOptions().requires_grad(true));
   const torch::Tensor scores = outputs(model, batch);
   const torch::Tensor shares = shares_of(batch).to(scores.device());
   return -(shares * torch::log_softmax(scores, 1)).sum(1).mean();
