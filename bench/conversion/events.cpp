@@ -157,17 +157,15 @@ void measure_events(const EventOptions& options) {
   line.work = static_cast<double>(log.count);
   line.unit = "events";
   line.seconds = ours.seconds;
-  line.more = {{"scale", options.scale},
-               {"threads", options.threads},
-               {"csc_seconds", ours.csc_seconds},
-               {"peers", Json::array()}};
+  line.more = {
+      {"scale", options.scale}, {"threads", options.threads}, {"csc_seconds", ours.csc_seconds}};
   for (const Json& peer : run_scipy(log, options)) {
     const double seconds = peer.at("seconds").get<double>();
-    line.more["peers"].push_back(peer);
     if (peer.at("times").get<bool>()) {
       line.peer = peer.at("peer").get<std::string>();
       line.peer_rate = line.work / seconds;
     } else {
+      line.more["peer_csc_seconds"] = seconds;
       line.more["csc_of_peer"] = seconds / ours.csc_seconds;
     }
   }

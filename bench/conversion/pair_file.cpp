@@ -8,7 +8,7 @@
 namespace sluice::bench {
 namespace {
 
-constexpr std::uint64_t kPairBytes = 8;
+constexpr std::uint64_t kFilePairBytes = 8;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void write_pairs(const std::filesystem::path& path,
   ThreadArena arena(static_cast<int>(threads));
   File file = File::create(path).or_throw();
   AlignedBuffer buffer =
-      AlignedBuffer::make(PairFile::kBlockEdges * kPairBytes, nullptr, "pairs").or_throw();
+      AlignedBuffer::make(PairFile::kBlockEdges * kFilePairBytes, nullptr, "pairs").or_throw();
   auto* const pairs = reinterpret_cast<std::uint32_t*>(buffer.data());
   for (std::uint64_t first = 0; first < edges; first += PairFile::kBlockEdges) {
     const std::uint64_t count = std::min(PairFile::kBlockEdges, edges - first);
@@ -31,7 +31,8 @@ void write_pairs(const std::filesystem::path& path,
       }
     });
     // Whole pages, so that it can be read past the page cache.
-    file.write_at(first * kPairBytes, buffer.bytes().first(round_up_to_page(count * kPairBytes)))
+    file.write_at(first * kFilePairBytes,
+                  buffer.bytes().first(round_up_to_page(count * kFilePairBytes)))
         .or_throw();
   }
   file.sync().or_throw();
@@ -46,7 +47,7 @@ PairFile::PairFile(const std::filesystem::path& path,
       edges_(edges),
       block_edges_(block_edges) {
   for (AlignedBuffer& buffer : buffers_) {
-    buffer = AlignedBuffer::make(block_edges_ * kPairBytes, ledger, "read buffers").or_throw();
+    buffer = AlignedBuffer::make(block_edges_ * kFilePairBytes, ledger, "read buffers").or_throw();
   }
   start_reading(0);
 }
@@ -56,10 +57,10 @@ std::uint64_t PairFile::block_edges(std::uint64_t block) const {
 }
 
 void PairFile::start_reading(std::uint64_t block) {
-  const std::uint64_t bytes = round_up_to_page(block_edges(block) * kPairBytes);
+  const std::uint64_t bytes = round_up_to_page(block_edges(block) * kFilePairBytes);
   if (bytes == 0) return;
   reading_ = std::async(std::launch::async, [this, block, bytes] {
-    file_.read_at(block * block_edges_ * kPairBytes, buffers_[block % 2].bytes().first(bytes))
+    file_.read_at(block * block_edges_ * kFilePairBytes, buffers_[block % 2].bytes().first(bytes))
         .or_throw();
   });
 }
