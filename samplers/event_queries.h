@@ -51,8 +51,7 @@ class EventQueries final : public QuerySource {
 
   Result<void> find_events(Making& making) const;
   Result<void> draw_negatives(Making& making) const;
-  Result<void> list_nodes(Making& making) const;
-  Result<void> list_timed_nodes(Making& making) const;
+  Result<void> list_ends(Making& making) const;
 
   std::shared_ptr<const Links> links_;
   EventQueryOptions options_;
