@@ -23,7 +23,7 @@ EventNegativeKind kind_called(const std::string& name) {
 
 void TemporalLinkOptions::describe(Schema& schema) {
   schema.field("relation", relation)
-      .help("whose events: its name, or SOURCE__NAME__TARGET; empty: the only relation");
+      .help("whose events: its name, or SOURCE__NAME__TARGET; empty: the only one with times");
   split.describe(schema);
   schema.field("width", width).help("columns that the model encodes a node in").range(1, 1 << 20);
   schema.field("decoder_hidden", decoder_hidden)
@@ -97,6 +97,13 @@ void TemporalLinkOptions::check() const {
   if (ranked <= 0 && ranked_by == RankedBy::kMixed)
     refuse_options("'ranked_by' is set, and not how many",
                    "set task.ranked = 100, or leave task.ranked_by out");
+  const bool ranks = ranked != 0 || !stored_negatives.empty();
+  if (ranked_share == 0 && ranks)
+    refuse_options("a 'ranked_share' of 0 ranks nothing",
+                   "set task.ranked_share = 0.1 for one, or task.ranked = 0");
+  if (ranked_share < 1 && !ranks)
+    refuse_options("'ranked_share' is set, and not how many",
+                   "set task.ranked = 100, or leave task.ranked_share out");
   if (ranked != 0 && !stored_negatives.empty())
     refuse_options("both 'ranked' and 'stored_negatives' are set",
                    "set task.ranked = 0, or leave task.stored_negatives out");

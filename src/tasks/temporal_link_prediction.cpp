@@ -35,6 +35,13 @@ TemporalVisibility visibility_called(std::string_view name) {
              "set sampler.type = \"temporal\"");
 }
 
+// Joining rows of databases is no prediction: scores would be told the answer.
+void check_predicts(std::string_view visibility) {
+  if (visibility == to_string(TemporalVisibility::kInclusive))
+    refuse_run("visibility 'inclusive' shows each query the event that it asks about",
+               "set sampler.visibility = \"strict\"");
+}
+
 // Whether a relation holds the edges of another one the other way round, as far as a schema tells.
 bool leads_back(const RelationSchema& relation, const RelationSchema& of) {
   return relation.has_times && relation.source == of.target && relation.target == of.source &&
@@ -140,6 +147,7 @@ void TemporalLinkPrediction::read_stored_negatives() {
   for (const Part part : {Part::kValid, Part::kTest}) {
     Array stored = sluice::tasks::read_stored_negatives(
         options_.stored_negatives, part, parts_->count(part), num_destinations_, ledger_);
+    check_beside(stored, options_.stored_negatives, part, *parts_->links(part));
     const auto width = static_cast<std::size_t>(stored.size(1));
     if (part == Part::kTest && width != columns.back().count)
       refuse_run(fmt::format("stored negatives are {} a validation event, and {} a test event",
@@ -191,6 +199,7 @@ void TemporalLinkPrediction::note_seen() {
 }
 
 void TemporalLinkPrediction::serve(PairModel& model, std::string_view visibility) {
+  check_predicts(visibility);
   visibility_ = visibility_called(visibility);
   ThreadArena arena;
   history_ = std::make_shared<const PairHistory>(
@@ -222,6 +231,7 @@ std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest&
   if (request.sampler && !request.sampler->needs_times())
     refuse_run("events are asked about at their times, which [sampler] type gives none of",
                "set sampler.type = \"temporal\"");
+  if (request.sampler) check_predicts(request.sampler->visibility());
   EventQueryOptions options;
   options.relation = relation_;
   options.batch_size = request.batch_size;
@@ -262,7 +272,8 @@ std::vector<Array> TemporalLinkPrediction::predicted_nodes(const Batch& batch) c
 
 torch::Tensor TemporalLinkPrediction::predict(const torch::Tensor& outputs) const {
   const torch::Tensor own = outputs.narrow(1, 0, 1);
-  return (history_ ? own : torch::sigmoid(own)).to(torch::kFloat32);
+  // Scores may go by times, which f32 cannot tell apart.
+  return history_ ? own.to(torch::kFloat64) : torch::sigmoid(own).to(torch::kFloat32);
 }
 
 std::vector<std::string> TemporalLinkPrediction::prediction_columns() const {

@@ -61,7 +61,7 @@ class TemporalLinkPrediction final : public Task, public PairTask {
     return {{"source", source_type_}, {"target", destination_type_}};
   }
   std::vector<Array> predicted_nodes(const Batch& batch) const override;
-  /// f32 [q, 1]: the probability of an event; of a PairModel its score.
+  /// f32 [q, 1]: the probability of an event; of a PairModel its score, f64.
   torch::Tensor predict(const torch::Tensor& outputs) const override;
   std::vector<std::string> prediction_columns() const override;
   /// The destinations that score best at each event's time, those met before among them. An encoder

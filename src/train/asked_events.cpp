@@ -25,7 +25,8 @@ constexpr const char* kForm = "write it as CSV with the header source,target,tim
   throw Error(ErrorCode::kData, message, hint, Place{path, line, -1, -1});
 }
 
-// The fields of a line; quoted ones as RFC 4180 has them, but on one line.
+// The fields of a line; quoted ones as RFC 4180 has them, but on one line: none where a quote does
+// not end there.
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -42,6 +43,7 @@ std::vector<std::string> fields_of(std::string_view line) {
       fields.back() += c;
     }
   }
+  if (quoted) fields.clear();
   return fields;
 }
 
@@ -99,6 +101,11 @@ class EventFile {
       if (!line.empty() && line.back() == '\r') line.pop_back();
       if (line.empty()) continue;
       fields = fields_of(line);
+      if (fields.empty())
+        refuse_line(path_,
+                    line_,
+                    "a quoted field does not end on its line",
+                    "close the quote, or double a quote inside it");
       return true;
     }
     if (file_.bad())

@@ -8,9 +8,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace sluice;
@@ -39,6 +41,17 @@ Array read_valid(const TempDir& dir, std::uint64_t events) {
   return tasks::read_stored_negatives(dir.path().string(), Part::kValid, events, 10, nullptr);
 }
 
+// Two events, by their destinations.
+ListedLinks events_to(std::uint64_t first, std::uint64_t second) {
+  const auto column = [](DType dtype) { return Array::make(dtype, {2}).or_throw(); };
+  LinkArrays links{column(DType::kU64), column(DType::kU64), column(DType::kU64), {}, {}};
+  std::ranges::fill(links.sources.as<std::uint64_t>(), 0u);
+  std::ranges::fill(links.ids.as<std::uint64_t>(), 0u);
+  links.targets.as<std::uint64_t>()[0] = first;
+  links.targets.as<std::uint64_t>()[1] = second;
+  return ListedLinks(std::move(links));
+}
+
 }  // namespace
 
 TEST_CASE("stored negatives are rows of destinations, -1 where there is none") {
@@ -63,6 +76,7 @@ TEST_CASE("what is no list of negatives is refused, and said why") {
                              {whole + 'x', "as long as"},
                              {npy_of({3, 9, 0, 1}, "(4,)"), "two dimensions"},
                              {npy_of({3, 9, 0, 1}, "(2, 2)", "<f8"), "int64"},
+                             {npy_of({3, 9, 0, 1}, "(2, 1000000)"), "as long as"},
                              {npy_of({3, 9}, "(1, 2)"), "1 rows, and the part 2 events"},
                              {npy_of({3, 9, 10, 1}, "(2, 2)"), "row 1, column 0: 10"}};
   for (const Bad& bad : all) {
@@ -72,6 +86,15 @@ TEST_CASE("what is no list of negatives is refused, and said why") {
     CHECK(error.code() == ErrorCode::kData);
     CHECK(error.message().find(bad.words) != std::string::npos);
   }
+  dir.write("valid.npy", npy_of({3, 9, 0, -1}, "(2, 2)"));
+  const auto check = [&](std::uint64_t first, std::uint64_t second) {
+    tasks::check_beside(
+        read_valid(dir, 2), dir.path().string(), Part::kValid, events_to(first, second));
+  };
+  check(9999, 9);
+  const Error own = expect_error([&] { check(2, 0); });
+  CHECK(own.code() == ErrorCode::kData);
+  CHECK(own.message().find("row 1, column 0: 0") != std::string::npos);
   const TempDir none;
   CHECK(expect_error([&] { (void)read_valid(none, 2); }).code() == ErrorCode::kIo);
 }

@@ -122,6 +122,20 @@ TEST_CASE("what has no parameters is not trained") {
   CHECK(error.hint().find("train.epochs = 0") != std::string::npos);
 }
 
+TEST_CASE("a visibility that shows the event asked about is refused") {
+  const TimedEvents events;
+  for (const auto& [model, epochs] :
+       {std::pair{"type = \"edgebank\"", "train.epochs=0"},
+        std::pair{"type = \"tgat\", layers = 1, hidden = 8, heads = 2", "train.epochs=1"}}) {
+    CAPTURE(model);
+    const Error error = expect_error([&] {
+      (void)run_events(events, model, {epochs, "sampler.visibility=inclusive"});
+    });
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.message().find("inclusive") != std::string::npos);
+  }
+}
+
 TEST_CASE("a network over features of pairs learns whom nodes meet") {
   const TimedEvents events;
   const std::string model = "type = \"pair_network\", hidden = 16, clocks = [20, 200]";
@@ -169,16 +183,51 @@ TEST_CASE("a file of events is asked about by the user's ids, and for the best a
   CHECK(text_of(out) ==
         "source,target,rank,score\n" + source + ',' + std::to_string(*met.begin()) + ",1,1\n");
 
-  for (const auto& [text, words] : {std::pair{"source,target,time\n1,99,5\n", "called '99'"},
-                                    std::pair{"source,target,time\n1,2,5.5\n", "'5.5'"},
-                                    std::pair{"source,target,time\n1,2\n", "2 fields"},
-                                    std::pair{"source,target\n1,2\n", "'time'"},
-                                    std::pair{"source,target,time\n", "no events"}}) {
-    CAPTURE(text);
-    std::ofstream(file) << text;
+  struct Bad {
+    std::string text, words;
+    std::int64_t line;
+  };
+  for (const Bad& bad : {Bad{"source,target,time\n1,99,5\n", "called '99'", 2},
+                         Bad{"source,target,time\n1,2,5.5\n", "'5.5'", 2},
+                         Bad{"source,target,time\n1,2,5\n\n1,2\n", "2 fields", 4},
+                         Bad{"source,target,time\n1,2,\"5\n", "quoted field", 2},
+                         Bad{"source,target\n1,2\n", "'time'", 1},
+                         Bad{"source,target,time\n", "no events", 1}}) {
+    CAPTURE(bad.text);
+    std::ofstream(file) << bad.text;
     const Error error =
         expect_error([&] { (void)predict_run(run_dir, {}, wanted, out, quiet.context); });
     CHECK(error.code() == ErrorCode::kData);
-    CHECK(error.message().find(words) != std::string::npos);
+    CHECK(error.message().find(bad.words) != std::string::npos);
+    CHECK(error.place().line == bad.line);
+  }
+}
+
+TEST_CASE("predicted scores of pairs that met tell their times apart") {
+  const TimedEvents events;
+  (void)run_events(events, "type = \"recency\", by = \"pair_then_node\"", {"train.epochs=0"});
+  Quiet quiet;
+  const auto out = events.folder() / "scores.csv";
+  (void)predict_run(events.run_dir().string(), {}, {}, out, quiet.context);
+  std::istringstream lines(text_of(out));
+  std::set<double> of_met;
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    const double score = std::stod(line.substr(line.rfind(',') + 1));
+    if (score > 0) of_met.insert(score);
+  }
+  CHECK(of_met.size() > 20);  // one in f32
+}
+
+TEST_CASE("a share of what is ranked is of something, and not nothing") {
+  const TimedEvents events;
+  for (const auto& sets : {std::vector<std::string>{"task.ranked_share=0.5"},
+                           std::vector<std::string>{"task.ranked=5", "task.ranked_share=0.0"}}) {
+    std::vector<std::string> all{"train.epochs=0"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    const Error error = expect_error([&] { (void)run_events(events, "type = \"recency\"", all); });
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.message().find("ranked_share") != std::string::npos);
   }
 }

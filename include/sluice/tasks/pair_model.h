@@ -72,7 +72,7 @@ class PairTask {
   /// Makes ready what the model is asked by, and the model (read()); once a run's data is attached,
   /// before queries are.
   /// @param visibility which events a query may see, as SamplerMethod::visibility() says. Throws
-  /// kUsage where the sampler asks for no times, kResource.
+  /// kUsage where the sampler asks for no times or shows the events asked about, kResource.
   virtual void serve(PairModel& model, std::string_view visibility) = 0;
 };
 
