@@ -79,7 +79,7 @@ void DynamicNodeClassification::open(const TaskData& data) {
   ends_ = part_ends(options_.split, labels.size(), [&labels](std::uint64_t number) {
     return labels.time(number);
   });
-  if (ends_[1] != 0) return;
+  if (ends_[1] != ends_[0]) return;
   refuse_labels(
       labels.size() == 0 ? "there are no labels" : "the split leaves no labels for training",
       "import labels with their times, or set task.split_by and task.edge_split or "

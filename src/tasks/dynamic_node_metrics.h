@@ -1,9 +1,8 @@
 // The metrics of dynamic node classification, from class scores of nodes at times.
 //
-// - ndcg@10: how high the classes that a node is of stand among all, by its label's shares: the
-// mean
-//   over the nodes of a label time, then over label times, as TGB's node tasks have it (Huang et
-//   al., NeurIPS 2023).
+// - ndcg@10: how high the classes that a node is of stand among all, by its label's shares. The
+//   mean over the nodes of a label time, then over label times, as TGB's node tasks have it (Huang
+//   et al., NeurIPS 2023).
 // - accuracy, where edges have classes: the share of labels whose largest class scores best; of
 //   several that are the largest, or the best, the first.
 // - loss: cross-entropy of softmax scores against the shares, its mean over labels.

@@ -306,6 +306,14 @@ TEST_CASE("what is no label, and what shows too much, is refused") {
   options.labels = "label";
   options.split.by = tasks::SplitBy::kStored;
   CHECK(make(options).code() == ErrorCode::kUsage);
+  // All labels are before training.
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  options.split.by = tasks::SplitBy::kTime;
+  options.split.times = {kLast, kLast, kLast};
+  tasks::DynamicNodeClassification none(options, TaskContext{dataset.schema()});
+  const Error empty = expect_error([&] { none.open({dataset, "default", RandomKey(1)}); });
+  CHECK(empty.code() == ErrorCode::kUsage);
+  CHECK(empty.message().find("no labels for training") != std::string::npos);
   for (const auto visibility : {TemporalVisibility::kInclusive, TemporalVisibility::kBatchLag}) {
     OpenedLabels opened(data, TemporalSamplerOptions{.visibility = visibility});
     CHECK(expect_error([&] { opened.go_through(Part::kAll, 10, [](const Batch&) {}); }).code() ==
