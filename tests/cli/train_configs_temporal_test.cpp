@@ -5,8 +5,11 @@
 #include "cli/shipped_config.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
+#include <string>
 
 using namespace sluice::test;
 using nlohmann::json;
@@ -60,6 +63,40 @@ TEST_CASE("EdgeBank and recency on Wikipedia are what loops over its edits give"
   const json recency = run_config("wikipedia-recency.toml", *dataset, dir, {});
   CHECK(std::abs(figure_of(recency, "test.mrr") - 0.8206) < 0.001);
   CHECK(std::abs(figure_of(recency, "valid.mrr") - 0.8415) < 0.001);
+}
+
+TEST_CASE("a table of dated events becomes a config of events by guesses alone") {
+  const TempDir dir;
+  std::string events = "who,what,when\n";
+  for (int i = 0; i < 600; ++i)
+    events += fmt::format("u{},p{},2024-{:02}-{:02}T10:{:02}:00Z\n",
+                          i % 23,
+                          i * 7 % 11,
+                          1 + i / 60,
+                          1 + i % 28,
+                          i % 60);
+  std::filesystem::create_directory(dir / "raw");
+  dir.write("raw/events.csv", events);
+  const std::string prep = tool("sluice-prep"), data = dir / "data";
+  const Outcome described = run({prep, "import", dir / "raw"});
+  REQUIRE(described.code == 0);
+  CHECK(described.out.find("time_column = \"when\"\ntime_unit = \"s\"\n") != std::string::npos);
+  REQUIRE(run({prep, "import", "--config", dir.write("graph.toml", described.out), "--out", data})
+              .code == 0);
+  const Outcome init = train({"config", "init", data});
+  REQUIRE_MESSAGE(init.code == 0, init.err);
+  CHECK(init.out.find("420 training events") != std::string::npos);
+  const Outcome ran = train({"run",
+                             dir.write("made.toml", init.out),
+                             "--quiet",
+                             "--set",
+                             "train.epochs=1",
+                             "--set",
+                             "memory.host=512MiB",
+                             "--set",
+                             "run.dir=" + (dir / "run").string()});
+  CHECK_MESSAGE(ran.code == 0, ran.err);
+  CHECK(ran.out.find("test.ap ") != std::string::npos);
 }
 
 TEST_CASE("the network over features of pairs trains on Wikipedia") {
