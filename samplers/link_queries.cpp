@@ -3,7 +3,6 @@
 #include "core/type_index.h"
 #include "samplers/query_seeds.h"
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>

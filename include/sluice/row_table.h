@@ -6,7 +6,6 @@
 // Error.
 #pragma once
 
-#include <sluice/error.h>
 #include <sluice/executor.h>
 #include <sluice/sparse_optimizer.h>
 
