@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace sluice {
@@ -184,6 +182,7 @@ std::vector<std::string> read_type_names(const ImportContext& context, const Edg
   if (edge.type_names.file.empty()) return {};
   const StringIdMap names = NumberNames(context, edge.type_names, 0).take();
   std::vector<std::string> all;
+  all.reserve(names.size());
   for (std::uint64_t number = 0; number < names.size(); ++number)
     all.emplace_back(names.id(number));
   return all;

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kTrain = "train2id.txt";
 
 std::optional<std::string> folder_with_all(const FileSet& files) {
-  const auto folder = files.folder_of(kTrain);
+  auto folder = files.folder_of(kTrain);
   if (!folder || !files.has(*folder + "entity2id.txt")) return std::nullopt;
   return folder;
 }

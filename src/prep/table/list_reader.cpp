@@ -168,12 +168,10 @@ void ListReader::Impl::refuse_count() {
 void ListReader::Impl::take_count() {
   const std::string line(*blocks_.peek_line());
   const auto fields = split_list_line(line, layout_);
+  const std::string_view only = fields.size() == 1 ? fields[0] : std::string_view();
   std::uint64_t count = 0;
-  const bool one = fields.size() == 1;
-  const char* const end = one ? fields[0].data() + fields[0].size() : nullptr;
-  const auto read = one ? std::from_chars(fields[0].data(), end, count)
-                        : std::from_chars_result{end, std::errc::invalid_argument};
-  if (read.ec != std::errc() || read.ptr != end)
+  const auto [end, problem] = std::from_chars(only.data(), only.data() + only.size(), count);
+  if (problem != std::errc() || end != only.data() + only.size())
     throw Error(ErrorCode::kData,
                 fmt::format("the first line, {}, is not the number of rows", shown_cell(line)),
                 "for rows from the first line on say format = \"list\", with [list] columns",

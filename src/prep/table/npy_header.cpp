@@ -126,8 +126,8 @@ std::optional<Fault> set_dtype(NpyHeader& header) {
 }
 
 std::optional<Fault> parse_dictionary(std::string_view text, NpyHeader& header) {
-  const Fault malformed{"the header is not a dictionary of descr, fortran_order and shape",
-                        "write it again with numpy.save"};
+  Fault malformed{"the header is not a dictionary of descr, fortran_order and shape",
+                  "write it again with numpy.save"};
   Literal literal(text);
   if (!literal.take('{')) return malformed;
   bool has_descr = false, has_order = false, has_shape = false;
@@ -190,7 +190,7 @@ std::optional<Fault> parse(std::span<const std::byte> bytes,
     return Fault{"is not an .npy file",
                  "an array without a header, as numpy.memmap and tofile write it, is raw: say "
                  "format = \"raw\", and [raw] dtype and width"};
-  const Fault truncated{"ends within its header", "the file was cut short: save it again"};
+  Fault truncated{"ends within its header", "the file was cut short: save it again"};
   if (text.size() < 10) return truncated;
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(bytes[i]); };
   const std::uint32_t version = byte(6);

@@ -73,9 +73,9 @@ void RowColumns::put_cell(std::size_t column, std::string_view text, const Place
                   place);
     }
     if (to.request.type == ColumnType::kInteger) {
-      parse_integer_cell(text, to.integers.emplace_back());
+      (void)parse_integer_cell(text, to.integers.emplace_back());
     } else if (to.request.type == ColumnType::kReal) {
-      parse_real_cell(text, to.reals.emplace_back());
+      (void)parse_real_cell(text, to.reals.emplace_back());
     } else {
       put_text(to, text);
     }
