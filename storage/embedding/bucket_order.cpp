@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -61,9 +62,10 @@ std::vector<ResidentSet> comet_sets(const BucketOrderOptions& options, RandomKey
       beta_sets(options.partitions / group, options.slots / group, key.with("order"));
   for (ResidentSet& set : sets) {
     ResidentSet members;
-    for (const std::uint32_t g : set)
-      members.insert(
-          members.end(), shuffled.begin() + g * group, shuffled.begin() + (g + 1) * group);
+    for (const std::uint32_t g : set) {
+      const auto first = shuffled.begin() + static_cast<std::ptrdiff_t>(std::size_t{g} * group);
+      members.insert(members.end(), first, first + group);
+    }
     set = std::move(members);
   }
   return sets;

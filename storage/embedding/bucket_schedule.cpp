@@ -1,6 +1,7 @@
 #include "storage/embedding/bucket_schedule.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace sluice {
 namespace {

@@ -1,10 +1,8 @@
 #include "storage/embedding/group_store.h"
 
 #include "core/hash.h"
-#include "storage/io/read_errors.h"
 
 #include <sluice/error.h>
-#include <sluice/units.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 #include "storage/embedding/resident_sets.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "storage/format/data_file.h"
 
-#include "storage/io/file.h"
-
 #include <fmt/format.h>
 
 #include <system_error>

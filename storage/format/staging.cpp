@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <unistd.h>
+#include <stdio.h>   // renameat2
+#include <stdlib.h>  // mkdtemp
 #include <cerrno>
+#include <cstdio>
 #include <span>
 #include <system_error>
 #include <utility>

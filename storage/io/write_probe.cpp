@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <cerrno>

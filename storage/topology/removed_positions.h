@@ -3,7 +3,6 @@
 
 #include <sluice/array.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

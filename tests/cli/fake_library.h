@@ -3,6 +3,7 @@
 
 #include "support/process.h"
 
+#include <stdlib.h>  // setenv
 #include <cstdlib>
 #include <optional>
 #include <string>

@@ -234,7 +234,7 @@ class Oracle {
              std::size_t hop,
              std::uint64_t epoch,
              const std::optional<TemporalCut>& cut) const {
-    const Events list = all(node, time, id, hop, cut);
+    Events list = all(node, time, id, hop, cut);
     const auto count = static_cast<std::size_t>(options_.count[hop]);
     if (list.size() <= count) return list;
     if (options_.strategy == TemporalStrategy::kRecent)

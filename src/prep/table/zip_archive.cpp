@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <zip.h>
+#include <zipconf.h>
 
 #include <algorithm>
 #include <array>
