@@ -104,7 +104,7 @@ bool opens_within_budget(const RunOptions& options,
 }
 
 // A step up from a budget that did not do: whole MiB.
-std::uint64_t raised(std::uint64_t budget) {
+std::uint64_t stepped_up(std::uint64_t budget) {
   return (budget + std::max(budget / 16, kMiB) + kMiB - 1) / kMiB * kMiB;
 }
 
@@ -128,7 +128,7 @@ Least find_least(const RunOptions& options,
     } else if (budget >= limit || opens_within_budget(roomy, work, device, choice)) {
       return found;
     } else {
-      budget = std::min(limit, raised(budget));
+      budget = std::min(limit, stepped_up(budget));
     }
   }
 }
