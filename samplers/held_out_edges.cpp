@@ -171,7 +171,9 @@ Result<HeldOutEdges> find_held_out(Topology& topology, const EdgeRule& rule, Mem
   const bool none = found.value().valid.ids.empty() && found.value().test.ids.empty();
   if (none || rule.twins() == Twins::kStay) return found;
   try {
-    return find_once(topology, WithoutTwins(rule, found.value(), ledger), ledger);
+    const WithoutTwins alone(rule, found.value(), ledger);
+    found.value() = {};  // all is listed anew: both lists at once would be the most that is held
+    return find_once(topology, alone, ledger);
   } catch (const Error& error) {
     return error;
   }

@@ -14,6 +14,7 @@ struct LinkQueries::Making {
   MemoryLedger* ledger;
   QueryBatch batch;
   OtherNodes others = {};
+  Array numbers = {};                      // u64 [q], in the links, where ends are listed
   Array sources = {}, targets = {};        // u64 [q]
   Array negatives = {};                    // u64 [q, k]
   Array shared = {}, shared_sources = {};  // u64 [chunks, k]
@@ -43,6 +44,13 @@ LinkQueries::LinkQueries(const GraphSchema& schema,
     throw Error(ErrorCode::kUsage,
                 "these links are no events: they have no times, or no edge ids",
                 "choose a sampler that takes what was before a time, whatever the event");
+  const bool drawn = options_.listed_destinations && options_.negatives;
+  const bool shares =
+      options_.listed_sources && (links_->have_times() || options_.shared.count != 0);
+  if (drawn || shares)
+    throw Error(ErrorCode::kUsage,
+                "ends beside links are listed, and drawn or asked about at times",
+                "leave one of both out");
 }
 
 std::uint64_t LinkQueries::num_batches() const {
@@ -63,6 +71,7 @@ Result<QueryBatch> LinkQueries::batch(std::uint64_t epoch,
   if (auto found = find_links(making); !found) return std::move(found).error();
   if (auto drawn = draw_negatives(making); !drawn) return std::move(drawn).error();
   if (auto drawn = draw_shared(making); !drawn) return std::move(drawn).error();
+  if (auto read = read_listed(making); !read) return std::move(read).error();
   if (auto listed = list_ends(making); !listed) return std::move(listed).error();
   if (auto listed = list_excluded(making); !listed) return std::move(listed).error();
   return std::move(making.batch);
@@ -99,7 +108,10 @@ Result<void> LinkQueries::find_links(Making& making) const {
     queries.times = std::move(times).value();
     ends.times = queries.times.as<std::int64_t>();
   }
-  return links_->find(places, ends);
+  auto found = links_->find(places, ends);
+  if (options_.listed_destinations || options_.listed_sources)
+    making.numbers = std::move(numbers).value();
+  return found;
 }
 
 Result<void> LinkQueries::draw_negatives(Making& making) const {
@@ -114,6 +126,22 @@ Result<void> LinkQueries::draw_negatives(Making& making) const {
   if (!drawn) return std::move(drawn).error();
   making.negatives = std::move(drawn.value().nodes);
   return {};
+}
+
+Result<void> LinkQueries::read_listed(Making& making) const {
+  const auto read = [&](const ListedEnds& ends, Array& nodes) -> Result<void> {
+    const Array::Shape shape{making.numbers.numel(), static_cast<std::int64_t>(ends.columns())};
+    auto made = Array::make(DType::kU64, shape, making.ledger, "batches");
+    if (!made) return std::move(made).error();
+    nodes = std::move(made).value();
+    return ends.read(std::as_const(making.numbers).as<std::uint64_t>(), nodes.as<std::uint64_t>());
+  };
+  if (options_.listed_destinations) {
+    if (auto done = read(*options_.listed_destinations, making.negatives); !done) return done;
+  }
+  if (!options_.listed_sources) return {};
+  making.batch.queries.chunk = 1;
+  return read(*options_.listed_sources, making.shared_sources);
 }
 
 Result<void> LinkQueries::draw_shared(Making& making) const {

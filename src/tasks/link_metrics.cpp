@@ -108,6 +108,11 @@ class LinkMetrics final : public MetricAccumulator {
     const std::span<const std::int64_t> negatives = queries.negatives.empty()
                                                         ? std::span<const std::int64_t>()
                                                         : queries.negatives.as<std::int64_t>();
+    const bool both = lists_sources(queries);
+    const std::span<const std::int64_t> sources =
+        both ? queries.shared_sources.as<std::int64_t>() : std::span<const std::int64_t>();
+    const std::size_t beside = both ? static_cast<std::size_t>(queries.shared_sources.size(1)) : 0;
+    const std::size_t ranked = columns - 1 - (both ? 1 + beside : 0);
     std::vector<float> links, others;
     for (std::size_t row = 0; row < all.size() / columns; ++row) {
       const auto of_row = all.subspan(row * columns, columns);
@@ -116,8 +121,9 @@ class LinkMetrics final : public MetricAccumulator {
       const bool is_link = truth.empty() || truth[row] != 0;
       (is_link ? links : others).push_back(of_row[0]);
       add_loss(of_row[0], is_link);
-      if (columns > 1)
-        add_rank(of_row, negatives.subspan(row * (columns - 1), columns - 1), others);
+      if (ranked > 0)
+        add_destinations(of_row.first(1 + ranked), negatives.subspan(row * ranked, ranked), others);
+      if (both) add_rank(of_row.subspan(1 + ranked), sources.subspan(row * beside, beside));
     }
     links_.add(links);
     others_.add(others);
@@ -154,20 +160,30 @@ class LinkMetrics final : public MetricAccumulator {
     ++(is_link ? link_losses_ : other_losses_);
   }
 
-  /// @param negatives rows, -1 where there is none: its score counts nowhere
-  void add_rank(std::span<const float> scores,
-                std::span<const std::int64_t> negatives,
-                std::vector<float>& others) {
+  /// @param scores of the link, then of others @param others rows, -1 where there is none: its
+  /// score counts nowhere
+  void add_rank(std::span<const float> scores, std::span<const std::int64_t> others) {
     double rank = 1;
+    bool any = false;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (others[i] < 0) continue;
+      any = true;
+      rank += scores[i + 1] > scores[0] ? 1 : scores[i + 1] == scores[0] ? 0.5 : 0;
+    }
+    if (any) ranks_.add(rank);
+  }
+
+  /// Of the first other destination that is there, auc and ap too.
+  void add_destinations(std::span<const float> scores,
+                        std::span<const std::int64_t> negatives,
+                        std::vector<float>& others) {
     bool first = true;
     for (std::size_t i = 0; i < negatives.size(); ++i) {
       if (negatives[i] < 0) continue;
-      const float score = scores[i + 1];
-      if (std::exchange(first, false)) others.push_back(score);
-      add_loss(score, false);
-      rank += score > scores[0] ? 1 : score == scores[0] ? 0.5 : 0;
+      if (std::exchange(first, false)) others.push_back(scores[i + 1]);
+      add_loss(scores[i + 1], false);
     }
-    if (!first) ranks_.add(rank);
+    add_rank(scores, negatives);
   }
 
   Scores links_, others_;
@@ -217,6 +233,8 @@ Batch rows_of_queries(const Batch& batch, const torch::Tensor& rows) {
   };
   some.queries.negatives = take(batch.queries.negatives);
   some.queries.truth = take(batch.queries.truth);
+  if (lists_sources(batch.queries))
+    some.queries.shared_sources = take(batch.queries.shared_sources);
   return some;
 }
 

@@ -1,5 +1,6 @@
 #include "tasks/link_prediction.h"
 
+#include "samplers/stored_ends.h"
 #include "tasks/link_metrics.h"
 #include "tasks/link_ranks.h"
 
@@ -8,6 +9,10 @@
 #include <sluice/units.h>
 
 #include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
 
 namespace sluice::tasks {
 namespace {
@@ -65,7 +70,11 @@ LinkParts::RowTypes LinkPrediction::row_types() const {
 
 LinkTask::Negatives LinkPrediction::negatives(Part part) const {
   Negatives wanted;
-  if (part != Part::kTrain) {
+  if (part != Part::kTrain && !options_.stored_negatives.empty()) {
+    const Stored& stored = part == Part::kValid ? valid_ : test_;
+    wanted.destinations = stored.destinations;
+    wanted.sources = stored.sources;
+  } else if (part != Part::kTrain) {
     if (!ranks_all()) wanted = {options_.eval_negatives, options_.filtered};
   } else if (options_.loss == nn::LinkLoss::kAll) {
     return wanted;
@@ -78,6 +87,7 @@ LinkTask::Negatives LinkPrediction::negatives(Part part) const {
 }
 
 void LinkPrediction::attach(const GraphData& data) {
+  if (!options_.stored_negatives.empty()) open_stored(data);
   known_.reset();
   const bool all =
       gather_ == GatherKnown::kAlways || weighs_links() || (options_.filtered && options_.share);
@@ -90,6 +100,54 @@ void LinkPrediction::attach(const GraphData& data) {
       {data.schema().nodes[source_type()].count, data.schema().nodes[destination_type()].count}};
   known_ = std::make_shared<const KnownLinks>(
       source, all ? KnownLinks::Keep::kAll : KnownLinks::Keep::kAsked, data.ledger());
+}
+
+void LinkPrediction::open_stored(const GraphData& data) {
+  if (!lists_links())
+    throw Error(ErrorCode::kUsage,
+                "task.stored_negatives: the edge split lists ids of edges, in no order that rows "
+                "of negatives could follow",
+                "import the links of valid and test from files of their own, or leave "
+                "task.stored_negatives out");
+  valid_ = open_stored(Part::kValid, data);
+  test_ = open_stored(Part::kTest, data);
+  const bool one_alone = count(Part::kValid, data) != 0 && count(Part::kTest, data) != 0 &&
+                         (valid_.sources == nullptr) != (test_.sources == nullptr);
+  if (one_alone)
+    throw Error(ErrorCode::kUsage,
+                "task.stored_negatives: one part alone has a list of sources",
+                "write valid_sources.npy and test_sources.npy, or neither");
+}
+
+// Of a part with links; sources where there is a file of them.
+LinkPrediction::Stored LinkPrediction::open_stored(Part part, const GraphData& data) const {
+  const std::shared_ptr<const sluice::Links> asked = links(part, data);
+  if (asked->size() == 0) return {};
+  if (asked->have_truth())
+    throw Error(ErrorCode::kUsage,
+                fmt::format("task.stored_negatives: part {} of the edge split has examples of no "
+                            "link, which links are measured by",
+                            to_string(part)),
+                "leave task.stored_negatives out");
+  const auto read_list = [&](const std::string& name, StoredSide side) {
+    const bool source = side == StoredSide::kSources;
+    auto ends = std::make_shared<StoredEnds>(
+        StoredEnds::open(std::filesystem::path(options_.stored_negatives) / name,
+                         {asked->size(),
+                          data.schema().nodes[source ? source_type() : destination_type()].count,
+                          "links",
+                          source ? "sources" : "destinations",
+                          "task.stored_negatives",
+                          "a row a link in the order of the edge split"}));
+    ends->check_beside(*asked, side);
+    return ends;
+  };
+  Stored stored;
+  stored.destinations = read_list(to_string(part) + ".npy", StoredSide::kDestinations);
+  const std::string sources = to_string(part) + "_sources.npy";
+  if (std::filesystem::exists(std::filesystem::path(options_.stored_negatives) / sources))
+    stored.sources = read_list(sources, StoredSide::kSources);
+  return stored;
 }
 
 PartitionedLinks LinkPrediction::partitioned_links(const GraphData& data) const {
@@ -166,7 +224,15 @@ std::vector<LinkPrediction::Asked> LinkPrediction::ask_ends(const Links& links) 
 
 torch::Tensor LinkPrediction::outputs(Model& model, const Batch& batch) {
   const Links links = links_of(model, batch);
-  if (!ranks_all()) return sampled_scores(links, batch);
+  if (!ranks_all()) {
+    const torch::Tensor scores = sampled_scores(links, batch);
+    if (!lists_sources(batch.queries)) return scores;
+    return torch::cat({scores,
+                       scores_beside(ask(links, Looked::kSource),
+                                     links.encoded.at(source_type()),
+                                     batch.queries.shared_sources)},
+                      1);
+  }
   const Asked asked = ask(links, Looked::kDestination);
   return torch::stack({decoder_->pairwise(asked.queries, asked.own),
                        ranks(model, links, batch, Looked::kDestination),
@@ -175,15 +241,22 @@ torch::Tensor LinkPrediction::outputs(Model& model, const Batch& batch) {
 }
 
 torch::Tensor LinkPrediction::sampled_scores(const Links& links, const Batch& batch) const {
-  const Asked asked = ask(links, Looked::kDestination);
+  return scores_beside(ask(links, Looked::kDestination),
+                       links.encoded.at(destination_type()),
+                       batch.queries.negatives);
+}
+
+// [q, 1 + k]: of each link's own end, then of others, [q, k] rows of what is encoded.
+torch::Tensor LinkPrediction::scores_beside(const Asked& asked,
+                                            const torch::Tensor& encoded,
+                                            const Array& others) const {
   const torch::Tensor scores = decoder_->pairwise(asked.queries, asked.own).unsqueeze(1);
-  if (batch.queries.negatives.empty()) return scores;
-  const torch::Tensor rows = nn::as_tensor(batch.queries.negatives);
+  if (others.empty()) return scores;
+  const torch::Tensor rows = nn::as_tensor(others);
   const std::int64_t count = rows.size(1);
-  const torch::Tensor others =
-      rows_at(links.encoded.at(destination_type()), rows.clamp_min(0).flatten());
+  const torch::Tensor candidates = rows_at(encoded, rows.clamp_min(0).flatten());
   const torch::Tensor repeated = asked.queries.repeat_interleave(count, 0);
-  return torch::cat({scores, decoder_->pairwise(repeated, others).view({-1, count})}, 1);
+  return torch::cat({scores, decoder_->pairwise(repeated, candidates).view({-1, count})}, 1);
 }
 
 // What is known of each link's other end.
@@ -227,7 +300,8 @@ std::unique_ptr<MetricAccumulator> LinkPrediction::make_metrics() const {
 }
 
 std::string LinkPrediction::main_metric() const {
-  return ranks_all() || options_.eval_negatives > 1 ? "mrr" : "auc";
+  const bool stored = !options_.stored_negatives.empty();
+  return ranks_all() || stored || options_.eval_negatives > 1 ? "mrr" : "auc";
 }
 
 torch::Tensor LinkPrediction::predict(const torch::Tensor& outputs) const {

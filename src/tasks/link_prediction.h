@@ -31,8 +31,9 @@ class LinkPrediction final : public LinkTask {
   std::vector<std::string> warnings(const GraphData& data) const override;
   std::shared_ptr<torch::nn::Module> head() const override { return decoder_; }
 
-  /// The link's score, then those of its other destinations, [q, 1 + negatives]; or its ranks among
-  /// all nodes, of the destination and of the source, [q, 3].
+  /// The link's score, then those of its other destinations, [q, 1 + negatives]; where other
+  /// sources are stored, behind these its score by the source, and theirs; or its ranks among all
+  /// nodes, of the destination and of the source, [q, 3].
   torch::Tensor outputs(Model& model, const Batch& batch) override;
   torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) override;
   /// "auc", "ap", "mrr", "hits@10", "loss", ...: tasks/link_metrics.h.
@@ -71,11 +72,21 @@ class LinkPrediction final : public LinkTask {
   bool ranks_all() const { return options_.ranking == Ranking::kAll; }
   bool weighs_links() const { return options_.loss == nn::LinkLoss::kSelfAdversarial; }
 
+  // Other ends of a part's links, in files.
+  struct Stored {
+    std::shared_ptr<const ListedEnds> destinations, sources;
+  };
+  void open_stored(const GraphData& data);
+  Stored open_stored(Part part, const GraphData& data) const;
+
   Links links_of(Model& model, const Batch& batch) const;
   Asked ask(const Links& links, KnownLinks::Looked looked) const;
   std::vector<Asked> ask_ends(const Links& links) const;
   nn::LearnedRows& rows_of(const Model& model, const char* key) const;
   torch::Tensor sampled_scores(const Links& links, const Batch& batch) const;
+  torch::Tensor scores_beside(const Asked& asked,
+                              const torch::Tensor& encoded,
+                              const Array& others) const;
   torch::Tensor ranks(const Model& model,
                       const Links& links,
                       const Batch& batch,
@@ -94,6 +105,7 @@ class LinkPrediction final : public LinkTask {
   std::int64_t num_types_ = 1;
   std::vector<std::string> type_names_;
   std::shared_ptr<nn::Decoder> decoder_;
+  Stored valid_, test_;
   GatherKnown gather_ = GatherKnown::kAsWanted;
   std::shared_ptr<const KnownLinks> known_;  // where rankings, negatives or best ends go by it
 };

@@ -126,6 +126,11 @@ void describe_others(LinkPredictionOptions& options, Schema& schema) {
                 "all nodes, at both ends, but those that make a link of train, valid or test; of "
                 "model \"embedding\""}})
       .help("what a link is ranked among in evaluation");
+  schema.field("stored_negatives", options.stored_negatives)
+      .help(
+          "a folder with valid.npy and test.npy, the destinations that each link of the dataset's "
+          "edge split is ranked among, and maybe valid_sources.npy and test_sources.npy; in the "
+          "place of eval_negatives; docs/embeddings.md says how they are written");
   schema.field("filtered", options.filtered)
       .help(
           "no negative that makes a training link; costs the in-degrees where they are not shared, "
@@ -170,6 +175,12 @@ void LinkPredictionOptions::check() const {
     refuse("loss \"all\" is not for decoder \"mlp\"", "set task.loss = \"softmax\"");
   if (ranking == Ranking::kAll && decoder == DecoderKind::kMlp)
     refuse("ranking \"all\" is not for decoder \"mlp\"", "set task.ranking = \"sampled\"");
+  if (ranking == Ranking::kAll && !stored_negatives.empty())
+    refuse("ranking \"all\" is among all nodes, and 'stored_negatives' names some",
+           "set task.ranking = \"sampled\", or leave task.stored_negatives out");
+  if (!stored_negatives.empty() && !links.edge_split.empty())
+    refuse("stored negatives are of the dataset's edge split, and edge_split draws another",
+           "leave task.edge_split or task.stored_negatives out");
   if (ends == LinkEnds::kBoth && loss != LinkLoss::kAll && !share)
     refuse("negatives at both ends are shared by links", "set task.share = true");
   if (regularizer == Regularizer::kNone && regularizer_weight > 0)

@@ -8,6 +8,7 @@
 #include <sluice/queries/link_parts.h>
 
 #include <cstdint>
+#include <string>
 
 namespace sluice::tasks {
 
@@ -46,6 +47,7 @@ struct LinkPredictionOptions {
   double of_batch = 0;
   std::int64_t eval_negatives = 1;
   Ranking ranking = Ranking::kSampled;
+  std::string stored_negatives;
   bool filtered = false;
   bool hide_links = true;
   void describe(Schema& schema);

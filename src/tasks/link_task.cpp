@@ -60,7 +60,11 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
     options.negatives = std::make_shared<UniformNegatives>(
         data.graph(), drawn, request.key.with(to_string(request.part)), request.ledger);
   }
-  if (!asked->have_truth() && !request.ends_alone) options.shared = wanted.shared;
+  if (!asked->have_truth() && !request.ends_alone) {
+    options.shared = wanted.shared;
+    options.listed_destinations = wanted.destinations;
+    options.listed_sources = wanted.sources;
+  }
   options.exclude = request.part == Part::kTrain && hides_links();
   options.reverse = parts_.reverse();
   return std::make_unique<LinkQueries>(data.schema(), std::move(asked), std::move(options));

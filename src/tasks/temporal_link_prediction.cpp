@@ -1,7 +1,7 @@
 #include "tasks/temporal_link_prediction.h"
 
 #include "samplers/event_queries.h"
-#include "tasks/stored_negatives.h"
+#include "samplers/stored_ends.h"
 
 #include <sluice/loader.h>
 #include <sluice/nn/tensor_view.h>
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -145,10 +146,16 @@ void TemporalLinkPrediction::attach(const GraphData& data) {
 void TemporalLinkPrediction::read_stored_negatives() {
   std::vector<EventColumns> columns = options_.evaluation_columns();
   for (const Part part : {Part::kValid, Part::kTest}) {
-    Array stored = sluice::tasks::read_stored_negatives(
-        options_.stored_negatives, part, parts_->count(part), num_destinations_, ledger_);
-    check_beside(stored, options_.stored_negatives, part, *parts_->links(part));
-    const auto width = static_cast<std::size_t>(stored.size(1));
+    const StoredEnds stored = StoredEnds::open(
+        std::filesystem::path(options_.stored_negatives) / (to_string(part) + ".npy"),
+        {parts_->count(part),
+         num_destinations_,
+         "events",
+         "destinations",
+         "task.stored_negatives",
+         "a row an event in the order of time"});
+    stored.check_beside(*parts_->links(part), StoredSide::kDestinations);
+    const auto width = static_cast<std::size_t>(stored.columns());
     if (part == Part::kTest && width != columns.back().count)
       refuse_run(fmt::format("stored negatives are {} a validation event, and {} a test event",
                              columns.back().count,
@@ -156,7 +163,7 @@ void TemporalLinkPrediction::read_stored_negatives() {
                  "write both with as many columns: -1 where an event has fewer");
     columns.back().count = width;
     (part == Part::kValid ? validation_ : testing_) =
-        make_negatives(columns, key_.with("evaluation"), std::move(stored));
+        make_negatives(columns, key_.with("evaluation"), stored.read_all(ledger_));
   }
 }
 

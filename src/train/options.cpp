@@ -116,6 +116,12 @@ void EmbeddingSection::describe(Schema& schema) {
   schema.field("init", init)
       .help("rows start uniform in (-init, init), each by the seed and its node's number")
       .range(0, 1e3);
+  schema.field("vectors", vectors)
+      .help(
+          "a .safetensors file of what rows begin as: rows, f32 [n, dim], and ids, whose nodes "
+          "they "
+          "are, as `sluice-train embed` writes them; other nodes' rows start by `init`. Where "
+          "several node types have rows, a folder with TYPE.safetensors");
   schema
       .choice("mode",
               mode,

@@ -62,6 +62,7 @@ struct EmbeddingSection {
   std::string optimizer = "adagrad";
   double lr = 0.1;
   double init = 0.001;
+  std::string vectors;  ///< file of vectors that rows begin as; empty: none
   RowsMode mode = RowsMode::kExact;
   std::int64_t partitions = 16;
   std::int64_t slots = 4;

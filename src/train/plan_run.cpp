@@ -4,6 +4,8 @@
 #include "core/cgroup.h"
 #include "train/model_size.h"
 
+#include <sluice/units.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,8 +89,27 @@ struct Least {
   MemoryPlan plan;
 };
 
+// Whether a run's parts can be opened and measured within its own budget. A plan is of what stays:
+// while it is opened, a part may take more, and so may lists that grow.
+bool opens_within_budget(const RunOptions& options,
+                         const Work& work,
+                         const RunDevice& device,
+                         const Choice& choice) {
+  try {
+    return attempt(options, work, device, choice, options.memory.host.bytes).run.plan.fits();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource) throw;
+    return false;
+  }
+}
+
+// A step up from a budget that did not do: whole MiB.
+std::uint64_t stepped_up(std::uint64_t budget) {
+  return (budget + std::max(budget / 16, kMiB) + kMiB - 1) / kMiB * kMiB;
+}
+
 // Measures within `limit` until a budget is found that works: read buffers grow with it a little,
-// so the first guess may be short.
+// so the first guess may be short. What is told is tried.
 Least find_least(const RunOptions& options,
                  const Work& work,
                  const RunDevice& device,
@@ -96,9 +117,19 @@ Least find_least(const RunOptions& options,
                  std::uint64_t limit) {
   RunOptions roomy = options;
   for (;;) {
-    Attempt tried = attempt(roomy, work, device, choice, limit);
-    if (tried.run.plan.fits()) return {std::move(tried.needs), std::move(tried.run.plan)};
-    roomy.memory.host.bytes = tried.run.plan.least;
+    std::uint64_t& budget = roomy.memory.host.bytes;
+    Least found;
+    {
+      Attempt tried = attempt(roomy, work, device, choice, limit);
+      found = {std::move(tried.needs), std::move(tried.run.plan)};
+    }  // not beside the next
+    if (!found.plan.fits()) {
+      budget = found.plan.least;
+    } else if (budget >= limit || opens_within_budget(roomy, work, device, choice)) {
+      return found;
+    } else {
+      budget = std::min(limit, stepped_up(budget));
+    }
   }
 }
 

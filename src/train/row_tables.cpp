@@ -37,13 +37,16 @@ std::shared_ptr<const SparseOptimizer> row_optimizer(const RunOptions& options) 
   return options.registry->sparse_optimizers.create({options.embedding.optimizer, nullptr});
 }
 
-// What a run's rows are is a function of its seed, their type and their numbers.
-InitialRows initial_rows(const RunOptions& options, const std::string& type) {
+// What a run's rows are is a function of its seed, their type and their numbers, but for vectors.
+InitialRows initial_rows(const RunOptions& options,
+                         const std::string& type,
+                         const VectorsByType& vectors) {
   InitialRows initial;
   initial.kind = InitialRows::Kind::kUniform;
   initial.scale = options.embedding.init;
   initial.seed = RandomKey(options.seed).with("rows").with(type).draw(0);
-  return initial;
+  const auto found = vectors.find(type);
+  return found == vectors.end() ? initial : begin_as_vectors(found->second, initial);
 }
 
 // Rows of state of a node type, in generations and as a folder's name.
@@ -82,7 +85,8 @@ RowTables::RowTables(const RunOptions& options,
                      Placement placement,
                      RowsMode mode,
                      MemoryLedger* ledger,
-                     ThreadArena* threads) {
+                     ThreadArena* threads,
+                     const VectorsByType& vectors) {
   check_types(options.embedding, schema);
   const auto optimizer = options.embedding.dim == 0 ? nullptr : row_optimizer(options);
   for (const NodeTypeSchema& type : schema.nodes) {
@@ -91,7 +95,7 @@ RowTables::RowTables(const RunOptions& options,
     TableRowsOptions table;
     table.rows = type.count;
     table.dim = static_cast<std::uint32_t>(options.embedding.dim);
-    table.initial = initial_rows(options, type.name);
+    table.initial = initial_rows(options, type.name, vectors);
     table.optimizer = optimizer;
     table.rate = options.embedding.lr;
     table.placement = placement;

@@ -9,6 +9,7 @@
 #include "budget/memory_plan.h"
 #include "core/hash.h"
 #include "storage/embedding/table_rows.h"
+#include "train/initial_vectors.h"
 #include "train/options.h"
 
 #include <sluice/error.h>
@@ -40,12 +41,14 @@ class RowTables {
   };
 
   /// Tables of the node types that [embedding] names. @param ledger @param threads outlive them
+  /// @param vectors what rows begin as, by node type
   RowTables(const RunOptions& options,
             const GraphSchema& schema,
             Placement placement,
             RowsMode mode,
             MemoryLedger* ledger,
-            ThreadArena* threads);
+            ThreadArena* threads,
+            const VectorsByType& vectors = {});
 
   /// Adds rows of state, of so many floats, to all node types: empty ones.
   void add_state(const RunOptions& options,

@@ -158,7 +158,13 @@ std::vector<SafeEntry> entries_of(const SafeJson& header, std::uint64_t data_byt
   return entries;
 }
 
-SafetensorsContent read_whole(const File& file, MemoryLedger* ledger) {
+struct SafeHeader {
+  SafeJson json;
+  std::vector<SafeEntry> entries;
+  std::uint64_t data = 0;  // where these begin, in the file
+};
+
+SafeHeader read_header(const File& file) {
   const std::uint64_t file_bytes = file.size().or_throw();
   std::uint64_t header_bytes = 0;
   if (file_bytes < sizeof header_bytes) throw Error(ErrorCode::kData, "no header");
@@ -167,17 +173,40 @@ SafetensorsContent read_whole(const File& file, MemoryLedger* ledger) {
     throw Error(ErrorCode::kData, fmt::format("a header of {} bytes", header_bytes));
   std::string text(header_bytes, '\0');
   file.read_at(sizeof header_bytes, std::as_writable_bytes(std::span(text))).or_throw();
-  const SafeJson header = SafeJson::parse(text);
-  const std::uint64_t data = sizeof header_bytes + header_bytes;
+  SafeHeader header{SafeJson::parse(text), {}, sizeof header_bytes + header_bytes};
+  header.entries = entries_of(header.json, file_bytes - header.data);
+  return header;
+}
+
+SafetensorsContent read_whole(const File& file, MemoryLedger* ledger) {
+  SafeHeader header = read_header(file);
   SafetensorsContent content;
-  if (header.contains(kMetadata))
-    content.metadata = header.at(kMetadata).get<std::map<std::string, std::string>>();
-  for (SafeEntry& entry : entries_of(header, file_bytes - data)) {
+  if (header.json.contains(kMetadata))
+    content.metadata = header.json.at(kMetadata).get<std::map<std::string, std::string>>();
+  for (SafeEntry& entry : header.entries) {
     Array value = Array::make(entry.dtype, std::move(entry.shape), ledger, "checkpoint").or_throw();
-    file.read_at(data + entry.begin, value.raw()).or_throw();
+    file.read_at(header.data + entry.begin, value.raw()).or_throw();
     content.tensors.push_back({std::move(entry.name), std::move(value)});
   }
   return content;
+}
+
+// What `read` gives; errors name the file.
+template <class Read>
+auto read_named(const File& file, const Read& read) -> Result<decltype(read())> {
+  const auto no_file = [&](const std::string& why) {
+    return Error(ErrorCode::kData,
+                 "this is no safetensors file: " + why,
+                 "write it anew: sluice-train export",
+                 Place{file.path().string(), -1, -1, -1});
+  };
+  try {
+    return read();
+  } catch (const SafeJson::exception& error) {
+    return no_file(error.what());
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::kData ? no_file(error.message()) : error;
+  }
 }
 
 }  // namespace
@@ -203,23 +232,23 @@ std::uint64_t write_safetensors(const std::filesystem::path& path,
   return bytes;
 }
 
+Result<std::vector<SafetensorsEntry>> list_safetensors(const File& file) {
+  return read_named(file, [&] {
+    SafeHeader header = read_header(file);
+    std::vector<SafetensorsEntry> entries;
+    entries.reserve(header.entries.size());
+    for (SafeEntry& entry : header.entries)
+      entries.push_back(
+          {std::move(entry.name), entry.dtype, std::move(entry.shape), header.data + entry.begin});
+    return entries;
+  });
+}
+
 Result<SafetensorsContent> read_safetensors(const std::filesystem::path& path,
                                             MemoryLedger* ledger) {
-  const auto no_file = [&](const std::string& why) {
-    return Error(ErrorCode::kData,
-                 "this is no safetensors file: " + why,
-                 "write it anew: sluice-train export",
-                 Place{path.string(), -1, -1, -1});
-  };
   auto file = File::open_read(path);
   if (!file) return std::move(file).error();
-  try {
-    return read_whole(file.value(), ledger);
-  } catch (const SafeJson::exception& error) {
-    return no_file(error.what());
-  } catch (const Error& error) {
-    return error.code() == ErrorCode::kData ? no_file(error.message()) : error;
-  }
+  return read_named(file.value(), [&] { return read_whole(file.value(), ledger); });
 }
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "storage/checkpoint/container.h"
+#include "storage/io/file.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -37,6 +38,18 @@ struct StreamedRows {
 std::uint64_t write_safetensors(const std::filesystem::path& path,
                                 const SafetensorsContent& content,
                                 const std::vector<StreamedRows>& streamed = {});
+
+/// Where a tensor lies in a file, for those who do not want to hold it.
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype = DType::kF32;
+  Array::Shape shape;
+  std::uint64_t begin = 0;  ///< of its data, in bytes of the file
+};
+
+/// What a file has, in the order of its data: its header is read and checked, and its size. Errors:
+/// as read_safetensors().
+Result<std::vector<SafetensorsEntry>> list_safetensors(const File& file);
 
 /// Reads and checks a whole file. Tensors are charged to `ledger` as "checkpoint". Errors, which
 /// name the file: kData where it is not of this format or cut off; kResource when it does not fit.

@@ -166,3 +166,28 @@ TEST_CASE("link metrics: examples of none have no rank, and make an auc by type"
   CHECK(found.at("auc:likes") == 1);
   CHECK(found.at("auc:owes") == 0);
 }
+
+TEST_CASE(
+    "link metrics: other sources of each link give it a rank more, by its score beside them") {
+  // The link, two destinations; the link by its source, three sources. Of the second link one
+  // destination and all sources are missing.
+  const torch::Tensor scores =
+      torch::tensor({{2.f, 3.f, 1.f, 5.f, 6.f, 5.f, 4.f}, {1.f, 9.f, 0.f, 9.f, 10.f, 10.f, 10.f}});
+  Batch batch;
+  batch.queries.kind = QueryKind::kLinks;
+  batch.queries.chunk = 1;
+  batch.queries.negatives = array_of<std::int64_t>({4, 5, -1, 6}, {2, 2});
+  batch.queries.shared_sources = array_of<std::int64_t>({1, 2, 3, -1, -1, -1}, {2, 3});
+  batch.labels = array_of<std::int32_t>({1, 0});
+  const auto metrics = tasks::make_link_metrics(tasks::LinkOutputs::kScores, {"a", "b"});
+  metrics->add(scores, batch);
+  const auto found = metrics->result();
+  // Ranks: 2 and 2.5 of the first link, 1 of the second.
+  CHECK(found.at("mrr") == doctest::Approx((1 / 2.0 + 1 / 2.5 + 1) / 3));
+  CHECK(found.at("mean_rank") == doctest::Approx(5.5 / 3));
+  CHECK(found.at("hits@1") == doctest::Approx(1.0 / 3));
+  CHECK(found.at("mrr:b") == doctest::Approx((1 / 2.0 + 1 / 2.5) / 2));
+  CHECK(found.at("mrr:a") == doctest::Approx(1));
+  // Links of 2 and 1, and the first destinations that are there, of 3 and 0.
+  CHECK(found.at("auc") == doctest::Approx(0.5));
+}

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
+
 using namespace sluice;
 using namespace sluice::test;
 
@@ -63,6 +65,43 @@ TEST_CASE(
   const RunOptions short_of =
       options_of(config, {"memory.host=" + format_bytes_exact(least * 9 / 10)});
   CHECK(expect_error([&] { (void)plan_run(short_of, {}, *log); }).code() == ErrorCode::kResource);
+}
+
+TEST_CASE("a budget that is told works where opening takes more for a while than what stays") {
+  const TempDir dir;
+  generate_dataset(dir / "x", {{"--nodes", "3000"}, {"--edges", "200000"}, {"--features", "4"}});
+  // Most edges are held out: their lists grow by doubling, and are made twice.
+  const std::string config = short_config(dir, dir / "x") +
+                             "[task]\ntype = \"link_prediction\"\nwidth = 16\n"
+                             "edge_split = [0.2, 0.4, 0.4]\n";
+  const auto log = make_silent_logger();
+  const auto planned = [&](std::uint64_t bytes) {
+    return plan_run(options_of(config, {"memory.host=" + format_bytes_exact(bytes)}), {}, *log);
+  };
+  // What a refusal tells; nothing where the run is planned.
+  const auto told = [&](std::uint64_t bytes) -> std::optional<std::uint64_t> {
+    try {
+      (void)planned(bytes);
+      return std::nullopt;
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kResource);
+      const std::string before = "set [memory] host to at least \"";
+      REQUIRE(error.hint().find(before) == 0);
+      const auto end = error.hint().find('"', before.size());
+      return parse_bytes(error.hint().substr(before.size(), end - before.size())).or_throw().bytes;
+    }
+  };
+  const std::optional<std::uint64_t> least = told(4 * kMiB);
+  REQUIRE(least);
+  CHECK(planned(*least).plan.fits());
+  for (const std::uint64_t tenths : {6u, 8u, 9u}) {
+    const std::uint64_t budget = *least * tenths / 10;
+    CAPTURE(budget);
+    const std::optional<std::uint64_t> more = told(budget);
+    if (!more) continue;
+    CHECK(*more > budget);
+    CHECK(planned(*more).plan.fits());
+  }
 }
 
 TEST_CASE(

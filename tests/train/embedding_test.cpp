@@ -1,6 +1,7 @@
 // Knowledge-graph embeddings from files to figures: every rank among all entities by brute force
 // over the learned rows, whole runs, and what comes out under the user's ids.
 #include "support/expect_error.h"
+#include "support/npy_file.h"
 #include "train/embedding_support.h"
 #include "train/evaluation.h"
 
@@ -113,6 +114,84 @@ TEST_CASE("ranks among all entities: both ends, filtered, by brute force over th
     REQUIRE(said.size() == 1);
     CHECK(said[0].starts_with("1 of 50 valid and test links have an end that no training link"));
   }
+}
+
+TEST_CASE("stored negatives: ranks at both ends among those in the rows, by brute force") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  constexpr std::size_t kBeside = 9;
+  // By part: nodes beside each link, none its own end; the last of a row is sometimes missing.
+  std::array<std::vector<std::int64_t>, 2> tails, heads;
+  const RandomKey key(5);
+  const auto draw = [&](std::uint64_t end, const Triple& t, std::int64_t own, auto& out) {
+    const RandomKey of = key.with(end).with(static_cast<std::uint64_t>(t.s * kEntities + t.o));
+    for (std::size_t i = 0; i < kBeside; ++i) {
+      const auto node = static_cast<std::int64_t>(of.below(kEntities - 1, i));
+      const bool missing = i + 1 == kBeside && of.below(2, kBeside) == 0;
+      out.push_back(missing ? -1 : node + (node >= own ? 1 : 0));
+    }
+  };
+  for (const std::size_t part : {0u, 1u}) {
+    for (const Triple& t : graph.parts[part + 1]) {
+      draw(0, t, t.o, tails[part]);
+      draw(1, t, t.s, heads[part]);
+    }
+    const std::string name = part == 0 ? "lists/valid" : "lists/test";
+    dir.write(name + ".npy", npy_table(tails[part], kBeside));
+    dir.write(name + "_sources.npy", npy_table(heads[part], kBeside));
+  }
+  const std::string stored = fmt::format("stored_negatives = \"{}\"", (dir / "lists").string());
+  const auto log = make_silent_logger();
+  for (const bool reciprocal : {false, true}) {
+    CAPTURE(reciprocal);
+    OpenParts opened(
+        dir,
+        fmt::format("loss = \"softmax\"\nshare = true\nreciprocal = {}\n{}", reciprocal, stored));
+    const Dense dense(opened);
+    CHECK(opened.parts.task->main_metric() == "mrr");
+    double reciprocal_sum = 0, hits3 = 0, count = 0;
+    for (std::size_t i = 0; i < graph.parts[2].size(); ++i) {
+      const Triple& t = graph.parts[2][i];
+      const std::int64_t label = opened.label_of(t.r);
+      const auto rank = [&](const Tensor& scores, std::int64_t own, const auto& lists) {
+        double place = 1;
+        for (std::size_t n = i * kBeside; n < (i + 1) * kBeside; ++n) {
+          if (lists[1][n] < 0) continue;
+          place += scores[lists[1][n]].template item<double>() > scores[own].template item<double>()
+                       ? 1
+                       : 0;
+        }
+        ++count;
+        reciprocal_sum += 1 / place;
+        hits3 += place <= 3;
+      };
+      rank(dense.tails(t.s, label), t.o, tails);
+      rank(dense.heads(t.o, label, reciprocal), t.s, heads);
+    }
+    for (const std::int64_t batch_size : {1024, 7}) {
+      opened.options.eval.batch_size = batch_size;
+      const Metrics got =
+          evaluate(opened.parts, Part::kTest, {}, 0, ProgressStyle::kSilent, *log).metrics;
+      CHECK(got.at("test.mrr") == doctest::Approx(reciprocal_sum / count).epsilon(1e-6));
+      CHECK(got.at("test.hits@3") == doctest::Approx(hits3 / count));
+    }
+  }
+  // A list of one part's sources, and lists where ranks are among all.
+  const auto refused = [&](const std::string& task) {
+    return expect_error([&] { (void)OpenParts(dir, task); });
+  };
+  CHECK(refused("loss = \"all\"\nranking = \"all\"\n" + stored).code() == ErrorCode::kUsage);
+  std::filesystem::remove(dir / "lists/valid_sources.npy");
+  const Error alone = refused("loss = \"softmax\"\nshare = true\n" + stored);
+  CHECK(alone.message().find("one part alone") != std::string::npos);
+  // Rows in another order than the split's show by a link's own end.
+  std::vector<std::int64_t> own_end = tails[0];
+  own_end[3] = graph.parts[1][0].o;
+  dir.write("lists/valid.npy", npy_table(own_end, kBeside));
+  const Error order = refused("loss = \"softmax\"\nshare = true\n" + stored);
+  CHECK(order.code() == ErrorCode::kData);
+  CHECK(order.message().find("row 0, column 3") != std::string::npos);
 }
 
 TEST_CASE("a run learns a graph by heart, and goes on from a checkpoint bit for bit") {

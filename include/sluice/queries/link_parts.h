@@ -72,6 +72,9 @@ class LinkParts {
 
   /// Throws kUsage for all links, which are no part.
   std::shared_ptr<const Links> links(Part part, const GraphData& data) const;
+  /// Whether the split lists links in an order of its own, which that of links() is: not ids of
+  /// edges, and none that are drawn.
+  bool lists_links() const { return by_rows_; }
   /// What nobody would expect of the split, a line each.
   std::vector<std::string> warnings(const GraphData& data) const;
   /// Throws kUsage where another relation would show what is asked.

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace sluice {
 
@@ -30,6 +31,18 @@ struct SharedNegatives {
   /// Share of them that are ends of other links of the mini-batch, and so come by their degrees;
   /// the rest are any nodes alike.
   double of_batch = 0;
+};
+
+/// Other ends that stand beside links as they are listed, link by link, so that others rank by the
+/// same. Immutable: any number of threads may read one.
+class ListedEnds {
+ public:
+  virtual ~ListedEnds() = default;
+  virtual std::uint64_t columns() const = 0;
+  /// u64 [numbers, columns]: the ends beside links of these numbers; kNoNode where a link has
+  /// fewer. @pre numbers below the links' size
+  virtual Result<void> read(std::span<const std::uint64_t> numbers,
+                            std::span<std::uint64_t> out) const = 0;
 };
 
 struct LinkQueryOptions {
@@ -43,6 +56,11 @@ struct LinkQueryOptions {
   /// Draws the other destinations; null: there are none.
   std::shared_ptr<const NegativeSampler> negatives = nullptr;
   SharedNegatives shared = {};  ///< of links without times
+  /// Destinations in the place of those that `negatives` draws; null: none are listed.
+  std::shared_ptr<const ListedEnds> listed_destinations = nullptr;
+  /// Sources, of links without times that share nothing: each link's own are its row of
+  /// Queries::shared_sources, with a Queries::chunk of 1, whatever their type.
+  std::shared_ptr<const ListedEnds> listed_sources = nullptr;
   /// Whether the links asked about must not be among the blocks' edges, nor, where `reverse` says
   /// a relation that holds them the other way round (it may be `relation` itself), be there so.
   bool exclude = false;
@@ -54,7 +72,9 @@ struct LinkQueryOptions {
 
 class LinkQueries final : public QuerySource {
  public:
-  /// Throws kUsage for a batch size of 0. @param schema must outlive this
+  /// Throws kUsage for a batch size of 0, for links that are no events where seeds are to say which
+  /// they belong to, and for listed ends beside what takes their place. @param schema must outlive
+  /// this
   LinkQueries(const GraphSchema& schema,
               std::shared_ptr<const Links> links,
               LinkQueryOptions options);
@@ -71,6 +91,7 @@ class LinkQueries final : public QuerySource {
   Result<void> find_links(Making& making) const;
   Result<void> draw_negatives(Making& making) const;
   Result<void> draw_shared(Making& making) const;
+  Result<void> read_listed(Making& making) const;
   Result<Array> draw_nodes(const Making& making, std::size_t type, std::int64_t chunks) const;
   Result<void> list_ends(Making& making) const;
   Result<void> list_excluded(Making& making) const;

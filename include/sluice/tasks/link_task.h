@@ -52,12 +52,16 @@ class LinkTask : public Task {
     return parts_.links(part, data);
   }
 
+  /// Whether the split lists links in an order of its own: LinkParts::lists_links().
+  bool lists_links() const { return parts_.lists_links(); }
+
   /// Other destinations a link, and whether those that are links in the graph are left out; nodes
-  /// that links share.
+  /// that links share; ends that are listed, in the place of both.
   struct Negatives {
     std::int64_t count = 0;
     bool filtered = false;
     SharedNegatives shared = {};
+    std::shared_ptr<const ListedEnds> destinations = nullptr, sources = nullptr;
   };
 
  private:
