@@ -23,6 +23,9 @@ Tensor masked_mean(const Tensor& x, const Tensor& mask) {
 
 void DygFormer::Options::describe(Schema& schema) {
   schema.field("layers", layers).help("layers of the Transformer").range(1, 64);
+  schema.field("events", events)
+      .help("latest events of a node that are read, of all relations; 0: all that were sampled")
+      .range(0, 1 << 16);
   schema.field("channel", channel)
       .help("columns of each of the four channels: nodes, edges, times, co-occurrence")
       .range(1, 1 << 14);
@@ -81,7 +84,7 @@ Tensor DygFormer::patched(const Tensor& tokens) const {
 }
 
 DygFormer::Seeds DygFormer::read_seeds(const Batch& batch, std::size_t type) const {
-  const LayerEvents in = events_into(batch, 0, type);
+  const LayerEvents in = events_into(batch, 0, type, options_.events);
   const nn::EventSequences& events = in.events;
   const std::int64_t seeds = events.num_targets(), patch = options_.patch;
   const std::int64_t patches = events.longest() / patch + 1, length = patches * patch;

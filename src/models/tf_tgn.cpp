@@ -22,6 +22,9 @@ void TfTgn::Options::describe(Schema& schema) {
                 "sequence, and how many events ago"}})
       .help("what is encoded; tasks that do not ask about links encode a node with itself");
   schema.field("layers", layers).help("layers of the decoder; all read one hop").range(1, 64);
+  schema.field("events", events)
+      .help("latest events of a node that are read, of all relations; 0: all that were sampled")
+      .range(0, 1 << 16);
   schema.field("hidden", hidden).help("columns of events' rows").range(1, 1 << 16);
   schema.field("heads", heads).help("attention heads; hidden is a multiple of them").range(1, 1024);
   schema.field("feed_forward", feed_forward)
@@ -69,7 +72,7 @@ TfTgn::TfTgn(const Options& options, const ModelContext& context)
 
 TfTgn::Sequences TfTgn::read_seeds(const Batch& batch, std::size_t type) const {
   const std::vector<Tensor> rows = inputs_->nodes(batch);
-  const LayerEvents in = events_into(batch, 0, type);
+  const LayerEvents in = events_into(batch, 0, type, options_.events);
   const nn::EventSequences& events = in.events;
   const std::int64_t seeds = events.num_targets(), length = events.longest() + 1;
   const Tensor now = time_->forward(torch::zeros_like(events.counts()));

@@ -99,9 +99,9 @@ Tensor TpNet::relation_of(const Tensor& walks, const Tensor& a, const Tensor& b)
 }
 
 TpNet::Seeds TpNet::read_seeds(const Batch& batch, std::size_t type, const Tensor& walks) const {
-  LayerEvents in = events_into(batch, 0, type);
-  const std::int64_t seeds = in.events.num_targets(), length = options_.events;
-  if (in.events.longest() > length) in.events = in.events.latest(length);
+  const std::int64_t length = options_.events;
+  const LayerEvents in = events_into(batch, 0, type, length);
+  const std::int64_t seeds = in.events.num_targets();
   const std::vector<std::int64_t> begins = WalkProjections::offsets(batch);
   const auto whole = in.events.counts().options();
   const Tensor own = torch::arange(seeds, whole) + begins.at(type);

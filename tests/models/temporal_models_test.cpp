@@ -335,6 +335,19 @@ TEST_CASE("TF-TGN of nodes by themselves gives pairs the rows of its nodes") {
   CHECK(torch::equal(both.destinations, out.index_select(0, rows.flip(0))));
 }
 
+TEST_CASE("of more events than a model reads it takes the latest") {
+  const Batch fewer = sample(some_seeds(), 1, 6), more = sample(some_seeds(), 1, 20);
+  REQUIRE(more.layers[0][0].num_edges() > fewer.layers[0][0].num_edges());
+  for (const std::size_t at : {2u, 4u, 7u, 8u}) {
+    const std::string toml = kTemporal[at] + "model.events = 6\n";
+    INFO(toml);
+    const auto model = make(toml, message_schema());
+    model->eval();
+    const torch::NoGradGuard no_grad;
+    CHECK(torch::allclose(model->encode(more)[0], model->encode(fewer)[0], 1e-4, 1e-5));
+  }
+}
+
 TEST_CASE("GraphMixer's mean of a node's events says how many there were") {
   GraphSchema schema = message_schema();
   schema.nodes[0].features.clear();
