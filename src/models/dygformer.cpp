@@ -147,11 +147,7 @@ PairEncoding DygFormer::encode_piece(const Seeds& sources,
 }
 
 PairEncoding DygFormer::encode_pairs(const Batch& batch, const PairRows& pairs) {
-  if (pairs.sources.size(0) == 0) {
-    const Tensor none =
-        torch::zeros({0, output_width_}, pairs.sources.options().dtype(torch::kFloat32));
-    return {none, none};
-  }
+  if (pairs.sources.size(0) == 0) return no_rows(pairs, output_width_);
   const Seeds sources = read_seeds(batch, pairs.source_type);
   const Seeds destinations = pairs.destination_type == pairs.source_type
                                  ? sources
@@ -164,12 +160,7 @@ PairEncoding DygFormer::encode_pairs(const Batch& batch, const PairRows& pairs) 
 }
 
 Encoding DygFormer::encode(const Batch& batch) {
-  Encoding encoded(batch.nodes.size());
-  for (const std::size_t type : target_types_) {
-    if (batch.num_seeds(type) != 0)
-      encoded[type] = encode_pairs(batch, with_themselves(batch, type)).sources;
-  }
-  return encoded;
+  return encode_with_themselves(*this, batch, target_types_);
 }
 
 }  // namespace sluice::models

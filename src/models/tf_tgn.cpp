@@ -119,11 +119,7 @@ PairEncoding TfTgn::encode_pairs(const Batch& batch, const PairRows& pairs) {
     return {rows_of_seeds(encoded[pairs.source_type], pairs.sources),
             rows_of_seeds(encoded[pairs.destination_type], pairs.destinations)};
   }
-  if (pairs.sources.size(0) == 0) {
-    const Tensor none =
-        torch::zeros({0, output_width_}, pairs.sources.options().dtype(torch::kFloat32));
-    return {none, none};
-  }
+  if (pairs.sources.size(0) == 0) return no_rows(pairs, output_width_);
   const bool same = pairs.source_type == pairs.destination_type;
   const Sequences sources = read_seeds(batch, pairs.source_type);
   const Sequences destinations = same ? sources : read_seeds(batch, pairs.destination_type);
@@ -139,15 +135,12 @@ PairEncoding TfTgn::encode_pairs(const Batch& batch, const PairRows& pairs) {
 }
 
 Encoding TfTgn::encode(const Batch& batch) {
+  if (reads_pairs()) return encode_with_themselves(*this, batch, target_types_);
   Encoding encoded(batch.nodes.size());
   for (const std::size_t type : target_types_) {
     if (batch.num_seeds(type) == 0) continue;
-    if (reads_pairs()) {
-      encoded[type] = encode_pairs(batch, with_themselves(batch, type)).sources;
-    } else {
-      const Sequences read = read_seeds(batch, type);
-      encoded[type] = decode(read.rows, read.own, step_key().with("type").with(type));
-    }
+    const Sequences read = read_seeds(batch, type);
+    encoded[type] = decode(read.rows, read.own, step_key().with("type").with(type));
   }
   return encoded;
 }
