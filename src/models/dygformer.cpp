@@ -23,6 +23,9 @@ Tensor masked_mean(const Tensor& x, const Tensor& mask) {
 
 void DygFormer::Options::describe(Schema& schema) {
   schema.field("layers", layers).help("layers of the Transformer").range(1, 64);
+  schema.field("events", events)
+      .help("latest events of a node that are read, of all relations; 0: all that were sampled")
+      .range(0, 1 << 16);
   schema.field("channel", channel)
       .help("columns of each of the four channels: nodes, edges, times, co-occurrence")
       .range(1, 1 << 14);
@@ -81,7 +84,7 @@ Tensor DygFormer::patched(const Tensor& tokens) const {
 }
 
 DygFormer::Seeds DygFormer::read_seeds(const Batch& batch, std::size_t type) const {
-  const LayerEvents in = events_into(batch, 0, type);
+  const LayerEvents in = events_into(batch, 0, type, options_.events);
   const nn::EventSequences& events = in.events;
   const std::int64_t seeds = events.num_targets(), patch = options_.patch;
   const std::int64_t patches = events.longest() / patch + 1, length = patches * patch;
@@ -144,11 +147,7 @@ PairEncoding DygFormer::encode_piece(const Seeds& sources,
 }
 
 PairEncoding DygFormer::encode_pairs(const Batch& batch, const PairRows& pairs) {
-  if (pairs.sources.size(0) == 0) {
-    const Tensor none =
-        torch::zeros({0, output_width_}, pairs.sources.options().dtype(torch::kFloat32));
-    return {none, none};
-  }
+  if (pairs.sources.size(0) == 0) return no_rows(pairs, output_width_);
   const Seeds sources = read_seeds(batch, pairs.source_type);
   const Seeds destinations = pairs.destination_type == pairs.source_type
                                  ? sources
@@ -161,12 +160,7 @@ PairEncoding DygFormer::encode_pairs(const Batch& batch, const PairRows& pairs) 
 }
 
 Encoding DygFormer::encode(const Batch& batch) {
-  Encoding encoded(batch.nodes.size());
-  for (const std::size_t type : target_types_) {
-    if (batch.num_seeds(type) != 0)
-      encoded[type] = encode_pairs(batch, with_themselves(batch, type)).sources;
-  }
-  return encoded;
+  return encode_with_themselves(*this, batch, target_types_);
 }
 
 }  // namespace sluice::models

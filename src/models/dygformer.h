@@ -21,6 +21,7 @@ class DygFormer final : public Model, public PairEncoder {
  public:
   struct Options {
     std::int64_t layers = 2;
+    std::int64_t events = 0;
     std::int64_t channel = 50;
     std::int64_t heads = 2;
     std::int64_t patch = 1;

@@ -57,7 +57,8 @@ GraphMixer::GraphMixer(const Options& options, const ModelContext& context)
                           halves * hidden, context.output_width, nn::Bias::kZero, key.with("out")));
 }
 
-// The published mean is over all places, padding among them: so many events more count more.
+// The published mean is over all places, padding among them: how many events there were stays in
+// it. So rows are normalized before it, as published; of the mean a norm would take the count out.
 Tensor GraphMixer::mixed_events(const LayerEvents& in, std::size_t type) const {
   const nn::EventSequences& events = in.events;
   const std::int64_t length = options_.events;
@@ -69,7 +70,7 @@ Tensor GraphMixer::mixed_events(const LayerEvents& in, std::size_t type) const {
     const RandomKey key = step_key().with("layer").with(at).with(type);
     x = layers_[at]->forward({executor_, key}, x, mask);
   }
-  return x.sum(1) / static_cast<double>(length);
+  return (norm_->forward(x) * mask).sum(1) / static_cast<double>(length);
 }
 
 // A node's own row and the mean of those that it met within the window.
@@ -93,8 +94,7 @@ Encoding GraphMixer::encode(const Batch& batch) {
   for (const std::size_t type : target_types_) {
     if (batch.num_seeds(type) == 0) continue;
     const LayerEvents in = events_into(batch, 0, type);
-    Tensor halves =
-        norm_->forward(mixed_events({in.blocks, in.events.latest(options_.events)}, type));
+    Tensor halves = mixed_events({in.blocks, in.events.latest(options_.events)}, type);
     if (inputs_->has_nodes()) {
       const LayerEvents near{in.blocks,
                              options_.window == 0 ? in.events : in.events.within(options_.window)};

@@ -45,7 +45,7 @@ class GraphMixer final : public Model {
   std::shared_ptr<nn::TimeEncoding> time_;
   std::shared_ptr<nn::Linear> time_rows_, out_;
   std::vector<std::shared_ptr<nn::MixerLayer>> layers_;
-  torch::nn::LayerNorm norm_{nullptr};
+  mutable torch::nn::LayerNorm norm_{nullptr};
 };
 
 }  // namespace sluice::models

@@ -5,15 +5,8 @@
 #include <algorithm>
 
 namespace sluice::models {
-namespace {
 
 using torch::Tensor;
-
-// Bounds the rows of sequences that one pass holds: a number of its own, so that results do not
-// depend on what memory there is.
-constexpr std::int64_t kPairsAtOnce = 8192;
-
-}  // namespace
 
 Tensor sequence_numbers(const LayerEvents& in,
                         const Batch& batch,
@@ -60,11 +53,11 @@ Tensor rows_of_seeds(const Tensor& by_seed, const Tensor& seeds) {
   return torch::embedding(by_seed.reshape({by_seed.size(0), -1}), seeds).view(shape);
 }
 
-std::vector<PairRows> in_pieces(const PairRows& pairs) {
+std::vector<PairRows> in_pieces(const PairRows& pairs, std::int64_t at_once) {
   std::vector<PairRows> pieces;
   const std::int64_t count = pairs.sources.size(0);
-  for (std::int64_t first = 0; first < count; first += kPairsAtOnce) {
-    const std::int64_t size = std::min(kPairsAtOnce, count - first);
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t size = std::min(at_once, count - first);
     pieces.push_back({pairs.source_type,
                       pairs.destination_type,
                       pairs.sources.narrow(0, first, size),
@@ -78,6 +71,22 @@ PairRows with_themselves(const Batch& batch, std::size_t type) {
       torch::TensorOptions(torch::kInt64).device(nn::device_of(batch.nodes.at(type).ids.space()));
   const Tensor rows = torch::arange(batch.num_seeds(type), whole);
   return {type, type, rows, rows};
+}
+
+Encoding encode_with_themselves(PairEncoder& model,
+                                const Batch& batch,
+                                const std::vector<std::size_t>& types) {
+  Encoding encoded(batch.nodes.size());
+  for (const std::size_t type : types) {
+    if (batch.num_seeds(type) != 0)
+      encoded[type] = model.encode_pairs(batch, with_themselves(batch, type)).sources;
+  }
+  return encoded;
+}
+
+PairEncoding no_rows(const PairRows& pairs, std::int64_t width) {
+  const Tensor none = torch::zeros({0, width}, pairs.sources.options().dtype(torch::kFloat32));
+  return {none, none};
 }
 
 PairEncoding joined(const std::vector<PairEncoding>& pieces) {

@@ -41,11 +41,23 @@ class CountEncoding : public torch::nn::Module {
 /// Of a tensor of a row a seed, those of some seeds, repeats allowed: gradients add up in order.
 torch::Tensor rows_of_seeds(const torch::Tensor& by_seed, const torch::Tensor& seeds);
 
+/// Bounds the rows of sequences that one pass holds: a number of its own, so that results do not
+/// depend on what memory there is.
+inline constexpr std::int64_t kPairsAtOnce = 8192;
+
 /// Pairs in pieces that bound what is held of each at once.
-std::vector<PairRows> in_pieces(const PairRows& pairs);
+std::vector<PairRows> in_pieces(const PairRows& pairs, std::int64_t at_once = kPairsAtOnce);
 
 /// The seeds of a type, each with itself.
 PairRows with_themselves(const Batch& batch, std::size_t type);
+
+/// Rows of the seeds of some types, each read together with itself.
+Encoding encode_with_themselves(PairEncoder& model,
+                                const Batch& batch,
+                                const std::vector<std::size_t>& types);
+
+/// Rows of no pairs, on the device of `pairs`. @param width columns
+PairEncoding no_rows(const PairRows& pairs, std::int64_t width);
 
 /// Rows of pieces, end to end.
 PairEncoding joined(const std::vector<PairEncoding>& pieces);

@@ -39,7 +39,10 @@ Tensor checked_feature_rows(const Array& features, std::int64_t width, std::stri
 
 }  // namespace
 
-LayerEvents events_into(const Batch& batch, std::size_t layer, std::size_t type) {
+LayerEvents events_into(const Batch& batch,
+                        std::size_t layer,
+                        std::size_t type,
+                        std::int64_t latest) {
   if (layer >= batch.layers.size())
     throw Error(
         ErrorCode::kInternal,
@@ -51,6 +54,7 @@ LayerEvents events_into(const Batch& batch, std::size_t layer, std::size_t type)
   }
   const BatchNodes& nodes = batch.nodes.at(type);
   nn::EventSequences events(blocks, nodes.size_at.at(layer + 1), nn::device_of(nodes.ids.space()));
+  if (latest != 0) events = events.latest(latest);
   return {std::move(blocks), std::move(events)};
 }
 

@@ -26,9 +26,13 @@ struct LayerEvents {
   nn::EventSequences events;
 };
 
-/// @param layer as Batch::layers. Throws kUsage for batches without times, kInternal for one that
-/// has fewer layers.
-LayerEvents events_into(const Batch& batch, std::size_t layer, std::size_t type);
+/// @param layer as Batch::layers
+/// @param latest so many of each target, of all relations together; 0: all that were sampled
+/// Throws kUsage for batches without times, kInternal for one that has fewer layers.
+LayerEvents events_into(const Batch& batch,
+                        std::size_t layer,
+                        std::size_t type,
+                        std::int64_t latest = 0);
 
 class TemporalInputs : public torch::nn::Module {
  public:

@@ -22,6 +22,9 @@ void TfTgn::Options::describe(Schema& schema) {
                 "sequence, and how many events ago"}})
       .help("what is encoded; tasks that do not ask about links encode a node with itself");
   schema.field("layers", layers).help("layers of the decoder; all read one hop").range(1, 64);
+  schema.field("events", events)
+      .help("latest events of a node that are read, of all relations; 0: all that were sampled")
+      .range(0, 1 << 16);
   schema.field("hidden", hidden).help("columns of events' rows").range(1, 1 << 16);
   schema.field("heads", heads).help("attention heads; hidden is a multiple of them").range(1, 1024);
   schema.field("feed_forward", feed_forward)
@@ -69,7 +72,7 @@ TfTgn::TfTgn(const Options& options, const ModelContext& context)
 
 TfTgn::Sequences TfTgn::read_seeds(const Batch& batch, std::size_t type) const {
   const std::vector<Tensor> rows = inputs_->nodes(batch);
-  const LayerEvents in = events_into(batch, 0, type);
+  const LayerEvents in = events_into(batch, 0, type, options_.events);
   const nn::EventSequences& events = in.events;
   const std::int64_t seeds = events.num_targets(), length = events.longest() + 1;
   const Tensor now = time_->forward(torch::zeros_like(events.counts()));
@@ -116,11 +119,7 @@ PairEncoding TfTgn::encode_pairs(const Batch& batch, const PairRows& pairs) {
     return {rows_of_seeds(encoded[pairs.source_type], pairs.sources),
             rows_of_seeds(encoded[pairs.destination_type], pairs.destinations)};
   }
-  if (pairs.sources.size(0) == 0) {
-    const Tensor none =
-        torch::zeros({0, output_width_}, pairs.sources.options().dtype(torch::kFloat32));
-    return {none, none};
-  }
+  if (pairs.sources.size(0) == 0) return no_rows(pairs, output_width_);
   const bool same = pairs.source_type == pairs.destination_type;
   const Sequences sources = read_seeds(batch, pairs.source_type);
   const Sequences destinations = same ? sources : read_seeds(batch, pairs.destination_type);
@@ -136,15 +135,12 @@ PairEncoding TfTgn::encode_pairs(const Batch& batch, const PairRows& pairs) {
 }
 
 Encoding TfTgn::encode(const Batch& batch) {
+  if (reads_pairs()) return encode_with_themselves(*this, batch, target_types_);
   Encoding encoded(batch.nodes.size());
   for (const std::size_t type : target_types_) {
     if (batch.num_seeds(type) == 0) continue;
-    if (reads_pairs()) {
-      encoded[type] = encode_pairs(batch, with_themselves(batch, type)).sources;
-    } else {
-      const Sequences read = read_seeds(batch, type);
-      encoded[type] = decode(read.rows, read.own, step_key().with("type").with(type));
-    }
+    const Sequences read = read_seeds(batch, type);
+    encoded[type] = decode(read.rows, read.own, step_key().with("type").with(type));
   }
   return encoded;
 }

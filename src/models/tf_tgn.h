@@ -27,6 +27,7 @@ class TfTgn final : public Model, public PairEncoder {
   struct Options {
     Pairs pairs = Pairs::kNone;
     std::int64_t layers = 2;
+    std::int64_t events = 0;
     std::int64_t hidden = 64;
     std::int64_t heads = 2;
     std::int64_t feed_forward = 256;

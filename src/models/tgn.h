@@ -3,31 +3,27 @@
 // attention over its events of before, in which each neighbour comes with its memory.
 #pragma once
 
+#include "models/hop_attention.h"
 #include "models/node_memory.h"
 #include "models/temporal_inputs.h"
 
-#include <sluice/nn/attention.h>
+#include <sluice/executor.h>
 
+#include <memory>
 #include <optional>
-#include <vector>
 
 namespace sluice::models {
 
 class Tgn final : public Model, public StatefulModel {
  public:
-  struct Options {
-    std::int64_t layers = 1;
-    std::int64_t hidden = 100;
-    std::int64_t heads = 2;
-    double dropout = 0.1;
-    nn::TimeEncodingOptions time;
-    void describe(Schema& schema);
+  struct Options : HopAttentionOptions {
+    Options() { layers = 1; }
   };
   /// Throws kUsage unless `hidden` is a multiple of `heads`, and for edges without times.
   Tgn(const Options& options, const ModelContext& context);
 
   Encoding encode(const Batch& batch) override;
-  std::int64_t num_layers() const override { return options_.layers; }
+  std::int64_t num_layers() const override { return layers_; }
   BatchNeeds needs() const override { return inputs_->needs(); }
 
   nn::StateShape state_shape() const override { return memory_->shape(); }
@@ -38,23 +34,11 @@ class Tgn final : public Model, public StatefulModel {
   }
 
  private:
-  struct Layer {
-    std::shared_ptr<nn::EventAttention> attention;
-    std::shared_ptr<nn::Linear> hidden, out;
-  };
-
-  torch::Tensor layer_rows(std::size_t layer,
-                           const Batch& batch,
-                           std::size_t type,
-                           const std::vector<torch::Tensor>& rows) const;
-
-  Options options_;
-  std::vector<std::size_t> target_types_;
+  std::int64_t layers_;
   kernels::Executor executor_;
   std::shared_ptr<NodeMemory> memory_;
   std::shared_ptr<TemporalInputs> inputs_;
-  std::shared_ptr<nn::TimeEncoding> time_;
-  std::vector<Layer> layers_;
+  std::shared_ptr<HopAttention> hops_;
 };
 
 }  // namespace sluice::models

@@ -33,14 +33,6 @@ WalkProjectionOptions walk_options(const TpNet::Options& options, const GraphSch
           options.walk_decay};
 }
 
-PairRows piece_of(const PairRows& pairs, std::int64_t first) {
-  const std::int64_t count = std::min(kPairsOfWalks, pairs.sources.size(0) - first);
-  return {pairs.source_type,
-          pairs.destination_type,
-          pairs.sources.narrow(0, first, count),
-          pairs.destinations.narrow(0, first, count)};
-}
-
 }  // namespace
 
 void TpNet::Options::describe(Schema& schema) {
@@ -99,9 +91,9 @@ Tensor TpNet::relation_of(const Tensor& walks, const Tensor& a, const Tensor& b)
 }
 
 TpNet::Seeds TpNet::read_seeds(const Batch& batch, std::size_t type, const Tensor& walks) const {
-  LayerEvents in = events_into(batch, 0, type);
-  const std::int64_t seeds = in.events.num_targets(), length = options_.events;
-  if (in.events.longest() > length) in.events = in.events.latest(length);
+  const std::int64_t length = options_.events;
+  const LayerEvents in = events_into(batch, 0, type, length);
+  const std::int64_t seeds = in.events.num_targets();
   const std::vector<std::int64_t> begins = WalkProjections::offsets(batch);
   const auto whole = in.events.counts().options();
   const Tensor own = torch::arange(seeds, whole) + begins.at(type);
@@ -149,19 +141,14 @@ Tensor TpNet::end_rows(const Seeds& own,
 }
 
 PairEncoding TpNet::encode_pairs(const Batch& batch, const PairRows& pairs) {
-  if (pairs.sources.size(0) == 0) {
-    const Tensor none =
-        torch::zeros({0, output_width_}, pairs.sources.options().dtype(torch::kFloat32));
-    return {none, none};
-  }
+  if (pairs.sources.size(0) == 0) return no_rows(pairs, output_width_);
   const Tensor walks = walks_.rows(batch);
   const Seeds sources = read_seeds(batch, pairs.source_type, walks);
   const Seeds destinations = pairs.destination_type == pairs.source_type
                                  ? sources
                                  : read_seeds(batch, pairs.destination_type, walks);
   std::vector<PairEncoding> pieces;
-  for (std::int64_t first = 0; first < pairs.sources.size(0); first += kPairsOfWalks) {
-    const PairRows piece = piece_of(pairs, first);
+  for (const PairRows& piece : in_pieces(pairs, kPairsOfWalks)) {
     const RandomKey key = step_key().with("piece").with(pieces.size());
     const Tensor from = sources.own.index_select(0, piece.sources);
     const Tensor to = destinations.own.index_select(0, piece.destinations);
@@ -173,12 +160,7 @@ PairEncoding TpNet::encode_pairs(const Batch& batch, const PairRows& pairs) {
 }
 
 Encoding TpNet::encode(const Batch& batch) {
-  Encoding encoded(batch.nodes.size());
-  for (const std::size_t type : target_types_) {
-    if (batch.num_seeds(type) != 0)
-      encoded[type] = encode_pairs(batch, with_themselves(batch, type)).sources;
-  }
-  return encoded;
+  return encode_with_themselves(*this, batch, target_types_);
 }
 
 }  // namespace sluice::models

@@ -335,6 +335,46 @@ TEST_CASE("TF-TGN of nodes by themselves gives pairs the rows of its nodes") {
   CHECK(torch::equal(both.destinations, out.index_select(0, rows.flip(0))));
 }
 
+TEST_CASE("of more events than a model reads it takes the latest") {
+  const Batch fewer = sample(some_seeds(), 1, 6), more = sample(some_seeds(), 1, 20);
+  REQUIRE(more.layers[0][0].num_edges() > fewer.layers[0][0].num_edges());
+  for (const std::size_t at : {2u, 4u, 7u, 8u}) {
+    const std::string toml = kTemporal[at] + "model.events = 6\n";
+    INFO(toml);
+    const auto model = make(toml, message_schema());
+    model->eval();
+    const torch::NoGradGuard no_grad;
+    CHECK(torch::allclose(model->encode(more)[0], model->encode(fewer)[0], 1e-4, 1e-5));
+  }
+}
+
+TEST_CASE("GraphMixer's mean of a node's events says how many there were") {
+  GraphSchema schema = message_schema();
+  schema.nodes[0].features.clear();
+  schema.relations[0].features.clear();
+  const auto model =
+      make("model.type = 'graphmixer'\nmodel.hidden = 16\nmodel.events = 6\n", schema);
+  model->eval();
+  const torch::NoGradGuard no_grad;
+  // Layers that add nothing leave the events' own rows.
+  for (const auto& item : model->named_parameters()) {
+    if (item.key().find("_narrow") != std::string::npos) item.value().zero_();
+  }
+  // One event, three, none: all as long ago.
+  Block block = make_block(3, {{1}, {0, 0, 0}, {}});
+  block.deltas = array_of(std::vector<std::int64_t>{9, 9, 9, 9});
+  Batch batch;
+  batch.nodes.resize(1);
+  batch.nodes[0].ids = array_of(std::vector<std::uint64_t>{0, 1, 2});
+  batch.nodes[0].size_at.assign(2, 3);
+  batch.seeds = {batch.nodes[0].ids};
+  batch.layers.assign(1, {block});
+  const Tensor out = model->encode(batch)[0];
+  CHECK(out[0].abs().max().item<float>() > 1e-3f);
+  CHECK(torch::allclose(out[1], 3 * out[0], 1e-4, 1e-5));
+  CHECK(torch::equal(out[2], torch::zeros({5})));
+}
+
 TEST_CASE("models of events refuse what has no times, in words") {
   const GraphSchema timeless = homogeneous_schema(kStudents, kNodeDim, {LabelKind::kClass, 2});
   for (const char* name : {"tgat", "tf_tgn", "graphmixer", "dygformer"}) {
