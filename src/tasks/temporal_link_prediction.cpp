@@ -1,6 +1,5 @@
 #include "tasks/temporal_link_prediction.h"
 
-#include "samplers/event_queries.h"
 #include "tasks/stored_negatives.h"
 
 #include <sluice/loader.h>
@@ -11,8 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <utility>
 
 namespace sluice::tasks {
@@ -104,32 +101,40 @@ void TemporalLinkPrediction::attach(const GraphData& data) {
   num_destinations_ = schema.nodes[destination_type_].count;
   ThreadArena arena;
   all_.emplace(EventLinks::make(graph_, arena, ledger_).or_throw());
-  parts_.emplace(*all_, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger_);
-  note_seen();
-  training_ = make_negatives(options_.training_columns(), key_.with("train"), {});
-  if (!options_.stored_negatives.empty()) return read_stored_negatives();
-  validation_ = make_negatives(options_.evaluation_columns(), key_.with("evaluation"), {});
-  testing_ = validation_;
+  asked_ = {};
+  if (!since_.empty()) return attach_stages();
+  ask(Era::kNew,
+      EventParts(*all_, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger_));
+}
+
+void TemporalLinkPrediction::ask(Era era, EventParts parts) {
+  Asked& of = asked_.at(static_cast<std::size_t>(era)).emplace(Asked{std::move(parts)});
+  of.seen = seen_in(*of.parts.links(Part::kTrain));
+  of.training = make_negatives(of.parts, options_.training_columns(), key_.with("train"), {});
+  if (!options_.stored_negatives.empty()) return read_stored_negatives(of);
+  of.validation =
+      make_negatives(of.parts, options_.evaluation_columns(), key_.with("evaluation"), {});
+  of.testing = of.validation;
 }
 
 // Each part has a list of its own.
-void TemporalLinkPrediction::read_stored_negatives() {
+void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
   for (const Part part : {Part::kValid, Part::kTest}) {
     Array stored = sluice::tasks::read_stored_negatives(
-        options_.stored_negatives, part, parts_->count(part), num_destinations_, ledger_);
+        options_.stored_negatives, part, of.parts.count(part), num_destinations_, ledger_);
     std::vector<EventColumns> columns = options_.evaluation_columns();
     columns.back().count = static_cast<std::size_t>(stored.size(1));
-    (part == Part::kValid ? validation_ : testing_) =
-        make_negatives(std::move(columns), key_.with("evaluation"), std::move(stored));
+    (part == Part::kValid ? of.validation : of.testing) =
+        make_negatives(of.parts, std::move(columns), key_.with("evaluation"), std::move(stored));
   }
 }
 
 std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
-    std::vector<EventColumns> columns, RandomKey key, Array stored) const {
+    const EventParts& parts, std::vector<EventColumns> columns, RandomKey key, Array stored) const {
   EventNegativeOptions options;
   options.columns = std::move(columns);
   options.candidates = options_.candidates;
-  options.training_end = parts_->training_end();
+  options.training_end = parts.training_end();
   options.key = key;
   options.stored = std::move(stored);
   ThreadArena arena;
@@ -137,7 +142,7 @@ std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
       EventNegatives::make(graph_, num_sources_, std::move(options), arena, ledger_).or_throw());
 }
 
-void TemporalLinkPrediction::note_seen() {
+std::shared_ptr<const SeenNodes> TemporalLinkPrediction::seen_in(const Links& train) const {
   auto seen = std::make_shared<SeenNodes>();
   seen->source_type = source_type_;
   seen->destination_type = destination_type_;
@@ -146,19 +151,13 @@ void TemporalLinkPrediction::note_seen() {
       source_type_ == destination_type_ ? seen->sources : zeroed_bytes(num_destinations_, ledger_);
   const auto sources = seen->sources.as<std::uint8_t>();
   const auto destinations = seen->destinations.as<std::uint8_t>();
-  const std::shared_ptr<const Links> train = parts_->links(Part::kTrain);
-  constexpr std::uint64_t kPiece = 4096;
-  std::array<std::uint64_t, kPiece> numbers{}, from{}, to{};
-  for (std::uint64_t first = 0; first < train->size(); first += kPiece) {
-    const std::size_t count = std::min(kPiece, train->size() - first);
-    for (std::size_t i = 0; i < count; ++i) numbers.at(i) = first + i;
-    train->find({numbers.data(), count}, {{from.data(), count}, {to.data(), count}}).or_throw();
-    for (std::size_t i = 0; i < count; ++i) {
-      sources[from.at(i)] = 1;
-      destinations[to.at(i)] = 1;
-    }
-  }
-  seen_ = std::move(seen);
+  for_each_link(train,
+                [&](std::uint64_t /*number*/, std::uint64_t source, std::uint64_t destination) {
+                  sources[source] = 1;
+                  destinations[destination] = 1;
+                })
+      .or_throw();
+  return seen;
 }
 
 void TemporalLinkPrediction::serve(PairModel& /*model*/, std::string_view visibility) {
@@ -169,7 +168,7 @@ void TemporalLinkPrediction::serve(PairModel& /*model*/, std::string_view visibi
 }
 
 std::uint64_t TemporalLinkPrediction::count(Part part, const GraphData& /*data*/) const {
-  return parts_->count(part);
+  return asked().parts.count(part);
 }
 
 std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest& request,
@@ -177,25 +176,30 @@ std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest&
   if (request.sampler && !request.sampler->needs_times())
     refuse_run("events are asked about at their times, which [sampler] type gives none of",
                "set sampler.type = \"temporal\"");
+  EventQueryOptions options = query_options(request);
+  if (!request.ends_alone)
+    options.negatives = request.part == Part::kTrain   ? asked().training
+                        : request.part == Part::kValid ? asked().validation
+                        : request.part == Part::kTest  ? asked().testing
+                                                       : nullptr;
+  return std::make_unique<EventQueries>(
+      data.schema(), asked().parts.links(request.part), std::move(options));
+}
+
+EventQueryOptions TemporalLinkPrediction::query_options(const QueryRequest& request) const {
   EventQueryOptions options;
   options.relation = relation_;
   options.batch_size = request.batch_size;
   options.seeds = !request.sampler                  ? EventSeeds::kNodes
                   : request.sampler->needs_events() ? EventSeeds::kEvents
                                                     : EventSeeds::kTimes;
-  if (!request.ends_alone)
-    options.negatives = request.part == Part::kTrain   ? training_
-                        : request.part == Part::kValid ? validation_
-                        : request.part == Part::kTest  ? testing_
-                                                       : nullptr;
-  return std::make_unique<EventQueries>(
-      data.schema(), parts_->links(request.part), std::move(options));
+  return options;
 }
 
 std::unique_ptr<MetricAccumulator> TemporalLinkPrediction::make_metrics() const {
   // Before the data is there: names alone.
-  if (!testing_) return make_temporal_link_metrics(options_.evaluation_columns(), nullptr);
-  return make_temporal_link_metrics(testing_->columns(), seen_);
+  if (!asked_[0]) return make_temporal_link_metrics(options_.evaluation_columns(), nullptr);
+  return make_temporal_link_metrics(asked().testing->columns(), asked().seen);
 }
 
 std::string TemporalLinkPrediction::main_metric() const {
