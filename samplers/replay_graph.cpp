@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kLinksAtOnce = 4096;
+constexpr std::size_t kEdgesAtOnce = 4096;
 
 Result<Array> replay_numbers(std::uint64_t count, MemoryLedger* ledger) {
   return Array::make(DType::kU64, {static_cast<std::int64_t>(count)}, ledger, "replay");
@@ -55,10 +55,10 @@ Result<void> for_each_link(
     const Links& links,
     const std::function<void(std::uint64_t number, std::uint64_t source, std::uint64_t target)>&
         visit) {
-  std::array<std::uint64_t, kLinksAtOnce> numbers{}, sources{}, targets{};
-  for (std::uint64_t first = 0; first < links.size(); first += kLinksAtOnce) {
+  std::array<std::uint64_t, kEdgesAtOnce> numbers{}, sources{}, targets{};
+  for (std::uint64_t first = 0; first < links.size(); first += kEdgesAtOnce) {
     const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kLinksAtOnce, links.size() - first));
+        static_cast<std::size_t>(std::min<std::uint64_t>(kEdgesAtOnce, links.size() - first));
     std::iota(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count), first);
     auto found =
         links.find({numbers.data(), count}, {{sources.data(), count}, {targets.data(), count}});
@@ -82,15 +82,15 @@ EdgePass pass_over(const SamplerGraph& graph,
                    MemoryLedger* ledger) {
   return [&graph, first = std::move(first), ledger](const EdgeVisit& visit) -> Result<void> {
     EdgeScan scan;
-    std::array<std::uint64_t, kLinksAtOnce> asked{};
+    std::array<std::uint64_t, kEdgesAtOnce> asked{};
     for (std::size_t relation = 0; relation < graph.relations.size(); ++relation) {
       const RelationSchema& schema = graph.schema->relations[relation];
       const std::uint64_t sources = first[type_index(*graph.schema, schema.source)];
       const std::uint64_t targets = first[type_index(*graph.schema, schema.target)];
       Topology& topology = *graph.relations[relation];
-      for (std::uint64_t begin = 0; begin < topology.num_targets(); begin += kLinksAtOnce) {
+      for (std::uint64_t begin = 0; begin < topology.num_targets(); begin += kEdgesAtOnce) {
         const auto count = static_cast<std::size_t>(
-            std::min<std::uint64_t>(kLinksAtOnce, topology.num_targets() - begin));
+            std::min<std::uint64_t>(kEdgesAtOnce, topology.num_targets() - begin));
         std::iota(asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(count), begin);
         if (auto begun = scan.begin({&topology, {asked.data(), count}}, ledger); !begun)
           return begun;
