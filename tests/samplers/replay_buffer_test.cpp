@@ -13,23 +13,24 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint64_t kSeed = 50, kSources = 30, kTargets = 20;
+constexpr std::uint64_t kBufferSeed = 50, kBufferSources = 30, kBufferTargets = 20;
 
-ReplayOptions options_for(ReplayRule rule, std::uint64_t nodes) {
-  return {rule, nodes, RandomKey(kSeed)};
+ReplayOptions buffer_options(ReplayRule rule, std::uint64_t nodes) {
+  return {rule, nodes, RandomKey(kBufferSeed)};
 }
 
 }  // namespace
 
 TEST_CASE("links of a buffer are those with an end in it, and weigh what their ends stand for") {
-  MESSAGE("seed " << kSeed);
+  MESSAGE("seed " << kBufferSeed);
   // Of one type, and of two whose nodes are numbered one behind the other.
-  for (const std::uint64_t destinations : {std::uint64_t{0}, kSources}) {
+  for (const std::uint64_t destinations : {std::uint64_t{0}, kBufferSources}) {
     CAPTURE(destinations);
-    const std::uint64_t nodes = destinations == 0 ? kSources : kSources + kTargets;
+    const std::uint64_t nodes =
+        destinations == 0 ? kBufferSources : kBufferSources + kBufferTargets;
     EdgeList links;
-    for (const auto& [one, other] : draw_edges(25, 70, RandomKey(kSeed).with("links")))
-      links.emplace_back(one, other % kTargets);
+    for (const auto& [one, other] : draw_edges(25, 70, RandomKey(kBufferSeed).with("links")))
+      links.emplace_back(one, other % kBufferTargets);
     EdgeList numbered;
     NodeList old;
     for (const auto& [source, target] : links) numbered.emplace_back(source, destinations + target);
@@ -42,7 +43,7 @@ TEST_CASE("links of a buffer are those with an end in it, and weigh what their e
     for (const ReplayRule rule : {ReplayRule::kUniform, ReplayRule::kStructure}) {
       const ReplayBuffer buffer =
           ReplayBuffer::of_links(
-              links_of(links), nodes, destinations, options_for(rule, 6), nullptr)
+              links_of(links), nodes, destinations, buffer_options(rule, 6), nullptr)
               .or_throw();
       CHECK(buffer.old_nodes() == old.size());
       CHECK(buffer.old_queries() == links.size());
@@ -52,7 +53,7 @@ TEST_CASE("links of a buffer are those with an end in it, and weigh what their e
       for (const std::uint64_t node : buffer.nodes()) weights[node] = 1;
       if (rule == ReplayRule::kStructure) {
         const auto [chosen, stands] =
-            choose_plainly(old, nodes, numbered, 6, RandomKey(kSeed).with("choice"));
+            choose_plainly(old, nodes, numbered, 6, RandomKey(kBufferSeed).with("choice"));
         weights.clear();
         for (std::size_t i = 0; i < chosen.size(); ++i) weights[chosen[i]] = stands[i];
         NodeList sorted = chosen;
@@ -78,14 +79,15 @@ TEST_CASE("links of a buffer are those with an end in it, and weigh what their e
 }
 
 TEST_CASE("nodes of a buffer are its queries") {
-  const EdgeList edges = draw_edges(40, 60, RandomKey(kSeed));
+  const EdgeList edges = draw_edges(40, 60, RandomKey(kBufferSeed));
   NodeList old;
   for (std::uint64_t node = 39; node >= 10; node -= 2) old.push_back(node);  // in any order
   const ReplayBuffer buffer =
       ReplayBuffer::of_nodes(
-          old, 40, pass_of(edges), options_for(ReplayRule::kStructure, 5), nullptr)
+          old, 40, pass_of(edges), buffer_options(ReplayRule::kStructure, 5), nullptr)
           .or_throw();
-  const auto [chosen, stands] = choose_plainly(old, 40, edges, 5, RandomKey(kSeed).with("choice"));
+  const auto [chosen, stands] =
+      choose_plainly(old, 40, edges, 5, RandomKey(kBufferSeed).with("choice"));
   REQUIRE(buffer.queries().size() == 5);
   CHECK(std::ranges::is_sorted(buffer.queries()));
   for (std::size_t place = 0; place < 5; ++place) {
@@ -97,10 +99,10 @@ TEST_CASE("nodes of a buffer are its queries") {
 }
 
 TEST_CASE("a buffer of none keeps nothing, and one of all keeps all") {
-  const EdgeList edges = draw_edges(20, 50, RandomKey(kSeed));
+  const EdgeList edges = draw_edges(20, 50, RandomKey(kBufferSeed));
   const ListedLinks links = links_of(edges);
   const auto kept = [&](ReplayRule rule, std::uint64_t nodes) {
-    return ReplayBuffer::of_links(links, 20, 0, options_for(rule, nodes), nullptr)
+    return ReplayBuffer::of_links(links, 20, 0, buffer_options(rule, nodes), nullptr)
         .or_throw()
         .queries()
         .size();
@@ -112,10 +114,10 @@ TEST_CASE("a buffer of none keeps nothing, and one of all keeps all") {
 }
 
 TEST_CASE("draws are in order, by weight, and by epoch and number alone") {
-  const EdgeList edges = draw_edges(30, 90, RandomKey(kSeed).with("drawn"));
+  const EdgeList edges = draw_edges(30, 90, RandomKey(kBufferSeed).with("drawn"));
   const ReplayBuffer buffer =
       ReplayBuffer::of_links(
-          links_of(edges), 30, 0, options_for(ReplayRule::kStructure, 8), nullptr)
+          links_of(edges), 30, 0, buffer_options(ReplayRule::kStructure, 8), nullptr)
           .or_throw();
   const std::size_t size = buffer.queries().size();
   REQUIRE(size > 16);

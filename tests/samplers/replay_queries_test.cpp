@@ -17,33 +17,35 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint64_t kNodes = 25, kEvents = 400, kSeed = 41;
+constexpr std::uint64_t kReplayNodes = 25, kReplayEvents = 400, kReplaySeed = 41;
 
 // Ids do not ascend in time: some events came late.
-Events drawn_events() {
+Events replayed_events() {
   Events events;
-  for (std::uint64_t id = 0; id < kEvents; ++id) {
-    const RandomKey key = RandomKey(kSeed).with(id);
-    events.push_back({key.below(kNodes, 0),
-                      key.below(kNodes, 1),
+  for (std::uint64_t id = 0; id < kReplayEvents; ++id) {
+    const RandomKey key = RandomKey(kReplaySeed).with(id);
+    events.push_back({key.below(kReplayNodes, 0),
+                      key.below(kReplayNodes, 1),
                       static_cast<std::int64_t>(id / 3 + key.below(40, 2)),
                       id});
   }
   return events;
 }
 
-EventLinks links_over(const Events& events) {
+EventLinks event_links_of(const Events& events) {
   ThreadArena arena(2);
   return EventLinks::make(
-             std::make_shared<const TemporalGraph>(make_temporal(events, kNodes)), arena, nullptr)
+             std::make_shared<const TemporalGraph>(make_temporal(events, kReplayNodes)),
+             arena,
+             nullptr)
       .or_throw();
 }
 
-GraphSchema one_relation() {
+GraphSchema replay_schema() {
   GraphSchema schema;
   schema.nodes.resize(1);
   schema.nodes[0].name = "node";
-  schema.nodes[0].count = kNodes;
+  schema.nodes[0].count = kReplayNodes;
   schema.relations.resize(1);
   schema.relations[0].source = schema.relations[0].target = "node";
   schema.relations[0].name = "edge";
@@ -51,9 +53,10 @@ GraphSchema one_relation() {
 }
 
 // (time, id, source, target) of all, in order.
-using Told = std::vector<std::tuple<std::int64_t, std::uint64_t, std::uint64_t, std::uint64_t>>;
-Told told(const Links& links) {
-  Told all;
+using ToldEvents =
+    std::vector<std::tuple<std::int64_t, std::uint64_t, std::uint64_t, std::uint64_t>>;
+ToldEvents told_events(const Links& links) {
+  ToldEvents all;
   for (std::uint64_t number = 0; number < links.size(); ++number) {
     std::uint64_t source = 0, target = 0, id = 0;
     std::int64_t time = 0;
@@ -63,8 +66,8 @@ Told told(const Links& links) {
   return all;
 }
 
-Told told(const Events& events, std::uint64_t first, std::uint64_t last) {
-  Told all;
+ToldEvents told_events(const Events& events, std::uint64_t first, std::uint64_t last) {
+  ToldEvents all;
   for (const TemporalEvent& event : events)
     if (event.id >= first && event.id < last)
       all.emplace_back(event.time, event.id, event.source, event.target);
@@ -73,9 +76,9 @@ Told told(const Events& events, std::uint64_t first, std::uint64_t last) {
 }
 
 // Says which mini-batch it was asked for.
-class Numbered final : public QuerySource {
+class NumberedSource final : public QuerySource {
  public:
-  Numbered(std::uint64_t batches, std::uint64_t epoch_offset)
+  NumberedSource(std::uint64_t batches, std::uint64_t epoch_offset)
       : batches_(batches), offset_(epoch_offset) {}
   std::uint64_t num_batches() const override { return batches_; }
   std::uint64_t num_queries() const override { return 7 * batches_; }
@@ -94,22 +97,22 @@ class Numbered final : public QuerySource {
 }  // namespace
 
 TEST_CASE("events by their ids, and merged again, are in the order of time") {
-  MESSAGE("seed " << kSeed);
-  const Events events = drawn_events();
-  const EventLinks all = links_over(events);
+  MESSAGE("seed " << kReplaySeed);
+  const Events events = replayed_events();
+  const EventLinks all = event_links_of(events);
   const EventLinks old = all.with_ids(0, 250, nullptr).or_throw();
-  const EventLinks fresh = all.with_ids(250, kEvents, nullptr).or_throw();
-  CHECK(told(old) == told(events, 0, 250));
-  CHECK(told(fresh) == told(events, 250, kEvents));
-  CHECK(told(old.merged_with(fresh, nullptr).or_throw()) == told(all));
-  CHECK(told(all) == told(events, 0, kEvents));
-  CHECK(all.with_ids(kEvents, kEvents + 9, nullptr).or_throw().size() == 0);
+  const EventLinks fresh = all.with_ids(250, kReplayEvents, nullptr).or_throw();
+  CHECK(told_events(old) == told_events(events, 0, 250));
+  CHECK(told_events(fresh) == told_events(events, 250, kReplayEvents));
+  CHECK(told_events(old.merged_with(fresh, nullptr).or_throw()) == told_events(all));
+  CHECK(told_events(all) == told_events(events, 0, kReplayEvents));
+  CHECK(all.with_ids(kReplayEvents, kReplayEvents + 9, nullptr).or_throw().size() == 0);
   // Of a range, and found in it.
   const EventLinks range = all.range(100, 300);
-  const EventLinks part = range.with_ids(250, kEvents, nullptr).or_throw();
-  const Told expected = told(part);
+  const EventLinks part = range.with_ids(250, kReplayEvents, nullptr).or_throw();
+  const ToldEvents expected = told_events(part);
   CHECK(expected.size() < fresh.size());
-  for (const auto& event : expected) CHECK(std::ranges::count(told(range), event) == 1);
+  for (const auto& event : expected) CHECK(std::ranges::count(told_events(range), event) == 1);
   const std::int64_t middle = part.time(part.size() / 2);
   CHECK(part.before(middle) ==
         static_cast<std::uint64_t>(std::ranges::count_if(
@@ -117,7 +120,8 @@ TEST_CASE("events by their ids, and merged again, are in the order of time") {
 }
 
 TEST_CASE("old and new mini-batches come in turns, each with a number of its own") {
-  const ReplayMix mix(std::make_unique<Numbered>(5, 100), std::make_unique<Numbered>(5, 0));
+  const ReplayMix mix(std::make_unique<NumberedSource>(5, 100),
+                      std::make_unique<NumberedSource>(5, 0));
   CHECK(mix.num_batches() == 10);
   CHECK(mix.num_queries() == 70);
   for (std::uint64_t index = 0; index < 10; ++index) {
@@ -131,18 +135,18 @@ TEST_CASE("old and new mini-batches come in turns, each with a number of its own
 }
 
 TEST_CASE("replayed events are those of the buffer, each at its own time") {
-  const Events events = drawn_events();
+  const Events events = replayed_events();
   const auto old =
-      std::make_shared<EventLinks>(links_over(events).with_ids(0, 250, nullptr).or_throw());
+      std::make_shared<EventLinks>(event_links_of(events).with_ids(0, 250, nullptr).or_throw());
   const auto buffer = std::make_shared<const ReplayBuffer>(
       ReplayBuffer::of_links(
-          *old, kNodes, 0, {ReplayRule::kStructure, 4, RandomKey(kSeed)}, nullptr)
+          *old, kReplayNodes, 0, {ReplayRule::kStructure, 4, RandomKey(kReplaySeed)}, nullptr)
           .or_throw());
-  const Told known = told(*old);
+  const ToldEvents known = told_events(*old);
   EventQueryOptions options;
   options.batch_size = 30;
   options.replayed = ReplayedQueries{buffer, 6};
-  const EventQueries queries(one_relation(), old, options);
+  const EventQueries queries(replay_schema(), old, options);
   CHECK(queries.num_batches() == 6);
   CHECK(queries.num_queries() == 180);
   NodeList drawn(30);
@@ -177,7 +181,7 @@ TEST_CASE("replayed nodes that weigh much are asked about again, and are seeds o
   for (std::uint64_t node = 0; node < 22; ++node) old.push_back(node);  // two by themselves
   const auto buffer = std::make_shared<const ReplayBuffer>(
       ReplayBuffer::of_nodes(
-          old, 22, pass_of(edges), {ReplayRule::kStructure, 4, RandomKey(kSeed)}, nullptr)
+          old, 22, pass_of(edges), {ReplayRule::kStructure, 4, RandomKey(kReplaySeed)}, nullptr)
           .or_throw());
   std::uint64_t sum = 0, most = 0;
   for (std::size_t place = 0; place < 4; ++place) {
@@ -186,7 +190,7 @@ TEST_CASE("replayed nodes that weigh much are asked about again, and are seeds o
   }
   REQUIRE(sum == 22);
   REQUIRE(most > 11);
-  GraphSchema schema = one_relation();
+  GraphSchema schema = replay_schema();
   schema.nodes[0].count = 22;
   ReplayNodeOptions options;
   options.nodes = array_of(old);
