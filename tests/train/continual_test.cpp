@@ -147,6 +147,25 @@ TEST_CASE("forgetting is what the old test lost, and nothing where nothing was t
   CHECK(error.code() == ErrorCode::kData);
 }
 
+TEST_CASE("learned rows are gone on with, and those of the run before stay") {
+  GrowingEvents events;
+  const RunReport first = first_run(
+      events, GrowingEvents::kModel, {"train.epochs=1", "embedding.dim=4", "embedding.init=0.3"});
+  events.append();
+  for (const char* where : {"memory", "disk"}) {
+    CAPTURE(where);
+    const std::string kept = std::string("storage.embeddings=") + where;
+    const RunReport still =
+        go_on(events, "first", std::string("still-") + where, {"train.epochs=0", kept});
+    CHECK(still.continual->before.at("ap") == doctest::Approx(first.metrics.at("test.ap")));
+    CHECK(still.weights_xxh3 == first.weights_xxh3);
+    const RunReport moved =
+        go_on(events, "first", std::string("moved-") + where, {"replay.choose=structure", kept});
+    CHECK(moved.weights_xxh3 != first.weights_xxh3);
+    CHECK(moved.continual->before == still.continual->before);
+  }
+}
+
 TEST_CASE("old and new mini-batches come in turns, old ones of the buffer") {
   GrowingEvents events;
   (void)first_run(events, GrowingEvents::kModel, {"train.epochs=0"});
