@@ -2,7 +2,7 @@
 // steps of two mini-batches and within them, and resumed, a run is the one that nothing
 // interrupted.
 #include "cli/train_support.h"
-#include "train/continual_support.h"
+#include "support/growing_events.h"
 
 #include <doctest/doctest.h>
 

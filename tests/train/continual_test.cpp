@@ -5,7 +5,7 @@
 #include "samplers/replay_queries.h"
 #include "support/expect_error.h"
 #include "support/generated_dataset.h"
-#include "train/continual_support.h"
+#include "support/growing_events.h"
 #include "train/opened_run.h"
 #include "train/support.h"
 
@@ -24,26 +24,26 @@ using namespace sluice::test;
 
 namespace {
 
-using Sets = std::vector<std::string>;
+using KeySets = std::vector<std::string>;
 
-RunReport first_run(const GrowingEvents& events,
-                    const std::string& model = GrowingEvents::kModel,
-                    const Sets& sets = {}) {
+RunReport first_stage(const GrowingEvents& events,
+                      const std::string& model = GrowingEvents::kModel,
+                      const KeySets& sets = {}) {
   Quiet quiet;
   return run_training(
       options_of(events.config(model), sets), RunDirectory::Mode::kNew, quiet.context);
 }
 
-RunReport go_on(const GrowingEvents& events,
-                const std::string& from,
-                const std::string& to,
-                Sets sets = {}) {
+RunReport next_stage(const GrowingEvents& events,
+                     const std::string& from,
+                     const std::string& to,
+                     KeySets sets = {}) {
   Quiet quiet;
   sets.push_back("run.dir=" + events.run_dir(to));
   return continue_training(events.run_dir(from), sets, RunDirectory::Mode::kNew, quiet.context);
 }
 
-std::unique_ptr<Parts> parts_of(const RunOptions& options) {
+std::unique_ptr<Parts> stage_parts(const RunOptions& options) {
   return std::make_unique<Parts>(options,
                                  RunDevice{},
                                  std::make_shared<MemoryLedger>(),
@@ -80,17 +80,17 @@ nlohmann::json same_of(const RunReport& report) {
 
 TEST_CASE("new events are divided by themselves, and old ones as they were") {
   GrowingEvents events;
-  (void)first_run(events, GrowingEvents::kModel, {"train.epochs=0"});
+  (void)first_stage(events, GrowingEvents::kModel, {"train.epochs=0"});
   events.append();
-  (void)go_on(events, "first", "second", {"train.epochs=0"});
+  (void)next_stage(events, "first", "second", {"train.epochs=0"});
   events.append();
-  (void)go_on(events, "second", "third", {"train.epochs=0"});
+  (void)next_stage(events, "second", "third", {"train.epochs=0"});
   const RunOptions second = kept_options(events.run_dir("second"), {}, registry());
   CHECK(second.continual.since == std::vector<std::int64_t>{600});
   CHECK(second.continual.from == events.run_dir("first"));
   const RunOptions third = kept_options(events.run_dir("third"), {}, registry());
   CHECK(third.continual.since == std::vector<std::int64_t>{600, 900});
-  const auto parts = parts_of(third);
+  const auto parts = stage_parts(third);
   CHECK(asked_ids(*parts, Part::kTrain) == ids_between(900, 1110));
   CHECK(asked_ids(*parts, Part::kValid) == ids_between(1110, 1155));
   CHECK(asked_ids(*parts, Part::kTest) == ids_between(1155, 1200));
@@ -115,10 +115,10 @@ TEST_CASE("new events are divided by themselves, and old ones as they were") {
 
 TEST_CASE("forgetting is what the old test lost, and nothing where nothing was trained") {
   GrowingEvents events;
-  const RunReport first = first_run(events);
+  const RunReport first = first_stage(events);
   CHECK(!first.continual);
   events.append();
-  const RunReport still = go_on(events, "first", "still", {"train.epochs=0"});
+  const RunReport still = next_stage(events, "first", "still", {"train.epochs=0"});
   REQUIRE(still.continual);
   CHECK(still.continual->stage == 2);
   // Later events change nothing of what the first run was tested by.
@@ -129,7 +129,7 @@ TEST_CASE("forgetting is what the old test lost, and nothing where nothing was t
     CHECK(still.continual->after.at(name) == still.continual->before.at(name));
     CHECK(still.continual->forgetting.at(name) == 0);
   }
-  const RunReport moved = go_on(events, "first", "moved");
+  const RunReport moved = next_stage(events, "first", "moved");
   REQUIRE(moved.continual);
   const ContinualReport& told = *moved.continual;
   CHECK(told.before == still.continual->before);
@@ -149,18 +149,18 @@ TEST_CASE("forgetting is what the old test lost, and nothing where nothing was t
 
 TEST_CASE("learned rows are gone on with, and those of the run before stay") {
   GrowingEvents events;
-  const RunReport first = first_run(
+  const RunReport first = first_stage(
       events, GrowingEvents::kModel, {"train.epochs=1", "embedding.dim=4", "embedding.init=0.3"});
   events.append();
   for (const char* where : {"memory", "disk"}) {
     CAPTURE(where);
     const std::string kept = std::string("storage.embeddings=") + where;
     const RunReport still =
-        go_on(events, "first", std::string("still-") + where, {"train.epochs=0", kept});
+        next_stage(events, "first", std::string("still-") + where, {"train.epochs=0", kept});
     CHECK(still.continual->before.at("ap") == doctest::Approx(first.metrics.at("test.ap")));
     CHECK(still.weights_xxh3 == first.weights_xxh3);
-    const RunReport moved =
-        go_on(events, "first", std::string("moved-") + where, {"replay.choose=structure", kept});
+    const RunReport moved = next_stage(
+        events, "first", std::string("moved-") + where, {"replay.choose=structure", kept});
     CHECK(moved.weights_xxh3 != first.weights_xxh3);
     CHECK(moved.continual->before == still.continual->before);
   }
@@ -168,17 +168,17 @@ TEST_CASE("learned rows are gone on with, and those of the run before stay") {
 
 TEST_CASE("old and new mini-batches come in turns, old ones of the buffer") {
   GrowingEvents events;
-  (void)first_run(events, GrowingEvents::kModel, {"train.epochs=0"});
+  (void)first_stage(events, GrowingEvents::kModel, {"train.epochs=0"});
   events.append();
   for (const char* choose : {"uniform", "structure"}) {
     CAPTURE(choose);
-    const RunReport report = go_on(events,
-                                   "first",
-                                   choose,
-                                   {"train.epochs=1",
-                                    std::string("replay.choose=") + choose,
-                                    "replay.size=6",
-                                    "replay.weight=0.5"});
+    const RunReport report = next_stage(events,
+                                        "first",
+                                        choose,
+                                        {"train.epochs=1",
+                                         std::string("replay.choose=") + choose,
+                                         "replay.size=6",
+                                         "replay.weight=0.5"});
     REQUIRE(report.continual->replay);
     const ReplayReport& told = *report.continual->replay;
     CHECK(told.choose == choose);
@@ -188,7 +188,7 @@ TEST_CASE("old and new mini-batches come in turns, old ones of the buffer") {
     CHECK(told.share == doctest::Approx(210. / (210 + 210)));
 
     const RunOptions options = kept_options(events.run_dir(choose), {}, registry());
-    const auto parts = parts_of(options);
+    const auto parts = stage_parts(options);
     const auto loader = parts->training_loader({});
     REQUIRE(parts->replay);
     CHECK(parts->replay->queries().size() == told.queries);
@@ -224,20 +224,20 @@ TEST_CASE("old and new mini-batches come in turns, old ones of the buffer") {
 
 TEST_CASE("a step is by the old and the new loss, each with its share") {
   GrowingEvents events;
-  const Sets plain{"train.optimizer.type=sgd", "train.optimizer.lr=0.5", "model.dropout=0.0"};
-  (void)first_run(events, GrowingEvents::kModel, plain);
+  const KeySets plain{"train.optimizer.type=sgd", "train.optimizer.lr=0.5", "model.dropout=0.0"};
+  (void)first_stage(events, GrowingEvents::kModel, plain);
   events.append();
   // One mini-batch of each: one step.
-  (void)go_on(events,
-              "first",
-              "step",
-              {"train.epochs=1",
-               "train.batch_size=1000",
-               "replay.choose=structure",
-               "replay.size=8",
-               "replay.weight=2"});
+  (void)next_stage(events,
+                   "first",
+                   "step",
+                   {"train.epochs=1",
+                    "train.batch_size=1000",
+                    "replay.choose=structure",
+                    "replay.size=8",
+                    "replay.weight=2"});
   const RunOptions options = kept_options(events.run_dir("step"), {}, registry());
-  const auto parts = parts_of(options);
+  const auto parts = stage_parts(options);
   start_from(*parts, events.folder / "rows");
   const auto loader = parts->training_loader({});
   REQUIRE(loader->num_batches() == 2);
@@ -265,9 +265,9 @@ TEST_CASE("a step is by the old and the new loss, each with its share") {
 
 TEST_CASE("a run that goes on is the same whole and in parts, from memory and by threads") {
   GrowingEvents events;
-  (void)first_run(events);
+  (void)first_stage(events);
   events.append();
-  const auto with_replay_of = [](const char* choose, Sets more) {
+  const auto with_replay_of = [](const char* choose, KeySets more) {
     more.insert(more.end(), {std::string("replay.choose=") + choose, "replay.size=8"});
     return more;
   };
@@ -275,13 +275,13 @@ TEST_CASE("a run that goes on is the same whole and in parts, from memory and by
     CAPTURE(choose);
     const std::string name = choose;
     const RunReport whole =
-        go_on(events, "first", name + "-whole", with_replay_of(choose, {"train.epochs=4"}));
-    (void)go_on(events, "first", name + "-parts", with_replay_of(choose, {"train.epochs=1"}));
+        next_stage(events, "first", name + "-whole", with_replay_of(choose, {"train.epochs=4"}));
+    (void)next_stage(events, "first", name + "-parts", with_replay_of(choose, {"train.epochs=1"}));
     Quiet quiet;
     const RunReport parts =
         resume_training(events.run_dir(name + "-parts"), {"train.epochs=4"}, quiet.context);
     CHECK(same_of(parts) == same_of(whole));
-    const RunReport threads = go_on(
+    const RunReport threads = next_stage(
         events,
         "first",
         name + "-threads",
@@ -297,15 +297,15 @@ TEST_CASE("what remembers nodes has seen old events when new ones begin") {
   GrowingEvents events;
   const std::string model = "type = \"tgn\", hidden = 12, dropout = 0.0";
   // Nothing is learned: the old test stays what it was.
-  const RunReport first = first_run(events, model, {"train.optimizer.lr=0.0"});
+  const RunReport first = first_stage(events, model, {"train.optimizer.lr=0.0"});
   events.append();
-  const RunReport still = go_on(events, "first", "still");
+  const RunReport still = next_stage(events, "first", "still");
   REQUIRE(still.continual);
   CHECK(still.continual->before.at("ap") == doctest::Approx(first.metrics.at("test.ap")));
   CHECK(still.continual->forgetting.at("ap") == 0);
 
-  const RunReport whole = go_on(events, "first", "whole", {"train.optimizer.lr=0.01"});
-  (void)go_on(events, "first", "parts", {"train.optimizer.lr=0.01", "train.epochs=1"});
+  const RunReport whole = next_stage(events, "first", "whole", {"train.optimizer.lr=0.01"});
+  (void)next_stage(events, "first", "parts", {"train.optimizer.lr=0.01", "train.epochs=1"});
   Quiet quiet;
   const RunReport parts =
       resume_training(events.run_dir("parts"), {"train.epochs=2"}, quiet.context);
@@ -313,8 +313,8 @@ TEST_CASE("what remembers nodes has seen old events when new ones begin") {
   const RunReport again = evaluate_run(events.run_dir("whole"), {}, {}, quiet.context);
   CHECK(again.metrics.at("test.ap") == whole.metrics.at("test.ap"));
 
-  const Error error =
-      expect_error([&] { (void)go_on(events, "first", "refused", {"replay.choose=uniform"}); });
+  const Error error = expect_error(
+      [&] { (void)next_stage(events, "first", "refused", {"replay.choose=uniform"}); });
   CHECK(error.code() == ErrorCode::kUsage);
   CHECK(error.message().find("remembers") != std::string::npos);
 }
@@ -328,7 +328,7 @@ TEST_CASE("appended nodes are new, their parts drawn by number, and old ones rep
   const RunReport first = run_training(
       options_of(short_config(dir, dir / "x")), RunDirectory::Mode::kNew, quiet.context);
   const auto old_split = [&] {
-    const auto parts = parts_of(options_of(short_config(dir, dir / "x")));
+    const auto parts = stage_parts(options_of(short_config(dir, dir / "x")));
     return std::vector{asked_ids(*parts, Part::kTrain), asked_ids(*parts, Part::kTest)};
   };
   const auto before = old_split();
@@ -366,7 +366,7 @@ TEST_CASE("appended nodes are new, their parts drawn by number, and old ones rep
   CHECK(report.continual->forgetting.contains("accuracy"));
 
   const RunOptions options = kept_options(run_dir + "-2", {}, registry());
-  const auto parts = parts_of(options);
+  const auto parts = stage_parts(options);
   std::vector<std::uint64_t> fresh;
   for (const Part part : {Part::kTrain, Part::kValid, Part::kTest}) {
     const auto own = asked_ids(*parts, part);
@@ -385,9 +385,9 @@ TEST_CASE("appended nodes are new, their parts drawn by number, and old ones rep
 
 TEST_CASE("what cannot go on says so") {
   GrowingEvents events;
-  (void)first_run(events, GrowingEvents::kModel, {"train.epochs=0"});
-  const auto message = [&](const Sets& sets) {
-    return expect_error([&] { (void)go_on(events, "first", "refused", sets); }).message();
+  (void)first_stage(events, GrowingEvents::kModel, {"train.epochs=0"});
+  const auto message = [&](const KeySets& sets) {
+    return expect_error([&] { (void)next_stage(events, "first", "refused", sets); }).message();
   };
   CHECK(message({}).find("nothing was appended") != std::string::npos);
   events.append();
@@ -395,7 +395,7 @@ TEST_CASE("what cannot go on says so") {
   CHECK(message({"replay.choose=uniform", "sampler.visibility=batch_lag"}).find("batch_lag") !=
         std::string::npos);
   Quiet quiet;
-  const auto refused = [&](const Sets& sets) {
+  const auto refused = [&](const KeySets& sets) {
     const RunOptions options = options_of(events.config(), sets);
     return expect_error(
                [&] { (void)run_training(options, RunDirectory::Mode::kReplace, quiet.context); })
