@@ -48,9 +48,11 @@ inline constexpr float kMostAdamSteps = 1 << 24;
 
 /// base^exponent by products alone, so that a CPU and a GPU give the same bits.
 constexpr double power_of(double base, std::uint32_t exponent) {
-  double result = 1;
-  for (double square = base; exponent != 0; exponent >>= 1, square *= square)
+  double result = 1, square = base;
+  for (; exponent != 0; exponent >>= 1) {
     if ((exponent & 1) != 0) result *= square;
+    square *= square;
+  }
   return result;
 }
 

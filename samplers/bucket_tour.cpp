@@ -16,6 +16,24 @@ bool leaves(const BucketState& next, const Bucket& bucket) {
          std::ranges::binary_search(next.evicted, bucket.target);
 }
 
+constexpr const char* kTourLedger = "edge buckets";
+// Of an epoch: a bucket in its state, as a list grows, and its part of what states list.
+constexpr std::uint64_t kBytesOfBucket = 2 * sizeof(Bucket) + 80;
+
+Charge charge_for(MemoryLedger* ledger, std::uint64_t bytes) {
+  return ledger == nullptr ? Charge() : ledger->charge(kTourLedger, bytes).or_throw();
+}
+
+std::uint64_t bytes_of(const BucketOrder& order) {
+  std::uint64_t bytes = order.states.capacity() * sizeof(BucketState);
+  for (const BucketState& state : order.states) {
+    for (const auto* list : {&state.resident, &state.loaded, &state.evicted})
+      bytes += list->capacity() * sizeof(std::uint32_t);
+    bytes += state.buckets.capacity() * sizeof(Bucket);
+  }
+  return bytes;
+}
+
 std::vector<NodeRange> ranges_of(const NodeDivision& nodes,
                                  const std::vector<std::uint32_t>& partitions) {
   std::vector<NodeRange> ranges;
@@ -33,6 +51,8 @@ BucketTour::BucketTour(BucketTourOptions options) : options_(std::move(options))
   const std::size_t buckets = std::size_t{partitions()} * partitions();
   if (options_.links.size() != buckets || options_.batch_size == 0 || options_.piece_links == 0)
     throw Error(ErrorCode::kInternal, "a bucket tour of other buckets than its partitions make");
+  charge_ = charge_for(options_.ledger, 2 * buckets * sizeof(std::uint64_t));
+  first_links_.reserve(buckets);
   std::uint64_t first = 0;
   for (const std::uint64_t links : options_.links) {
     first_links_.push_back(first);
@@ -47,6 +67,13 @@ std::uint32_t BucketTour::slots_of(const BucketOrderOptions& order, SpareSlot sp
   const std::uint32_t swapped = order.kind == BucketOrderKind::kComet ? order.group : 1;
   const std::uint32_t more = spare == SpareSlot::kOne ? swapped : 0;
   return std::min(order.slots + more, order.partitions);
+}
+
+std::uint64_t BucketTour::memory_bytes(std::uint64_t links, std::uint32_t partitions) {
+  const std::uint64_t buckets = std::uint64_t{partitions} * partitions;
+  const std::uint64_t pieces = links / kPieceLinks + buckets;
+  return 2 * buckets * sizeof(std::uint64_t) +
+         (kEpochsKept + 1) * (buckets * kBytesOfBucket + pieces * sizeof(Piece));
 }
 
 std::uint64_t BucketTour::batches_of(std::uint64_t links) const {
@@ -65,7 +92,14 @@ std::shared_ptr<const BucketTour::Epoch> BucketTour::epoch(std::uint64_t number)
 std::shared_ptr<const BucketTour::Epoch> BucketTour::make_epoch(std::uint64_t number) const {
   auto made = std::make_shared<Epoch>();
   made->number = number;
+  std::uint64_t pieces = 0;
+  for (const std::uint64_t links : options_.links)
+    pieces += (links + options_.piece_links - 1) / options_.piece_links;
+  const std::uint64_t listed = pieces * sizeof(Piece);
+  made->charge = charge_for(options_.ledger, listed + options_.links.size() * kBytesOfBucket);
+  made->pieces.reserve(pieces);
   made->order = make_bucket_order(options_.order, options_.key.with("buckets").with(number));
+  if (options_.ledger != nullptr) made->charge.resize(listed + bytes_of(made->order)).or_throw();
   const auto& states = made->order.states;
   for (std::uint32_t s = 0; s < states.size(); ++s) {
     // Buckets of those who leave come first.

@@ -10,6 +10,7 @@
 #include "storage/embedding/bucket_order.h"
 #include "storage/embedding/bucket_schedule.h"
 
+#include <sluice/memory.h>
 #include <sluice/mutex.h>
 #include <sluice/random.h>
 #include <sluice/samplers/link_order.h>
@@ -39,6 +40,7 @@ struct BucketTourOptions {
   NodeDivision sources, destinations;
   std::uint64_t batch_size = 1;
   std::uint64_t piece_links = kPieceLinks;  ///< at most
+  MemoryLedger* ledger = nullptr;           ///< charged as "edge buckets"; outlives the tour
 };
 
 /// Where a mini-batch is.
@@ -67,6 +69,8 @@ class BucketTour final : public LinkOrder {
 
   std::uint32_t partitions() const { return options_.order.partitions; }
   const BucketTourOptions& options() const { return options_; }
+  /// What a tour of so many links takes of memory, at about the most.
+  static std::uint64_t memory_bytes(std::uint64_t links, std::uint32_t partitions);
   /// Partitions that have memory at once, at most: resident and coming ones.
   static std::uint32_t slots_of(const BucketOrderOptions& order, SpareSlot spare);
 
@@ -87,6 +91,7 @@ class BucketTour final : public LinkOrder {
     std::uint64_t number;
     BucketOrder order;
     std::vector<Piece> pieces;
+    Charge charge;
   };
 
   std::uint64_t batches_of(std::uint64_t links) const;
@@ -97,6 +102,7 @@ class BucketTour final : public LinkOrder {
   void fill_in_place(const Epoch& epoch, const Piece& piece, BucketStop& stop) const;
 
   BucketTourOptions options_;
+  Charge charge_;
   std::vector<std::uint64_t> first_links_;  // of each bucket
   std::uint64_t batches_ = 0;
   mutable Mutex mutex_;

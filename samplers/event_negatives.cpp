@@ -15,6 +15,10 @@ bool by_history(EventNegativeKind kind) {
   return kind == EventNegativeKind::kHistorical || kind == EventNegativeKind::kInductive;
 }
 
+bool takes_all(EventNegativeKind kind) {
+  return kind == EventNegativeKind::kAll || kind == EventNegativeKind::kEverybody;
+}
+
 RandomKey key_of_event(RandomKey key, const AskedEvents& events, std::size_t i) {
   return key.with(events.ids[i]).with(events.sources[i]);
 }
@@ -30,13 +34,19 @@ Result<EventNegatives> EventNegatives::make(std::shared_ptr<const TemporalGraph>
   made.options_ = std::move(options);
   if (auto listed = made.list_candidates(ledger); !listed) return std::move(listed).error();
   for (EventColumns& columns : made.options_.columns) {
-    if (columns.kind == EventNegativeKind::kAll) columns.count = made.candidates().size();
+    if (takes_all(columns.kind)) columns.count = made.candidates().size();
     const Array& stored = made.options_.stored;
     const bool fits =
         stored.shape().size() == 2 && stored.size(1) == static_cast<std::int64_t>(columns.count);
     if (columns.kind == EventNegativeKind::kStored && !fits)
       return Error(ErrorCode::kUsage,
                    fmt::format("stored negatives are not {} an event", columns.count));
+    if (columns.kind == EventNegativeKind::kMixed && !made.mixed_) {
+      auto mixed = MixedNegatives::make(
+          *made.graph_, num_sources, made.options_.training_end, arena, ledger);
+      if (!mixed) return std::move(mixed).error();
+      made.mixed_.emplace(std::move(mixed).value());
+    }
     if (!by_history(columns.kind) || made.history_) continue;
     auto history = TemporalNegativeSampler::make(
         *made.graph_, num_sources, made.options_.key, 0, arena, ledger);
@@ -138,6 +148,15 @@ Result<void> EventNegatives::fill(const EventColumns& columns,
   for (std::size_t i = 0; i < events.sources.size(); ++i) {
     const RandomKey key = key_of_event(kind_key, events, i);
     const auto row = out.subspan(i * width + first, columns.count);
+    if (columns.share < 1 &&
+        options_.key.with("share").with(events.ids[i]).uniform(0) >= columns.share) {
+      std::ranges::fill(row, kNoNode);
+      continue;
+    }
+    if (columns.kind == EventNegativeKind::kMixed) {
+      mixed_->draw(key, {events.sources[i], events.destinations[i], events.times[i]}, all, row);
+      continue;
+    }
     for (std::size_t n = 0; n < row.size(); ++n) {
       if (columns.kind == EventNegativeKind::kRandom) {
         row[n] = all.empty() ? kNoNode : all[key.below(all.size(), n)];
@@ -147,6 +166,8 @@ Result<void> EventNegatives::fill(const EventColumns& columns,
         const bool true_one =
             all[n] == events.destinations[i] || meets(events.sources[i], all[n], events.times[i]);
         row[n] = true_one ? kNoNode : all[n];
+      } else if (columns.kind == EventNegativeKind::kEverybody) {
+        row[n] = all[n];
       } else {
         row[n] = options_.stored.as<std::uint64_t>()[events.numbers[i] * columns.count + n];
       }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/threads.h"
+#include "samplers/mixed_negatives.h"
 #include "samplers/temporal_graph.h"
 #include "samplers/temporal_negative_sampler.h"
 
@@ -29,12 +30,15 @@ enum class EventNegativeKind {
   kHistorical,  ///< TemporalNegativeKind::kHistorical
   kInductive,   ///< TemporalNegativeKind::kInductive
   kAll,         ///< all candidates, but those that the source meets at the event's time
+  kMixed,       ///< up to half met in training, all distinct: MixedNegatives
+  kEverybody,   ///< all candidates, the true one among them
   kStored       ///< a list an event
 };
 
 struct EventColumns {
   EventNegativeKind kind = EventNegativeKind::kRandom;
-  std::size_t count = 1;  ///< columns; of kAll as many as there are candidates, whatever this says
+  std::size_t count = 1;  ///< columns; of kAll and kEverybody as many as there are candidates
+  double share = 1;       ///< of events that have them, drawn by event: the same in each epoch
 };
 
 enum class EventCandidates {
@@ -61,9 +65,9 @@ struct AskedEvents {
 class EventNegatives {
  public:
   /// The candidates are charged to `ledger` as "negatives", 8 bytes each, and what
-  /// TemporalNegativeSampler takes where one of its kinds is wanted. @param graph in-edges by
-  /// destination @param num_sources neighbours of `graph` are below it Errors: kUsage for stored
-  /// negatives of other sizes, kData, kResource.
+  /// TemporalNegativeSampler and MixedNegatives take where their kinds are wanted. @param graph
+  /// in-edges by destination @param num_sources neighbours of `graph` are below it Errors: kUsage
+  /// for stored negatives of other sizes, kData, kResource.
   static Result<EventNegatives> make(std::shared_ptr<const TemporalGraph> graph,
                                      std::uint64_t num_sources,
                                      EventNegativeOptions options,
@@ -102,6 +106,7 @@ class EventNegatives {
   EventNegativeOptions options_;
   Array candidates_;  // u64, ascending
   std::optional<TemporalNegativeSampler> history_;
+  std::optional<MixedNegatives> mixed_;
 };
 
 }  // namespace sluice

@@ -1,12 +1,10 @@
 #include "samplers/event_queries.h"
 
 #include "core/type_index.h"
-#include "samplers/timed_node_table.h"
-
-#include <sluice/no_node.h>
-#include <sluice/samplers/node_table.h>
+#include "samplers/query_seeds.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -26,18 +24,6 @@ struct EventQueries::Making {
     if (!made) return std::move(made).error();
     array = std::move(made).value();
     return {};
-  }
-
-  /// Calls number(nodes, type, rows) for each array of nodes and the one of its rows.
-  template <class Number>
-  Result<void> for_each_end(std::size_t source_type,
-                            std::size_t destination_type,
-                            const Number& number) {
-    Queries& queries = batch.queries;
-    if (auto done = number(sources, source_type, queries.sources); !done) return done;
-    if (auto done = number(targets, destination_type, queries.destinations); !done) return done;
-    if (negatives.shape().empty()) return {};
-    return number(negatives, destination_type, queries.negatives);
   }
 };
 
@@ -92,9 +78,7 @@ Result<QueryBatch> EventQueries::batch(std::uint64_t epoch,
   queries.destination_type = destination_type_;
   if (auto found = find_events(making); !found) return std::move(found).error();
   if (auto drawn = draw_negatives(making); !drawn) return std::move(drawn).error();
-  auto listed =
-      options_.seeds == EventSeeds::kNodes ? list_nodes(making) : list_timed_nodes(making);
-  if (!listed) return std::move(listed).error();
+  if (auto listed = list_ends(making); !listed) return std::move(listed).error();
   return std::move(making.batch);
 }
 
@@ -136,73 +120,17 @@ Result<void> EventQueries::draw_negatives(Making& making) const {
                                   making.negatives.as<std::uint64_t>());
 }
 
-Result<void> EventQueries::list_nodes(Making& making) const {
-  std::vector<NodeTable> tables(num_types_);
-  auto numbered = making.for_each_end(
-      source_type_,
-      destination_type_,
-      [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
-        if (auto made = making.make(rows, nodes.shape(), DType::kI64); !made) return made;
-        NodeTable& table = tables[type];
-        const auto all = nodes.as<std::uint64_t>();
-        if (auto room = table.reserve(all.size(), making.ledger); !room) return room;
-        std::ranges::transform(all, rows.as<std::int64_t>().begin(), [&](std::uint64_t node) {
-          return node == kNoNode ? std::int64_t{-1} : std::int64_t{table.insert(node)};
-        });
-        return {};
-      });
-  if (!numbered) return numbered;
-  for (std::size_t type = 0; type < num_types_; ++type) {
-    const auto nodes = tables[type].ids();
-    if (nodes.empty()) continue;
-    Array& seeds = making.batch.seeds[type];
-    if (auto made = making.make(seeds, {static_cast<std::int64_t>(nodes.size())}); !made)
-      return made;
-    std::ranges::copy(nodes, seeds.as<std::uint64_t>().begin());
-  }
-  return {};
-}
-
-Result<void> EventQueries::list_timed_nodes(Making& making) const {
-  const bool of_events = options_.seeds == EventSeeds::kEvents;
-  const auto times = std::as_const(making.batch.queries.times).as<std::int64_t>();
-  const auto events = std::as_const(making.batch.queries.ids).as<std::uint64_t>();
-  std::vector<TimedNodeTable> tables(num_types_);
-  auto numbered = making.for_each_end(
-      source_type_,
-      destination_type_,
-      [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
-        if (auto made = making.make(rows, nodes.shape(), DType::kI64); !made) return made;
-        TimedNodeTable& table = tables[type];
-        const auto all = nodes.as<std::uint64_t>();
-        if (auto room = table.reserve(all.size(), making.ledger); !room) return room;
-        const std::size_t an_event = times.empty() ? 1 : all.size() / times.size();
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          const std::size_t event = i / an_event;
-          rows.as<std::int64_t>()[i] =
-              all[i] == kNoNode
-                  ? -1
-                  : table.insert({all[i], times[event], of_events ? events[event] : 0});
-        }
-        return {};
-      });
-  if (!numbered) return numbered;
+Result<void> EventQueries::list_ends(Making& making) const {
   QueryBatch& batch = making.batch;
-  batch.seed_times.resize(num_types_);
-  batch.seed_events.resize(of_events ? num_types_ : 0);
-  for (std::size_t type = 0; type < num_types_; ++type) {
-    const TimedNodeTable& table = tables[type];
-    if (table.size() == 0) continue;
-    const Array::Shape shape{static_cast<std::int64_t>(table.size())};
-    if (auto made = making.make(batch.seeds[type], shape); !made) return made;
-    std::ranges::copy(table.nodes(), batch.seeds[type].as<std::uint64_t>().begin());
-    if (auto made = making.make(batch.seed_times[type], shape, DType::kI64); !made) return made;
-    std::ranges::copy(table.times(), batch.seed_times[type].as<std::int64_t>().begin());
-    if (!of_events) continue;
-    if (auto made = making.make(batch.seed_events[type], shape); !made) return made;
-    std::ranges::copy(table.events(), batch.seed_events[type].as<std::uint64_t>().begin());
-  }
-  return {};
+  Queries& queries = batch.queries;
+  const std::array<NamedNodes, 3> named{
+      NamedNodes{making.sources, source_type_, queries.sources},
+      NamedNodes{making.targets, destination_type_, queries.destinations},
+      NamedNodes{making.negatives, destination_type_, queries.negatives}};
+  if (options_.seeds == EventSeeds::kNodes) return list_seeds(named, batch, making.ledger);
+  const bool of_events = options_.seeds == EventSeeds::kEvents;
+  return list_timed_seeds(
+      named, of_events ? SeedEvents::kOwn : SeedEvents::kNone, batch, making.ledger);
 }
 
 }  // namespace sluice

@@ -18,7 +18,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace sluice {
 
@@ -60,8 +59,7 @@ class EventQueries final : public QuerySource {
                      std::span<std::uint64_t> numbers) const;
   Result<void> find_events(Making& making) const;
   Result<void> draw_negatives(Making& making) const;
-  Result<void> list_nodes(Making& making) const;
-  Result<void> list_timed_nodes(Making& making) const;
+  Result<void> list_ends(Making& making) const;
 
   std::shared_ptr<const Links> links_;
   EventQueryOptions options_;

@@ -1,12 +1,10 @@
 #include <sluice/samplers/link_queries.h>
 
 #include "core/type_index.h"
-#include "samplers/timed_node_table.h"
+#include "samplers/query_seeds.h"
 
-#include <sluice/no_node.h>
-#include <sluice/samplers/node_table.h>
-
-#include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 namespace sluice {
@@ -65,7 +63,7 @@ Result<QueryBatch> LinkQueries::batch(std::uint64_t epoch,
   if (auto found = find_links(making); !found) return std::move(found).error();
   if (auto drawn = draw_negatives(making); !drawn) return std::move(drawn).error();
   if (auto drawn = draw_shared(making); !drawn) return std::move(drawn).error();
-  if (auto listed = list_seeds(making); !listed) return std::move(listed).error();
+  if (auto listed = list_ends(making); !listed) return std::move(listed).error();
   if (auto listed = list_excluded(making); !listed) return std::move(listed).error();
   return std::move(making.batch);
 }
@@ -173,103 +171,27 @@ Result<Array> LinkQueries::draw_nodes(const Making& making,
   return made;
 }
 
-Result<void> LinkQueries::list_seeds(Making& making) const {
-  return links_->have_times() ? list_timed_seeds(making) : list_plain_seeds(making);
-}
-
-// Numbers the nodes in the order in which links name them: sources, destinations, negatives, shared
-// ones.
-Result<void> LinkQueries::list_plain_seeds(Making& making) const {
-  std::vector<NodeTable> tables(num_types_);
-  const auto number = [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
-    if (nodes.shape().empty()) return {};
-    auto made = Array::make(DType::kI64, nodes.shape(), making.ledger, "batches");
-    if (!made) return std::move(made).error();
-    rows = std::move(made).value();
-    NodeTable& table = tables[type];
-    if (auto room = table.reserve(static_cast<std::size_t>(nodes.numel()), making.ledger); !room)
-      return room;
-    std::ranges::transform(
-        nodes.as<std::uint64_t>(), rows.as<std::int64_t>().begin(), [&](std::uint64_t node) {
-          return node == kNoNode ? std::int64_t{-1} : std::int64_t{table.insert(node)};
-        });
-    return {};
-  };
-  Queries& queries = making.batch.queries;
-  if (auto done = number(making.sources, source_type_, queries.sources); !done) return done;
-  if (auto done = number(making.targets, destination_type_, queries.destinations); !done)
-    return done;
-  if (auto done = number(making.negatives, destination_type_, queries.negatives); !done)
-    return done;
-  if (auto done = number(making.shared, destination_type_, queries.shared); !done) return done;
-  if (auto done = number(making.shared_sources, source_type_, queries.shared_sources); !done)
-    return done;
-  for (std::size_t type = 0; type < num_types_; ++type) {
-    const auto nodes = tables[type].ids();
-    if (nodes.empty()) continue;
-    auto ids = making.column(static_cast<std::int64_t>(nodes.size()));
-    if (!ids) return std::move(ids).error();
-    std::ranges::copy(nodes, ids.value().as<std::uint64_t>().begin());
-    making.batch.seeds[type] = std::move(ids).value();
-  }
-  return {};
-}
-
-// The same of nodes at the times of their links.
-Result<void> LinkQueries::list_timed_seeds(Making& making) const {
-  std::vector<TimedNodeTable> tables(num_types_);
-  Queries& queries = making.batch.queries;
+Result<void> LinkQueries::list_ends(Making& making) const {
+  QueryBatch& batch = making.batch;
+  Queries& queries = batch.queries;
+  const std::array<NamedNodes, 5> named{
+      NamedNodes{making.sources, source_type_, queries.sources},
+      NamedNodes{making.targets, destination_type_, queries.destinations},
+      NamedNodes{making.negatives, destination_type_, queries.negatives},
+      NamedNodes{making.shared, destination_type_, queries.shared},
+      NamedNodes{making.shared_sources, source_type_, queries.shared_sources}};
+  if (!links_->have_times()) return list_seeds(named, batch, making.ledger);
+  const SeedEvents events = options_.events ? SeedEvents::kOwn : SeedEvents::kNone;
+  // None are shared: these have no times.
+  auto listed = list_timed_seeds(std::span(named).first(3), events, batch, making.ledger);
+  if (!listed) return listed;
   const auto times = std::as_const(queries.times).as<std::int64_t>();
-  const auto events = std::as_const(queries.ids).as<std::uint64_t>();
-  const auto number = [&](const Array& nodes, std::size_t type, Array& rows) -> Result<void> {
-    if (nodes.shape().empty()) return {};
-    auto made = Array::make(DType::kI64, nodes.shape(), making.ledger, "batches");
-    if (!made) return std::move(made).error();
-    rows = std::move(made).value();
-    const auto all = nodes.as<std::uint64_t>();
-    TimedNodeTable& table = tables[type];
-    if (auto room = table.reserve(all.size(), making.ledger); !room) return room;
-    const std::size_t a_link = times.empty() ? 1 : all.size() / times.size();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::size_t link = i / a_link;
-      rows.as<std::int64_t>()[i] =
-          all[i] == kNoNode
-              ? -1
-              : table.insert({all[i], times[link], options_.events ? events[link] : 0});
-    }
-    return {};
-  };
-  if (auto done = number(making.sources, source_type_, queries.sources); !done) return done;
-  if (auto done = number(making.targets, destination_type_, queries.destinations); !done)
-    return done;
-  if (auto done = number(making.negatives, destination_type_, queries.negatives); !done)
-    return done;
-  making.batch.seed_times.resize(num_types_);
-  making.batch.seed_events.resize(options_.events ? num_types_ : 0);
-  for (std::size_t type = 0; type < num_types_; ++type) {
-    const TimedNodeTable& table = tables[type];
-    if (table.size() == 0) continue;
-    const auto count = static_cast<std::int64_t>(table.size());
-    auto ids = making.column(count);
-    if (!ids) return std::move(ids).error();
-    std::ranges::copy(table.nodes(), ids.value().as<std::uint64_t>().begin());
-    making.batch.seeds[type] = std::move(ids).value();
-    auto when = making.column(count, DType::kI64);
-    if (!when) return std::move(when).error();
-    std::ranges::copy(table.times(), when.value().as<std::int64_t>().begin());
-    making.batch.seed_times[type] = std::move(when).value();
-    if (!options_.events) continue;
-    auto of = making.column(count);
-    if (!of) return std::move(of).error();
-    std::ranges::copy(table.events(), of.value().as<std::uint64_t>().begin());
-    making.batch.seed_events[type] = std::move(of).value();
-  }
+  const auto ids = std::as_const(queries.ids).as<std::uint64_t>();
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const TemporalCut own{times[i], events.empty() ? 0 : events[i]};
+    const TemporalCut own{times[i], ids.empty() ? 0 : ids[i]};
     const bool first =
-        !making.batch.cut ||
-        std::pair(own.time, own.event) < std::pair(making.batch.cut->time, making.batch.cut->event);
-    if (first) making.batch.cut = own;
+        !batch.cut || std::pair(own.time, own.event) < std::pair(batch.cut->time, batch.cut->event);
+    if (first) batch.cut = own;
   }
   return {};
 }

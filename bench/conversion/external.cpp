@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -28,6 +29,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kPairs = "pairs.u32";
 constexpr std::uint64_t kFixedBytes = std::uint64_t{100} << 20;  // beside the budget
+constexpr std::uint64_t kPairBytes = 8;
+constexpr std::uint64_t kEventScale = 22;
+constexpr std::uint64_t kEvents = std::uint64_t{1} << 26;
+constexpr std::uint64_t kBudgetShare = 10;       // of what is read, one part in so many
+constexpr std::uint64_t kReadBuffersShare = 16;  // of the budget, likewise, at most
 
 Json run_once(const ExternalOptions& options,
               const fs::path& folder,
@@ -51,10 +57,19 @@ Json run_once(const ExternalOptions& options,
                                   std::to_string(options.threads),
                                   std::string("--memory"),
                                   memory,
+                                  std::string("--edge-ids"),
+                                  std::to_string(options.edge_ids),
                                   std::string("--name"),
                                   name})
     command.push_back(word);
   return Json::parse(run_child(command));
+}
+
+// Of a block: the usual ones unless two of them are more than a small part of the budget.
+std::uint64_t block_edges(std::uint64_t budget) {
+  constexpr std::uint64_t kPageEdges = 512;
+  const std::uint64_t most = budget / kReadBuffersShare / 2 / kPairBytes / kPageEdges * kPageEdges;
+  return std::clamp(most, kPageEdges, PairFile::kBlockEdges);
 }
 
 struct Disk {
@@ -72,11 +87,11 @@ Disk measure_disk(const fs::path& folder) {
 }
 
 void print_run(const ExternalOptions& options, const Json& run, const Disk& disk) {
-  const double input = static_cast<double>(options.edges) * 8;
+  const double input = static_cast<double>(options.edges * kPairBytes);
   const auto read = run.at("bytes_read").get<double>();
   const auto written = run.at("bytes_written").get<double>();
   Line line;
-  line.name = "external";
+  line.name = options.name;
   line.work = read + written;
   line.seconds = run.at("seconds").get<double>();
   // What the disk takes for the same reads and writes, one after the other.
@@ -104,8 +119,10 @@ void convert_once(const ExternalOptions& options, const std::string& name) {
   node.count = nodes;
   writer.schema().nodes.push_back(node);
   RelationSchema relation{.source = "node", .name = "edge", .target = "node"};
-  PairFile pairs(folder / kPairs, options.edges, &ledger);
-  const CscStats stats = build_csc(writer, relation, nodes, nodes, pairs, {}, arena);
+  PairFile pairs(folder / kPairs, options.edges, &ledger, block_edges(ledger.limit()));
+  CscOptions csc;
+  csc.edge_ids = options.edge_ids != 0;
+  const CscStats stats = build_csc(writer, relation, nodes, nodes, pairs, csc, arena);
   writer.schema().relations.push_back(relation);
   const std::uint64_t output = writer.bytes();
   writer.commit("bench");
@@ -113,7 +130,7 @@ void convert_once(const ExternalOptions& options, const std::string& name) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const Json line = {{"memory", ledger.limit()},
                      {"seconds", seconds},
-                     {"bytes_read", options.edges * 8 + stats.spilled_bytes},
+                     {"bytes_read", options.edges * kPairBytes + stats.spilled_bytes},
                      {"bytes_written", output + stats.spilled_bytes},
                      {"spilled_bytes", stats.spilled_bytes},
                      {"output_bytes", output},
@@ -135,6 +152,16 @@ void measure_external(const ExternalOptions& options) {
   if (text("small") != text("large"))
     throw Error(ErrorCode::kInternal, "the output depends on the budget");
   fmt::print("{}\n", Json({{"case", "external_same_bytes"}, {"same", true}}).dump());
+}
+
+void measure_external_events(ExternalOptions options) {
+  options.name = "external_events";
+  options.edges = kEvents;
+  options.scale = kEventScale;
+  options.edge_ids = 1;
+  options.memory = fmt::format("{}B", kEvents * kPairBytes / kBudgetShare);
+  options.larger.clear();
+  measure_external(options);
 }
 
 }  // namespace sluice::bench

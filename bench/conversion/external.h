@@ -8,18 +8,24 @@
 namespace sluice::bench {
 
 struct ExternalOptions {
+  std::string name = "external";  ///< of the case
   std::string dir = ".";
   std::uint64_t edges = 1'000'000'000;
   std::uint64_t scale = 26;  ///< 2^scale nodes
   std::uint64_t threads = 2;
   std::string memory = "1GiB";
   std::string larger = "6GiB";  ///< of the run that the output is compared with; empty: none
+  std::uint64_t edge_ids = 0;   ///< 1: events in the order of time, whose ids are kept
   std::string in_cgroup;        ///< scripts/in_cgroup; empty, or not root: no cgroup
 };
 
 /// Makes the input, converts it under both budgets as children of its own, compares, and prints a
 /// line a run. Throws Error.
 void measure_external(const ExternalOptions& options);
+
+/// 67 million events in the order of time, with their ids, in a tenth of what is read. Throws
+/// Error.
+void measure_external_events(ExternalOptions options);
 
 /// One conversion, in this process: `dir`/pairs.u32 to `dir`/<name>. Prints one JSON object with
 /// seconds and bytes. For measure_external.

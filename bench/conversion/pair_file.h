@@ -21,7 +21,13 @@ void write_pairs(const std::filesystem::path& path,
 /// Reads such a file past the page cache, one block ahead.
 class PairFile final : public EdgeStream {
  public:
-  PairFile(const std::filesystem::path& path, std::uint64_t edges, MemoryLedger* ledger);
+  static constexpr std::uint64_t kBlockEdges = std::uint64_t{1} << 21;
+
+  /// @param block_edges read at once: a multiple of 512, which are a page; two blocks are held
+  PairFile(const std::filesystem::path& path,
+           std::uint64_t edges,
+           MemoryLedger* ledger,
+           std::uint64_t block_edges = kBlockEdges);
   std::optional<EdgeView> next() override;
   std::optional<std::uint64_t> expected() const override { return edges_; }
 
@@ -31,6 +37,7 @@ class PairFile final : public EdgeStream {
 
   File file_;
   std::uint64_t edges_;
+  std::uint64_t block_edges_;
   std::uint64_t block_ = 0;  // the next one
   std::array<AlignedBuffer, 2> buffers_;
   std::future<void> reading_;

@@ -1,6 +1,7 @@
-"""COO to CSC by another library: usage: peers.py scipy|dgl|pyg FOLDER NODES THREADS. Started by scripts/bench_peers.
+"""COO to CSC by another library: usage: peers.py scipy|dgl|pyg|scipy_events FOLDER NODES THREADS. Started by scripts/bench_peers.
 
-Prints one JSON object a kernel: the middle of three rounds from COO in memory (of the library's own width) to CSC.
+Prints one JSON object a kernel: the middle of three rounds from COO in memory (of the library's own width) to CSC. Of
+scipy_events FOLDER also holds time.i64, by event: once the kernel with edge ids, once times by target too.
 """
 
 import gc
@@ -20,7 +21,7 @@ def load(folder):
     return [np.fromfile(os.path.join(folder, name), np.uint32) for name in ("source.u32", "target.u32")]
 
 
-def measure(peer, convert, edge_ids):
+def measure(peer, convert, edge_ids, **more):
     seconds = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
@@ -29,11 +30,11 @@ def measure(peer, convert, edge_ids):
         del result
         gc.collect()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    line = {"peer": peer, "edge_ids": edge_ids, "seconds": statistics.median(seconds), "peak_rss": peak}
+    line = {"peer": peer, "edge_ids": edge_ids, "seconds": statistics.median(seconds), "peak_rss": peak, **more}
     print(json.dumps(line), flush=True)
 
 
-def scipy(folder, nodes, _):
+def scipy_kernel(folder, nodes):
     from scipy.sparse import _sparsetools
 
     source, target = (ids.astype(np.int32) for ids in load(folder))
@@ -46,7 +47,23 @@ def scipy(folder, nodes, _):
         _sparsetools.coo_tocsr(nodes, nodes, edges, target, source, ids, offsets, neighbours, out_ids)
         return offsets, neighbours, out_ids
 
-    measure("scipy coo_tocsr i32", convert, True)
+    return convert
+
+
+def scipy(folder, nodes, _):
+    measure("scipy coo_tocsr i32", scipy_kernel(folder, nodes), True)
+
+
+def scipy_events(folder, nodes, _):
+    convert = scipy_kernel(folder, nodes)
+    times = np.fromfile(os.path.join(folder, "time.i64"), np.int64)
+
+    def convert_all():
+        offsets, neighbours, ids = convert()
+        return offsets, neighbours, ids, times[ids]
+
+    measure("scipy coo_tocsr i32", convert, True, times=False)
+    measure("scipy coo_tocsr i32, times by id", convert_all, True, times=True)
 
 
 def dgl(folder, nodes, threads):
@@ -80,4 +97,4 @@ def pyg(folder, nodes, threads):
 
 
 if __name__ == "__main__":
-    {"scipy": scipy, "dgl": dgl, "pyg": pyg}[sys.argv[1]](sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    {"scipy": scipy, "dgl": dgl, "pyg": pyg, "scipy_events": scipy_events}[sys.argv[1]](sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +18,8 @@ struct EmbeddingSizes {
   std::uint64_t dim = 100;      ///< values a row
   std::uint64_t times = 4;      ///< a table to its cache
   std::uint64_t window = 5000;  ///< rows that a mini-batch asks for
-  std::uint64_t windows = 30;
+  std::uint64_t windows = 30;   ///< mini-batches
+  std::uint64_t together = 1;   ///< mini-batches whose rows are read at once, at the most
   std::uint64_t partitions = 16;
   std::uint64_t slots = 4;  ///< partitions that are trained in; a spare one comes beside them
   std::uint64_t rounds = 3;

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 namespace sluice::bench {
 namespace {
@@ -65,6 +64,7 @@ double bare_rate(const EmbeddingSizes& sizes, double bytes) {
   const auto all = round_up_to_page(static_cast<std::uint64_t>(bytes));
   const std::uint64_t request = std::min<std::uint64_t>(4 << 20, round_up_to_page(all / 4));
   std::vector<double> rates;
+  rates.reserve(sizes.rounds);
   for (std::uint64_t round = 0; round < sizes.rounds; ++round)
     rates.push_back(write_rate(sizes.dir, {.request_bytes = request, .bytes = all}));
   return median(rates);

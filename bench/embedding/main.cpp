@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
   program.option("--times", sizes.times, "how many times its cache a table is (windows)");
   program.option("--window", sizes.window, "rows that a mini-batch asks for");
   program.option("--windows", sizes.windows, "mini-batches");
+  program.option(
+      "--together", sizes.together, "mini-batches whose rows are read at once (windows)");
   program.option("--partitions", sizes.partitions, "of a table (partitions)");
   program.option("--slots", sizes.slots, "partitions to train in, beside a spare one");
   program.option("--rounds", sizes.rounds, "the middle one counts");

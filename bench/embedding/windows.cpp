@@ -5,6 +5,7 @@
 #include "bench/support/seconds.h"
 #include "storage/embedding/group_sweep.h"
 #include "storage/embedding/row_layout.h"
+#include "storage/embedding/row_windows.h"
 #include "storage/embedding/window_cache.h"
 
 #include <sluice/random.h>
@@ -18,6 +19,10 @@ namespace {
 using Windows = std::vector<std::vector<std::uint64_t>>;
 
 enum class Skew { kNone, kHubs };
+
+std::uint64_t cache_rows(const EmbeddingSizes& sizes) {
+  return sizes.rows / sizes.times;
+}
 
 // Of skewed rows a tenth of the table has more than half of what is asked for, spread over all of
 // the disk: the fourth power of a uniform number, and a row's number turned into another.
@@ -36,14 +41,17 @@ Windows make_windows(const EmbeddingSizes& sizes, Skew skew, std::uint64_t round
   return windows;
 }
 
-// Seconds of all windows: the next is announced before the step of this one, as a run does.
-double go_through(EmbeddingTable& table, const Windows& windows) {
+// Seconds of all mini-batches, announced before their steps as a run does.
+double go_through(EmbeddingTable& table, const Windows& windows, RowWindows::Limits limits) {
   const std::vector<float> gradients = gradients_of(windows.front().size(), table.dim());
   std::vector<float> values(gradients.size());
   const auto begin = std::chrono::steady_clock::now();
-  table.expect(windows.front());
+  RowWindows ahead(table, limits, nullptr);
+  std::size_t announced = 0;
   for (std::size_t w = 0; w < windows.size(); ++w) {
-    if (w + 1 < windows.size()) table.expect(windows[w + 1]);
+    while (announced < windows.size() && (announced <= w || ahead.wants_more()))
+      ahead.expect(windows[announced++]);
+    ahead.begin();
     table.gather(windows[w], values);
     table.update(windows[w], gradients, 0.1);
   }
@@ -136,14 +144,17 @@ void measure(const EmbeddingSizes& sizes,
              EmbeddingTable& disk,
              BareTable& bare) {
   const RowLayout layout = RowLayout::make(sizes.rows, disk.dim(), disk.state_width());
-  (void)go_through(disk, make_windows(sizes, skew, 0));  // fills the cache with rows of this kind
+  const RowWindows::Limits all{sizes.rows, 1};
+  const RowWindows::Limits some{RowWindows::rows_of(cache_rows(sizes), sizes.rows), sizes.together};
+  (void)go_through(
+      disk, make_windows(sizes, skew, 0), some);  // fills the cache with rows of this kind
   std::vector<double> in_memory, from_disk, bare_rates;
   EmbeddingStats moved;
   for (std::uint64_t round = 1; round <= sizes.rounds; ++round) {
     const Windows windows = make_windows(sizes, skew, round);  // what comes is not there by then
-    in_memory.push_back(go_through(memory, windows));
+    in_memory.push_back(go_through(memory, windows, all));
     const EmbeddingStats before = disk.stats();
-    from_disk.push_back(go_through(disk, windows));
+    from_disk.push_back(go_through(disk, windows, some));
     moved = since(disk.stats(), before);
     if (!bare.direct() || moved.bytes_read == 0) continue;
     const BareRun alone = run_bare(bare, layout, moved, windows.size());
@@ -161,11 +172,12 @@ void measure(const EmbeddingSizes& sizes,
     line.more["device_rate"] = median(bare_rates);
     line.more["of_device"] = bytes / seconds / median(bare_rates);
   }
+  line.more["together"] = sizes.together;
   line.more["bytes"] = {{"read", moved.bytes_read}, {"written", moved.bytes_written}};
   line.more["rows_read"] = moved.rows_read;
   line.more["waited_seconds"] = static_cast<double>(moved.waited_ns) / 1e9;
   line.more["table_bytes"] = layout.bytes();
-  line.more["cache_bytes"] = WindowCache::bytes_of(sizes.rows / sizes.times, layout);
+  line.more["cache_bytes"] = WindowCache::bytes_of(cache_rows(sizes), layout);
   print(line);
 }
 
@@ -181,9 +193,9 @@ void windows_case(const EmbeddingSizes& sizes) {
   const RowLayout layout =
       RowLayout::make(sizes.rows, options.dim, options.optimizer->state_width(options.dim));
   options.placement = Placement::kDisk;
-  options.cache_bytes = WindowCache::bytes_of(sizes.rows / sizes.times, layout);
+  options.cache_bytes = WindowCache::bytes_of(cache_rows(sizes), layout);
   const auto disk = create_embedding_table(options);
-  touch_all(*disk, std::max<std::uint64_t>(1, sizes.rows / sizes.times / 3));
+  touch_all(*disk, std::max<std::uint64_t>(1, cache_rows(sizes) / 3));
   const std::uint64_t generation = disk->commit();
   disk->keep(std::span(&generation, 1));
 

@@ -1,6 +1,6 @@
 """A part of an epoch of a knowledge graph whose rows are on disk, exact and by partitions, in a cgroup of the budget and 300 MiB.
 
-usage: kg_from_disk.py --tools BUILD [--dataset DIR | --entities 10000000 --edges 100000000] [--budget 1GiB] [--modes exact,partitions]
+usage: kg_from_disk.py --tools BUILD [--dataset DIR | --entities 10000000 --edges 100000000] [--budget 1GiB] [--modes memory,exact,partitions]
          [--dim 100] [--partitions 16] [--slots 4] [--batch 10000] [--negatives 1000] [--seconds 300] [--warm 60]
          [--cgroup auto|off|require] [--dir bench-data]
 
@@ -11,7 +11,11 @@ made by `sluice-prep generate kg` below --dir, and kept. Rows of 100 numbers and
 A run goes on for `warm` + `seconds` and is then told to stop. Links a second, bytes (of the process, by /proc/PID/io) and processor
 time are taken between two lines of its progress, the first after `warm`; of a run that ends before, over its epoch, as
 metrics.jsonl has them. Rows that were never touched are not on disk: until all were, a run writes more than it reads.
-of_device is the rate of bytes beside the bare disk's: pages here and there for exact, whole partitions for partitions.
+of_device is the rate of bytes beside the bare disk's: pages here and there for exact, whole partitions for partitions. Of the mode
+memory all rows are in memory, without a cgroup; of those behind it times_of_memory is how many times as long a link takes.
+A quarter of the rows in memory, beside all of them:
+  kg_from_disk.py --tools build/release --entities 1000000 --edges 10000000 --budget 700MiB --batch 1000 --modes memory,exact \\
+    --seconds 60 --warm 60
 Prints a JSON object a mode. With --cgroup require it ends with 77, and says why, where no cgroup may be made.
 """
 
@@ -26,18 +30,16 @@ import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-IN_CGROUP = ROOT / "scripts/in_cgroup"
-OVERHEAD = 300 << 20
-SKIPPED = 77
-PROGRESS = re.compile(r"epoch 1/1: .*? ([\d,]+) seeds of ([\d,]+) seeds")
-UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+from confined import OVERHEAD, bytes_of, confine, may_confine
 
+PROGRESS = re.compile(r"epoch 1/1: .*? ([\d,]+) seeds of ([\d,]+) seeds")
+
+IN_MEMORY = bytes_of("16GiB")  # a budget that is enough
 CONFIG = """
 seed = 1
 dataset.path = "{data}"
 memory.host = "{budget}B"
-storage = {{ embeddings = "disk" }}
+storage = {{ embeddings = "{rows}" }}
 model.type = "embedding"
 run.dir = "{run}"
 [embedding]
@@ -78,28 +80,6 @@ def arguments():
     return parser.parse_args()
 
 
-def bytes_of(text):
-    for unit, size in UNITS.items():
-        if text.endswith(unit):
-            return int(float(text[:-3]) * size)
-    return int(text.removesuffix("B"))
-
-
-def may_confine(given):
-    """Whether runs get a cgroup of their own; ends where they must and cannot."""
-    if given.cgroup == "off":
-        return False
-    tried = subprocess.run([IN_CGROUP, "64MiB", "true"], capture_output=True, text=True, check=False)
-    if tried.returncode == 0:
-        return True
-    why = tried.stderr.strip() or f"exit code {tried.returncode}"
-    if given.cgroup == "require":
-        print(f"skipped: no memory cgroup may be made here: {why}", file=sys.stderr)
-        sys.exit(SKIPPED)
-    print(f"warning: runs are not confined: {why}", file=sys.stderr)
-    return False
-
-
 def dataset(given):
     if given.dataset:
         return given.dataset
@@ -126,7 +106,7 @@ def start(given, config, confined):
     """A process whose own id is that of sluice-train: sh tells it on the first line of stdout, and becomes it."""
     words = ["sh", "-c", 'echo $$; exec "$@"', "sh", given.tools / "sluice-train", "run", config, "--overwrite", "--json"]
     if confined:
-        words = [IN_CGROUP, "--cold", str(given.budget + OVERHEAD), *words]
+        words = confine(given.budget, words)
     child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return child, int(child.stdout.readline())
 
@@ -185,11 +165,13 @@ def device_rates(given):
     return rates
 
 
-def measure(given, data, mode, confined, rates):
+def measure(given, data, mode, confined, rates, memory_rate):
+    in_memory = mode == "memory"
+    budget, confined = (IN_MEMORY, False) if in_memory else (given.budget, confined)
     run, config = given.dir / "kg-run", given.dir / "kg-run.toml"
     keys = f'mode = "partitions"\npartitions = {given.partitions}\nslots = {given.slots}' if mode == "partitions" else ""
-    config.write_text(CONFIG.format(data=data, run=run, budget=given.budget, dim=given.dim, mode=keys, batch=given.batch,
-                                    negatives=given.negatives))
+    config.write_text(CONFIG.format(data=data, run=run, budget=budget, dim=given.dim, mode=keys, batch=given.batch,
+                                    negatives=given.negatives, rows="memory" if in_memory else "disk"))
     child, pid = start(given, config, confined)
     marks, printed, told = watch(given, child, pid)
     if child.returncode != 0 and not told:
@@ -200,18 +182,23 @@ def measure(given, data, mode, confined, rates):
             "bytes_per_second": moved}
     if rates.get(mode):
         line.update(device_rate=rates[mode], of_device=moved / rates[mode])
-    line.update(entities=given.entities, edges=given.edges, dim=given.dim, budget=given.budget,
+    if memory_rate:
+        line["times_of_memory"] = memory_rate / line["rate"]
+    line.update(entities=given.entities, edges=given.edges, dim=given.dim, budget=budget,
                 cgroup=given.budget + OVERHEAD if confined else None)
     print(json.dumps(line), flush=True)
+    return line["rate"]
 
 
 def main():
     given = arguments()
-    confined = may_confine(given)
+    confined = may_confine(given.cgroup)
     given.dir.mkdir(parents=True, exist_ok=True)
     data, rates = dataset(given), device_rates(given)
+    memory_rate = None
     for mode in given.modes.split(","):
-        measure(given, data, mode, confined, rates)
+        rate = measure(given, data, mode, confined, rates, memory_rate)
+        memory_rate = rate if mode == "memory" else memory_rate
 
 
 main()

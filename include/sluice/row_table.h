@@ -6,7 +6,6 @@
 // Error.
 #pragma once
 
-#include <sluice/error.h>
 #include <sluice/executor.h>
 #include <sluice/sparse_optimizer.h>
 
@@ -41,10 +40,16 @@ class RowTable {
   virtual std::uint64_t rows() const = 0;
   virtual std::int64_t dim() const = 0;
 
-  /// Announces the rows of the next mini-batch, in any order, repeats allowed, so that they are on
-  /// their way while the one announced before is used. gather() and update() are about rows of the
-  /// last two.
+  /// Announces the rows of a mini-batch, in any order, repeats allowed, which comes behind those
+  /// announced before: the table has them on their way while earlier ones are used.
   virtual void expect(std::span<const std::uint64_t> ids) = 0;
+  /// The first mini-batch of those announced begins, and the one before it is over: gather() and
+  /// update() are about its rows.
+  virtual void begin() {}
+  /// What was announced and has not begun will not.
+  virtual void forget() {}
+  /// Whether it is of use to announce another mini-batch now, ahead of those that are.
+  virtual bool wants_more() { return false; }
 
   /// Rows in the order asked, repeats allowed: f32 [ids.size(), dim()].
   virtual void gather(std::span<const std::uint64_t> ids, std::span<float> out) = 0;

@@ -25,6 +25,9 @@ epochs = 3
 batch_size = 1024
 """
 UMLS_MRR = 0.9  # of the test links, filtered
+AP_TOLERANCE = 0.02  # of UCI's test events, between the GPU's and the CPU's
+# Of UCI: an epoch, and its test by one random destination an event: ranks take minutes on a CPU.
+SHORT = {"train.epochs": 1, "task.ranked": 0, "task.eval_negatives": '["random"]'}
 ROWS, TABLE = 25_600_000, 256_000_000  # floats of a mini-batch, and of the table that it is gathered from
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SKIPPED = 77  # exit code of a test program that has no GPU
@@ -140,26 +143,36 @@ class Checks:
         elif case and case["result"] == "passed" and not cora:
             self.report.fail("Cora: the pack has it, and no model was trained on it")
 
-    def learned_rows(self, name, graph, config, more, limit):
-        """Imports a graph of the pack and trains a config of it; its report, or None where that did not go."""
+    def imported(self, name, graph):
+        """A graph of the pack as a dataset; its folder, or None where that did not go."""
         if self.no_gpu(name):
             return None
         if not self.build.has_data(name):
             return self.report.skip(f"{name}: the pack has no data/{name}")
-        data, run_dir = f"{self.build.folder}/{name}", f"{self.runner.logs}/{name}"
+        data = f"{self.build.folder}/{name}"
         made = self.run(f"import {name}", "sluice-prep", ["import", "--config", f"configs/{graph}", "--root",
                                                          f"{self.build.data()}/{name}", "--overwrite", "--out", data], 60)
-        if not self.judge(f"import {name}", made):
-            return None
-        sets = {"train.device": "cuda", "dataset.path": data, "run.dir": run_dir, **more}
+        return data if self.judge(f"import {name}", made) else None
+
+    def trained(self, name, config, sets, limit):
+        """The report of a config's run; None where that did not go."""
+        sets = {"run.dir": f"{self.runner.logs}/{name.replace(' ', '-')}", **sets}
         flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
-        with Load() as load:
-            outcome = self.run(f"train {name}", "sluice-train", ["run", f"configs/{config}", "--overwrite", "--json", *flags], limit)
+        outcome = self.run(f"train {name}", "sluice-train", ["run", f"configs/{config}", "--overwrite", "--json", *flags], limit)
         if not self.judge(f"train {name}", outcome):
             return None
         report = last_json(outcome.output)
+        return report if report is not None else self.report.fail(f"{name}: no report")
+
+    def learned_rows(self, name, graph, config, more, limit):
+        """Imports a graph of the pack and trains a config of it; its report, or None where that did not go."""
+        data = self.imported(name, graph)
+        if data is None:
+            return None
+        with Load() as load:
+            report = self.trained(name, config, {"train.device": "cuda", "dataset.path": data, **more}, limit)
         if report is None:
-            return self.report.fail(f"{name}: no report")
+            return None
         epochs, metrics = report["seconds"]["epochs"], report["metrics"]
         self.report.fields.setdefault("embeddings", {})[name] = {
             "config": config, "epochs": report["epochs"], "seconds_an_epoch": sorted(epochs)[len(epochs) // 2],
@@ -177,6 +190,36 @@ class Checks:
     def wn18rr(self, epochs, limit=420):
         """A measurement: so few epochs are not what the config reaches."""
         self.learned_rows("wn18rr", "wn18rr-typed-graph.toml", "wn18rr-complex.toml", {"train.epochs": epochs}, limit)
+
+    def temporal(self, limit=150):
+        """Models of events on UCI: the same bits twice on the GPU, and about the CPU's AP."""
+        data = self.imported("uci", "uci-graph.toml")
+        if data is None:
+            return
+        for model in ("tftgn", "tgn", "tpnet"):
+            if self.runner.left() < 20:
+                self.report.unfinished(f"uci {model}: no time")
+                continue
+            self.events_model(model, {"dataset.path": data, **SHORT}, limit)
+
+    def events_model(self, model, sets, limit):
+        name = f"uci {model}"
+        runs = {}
+        for side, device in (("once", "cuda"), ("again", "cuda"), ("cpu", "cpu")):
+            runs[side] = self.trained(f"{name} {side}", f"uci-{model}.toml", {**sets, "train.device": device}, limit)
+            if runs[side] is None:
+                return
+        precisions = {side: report["metrics"].get("test.ap") for side, report in runs.items()}
+        self.report.fields.setdefault("temporal", {})[model] = {
+            "test.ap": precisions["once"], "test.ap on the CPU": precisions["cpu"],
+            "seconds_an_epoch": {side: report["seconds"]["epochs"][-1] for side, report in runs.items()},
+            "device": runs["once"]["device"]}
+        if runs["once"]["device"].get("kind") != "cuda":
+            self.report.fail(f"{name}: ran on {runs['once']['device'].get('kind')}")
+        if runs["once"]["weights_xxh3"] != runs["again"]["weights_xxh3"] or precisions["once"] != precisions["again"]:
+            self.report.fail(f"{name}: not the same bits twice")
+        if None in precisions.values() or abs(precisions["once"] - precisions["cpu"]) > AP_TOLERANCE:
+            self.report.fail(f"{name}: test.ap {precisions['once']} on the GPU, {precisions['cpu']} on the CPU")
 
     def doctor(self):
         """What sluice-train itself says of io_uring and the GPU; and which CUDA runtimes the process loads for it."""

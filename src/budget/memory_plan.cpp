@@ -131,6 +131,28 @@ void plan_device(const Raised& all, std::uint64_t budget, MemoryPlan& plan) {
   plan.device.need(plan.device.bytes({}));
 }
 
+// Mini-batches ahead of the one in step, for windows of so many: two windows, but for the two
+// mini-batches that are held anyway.
+std::uint64_t ahead_bytes(const Raised& all, std::uint64_t window) {
+  return (2 * window - 2) * all.batch;
+}
+
+// Splits what learned rows on disk get between their cache and the mini-batches that are announced
+// ahead, so that two windows of these ask for as many rows as the cache holds. Small mini-batches
+// may be twice as many: where they ask for the same rows, those of more fit.
+void share_learned(const Raised& all, std::uint64_t bytes, MemoryPlan& plan) {
+  const LearnedNeeds& learned = all.needs.learned;
+  plan.learned_cache = bytes;
+  // On a GPU mini-batches are in its memory, few at once; all rows at once need no windows.
+  if (!learned.ahead || all.transfer != 0 || bytes >= learned.most || all.batch == 0) return;
+  const std::uint64_t least = learned.least * 100 / (100 + kMarginPercent);  // of what was asked
+  const std::uint64_t window = bytes / (least + 2 * all.batch);
+  if (window < 2) return;
+  plan.learned_window = window;
+  if (ahead_bytes(all, 2 * window) <= bytes / kSmallAhead) plan.learned_window = 2 * window;
+  plan.learned_cache = bytes - ahead_bytes(all, plan.learned_window);
+}
+
 // Splits the rest between windows, mini-batches that wait, and what the sizes of blocks may take.
 // @param least of it, for windows
 void share_rest(const Raised& all, std::uint64_t rest, std::uint64_t least, MemoryPlan& plan) {
@@ -142,15 +164,22 @@ void share_rest(const Raised& all, std::uint64_t rest, std::uint64_t least, Memo
     sizes = (all.step + all.delivered) / (100 + all.percent) * (kBlockSizePercent - all.percent);
   sizes = std::min(sizes, rest - least);
   const LearnedNeeds& learned = all.needs.learned;
-  plan.learned_cache = learned.least;
+  std::uint64_t more = 0;  // of learned rows
   if (learned.most > learned.least) {
     const std::uint64_t free = rest - least - waiting - sizes;
-    plan.learned_cache += std::min(learned.most - learned.least, free / kLearnedShare);
+    std::uint64_t of_windows = free / kLearnedShare;
+    if (all.most(&LoaderProbe::feature_bytes) == 0)
+      of_windows = std::max(std::min(free, kLittleWithoutFeatures) / kLearnedShare,
+                            free / kWindowsWithoutFeatures);
+    more = std::min(learned.most - learned.least, free - of_windows);
   }
-  const std::uint64_t more = plan.learned_cache - learned.least;
+  share_learned(all, learned.least + more, plan);
   plan.add({"embedding cache",
             plan.learned_cache,
             fmt::format("of {} of learned rows on disk", format_bytes(learned.disk))});
+  plan.add({"mini-batches ahead",
+            learned.least + more - plan.learned_cache,
+            fmt::format("whose rows are read for {} at once", plan.learned_window)});
   plan.loader.window_bytes = rest - waiting - sizes - more;
   plan.loader.transfer_bytes = all.transfer;
   // The queue counts features only; the blocks ride along.

@@ -51,6 +51,7 @@ struct MemoryPlan : MemoryTable {
   std::uint64_t fixed = 0;             ///< beside steps, of lines that do not depend on the budget
   LoaderMemory loader;                 ///< its share; filled in only where the plan fits
   std::uint64_t learned_cache = 0;     ///< of learned rows on disk
+  std::uint64_t learned_window = 1;    ///< mini-batches whose learned rows come together
   MemoryTable device;                  ///< of the GPU's memory; no budget: there is none
   std::uint64_t device_in_flight = 0;  ///< mini-batches; the rest is for tensors
 };

@@ -32,6 +32,12 @@ inline constexpr std::uint64_t kWaitingShare = 6;
 /// Of what windows of features leave, rows that are learned and lie on disk get half: a row that
 /// stays is neither read nor written.
 inline constexpr std::uint64_t kLearnedShare = 2;
+/// Without features windows hold the sampled mini-batches alone: beyond their half of little they
+/// keep a smaller share.
+inline constexpr std::uint64_t kWindowsWithoutFeatures = 8;
+inline constexpr std::uint64_t kLittleWithoutFeatures = 8 * kMiB;
+/// Mini-batches ahead are few bytes where they take such a share of what learned rows get.
+inline constexpr std::uint64_t kSmallAhead = 16;
 
 /// Pages of edges on disk that stay in memory: more of them help less than rows of features do.
 inline constexpr std::uint64_t kTopologyCacheShare = 16;

@@ -125,6 +125,12 @@ void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
           "their names")
       ->required()
       ->type_name("FILE");
+  command
+      ->add_option("--events",
+                   request->options.events,
+                   "of temporal links: a CSV of source,target,time to ask about in the place of "
+                   "the part's, written in the order of time; with --top without target")
+      ->type_name("FILE");
   static const std::map<std::string, LinkEnd> kEnds{{"source", LinkEnd::kSource},
                                                     {"destination", LinkEnd::kDestination}};
   command

@@ -70,6 +70,14 @@ std::uint64_t LearnedRows::device_bytes() const {
   return bytes;
 }
 
+bool LearnedRows::wants_more() const {
+  for (std::size_t type = 0; type < tables_.size(); ++type)
+    if (has(type) && !kept(type) && tables_[type].rows->looks_ahead() &&
+        !tables_[type].rows->wants_more())
+      return false;
+  return true;
+}
+
 // Each table is told of each mini-batch, also of one without nodes of its type: what it was told of
 // before that is over then.
 void LearnedRows::expect(const Batch& batch) {
@@ -81,13 +89,24 @@ void LearnedRows::expect(const Batch& batch) {
   expected_.push_back(&batch);
 }
 
+void LearnedRows::forget() {
+  expected_.clear();
+  for (std::size_t type = 0; type < tables_.size(); ++type)
+    if (has(type) && !kept(type)) tables_[type].rows->forget();
+}
+
+// One out of turn ends what was announced, which tables take in its order.
 void LearnedRows::begin(const Batch& batch, Gradients gradients) {
   gradients_ = gradients;
   const torch::NoGradGuard no_grad;
-  if (std::ranges::count(expected_, &batch) == 0) expect(batch);
-  std::erase(expected_, &batch);
+  if (expected_.empty() || expected_.front() != &batch) {
+    forget();
+    expect(batch);
+  }
+  expected_.erase(expected_.begin());
   for (std::size_t type = 0; type < tables_.size(); ++type) {
     steps_[type] = {};
+    if (has(type) && !kept(type)) tables_[type].rows->begin();
     if (!takes(type, batch)) continue;
     Step& step = steps_[type];
     const BatchNodes& nodes = batch.nodes[type];

@@ -150,12 +150,29 @@ void StateRows::expect(const Batch& batch) {
   expected_.push_back(&batch);
 }
 
+bool StateRows::wants_more() const {
+  return std::ranges::none_of(tables_, [](const Table& table) {
+    return table.rows && table.rows->looks_ahead() && !table.rows->wants_more();
+  });
+}
+
+void StateRows::forget() {
+  expected_.clear();
+  for (const Table& table : tables_)
+    if (table.rows) table.rows->forget();
+}
+
+// One out of turn ends what was announced, which tables take in its order.
 void StateRows::begin(const Batch& batch) {
   const torch::NoGradGuard no_grad;
-  if (std::ranges::count(expected_, &batch) == 0) expect(batch);
-  std::erase(expected_, &batch);
+  if (expected_.empty() || expected_.front() != &batch) {
+    forget();
+    expect(batch);
+  }
+  expected_.erase(expected_.begin());
   for (std::size_t type = 0; type < tables_.size(); ++type) {
     states_[type] = {};
+    if (has(type)) tables_[type].rows->begin();
     if (!has(type) || batch.nodes.at(type).ids.empty()) continue;
     const Array ids = host_nodes(batch.nodes[type]);
     torch::Tensor rows = torch::empty({ids.numel(), shape_.columns()});

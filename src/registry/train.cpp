@@ -17,11 +17,13 @@
 #include "nn/optim/adagrad.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
+#include "tasks/dynamic_node_classification.h"
 #include "tasks/edge_classification.h"
 #include "tasks/edgebank.h"
 #include "tasks/link_prediction.h"
 #include "tasks/node_classification.h"
 #include "tasks/pair_network.h"
+#include "tasks/past_labels.h"
 #include "tasks/popularity.h"
 #include "tasks/recency.h"
 #include "tasks/regression.h"
@@ -50,6 +52,7 @@ ModelCatalog builtin_models() {
   all.add<tasks::Recency>("recency", "how lately a destination met somebody: no parameters");
   all.add<tasks::Popularity>("popularity", "how often a destination met anybody: no parameters");
   all.add<tasks::PairNetwork>("pair_network", "a small network over exact features of a pair");
+  all.add<tasks::PastLabels>("past_labels", "the mean of a node's latest labels: no parameters");
   return all;
 }
 
@@ -62,6 +65,8 @@ TaskCatalog builtin_tasks() {
   all.add<tasks::EdgeClassification>("edge_classification", "one class an edge");
   all.add<tasks::TemporalLinkPrediction>("temporal_link_prediction",
                                          "whether two nodes meet at a time");
+  all.add<tasks::DynamicNodeClassification>("dynamic_node_classification",
+                                            "which classes a node is of at a time");
   return all;
 }
 

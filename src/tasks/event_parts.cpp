@@ -19,25 +19,36 @@ std::uint64_t place_of_share(double share, std::uint64_t events) {
   return std::min(place, events);
 }
 
-// How many events are not after a quantile of all times: of whole times those up to its floor.
-std::uint64_t up_to_quantile(const EventLinks& all, double share) {
-  if (all.size() == 0) return 0;
-  const double place = share * static_cast<double>(all.size() - 1);
-  const auto low = static_cast<std::uint64_t>(place);
-  const std::int64_t before = all.time(low);
-  const std::int64_t after = all.time(std::min(low + 1, all.size() - 1));
-  const double between =
-      (static_cast<double>(after) - static_cast<double>(before)) * (place - std::floor(place));
-  const std::int64_t bound = before + static_cast<std::int64_t>(std::floor(between));
-  return bound == std::numeric_limits<std::int64_t>::max() ? all.size() : all.before(bound + 1);
+using TimeOf = std::function<std::int64_t(std::uint64_t)>;
+
+// How many are not after a time.
+std::uint64_t up_to_time(std::uint64_t count, const TimeOf& time, std::int64_t bound) {
+  std::uint64_t first = 0, last = count;
+  while (first < last) {
+    const std::uint64_t middle = first + (last - first) / 2;
+    if (time(middle) <= bound) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
 }
 
-std::uint64_t up_to_time(const EventLinks& all, std::int64_t time) {
-  return time == std::numeric_limits<std::int64_t>::max() ? all.size() : all.before(time + 1);
+// How many are not after a quantile of all times: of whole times those up to its floor.
+std::uint64_t up_to_quantile(std::uint64_t count, const TimeOf& time, double share) {
+  if (count == 0) return 0;
+  const double place = share * static_cast<double>(count - 1);
+  const auto low = static_cast<std::uint64_t>(place);
+  const std::int64_t before = time(low);
+  const std::int64_t after = time(std::min(low + 1, count - 1));
+  const double between =
+      (static_cast<double>(after) - static_cast<double>(before)) * (place - std::floor(place));
+  return up_to_time(count, time, before + static_cast<std::int64_t>(std::floor(between)));
 }
 
 [[noreturn]] void refuse_split(const std::string& message, const std::string& hint) {
-  throw Error(ErrorCode::kUsage, "task 'temporal_link_prediction': " + message, hint);
+  throw Error(ErrorCode::kUsage, "[task] split_by: " + message, hint);
 }
 
 const Array& ids_of(const EdgeSplit& split, Part part) {
@@ -62,13 +73,16 @@ void EventSplitOptions::describe(Schema& schema) {
       .help("of split_by \"ratio\" and \"quantile\": shares of train, valid and test")
       .range(0, 1);
   schema.field("split_times", times)
-      .help("of split_by \"time\": the last time of train, and the last of valid")
+      .help(
+          "of split_by \"time\": the last time of train, and the last of valid; of three times the "
+          "first is the last before train: what was until then is seen, and in no part")
       .unit("ticks");
 }
 
 void EventSplitOptions::check() const {
-  if (by == SplitBy::kTime && (times.size() != 2 || times[0] > times[1]))
-    refuse_split("'task.split_times' is not two times, the first not after the second",
+  if (by == SplitBy::kTime &&
+      (times.size() < 2 || times.size() > 3 || !std::ranges::is_sorted(times)))
+    refuse_split("'task.split_times' is not two or three times, none after the next",
                  "for example split_times = [1862652, 2218288]: the last of train, of valid");
   if (by != SplitBy::kRatio && by != SplitBy::kQuantile) return;
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
@@ -77,26 +91,36 @@ void EventSplitOptions::check() const {
                "for example edge_split = [0.7, 0.15, 0.15]: train, valid, test");
 }
 
+std::array<std::uint64_t, 4> part_ends(const EventSplitOptions& options,
+                                       std::uint64_t count,
+                                       const TimeOf& time) {
+  if (options.by == SplitBy::kTime) {
+    const auto last = [&](std::size_t from_end) {
+      return up_to_time(count, time, options.times[options.times.size() - from_end]);
+    };
+    return {options.times.size() == 3 ? last(3) : 0, last(2), last(1), count};
+  }
+  const double first = options.shares[0], second = first + options.shares[1];
+  if (options.by == SplitBy::kQuantile)
+    return {0,
+            up_to_quantile(count, time, first),
+            up_to_quantile(count, time, std::min(second, 1.0)),
+            count};
+  return {0, place_of_share(first, count), place_of_share(second, count), count};
+}
+
 EventParts::EventParts(const EventLinks& all,
                        const EventSplitOptions& options,
                        const EdgeSplit* split,
                        MemoryLedger* ledger) {
-  const std::uint64_t events = all.size();
   links_[static_cast<std::size_t>(Part::kAll)] = std::make_shared<EventLinks>(all);
   if (options.by == SplitBy::kStored) {
     take_listed(all, *split, ledger);
-  } else if (options.by == SplitBy::kTime) {
-    take_ranges(all,
-                {0, up_to_time(all, options.times[0]), up_to_time(all, options.times[1]), events});
   } else {
-    const double first = options.shares[0], second = first + options.shares[1];
-    const bool quantile = options.by == SplitBy::kQuantile;
-    take_ranges(
-        all,
-        {0,
-         quantile ? up_to_quantile(all, first) : place_of_share(first, events),
-         quantile ? up_to_quantile(all, std::min(second, 1.0)) : place_of_share(second, events),
-         events});
+    const auto ends =
+        part_ends(options, all.size(), [&all](std::uint64_t number) { return all.time(number); });
+    for (std::size_t part = 0; part < kParts.size(); ++part)
+      links_.at(part) = std::make_shared<EventLinks>(all.range(ends.at(part), ends.at(part + 1)));
   }
   if (count(Part::kTrain) == 0)
     refuse_split("the split leaves no events for training",
@@ -120,12 +144,8 @@ EventParts EventParts::joined(const EventParts& one,
   return all;
 }
 
-void EventParts::take_ranges(const EventLinks& all, const std::array<std::uint64_t, 4>& ends) {
-  for (std::size_t part = 0; part < kParts.size(); ++part)
-    links_.at(part) = std::make_shared<EventLinks>(all.range(ends.at(part), ends.at(part + 1)));
-}
-
-// Which events each list names: all are gone through in the order of time.
+// Which events each list names: all are gone through in the order of time. Without a list for
+// training it has those of no other.
 void EventParts::take_listed(const EventLinks& all, const EdgeSplit& split, MemoryLedger* ledger) {
   const auto make = [ledger](DType dtype, std::size_t count) {
     return Array::make(dtype, {static_cast<std::int64_t>(count)}, ledger, "edge split").or_throw();
@@ -142,15 +162,27 @@ void EventParts::take_listed(const EventLinks& all, const EdgeSplit& split, Memo
             {},
             times.as<std::int64_t>()})
       .or_throw();
-  for (const Part part : kParts) {
+  const auto sorted = [&](Part part) {
     const Array& given = ids_of(split, part);
-    Array sorted = make(DType::kU64, static_cast<std::size_t>(given.numel()));
-    const auto listed = sorted.as<std::uint64_t>();
-    if (!given.empty()) std::ranges::copy(given.as<std::uint64_t>(), listed.begin());
-    std::ranges::sort(listed);
+    Array made = make(DType::kU64, static_cast<std::size_t>(given.numel()));
+    if (!given.empty())
+      std::ranges::copy(given.as<std::uint64_t>(), made.as<std::uint64_t>().begin());
+    std::ranges::sort(made.as<std::uint64_t>());
+    return made;
+  };
+  const std::array<Array, 3> lists{sorted(Part::kTrain), sorted(Part::kValid), sorted(Part::kTest)};
+  const auto has = [&](Part part, std::uint64_t id) {
+    return std::ranges::binary_search(lists.at(static_cast<std::size_t>(part)).as<std::uint64_t>(),
+                                      id);
+  };
+  for (const Part part : kParts) {
+    const auto listed = lists.at(static_cast<std::size_t>(part)).as<std::uint64_t>();
+    const bool others = part == Part::kTrain && listed.empty();
     std::vector<std::uint64_t> own;
     for (std::size_t i = 0; i < every.size(); ++i) {
-      if (std::ranges::binary_search(listed, ids.as<std::uint64_t>()[i])) own.push_back(i);
+      const std::uint64_t id = ids.as<std::uint64_t>()[i];
+      if (others ? !has(Part::kValid, id) && !has(Part::kTest, id) : has(part, id))
+        own.push_back(i);
     }
     if (own.size() < listed.size())
       refuse_split(fmt::format("the edge split lists {} events as {}, and the relation has {} of "

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -31,16 +32,25 @@ enum class SplitBy {
 struct EventSplitOptions {
   SplitBy by = SplitBy::kRatio;
   std::vector<double> shares{0.7, 0.15, 0.15};  ///< of train, valid and test
-  std::vector<std::int64_t> times;              ///< the last of train, the last of valid
+  std::vector<std::int64_t>
+      times{};  ///< the last of train and of valid; of three first that before
   void describe(Schema& schema);
   /// Throws kUsage for shares or times that make no split.
   void check() const;
 };
 
+/// Where train, valid and test begin among things in the order of time, and where the last ends:
+/// [0, or where a past ends that is in no part; a, b, count]. @param time when each is, never
+/// before the one in front of it @pre options.check(), and not kStored
+std::array<std::uint64_t, 4> part_ends(const EventSplitOptions& options,
+                                       std::uint64_t count,
+                                       const std::function<std::int64_t(std::uint64_t)>& time);
+
 class EventParts {
  public:
-  /// @param split the dataset's, of kStored: ids of the relation's edges, all parts listed. Throws
-  /// kUsage where training gets no events, and for ids that no event has; kResource.
+  /// @param split the dataset's, of kStored: ids of the relation's edges; where none are listed for
+  /// training, those that no other part has are. Throws kUsage where training gets no events, and
+  /// for ids that no event has; kResource.
   EventParts(const EventLinks& all,
              const EventSplitOptions& options,
              const EdgeSplit* split,
@@ -63,7 +73,6 @@ class EventParts {
 
  private:
   EventParts() = default;
-  void take_ranges(const EventLinks& all, const std::array<std::uint64_t, 4>& ends);
   void take_listed(const EventLinks& all, const EdgeSplit& split, MemoryLedger* ledger);
   void note_times();
 

@@ -26,9 +26,9 @@ float scaled_gap(std::optional<std::int64_t> last, std::int64_t time) {
   return last ? scaled_log(static_cast<double>(ticks_between(*last, time))) : 0.0F;
 }
 
-PairHistory steps_of(const PairHistory& history) {
-  ThreadArena arena(1);
-  return history.steps(arena, nullptr).or_throw();
+PairHistory steps_of(const PairHistory& history, MemoryLedger* ledger) {
+  ThreadArena arena;
+  return history.steps(arena, ledger).or_throw();
 }
 
 // The pairs of a node lie one behind the other, by the other node.
@@ -45,10 +45,12 @@ void add_pairs(std::span<const PairEvent> of_node, const Add& add) {
 
 }  // namespace
 
-PairFeatures::PairFeatures(const PairHistory& history, PairFeatureOptions options)
+PairFeatures::PairFeatures(const PairHistory& history,
+                           PairFeatureOptions options,
+                           MemoryLedger* ledger)
     : history_(history),
       options_(std::move(options)),
-      steps_(steps_of(history)),
+      steps_(steps_of(history, ledger)),
       of_pairs_(history.all_pairs(), options_.clocks),
       of_destinations_(history.all_to(), options_.clocks),
       of_steps_(steps_.all_pairs(), options_.clocks),

@@ -8,6 +8,7 @@
 #include "samplers/pair_history.h"
 #include "tasks/decayed_sums.h"
 
+#include <sluice/memory.h>
 #include <sluice/tasks/pair_model.h>
 
 #include <cstddef>
@@ -25,8 +26,9 @@ struct PairFeatureOptions {
 
 class PairFeatures {
  public:
-  /// Reads all of the history, which must outlive this, once. Throws kResource.
-  PairFeatures(const PairHistory& history, PairFeatureOptions options);
+  /// Reads all of the history, which must outlive this, once. The steps are charged to `ledger` as
+  /// a history is. Throws kResource.
+  PairFeatures(const PairHistory& history, PairFeatureOptions options, MemoryLedger* ledger);
 
   /// Numbers a pair.
   static std::size_t width(std::size_t clocks) { return kPlain + 3 * clocks; }

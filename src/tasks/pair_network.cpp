@@ -1,5 +1,7 @@
 #include "tasks/pair_network.h"
 
+#include "tasks/pair_scores.h"
+
 #include <sluice/error.h>
 
 #include <algorithm>
@@ -16,14 +18,7 @@ void PairNetworkOptions::describe(Schema& schema) {
       .help("events of pair, destination and step count exp(-age / clock), for each of these")
       .unit("ticks")
       .range(1e-9, 1e18);
-  schema
-      .choice("direction",
-              direction,
-              {{"forward",
-                PairDirection::kForward,
-                "a source's events as a source, a destination's as a destination"},
-               {"either", PairDirection::kEither, "a node's events in both roles"}})
-      .help("which events counts and gaps are of, of relations within one node type");
+  describe_direction(schema, direction);
 }
 
 PairNetwork::PairNetwork(const Options& options, const ModelContext& context) : options_(options) {
@@ -38,12 +33,15 @@ PairNetwork::PairNetwork(const Options& options, const ModelContext& context) : 
   }
 }
 
+void PairNetwork::read(const PairHistory& history, MemoryLedger* ledger) {
+  features_.reset();  // before the new ones take their room
+  features_ = std::make_unique<PairFeatures>(
+      history, PairFeatureOptions{options_.clocks, options_.direction}, ledger);
+}
+
 torch::Tensor PairNetwork::features_of(const PairRequest& request) {
-  if (read_ != &request.history) {
-    features_ = std::make_unique<PairFeatures>(
-        request.history, PairFeatureOptions{options_.clocks, options_.direction});
-    read_ = &request.history;
-  }
+  if (!features_)
+    throw Error(ErrorCode::kInternal, "a network of pairs is asked before it read a history");
   const std::size_t candidates = request.candidates(), width = features_->width();
   torch::Tensor features =
       torch::empty({static_cast<std::int64_t>(request.sources.size() * candidates),

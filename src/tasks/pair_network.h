@@ -27,6 +27,8 @@ class PairNetwork final : public PairModel {
  public:
   using Options = PairNetworkOptions;
   PairNetwork(const Options& options, const ModelContext& context);
+  /// The numbers that features are made of: pair_features.h.
+  void read(const PairHistory& history, MemoryLedger* ledger) override;
   /// f32 [q, c] on the model's device.
   torch::Tensor score(const PairRequest& request) override;
 
@@ -35,8 +37,7 @@ class PairNetwork final : public PairModel {
 
   Options options_;
   std::vector<std::shared_ptr<nn::Linear>> linears_;
-  const PairHistory* read_ = nullptr;  // whose features_ are
-  std::unique_ptr<PairFeatures> features_;
+  std::unique_ptr<PairFeatures> features_;  // of read()
 };
 
 }  // namespace sluice::tasks

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -21,6 +23,10 @@ namespace {
               "write them with numpy.save as int64 [events of the part, k], a row an event in the "
               "order of time",
               Place{path, -1, -1, -1});
+}
+
+std::string path_of(const std::string& folder, Part part) {
+  return (std::filesystem::path(folder) / (to_string(part) + ".npy")).string();
 }
 
 std::uint32_t little_endian(std::span<const unsigned char> bytes) {
@@ -76,6 +82,13 @@ std::pair<std::uint64_t, std::uint64_t> shape_in(const std::string& head, const 
   return {rows, columns};
 }
 
+std::uint64_t bytes_left(std::ifstream& file) {
+  const auto at = file.tellg();
+  const auto end = file.seekg(0, std::ios::end).tellg();
+  file.seekg(at);
+  return file && end > at ? static_cast<std::uint64_t>(end - at) : 0;
+}
+
 }  // namespace
 
 Array read_stored_negatives(const std::string& folder,
@@ -83,7 +96,7 @@ Array read_stored_negatives(const std::string& folder,
                             std::uint64_t events,
                             std::uint64_t num_destinations,
                             MemoryLedger* ledger) {
-  const std::string path = (std::filesystem::path(folder) / (to_string(part) + ".npy")).string();
+  const std::string path = path_of(folder, part);
   std::ifstream file(path, std::ios::binary);
   if (!file)
     throw Error(ErrorCode::kIo,
@@ -96,6 +109,9 @@ Array read_stored_negatives(const std::string& folder,
   constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 20;
   if (columns > kMostColumns)
     refuse_file(path, fmt::format("it has {} columns, more than {}", columns, kMostColumns));
+  // Before room for it is asked for.
+  if (bytes_left(file) != rows * columns * sizeof(std::uint64_t))
+    refuse_file(path, "it is not as long as its head says");
   Array made = Array::make(DType::kU64,
                            {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)},
                            ledger,
@@ -103,8 +119,9 @@ Array read_stored_negatives(const std::string& folder,
                    .or_throw();
   const auto bytes = static_cast<std::streamsize>(made.bytes());
   file.read(static_cast<char*>(made.data()), bytes);
-  if (file.gcount() != bytes || file.peek() != std::ifstream::traits_type::eof())
-    refuse_file(path, "it is not as long as its head says");
+  if (file.gcount() != bytes)
+    throw Error(
+        ErrorCode::kIo, "cannot read stored negatives", "check the disk", Place{path, -1, -1, -1});
   const auto nodes = made.as<std::uint64_t>();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] < num_destinations || nodes[i] == kNoNode) continue;  // -1 is kNoNode
@@ -116,6 +133,32 @@ Array read_stored_negatives(const std::string& folder,
                             num_destinations));
   }
   return made;
+}
+
+void check_beside(const Array& negatives,
+                  const std::string& folder,
+                  Part part,
+                  const Links& events) {
+  constexpr std::uint64_t kPiece = 4096;
+  const auto nodes = negatives.as<std::uint64_t>();
+  const auto columns = static_cast<std::uint64_t>(negatives.size(1));
+  std::array<std::uint64_t, kPiece> numbers{}, sources{}, targets{};
+  for (std::uint64_t first = 0; first < events.size(); first += kPiece) {
+    const std::size_t count = std::min(kPiece, events.size() - first);
+    std::iota(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count), first);
+    events.find({numbers.data(), count}, {{sources.data(), count}, {targets.data(), count}})
+        .or_throw();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto row = nodes.subspan((first + i) * columns, columns);
+      const auto found = std::ranges::find(row, targets.at(i));
+      if (found == row.end()) continue;
+      refuse_file(path_of(folder, part),
+                  fmt::format("row {}, column {}: {} is the destination of the row's own event",
+                              first + i,
+                              found - row.begin(),
+                              targets.at(i)));
+    }
+  }
 }
 
 }  // namespace sluice::tasks

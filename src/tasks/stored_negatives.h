@@ -9,6 +9,7 @@
 #include <sluice/array.h>
 #include <sluice/edge_rule.h>
 #include <sluice/memory.h>
+#include <sluice/samplers/links.h>
 
 #include <cstdint>
 #include <string>
@@ -23,5 +24,12 @@ Array read_stored_negatives(const std::string& folder,
                             std::uint64_t events,
                             std::uint64_t num_destinations,
                             MemoryLedger* ledger);
+
+/// Throws kData where a row has the destination of its own event: a list in another order than that
+/// of the events, or one that is not of others. @param negatives as read @param events the part's
+void check_beside(const Array& negatives,
+                  const std::string& folder,
+                  Part part,
+                  const Links& events);
 
 }  // namespace sluice::tasks

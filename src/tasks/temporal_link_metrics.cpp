@@ -87,8 +87,8 @@ struct RankSums {
 };
 
 bool is_ranked(EventNegativeKind kind) {
-  return kind == EventNegativeKind::kOther || kind == EventNegativeKind::kAll ||
-         kind == EventNegativeKind::kStored;
+  return kind == EventNegativeKind::kOther || kind == EventNegativeKind::kMixed ||
+         kind == EventNegativeKind::kAll || kind == EventNegativeKind::kStored;
 }
 
 std::string suffix_of(EventNegativeKind kind) {
@@ -115,6 +115,8 @@ class Group {
            std::span<const std::int64_t> rows) {
     if (ranked) {
       std::uint64_t higher = 0, as_high = 0;
+      // Nobody to be ranked among: no rank.
+      if (std::ranges::all_of(rows, [](std::int64_t row) { return row < 0; })) return;
       for (std::size_t n = 0; n < others.size(); ++n) {
         if (rows[n] < 0) continue;
         higher += others[n] > own ? 1u : 0u;
@@ -173,7 +175,9 @@ class TemporalLinkMetrics final : public MetricAccumulator {
                     std::ranges::all_of(row, [](double score) { return std::isfinite(score); });
       const bool is_new = seen_ && is_new_query(batch, i);
       std::size_t first = 0;
-      for (std::size_t kind = 0; kind < columns_.size() && first + 1 < width; ++kind) {
+      // A part that is asked about without some of the kinds has no figures of these.
+      for (std::size_t kind = 0; kind < columns_.size(); ++kind) {
+        if (first + columns_[kind].count >= width) break;
         const auto others = row.subspan(1 + first, columns_[kind].count);
         const auto there = rows.subspan(i * (width - 1) + first, columns_[kind].count);
         const bool ranked = is_ranked(columns_[kind].kind);

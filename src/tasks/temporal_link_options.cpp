@@ -23,7 +23,7 @@ EventNegativeKind kind_called(const std::string& name) {
 
 void TemporalLinkOptions::describe(Schema& schema) {
   schema.field("relation", relation)
-      .help("whose events: its name, or SOURCE__NAME__TARGET; empty: the only relation");
+      .help("whose events: its name, or SOURCE__NAME__TARGET; empty: the only one with times");
   split.describe(schema);
   schema.field("width", width).help("columns that the model encodes a node in").range(1, 1 << 20);
   schema.field("decoder_hidden", decoder_hidden)
@@ -59,6 +59,20 @@ void TemporalLinkOptions::describe(Schema& schema) {
           "the true one; -1: all candidates, but those that the source meets at the event's time; "
           "0: no ranks")
       .range(-1, 1 << 20);
+  schema
+      .choice("ranked_by",
+              ranked_by,
+              {{"random", RankedBy::kRandom, "any candidates, which may repeat"},
+               {"mixed",
+                RankedBy::kMixed,
+                "up to half of them met by the source in training, the others not, all distinct; "
+                "none that it meets at the event's time"}})
+      .help("of `ranked` above 0: which");
+  schema.field("ranked_share", ranked_share)
+      .help(
+          "share of the events that are ranked, drawn by the seed, the same in each epoch; the "
+          "others have no rank, and models that remember see them all the same")
+      .range(0, 1);
   schema.field("stored_negatives", stored_negatives)
       .help(
           "a folder with valid.npy and test.npy: the destinations that each event is ranked among, "
@@ -80,6 +94,16 @@ void TemporalLinkOptions::check() const {
                    "set task.loss = \"softmax\", or task.negatives = 1");
   if (eval_negatives.empty() && ranked == 0 && stored_negatives.empty())
     refuse_options("nothing to evaluate by", "set task.eval_negatives = [\"random\"]");
+  if (ranked <= 0 && ranked_by == RankedBy::kMixed)
+    refuse_options("'ranked_by' is set, and not how many",
+                   "set task.ranked = 100, or leave task.ranked_by out");
+  const bool ranks = ranked != 0 || !stored_negatives.empty();
+  if (ranked_share == 0 && ranks)
+    refuse_options("a 'ranked_share' of 0 ranks nothing",
+                   "set task.ranked_share = 0.1 for one, or task.ranked = 0");
+  if (ranked_share < 1 && !ranks)
+    refuse_options("'ranked_share' is set, and not how many",
+                   "set task.ranked = 100, or leave task.ranked_share out");
   if (ranked != 0 && !stored_negatives.empty())
     refuse_options("both 'ranked' and 'stored_negatives' are set",
                    "set task.ranked = 0, or leave task.stored_negatives out");
@@ -95,9 +119,13 @@ std::vector<EventColumns> TemporalLinkOptions::training_columns() const {
 std::vector<EventColumns> TemporalLinkOptions::evaluation_columns() const {
   std::vector<EventColumns> columns;
   for (const std::string& name : eval_negatives) columns.push_back({kind_called(name), 1});
-  if (ranked < 0) columns.push_back({EventNegativeKind::kAll, 0});
-  if (ranked > 0) columns.push_back({EventNegativeKind::kOther, static_cast<std::size_t>(ranked)});
-  if (!stored_negatives.empty()) columns.push_back({EventNegativeKind::kStored, 0});
+  if (ranked < 0) columns.push_back({EventNegativeKind::kAll, 0, ranked_share});
+  if (ranked > 0)
+    columns.push_back(
+        {ranked_by == RankedBy::kMixed ? EventNegativeKind::kMixed : EventNegativeKind::kOther,
+         static_cast<std::size_t>(ranked),
+         ranked_share});
+  if (!stored_negatives.empty()) columns.push_back({EventNegativeKind::kStored, 0, ranked_share});
   return columns;
 }
 

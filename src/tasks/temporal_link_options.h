@@ -17,6 +17,11 @@ enum class EventLoss {
   kSoftmax    ///< cross-entropy of an event among its others
 };
 
+enum class RankedBy {
+  kRandom,  ///< EventNegativeKind::kOther
+  kMixed    ///< EventNegativeKind::kMixed
+};
+
 struct TemporalLinkOptions {
   std::string relation;
   EventSplitOptions split;
@@ -27,6 +32,8 @@ struct TemporalLinkOptions {
   EventCandidates candidates = EventCandidates::kDestinations;
   std::vector<std::string> eval_negatives{"random"};
   std::int64_t ranked = 0;
+  RankedBy ranked_by = RankedBy::kRandom;
+  double ranked_share = 1;
   std::string stored_negatives;
   void describe(Schema& schema);
 

@@ -32,6 +32,30 @@ TemporalVisibility visibility_called(std::string_view name) {
              "set sampler.type = \"temporal\"");
 }
 
+// Joining rows of databases is no prediction: scores would be told the answer.
+void check_predicts(std::string_view visibility) {
+  if (visibility == to_string(TemporalVisibility::kInclusive))
+    refuse_run("visibility 'inclusive' shows each query the event that it asks about",
+               "set sampler.visibility = \"strict\"");
+}
+
+// Whether a relation holds the edges of another one the other way round, as far as a schema tells.
+bool leads_back(const RelationSchema& relation, const RelationSchema& of) {
+  return relation.has_times && relation.source == of.target && relation.target == of.source &&
+         relation.edges == of.edges && relation.edge_id_bound == of.edge_id_bound;
+}
+
+// The only relation with times, but for one behind it that leads back.
+std::string events_in(const GraphSchema& schema) {
+  std::vector<const RelationSchema*> found;
+  for (const RelationSchema& relation : schema.relations) {
+    const bool reverse = std::ranges::any_of(
+        found, [&](const RelationSchema* of) { return leads_back(relation, *of); });
+    if (relation.has_times && !reverse) found.push_back(&relation);
+  }
+  return found.size() == 1 ? found.front()->key() : std::string();
+}
+
 Array zeroed_bytes(std::uint64_t nodes, MemoryLedger* ledger) {
   Array made =
       Array::make(DType::kU8, {static_cast<std::int64_t>(nodes)}, ledger, "seen nodes").or_throw();
@@ -45,7 +69,7 @@ TemporalLinkPrediction::TemporalLinkPrediction(const Options& options, const Tas
     : options_(options) {
   options.check();
   LinkPartsOptions asked;
-  asked.relation = options.relation;
+  asked.relation = options.relation.empty() ? events_in(context.schema) : options.relation;
   const LinkParts found(asked, context.schema, Asker{kTaskName});
   relation_ = found.relation();
   source_type_ = found.source_type();
@@ -69,7 +93,9 @@ std::uint64_t TemporalLinkPrediction::expected(Part part,
   if (options_.split.by == SplitBy::kStored && part != Part::kAll) {
     const auto found = std::ranges::find(schema.edge_splits, split, &EdgeSplitSchema::name);
     if (found == schema.edge_splits.end()) return 0;
-    return part == Part::kTrain ? found->train : part == Part::kValid ? found->valid : found->test;
+    if (part != Part::kTrain) return part == Part::kValid ? found->valid : found->test;
+    const std::uint64_t edges = schema.relations.at(relation_).edges;
+    return found->train != 0 ? found->train : edges - std::min(edges, found->valid + found->test);
   }
   const RelationSchema& relation = schema.relations.at(relation_);
   return EventParts::expected(part, options_.split, relation.edges + relation.appended);
@@ -111,21 +137,30 @@ void TemporalLinkPrediction::ask(Era era, EventParts parts) {
   Asked& of = asked_.at(static_cast<std::size_t>(era)).emplace(Asked{std::move(parts)});
   of.seen = seen_in(*of.parts.links(Part::kTrain));
   of.training = make_negatives(of.parts, options_.training_columns(), key_.with("train"), {});
+  if (asks_ == Asks::kBestEnds)
+    of.everybody = make_negatives(of.parts, {{EventNegativeKind::kEverybody, 0}}, key_, {});
   if (!options_.stored_negatives.empty()) return read_stored_negatives(of);
   of.validation =
       make_negatives(of.parts, options_.evaluation_columns(), key_.with("evaluation"), {});
   of.testing = of.validation;
 }
 
-// Each part has a list of its own.
+// Each part has a list of its own, all of one width.
 void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
+  std::vector<EventColumns> columns = options_.evaluation_columns();
   for (const Part part : {Part::kValid, Part::kTest}) {
     Array stored = sluice::tasks::read_stored_negatives(
         options_.stored_negatives, part, of.parts.count(part), num_destinations_, ledger_);
-    std::vector<EventColumns> columns = options_.evaluation_columns();
-    columns.back().count = static_cast<std::size_t>(stored.size(1));
+    check_beside(stored, options_.stored_negatives, part, *of.parts.links(part));
+    const auto width = static_cast<std::size_t>(stored.size(1));
+    if (part == Part::kTest && width != columns.back().count)
+      refuse_run(fmt::format("stored negatives are {} a validation event, and {} a test event",
+                             columns.back().count,
+                             width),
+                 "write both with as many columns: -1 where an event has fewer");
+    columns.back().count = width;
     (part == Part::kValid ? of.validation : of.testing) =
-        make_negatives(of.parts, std::move(columns), key_.with("evaluation"), std::move(stored));
+        make_negatives(of.parts, columns, key_.with("evaluation"), std::move(stored));
   }
 }
 
@@ -133,7 +168,8 @@ std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
     const EventParts& parts, std::vector<EventColumns> columns, RandomKey key, Array stored) const {
   EventNegativeOptions options;
   options.columns = std::move(columns);
-  options.candidates = options_.candidates;
+  const bool everybody = options.columns.front().kind == EventNegativeKind::kEverybody;
+  options.candidates = everybody ? EventCandidates::kNodes : options_.candidates;
   options.training_end = parts.training_end();
   options.key = key;
   options.stored = std::move(stored);
@@ -160,15 +196,32 @@ std::shared_ptr<const SeenNodes> TemporalLinkPrediction::seen_in(const Links& tr
   return seen;
 }
 
-void TemporalLinkPrediction::serve(PairModel& /*model*/, std::string_view visibility) {
+void TemporalLinkPrediction::serve(PairModel& model, std::string_view visibility) {
+  check_predicts(visibility);
   visibility_ = visibility_called(visibility);
   ThreadArena arena;
   history_ = std::make_shared<const PairHistory>(
       PairHistory::make(*graph_, num_sources_, arena, ledger_).or_throw());
+  model.read(*history_, ledger_);
 }
 
 std::uint64_t TemporalLinkPrediction::count(Part part, const GraphData& /*data*/) const {
   return asked().parts.count(part);
+}
+
+// What stands beside events. A part is shuffled for training alone, which events are not: training
+// has negatives of its own, and an evaluation of its part those of evaluations, as far as these are
+// not stored.
+std::shared_ptr<const EventNegatives> TemporalLinkPrediction::negatives_for(
+    const QueryRequest& request) const {
+  const bool trains = request.part == Part::kTrain && request.shuffle;
+  if (trains) return asked().training;
+  // A PairModel is asked about all without their being seeds.
+  if (asks_ == Asks::kBestEnds) return history_ ? nullptr : asked().everybody;
+  if (request.ends_alone || request.links) return nullptr;
+  if (request.part == Part::kTrain && !options_.stored_negatives.empty()) return nullptr;
+  if (request.part == Part::kAll) return nullptr;
+  return request.part == Part::kValid ? asked().validation : asked().testing;
 }
 
 std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest& request,
@@ -176,14 +229,13 @@ std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest&
   if (request.sampler && !request.sampler->needs_times())
     refuse_run("events are asked about at their times, which [sampler] type gives none of",
                "set sampler.type = \"temporal\"");
+  if (request.sampler) check_predicts(request.sampler->visibility());
   EventQueryOptions options = query_options(request);
-  if (!request.ends_alone)
-    options.negatives = request.part == Part::kTrain   ? asked().training
-                        : request.part == Part::kValid ? asked().validation
-                        : request.part == Part::kTest  ? asked().testing
-                                                       : nullptr;
+  options.negatives = negatives_for(request);
   return std::make_unique<EventQueries>(
-      data.schema(), asked().parts.links(request.part), std::move(options));
+      data.schema(),
+      request.links ? request.links : asked().parts.links(request.part),
+      std::move(options));
 }
 
 EventQueryOptions TemporalLinkPrediction::query_options(const QueryRequest& request) const {
@@ -224,7 +276,8 @@ std::vector<Array> TemporalLinkPrediction::predicted_nodes(const Batch& batch) c
 
 torch::Tensor TemporalLinkPrediction::predict(const torch::Tensor& outputs) const {
   const torch::Tensor own = outputs.narrow(1, 0, 1);
-  return (history_ ? own : torch::sigmoid(own)).to(torch::kFloat32);
+  // Scores may go by times, which f32 cannot tell apart.
+  return history_ ? own.to(torch::kFloat64) : torch::sigmoid(own).to(torch::kFloat32);
 }
 
 std::vector<std::string> TemporalLinkPrediction::prediction_columns() const {

@@ -42,6 +42,7 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
                          const GraphSchema& schema,
                          const std::string& split) const override;
   void open(const TaskData& data) override;
+  void expect_best_ends() override { asks_ = Asks::kBestEnds; }
   void attach(const GraphData& data) override;
   void serve(PairModel& model, std::string_view visibility) override;
   std::uint64_t count(Part part, const GraphData& data) const override;
@@ -76,20 +77,24 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
     return {{"source", source_type_}, {"target", destination_type_}};
   }
   std::vector<Array> predicted_nodes(const Batch& batch) const override;
-  /// f32 [q, 1]: the probability of an event; of a PairModel its score.
+  /// f32 [q, 1]: the probability of an event; of a PairModel its score, f64.
   torch::Tensor predict(const torch::Tensor& outputs) const override;
   std::vector<std::string> prediction_columns() const override;
-  /// Of a PairModel: the destinations that score best at each event's time, those met before among
-  /// them.
+  /// The destinations that score best at each event's time, those met before among them. An encoder
+  /// encodes all of them at the time of each event.
   BestEnds best_ends(Model& model, const Batch& batch, LinkEnd end, std::int64_t count) override;
 
  private:
+  // What evaluation asks for.
+  enum class Asks { kParts, kBestEnds };
+
   // What is asked about in an era.
   struct Asked {
     EventParts parts;
     std::shared_ptr<const SeenNodes> seen = nullptr;
     std::shared_ptr<const EventNegatives> training = nullptr, validation = nullptr,
                                           testing = nullptr;
+    std::shared_ptr<const EventNegatives> everybody = nullptr;  // where best ends are asked for
   };
 
   const Asked& asked() const { return asked_of(era_); }
@@ -97,6 +102,7 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
   void attach_stages();
   void ask(Era era, EventParts parts);
   EventQueryOptions query_options(const QueryRequest& request) const;
+  std::shared_ptr<const EventNegatives> negatives_for(const QueryRequest& request) const;
   std::shared_ptr<const EventNegatives> make_negatives(const EventParts& parts,
                                                        std::vector<EventColumns> columns,
                                                        RandomKey key,
@@ -111,12 +117,14 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
                             const Batch& host,
                             Stretch of,
                             std::span<const std::uint64_t> destinations) const;
+  torch::Tensor scores_of_all(Model& model, const Batch& batch);
   torch::Tensor encoded_scores(Model& model, const Batch& batch) const;
   torch::Tensor encoded_pair_scores(PairEncoder& model, const Batch& batch) const;
 
   Options options_;
   std::size_t relation_ = 0, source_type_ = 0, destination_type_ = 0;
   std::shared_ptr<MergeDecoder> decoder_;
+  Asks asks_ = Asks::kParts;
 
   // Of divide().
   std::vector<std::uint64_t> since_;

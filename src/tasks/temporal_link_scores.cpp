@@ -109,19 +109,28 @@ torch::Tensor TemporalLinkPrediction::encoded_scores(Model& model, const Batch& 
   return torch::cat({scores, decoder_->score_beside(sources, others)}, 1);
 }
 
-// All pairs at once: each event's, then those of its source with each other destination.
+// All pairs at once: each event's, then those of its source with each other destination. Those that
+// are not there cost nothing.
 torch::Tensor TemporalLinkPrediction::encoded_pair_scores(PairEncoder& model,
                                                           const Batch& batch) const {
   const Queries& queries = batch.queries;
-  torch::Tensor sources = nn::as_tensor(queries.sources).unsqueeze(1);
   torch::Tensor destinations = nn::as_tensor(queries.destinations).unsqueeze(1);
   if (!queries.negatives.empty())
-    destinations = torch::cat({destinations, nn::as_tensor(queries.negatives).clamp_min(0)}, 1);
+    destinations = torch::cat({destinations, nn::as_tensor(queries.negatives)}, 1);
   const std::int64_t width = destinations.size(1);
-  sources = sources.expand({-1, width});
-  const PairEncoding rows = model.encode_pairs(
-      batch, {source_type_, destination_type_, sources.flatten(), destinations.flatten()});
-  return decoder_->score(rows.sources, rows.destinations).view({-1, width});
+  const torch::Tensor sources =
+      nn::as_tensor(queries.sources).unsqueeze(1).expand({-1, width}).flatten();
+  destinations = destinations.flatten();
+  const torch::Tensor places = destinations.ge(0).nonzero().squeeze(1);
+  const PairEncoding rows = model.encode_pairs(batch,
+                                               {source_type_,
+                                                destination_type_,
+                                                sources.index_select(0, places),
+                                                destinations.index_select(0, places)});
+  const torch::Tensor there = decoder_->score(rows.sources, rows.destinations);
+  return torch::zeros({destinations.size(0)}, there.options())
+      .index_copy(0, places, there)
+      .view({-1, width});
 }
 
 torch::Tensor TemporalLinkPrediction::training_loss(Model& model,
@@ -145,34 +154,39 @@ torch::Tensor TemporalLinkPrediction::training_loss(Model& model,
   return (torch::softplus(-own).mean() + of_others) / 2;
 }
 
+// Scores of all destinations for each query: [q, destinations].
+torch::Tensor TemporalLinkPrediction::scores_of_all(Model& model, const Batch& batch) {
+  auto* const pairs = dynamic_cast<PairModel*>(&model);
+  if (pairs == nullptr) {
+    const torch::Tensor scores = outputs(model, batch);
+    return scores.narrow(1, 1, scores.size(1) - 1).cpu();
+  }
+  const Batch& host = batch.on_host();
+  std::vector<std::uint64_t> destinations(num_destinations_);
+  std::iota(destinations.begin(), destinations.end(), std::uint64_t{0});
+  std::vector<torch::Tensor> scores;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(host.queries.size()); ++i)
+    scores.push_back(pair_scores(*pairs, host, {i, 1}, destinations).cpu());
+  return torch::cat(scores);
+}
+
 BestEnds TemporalLinkPrediction::best_ends(Model& model,
                                            const Batch& batch,
                                            LinkEnd end,
                                            std::int64_t count) {
-  auto* const pairs = dynamic_cast<PairModel*>(&model);
-  if (pairs == nullptr || end == LinkEnd::kSource)
+  if (end == LinkEnd::kSource)
     throw Error(ErrorCode::kUsage,
-                end == LinkEnd::kSource
-                    ? "events are scored by their destinations: best sources are not looked for"
-                    : "this model encodes the nodes of a mini-batch, not all destinations",
-                end == LinkEnd::kSource
-                    ? "leave --end out"
-                    : "leave --top out, or train a model that scores pairs: edgebank, recency, "
-                      "popularity, pair_network");
-  const Batch& host = batch.on_host();
-  const auto queries = static_cast<std::size_t>(host.queries.size());
-  std::vector<std::uint64_t> destinations(num_destinations_);
-  std::iota(destinations.begin(), destinations.end(), std::uint64_t{0});
+                "events are scored by their destinations: best sources are not looked for",
+                "leave --end out");
   const torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> nodes, scores;
-  for (std::size_t i = 0; i < queries; ++i) {
-    const torch::Tensor all = pair_scores(*pairs, host, {i, 1}, destinations).cpu();
-    // Of equal scores the node of the lower number.
-    const auto [sorted, places] = all.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
-    nodes.push_back(places.narrow(1, 0, count));
-    scores.push_back(sorted.narrow(1, 0, count).to(torch::kFloat32));
-  }
-  return {nn::as_array(torch::cat(nodes).view(torch::kUInt64)), torch::cat(scores)};
+  const torch::Tensor scores = scores_of_all(model, batch);
+  if (scores.size(1) != static_cast<std::int64_t>(num_destinations_))
+    throw Error(ErrorCode::kInternal, "best ends of a task that was not told to expect them");
+  // Of equal scores the node of the lower number.
+  const auto [sorted, places] = scores.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
+  const torch::Tensor nodes = places.narrow(1, 0, count).contiguous();
+  return {nn::as_array(nodes.view(torch::kUInt64)),
+          sorted.narrow(1, 0, count).to(torch::kFloat32).contiguous()};
 }
 
 }  // namespace sluice::tasks

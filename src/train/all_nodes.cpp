@@ -154,6 +154,7 @@ PredictReport predict_best_run(const std::string& directory,
     throw Error(ErrorCode::kUsage,
                 "this task is not about links: it has no ends to be found",
                 "leave --top out");
+  ask_about_file(parts, wanted, AskedTargets::kLookedFor);
   IdTable table;
   for (const IdColumn& column : columns) table.add(parts, column);
   const auto nodes =

@@ -1,5 +1,7 @@
 #include "train/checks.h"
 
+#include "tasks/past_labels.h"
+
 #include <sluice/tasks/pair_model.h>
 
 #include <fmt/format.h>
@@ -62,8 +64,10 @@ void warn_of_single_rows(const Parts& parts, Logger& log) {
 
 // Epochs of a model that learns nothing would change nothing.
 void check_parameters(const Parts& parts) {
-  const bool pairs = dynamic_cast<const PairModel*>(parts.model.get()) != nullptr;
-  if (!pairs || !parts.model->parameters().empty() || parts.options.train.epochs == 0) return;
+  const Model* const model = parts.model.get();
+  const bool may_have_none = dynamic_cast<const PairModel*>(model) != nullptr ||
+                             dynamic_cast<const tasks::PastLabels*>(model) != nullptr;
+  if (!may_have_none || !model->parameters().empty() || parts.options.train.epochs == 0) return;
   throw Error(ErrorCode::kUsage,
               fmt::format("model '{}' has no parameters: there is nothing to train",
                           parts.options.model.type),

@@ -144,6 +144,7 @@ RunReport finish(PlannedRun& run,
   add_device_times(report, trainer.device_times());
   report.continual = std::move(continual);
   report.metrics.insert(tested.begin(), tested.end());
+  report.metrics.insert(trainer.untrained().begin(), trainer.untrained().end());
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
   if (report.epochs != 0 && !report.best_epoch && run.parts->count(Part::kValid) != 0)
     report.metrics.merge(part_metrics(Part::kValid, *run.parts->task->make_metrics()));
@@ -164,6 +165,7 @@ std::vector<std::uint64_t> longest_ids(const Parts& parts,
   if (std::ranges::count(longest, 0) == std::ssize(longest)) return longest;
   QueryRequest request{part, parts.options.eval.batch_size, false, parts.key()};
   request.ends_alone = true;
+  request.links = parts.asked_events;
   const auto queries = parts.task->queries(request, parts.data);
   for (std::uint64_t index = 0; index < queries->num_batches(); ++index) {
     Batch batch;
@@ -280,6 +282,7 @@ PredictReport predict_run(const std::string& directory,
   RunDirectory::check_output(directory, out);
   const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
   Parts& parts = *opened->run.parts;
+  ask_about_file(parts, wanted, AskedTargets::kGiven);
   std::vector<ExternalIds> ids;
   for (const IdColumn& column : parts.task->prediction_ids())
     ids.push_back(parts.dataset.ids(parts.dataset.schema().nodes.at(column.type).name));

@@ -49,6 +49,9 @@ RunReport continue_training(const std::string& directory,
 struct EvaluateOptions {
   Part part = Part::kTest;
   CheckpointKind checkpoint = CheckpointKind::kBest;  ///< the last where the run has no best
+  /// Of predictions: a file of events to ask about in the place of the part's
+  /// (train/asked_events.h); empty: none.
+  std::string events = {};
 };
 
 RunReport evaluate_run(const std::string& directory,

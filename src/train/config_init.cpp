@@ -8,11 +8,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t kWidth = 100;
+// What is written where only events say what to learn.
+constexpr const char* kEventTask = "temporal_link_prediction";
+constexpr const char* kEventModel = "tf_tgn";
+constexpr const char* kEventSampler = "temporal";
 
 std::string comment(const std::string& text) {
   std::string out;
@@ -83,6 +88,7 @@ struct Target {
   std::uint64_t train = 0, valid = 0;
   std::string keys{};
   const char* asked = "seeds";
+  bool at_times = false;  // its queries are of nodes at times
 };
 
 [[noreturn]] void refuse(const std::string& path, std::string message, std::string hint) {
@@ -109,24 +115,40 @@ Target node_target(const GraphSchema& schema, const std::string& path, const std
 // The first relation that has what a task of links needs.
 const RelationSchema& asked_relation(const GraphSchema& schema,
                                      const std::string& path,
-                                     const std::string& task) {
+                                     const std::string& task,
+                                     bool at_times) {
   for (const RelationSchema& relation : schema.relations) {
     const bool classes = relation.labels && relation.labels->kind == LabelKind::kClass;
-    if (classes || task != "edge_classification") return relation;
+    if ((classes || task != "edge_classification") && (relation.has_times || !at_times))
+      return relation;
   }
   refuse(path,
          fmt::format("the dataset has no relation for task '{}'", task),
-         task == "edge_classification" ? "import labels of [[edges]]" : "import [[edges]]");
+         task == "edge_classification" ? "import labels of [[edges]]"
+         : at_times                    ? "import [[edges]] with time_column"
+                                       : "import [[edges]]");
 }
 
-Target link_target(const GraphSchema& schema, const std::string& path, const std::string& task) {
-  const RelationSchema& relation = asked_relation(schema, path, task);
+bool has_key(const Schema& keys, std::string_view key) {
+  return std::ranges::any_of(keys.fields(), [&](const auto& field) { return field->key() == key; });
+}
+
+/// @param keys the task's
+Target link_target(const GraphSchema& schema,
+                   const std::string& path,
+                   const std::string& task,
+                   const Schema& keys) {
+  const bool at_times = has_key(keys, "split_times"), one_relation = has_key(keys, "relation");
+  const RelationSchema& relation = asked_relation(schema, path, task, at_times);
   Target target{task};
-  target.asked = "links";
-  if (schema.relations.size() > 1)
+  target.asked = at_times ? "events" : "links";
+  target.at_times = at_times;
+  if (schema.relations.size() > 1 && one_relation)
     target.keys += fmt::format("relation = \"{}\"\n", relation.key());
   for (const EdgeSplitSchema& split : schema.edge_splits) {
     if (!split.relation.empty() && split.relation != relation.key()) continue;
+    if (at_times && !one_relation) break;  // labels at times have no stored split
+    if (at_times) target.keys += "split_by = \"stored\"\n";
     target.split = split.name;
     target.valid = split.valid;
     target.train = split.train != 0
@@ -134,8 +156,8 @@ Target link_target(const GraphSchema& schema, const std::string& path, const std
                        : relation.edges - std::min(relation.edges, split.valid + split.test);
     return target;
   }
-  target.keys += "edge_split = [0.85, 0.05, 0.1]\n";
-  target.train = relation.edges / 20 * 17;
+  target.keys += at_times ? "edge_split = [0.7, 0.15, 0.15]\n" : "edge_split = [0.85, 0.05, 0.1]\n";
+  target.train = relation.edges / 20 * (at_times ? 14 : 17);
   target.valid = relation.edges / 20;
   return target;
 }
@@ -147,18 +169,22 @@ template <class Catalog>
   throw unknown_name(what, name, known);
 }
 
+/// @param asked the task's name; empty: by labels of nodes, else by events
 Target target_of(const GraphSchema& schema,
                  const std::string& path,
-                 const std::string& task,
+                 const std::string& asked,
                  const TaskCatalog& tasks) {
+  const bool events = std::ranges::any_of(schema.relations, &RelationSchema::has_times);
+  const bool labels = std::ranges::any_of(
+      schema.nodes, [](const NodeTypeSchema& node) { return node.labels.has_value(); });
+  const std::string task = asked.empty() && events && !labels ? kEventTask : asked;
   if (task.empty()) return node_target(schema, path, task);
   const auto options = tasks.make_options(task);
   if (!options) refuse_name(tasks, "task", task);
   Schema keys;
   options->describe(keys);
-  const bool links = std::ranges::any_of(
-      keys.fields(), [](const auto& field) { return field->key() == "edge_split"; });
-  return links ? link_target(schema, path, task) : node_target(schema, path, task);
+  return has_key(keys, "edge_split") ? link_target(schema, path, task, keys)
+                                     : node_target(schema, path, task);
 }
 
 // What the task reads a node in: a model that is learned rows alone has as many columns.
@@ -200,10 +226,13 @@ std::string config_for(const std::string& path,
   options.dataset.split = target.split;
   options.memory.host.bytes = suggested_budget(root);
   options.task = {target.task, registry.tasks.make_options(target.task)};
-  if (!model.empty()) {
-    options.model = {model, registry.models.make_options(model)};
-    if (!options.model.options) refuse_name(registry.models, "model", model);
+  const std::string chosen = model.empty() && target.at_times ? kEventModel : model;
+  if (!chosen.empty()) {
+    options.model = {chosen, registry.models.make_options(chosen)};
+    if (!options.model.options) refuse_name(registry.models, "model", chosen);
   }
+  if (auto events = registry.samplers.make_options(kEventSampler); target.at_times && events)
+    options.sampler = {kEventSampler, std::move(events)};
   Schema keys;
   options.task.options->describe(keys);
   Config::parse(target.keys, "the task").bind(keys);

@@ -13,8 +13,9 @@ std::string commented_toml(const Schema& schema);
 
 /// A commented config that fits a dataset and this machine: budget by the memory granted (below
 /// `root`). Throws Error where the dataset cannot be opened or has not what the task needs.
-/// @param task of the registry; empty: by the labels of nodes
-/// @param model of the registry; empty: the one that configs begin with
+/// @param task of the registry; empty: by the labels of nodes, else links at times where edges have
+/// them
+/// @param model of the registry; empty: what configs begin with, or an encoder of events
 std::string config_for(const std::string& dataset,
                        const TrainRegistry& registry,
                        const std::string& task = {},

@@ -96,13 +96,14 @@ void add_rows(const Parts& parts, const DiskProfile* disk, EpochEstimate& estima
     if (disk == nullptr) continue;
     const DiskRates& rates = disk->rates();
     const double table_bytes = static_cast<double>(traffic.groups) * group;
-    const double each =
-        traffic.reads > 0 ? disk->seconds_for(traffic.read * group / traffic.reads) : 0;
+    const auto seconds = [&](double requests, double groups, double rate) {
+      if (requests <= 0) return 0.0;
+      const double each = disk->seconds_for(groups * group / requests);
+      return disk_seconds_of(requests, each, table_bytes, rate);
+    };
     estimate.disk_seconds +=
-        batches *
-        (disk_seconds_of(traffic.reads, each, table_bytes, rates.sequential_read) +
-         disk_seconds_of(
-             traffic.written, disk->seconds_for(group), table_bytes, rates.sequential_write));
+        batches * (seconds(traffic.reads, traffic.read, rates.sequential_read) +
+                   seconds(traffic.writes, traffic.written, rates.sequential_write));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "budget/memory_ratios.h"
 #include "core/batch_fields.h"
 #include "samplers/bucket_links.h"
+#include "samplers/bucket_tour.h"
 #include "train/trial.h"
 
 #include <algorithm>
@@ -116,9 +117,12 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
                             "by the events of the evaluation"});
   // Last: tables on disk tell by what the trials asked them for.
   needs.learned = parts.tables.needs();
-  if (trains && parts.placement.rows == RowsMode::kPartitions)
-    needs.learned.buckets = BucketLinks::memory_bytes(
-        parts.count(Part::kTrain), static_cast<std::uint32_t>(parts.options.embedding.partitions));
+  if (trains && parts.placement.rows == RowsMode::kPartitions) {
+    const std::uint64_t links = parts.count(Part::kTrain);
+    const auto partitions = static_cast<std::uint32_t>(parts.options.embedding.partitions);
+    needs.learned.buckets =
+        BucketLinks::memory_bytes(links, partitions) + BucketTour::memory_bytes(links, partitions);
+  }
   needs.learned.on_device = parts.rows->device_bytes();
   needs.learned.ahead = needs.learned.least != 0 && needs.phases.queues();
   return needs;

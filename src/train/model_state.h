@@ -64,6 +64,7 @@ class ModelState {
   // A mini-batch: announced or not, begun, and then committed or dropped.
 
   void expect(const Batch& batch);
+  bool wants_more() const { return !any() || rows_->wants_more(); }
   void forget();
   /// Throws kUsage for a mini-batch that asks about no events, or about earlier ones than the one
   /// committed last.

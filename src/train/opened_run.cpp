@@ -3,7 +3,10 @@
 #include "pipeline/trace.h"
 #include "train/weights_file.h"
 
+#include <sluice/tasks/pair_model.h>
+
 #include <filesystem>
+#include <vector>
 
 namespace sluice {
 
@@ -41,6 +44,22 @@ std::unique_ptr<Opened> open_run(const std::string& directory,
   opened->state = restore_checkpoint(checkpoint, CheckpointKind::kBest, parts);
   context.log.info("weights of {}, after epoch {}", checkpoint.string(), opened->state.epoch);
   return opened;
+}
+
+void ask_about_file(Parts& parts, const EvaluateOptions& wanted, AskedTargets targets) {
+  if (wanted.events.empty()) return;
+  const std::vector<IdColumn> ends = parts.task->prediction_ids();
+  if (dynamic_cast<const PairTask*>(parts.task.get()) == nullptr || ends.size() != 2)
+    throw Error(ErrorCode::kUsage,
+                "this run's task asks about no events at times",
+                "leave --events out, or choose a run of task 'temporal_link_prediction'");
+  if (parts.state.any())
+    throw Error(ErrorCode::kUsage,
+                "this run's model remembers events, and would remember those of the file as others",
+                "append them to the dataset and predict by --part, or choose a model without a "
+                "memory");
+  parts.asked_events = read_asked_events(
+      wanted.events, parts.dataset, {ends[0].type, ends[1].type}, targets, parts.ledger.get());
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 // its budget, its stored weights.
 #pragma once
 
+#include "train/asked_events.h"
 #include "train/commands.h"
 
 #include <cstdint>
@@ -31,6 +32,10 @@ std::unique_ptr<Opened> open_run(const std::string& directory,
                                  const TrainContext& context,
                                  void (*check)(Parts&, Part),
                                  AskedFor asked = AskedFor::kOutputs);
+
+/// Sets Parts::asked_events, where a file of events is wanted. Throws kUsage for tasks that ask
+/// about none; what read_asked_events throws.
+void ask_about_file(Parts& parts, const EvaluateOptions& wanted, AskedTargets targets);
 
 /// What a trace of the session takes of the budget.
 std::uint64_t trace_bytes(const TrainContext& context);

@@ -153,6 +153,7 @@ PartitionMode::PartitionMode(const Parts& parts, const std::filesystem::path& fo
   way.sources = sorted.sources;
   way.destinations = sorted.destinations;
   way.batch_size = static_cast<std::uint64_t>(parts.options.train.batch_size);
+  way.ledger = parts.ledger.get();
   tour_ = std::make_shared<BucketTour>(std::move(way));
   links_ = links;
 }

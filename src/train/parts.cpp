@@ -262,6 +262,7 @@ std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& 
   loader.exact = true;
   loader.transpose = false;
   QueryRequest asked{part, options.eval.batch_size, false, key(), {}, ledger.get()};
+  asked.links = asked_events;
   if (sampler->needs_times() && model->num_layers() != 0) {
     // Whoever does not look at times would see what came later.
     if (!options.eval.fanout.empty())

@@ -17,6 +17,7 @@
 #include <sluice/nn/learned_rows.h>
 #include <sluice/nn/ledger_allocator.h>
 #include <sluice/optimizer.h>
+#include <sluice/samplers/links.h>
 #include <sluice/task.h>
 
 #include <cstdint>
@@ -62,7 +63,9 @@ struct Parts {
   Parts& operator=(const Parts&) = delete;
 
   /// Queries of a part.
-  std::uint64_t count(Part part) const { return task->count(part, data); }
+  std::uint64_t count(Part part) const {
+    return asked_events ? asked_events->size() : task->count(part, data);
+  }
   /// A loader over a part: with gradients in mind (kTrain, shuffled, training fanout), or for
   /// evaluation.
   std::unique_ptr<Loader> training_loader(const LoaderMemory& memory);
@@ -90,6 +93,8 @@ struct Parts {
   std::vector<Dataset> outgrown;  ///< earlier generations: tasks and models may know their schemas
   std::unique_ptr<Task> task;
   std::shared_ptr<const SamplerMethod> sampler;  ///< of training
+  /// That evaluation asks about in the place of a part's, where a user gave some.
+  std::shared_ptr<const Links> asked_events;
   ThreadArena compute;
   RowTables tables;                       ///< none where [embedding] wants none
   std::unique_ptr<nn::LearnedRows> rows;  ///< over them

@@ -285,7 +285,7 @@ bool follow_dataset(PlannedRun& run) {
   }
   fit_device(parts.device, plan);  // rows that are kept on a GPU have grown too
   run.plan = std::move(plan);
-  parts.tables.share_cache(run.plan.learned_cache);
+  parts.tables.share_cache(run.plan.learned_cache, run.plan.learned_window);
   return true;
 }
 
@@ -305,7 +305,7 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
       };
-      run.parts->tables.share_cache(run.plan.learned_cache);
+      run.parts->tables.share_cache(run.plan.learned_cache, run.plan.learned_window);
       const auto& [features, topology, embeddings] = run.places;
       log.info("features {}: {}", name(features.where), features.why);
       log.info("topology {}: {}", name(topology.where), topology.why);

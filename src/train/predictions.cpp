@@ -32,8 +32,10 @@ const std::string& name_column(const PredictionSchema& schema) {
 
 const std::string& name_of(const PredictionSchema& schema, const Array& values, std::size_t row) {
   const std::size_t at = (row + 1) * schema.columns.size() - 1;
-  return schema.names.at(values.dtype() == DType::kI64
-                             ? static_cast<std::size_t>(values.as<std::int64_t>()[at])
+  if (values.dtype() == DType::kI64)
+    return schema.names.at(static_cast<std::size_t>(values.as<std::int64_t>()[at]));
+  return schema.names.at(values.dtype() == DType::kF64
+                             ? static_cast<std::size_t>(values.as<double>()[at])
                              : static_cast<std::size_t>(values.as<float>()[at]));
 }
 
@@ -96,7 +98,8 @@ class CsvPredictions final : public PredictionFile {
 
  private:
   static std::string value_text(const Array& values, std::size_t at) {
-    return values.dtype() == DType::kI64 ? fmt::format("{}", values.as<std::int64_t>()[at])
+    if (values.dtype() == DType::kI64) return fmt::format("{}", values.as<std::int64_t>()[at]);
+    return values.dtype() == DType::kF64 ? fmt::format("{}", values.as<double>()[at])
                                          : fmt::format("{}", values.as<float>()[at]);
   }
 
@@ -158,7 +161,9 @@ class NpyPredictions final : public PredictionFile {
                             schema_.ids[column].name,
                             is_text(column) ? fmt::format("|S{}", id_bytes_[column]) : "<i8");
     }
-    const char* const type = schema_.dtype == DType::kI64 ? "<i8" : "<f4";
+    const char* const type = schema_.dtype == DType::kI64   ? "<i8"
+                             : schema_.dtype == DType::kF64 ? "<f8"
+                                                            : "<f4";
     for (std::size_t c = 0; c < numbers_; ++c)
       fields += fmt::format(", ({}, '{}')", python_text(schema_.columns[c]), type);
     if (!schema_.names.empty())
@@ -181,7 +186,10 @@ class NpyPredictions final : public PredictionFile {
   void put_unknown(std::byte* to, DType dtype) const {
     const std::int64_t none = -1;
     const float not_known = std::numeric_limits<float>::quiet_NaN();
-    const void* from = dtype == DType::kI64 ? static_cast<const void*>(&none) : &not_known;
+    const double not_known_double = std::numeric_limits<double>::quiet_NaN();
+    const void* from = &not_known;
+    if (dtype == DType::kI64) from = &none;
+    if (dtype == DType::kF64) from = &not_known_double;
     for (std::size_t at = 0; at < row_bytes_; at += size_of(dtype))
       std::memcpy(to + at, from, size_of(dtype));
   }

@@ -27,7 +27,7 @@ struct PredictionSchema {
   };
   std::vector<Ids> ids;  ///< of the nodes that a row is about
   std::vector<std::string> columns;
-  DType dtype = DType::kI64;  ///< of the columns: i64 or f32
+  DType dtype = DType::kI64;  ///< of the columns: i64, f32 or f64
   std::uint64_t rows = 0;     ///< that will be written
   /// What the values of the last column are called; empty: they are numbers.
   std::vector<std::string> names{};

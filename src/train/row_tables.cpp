@@ -162,7 +162,7 @@ LearnedNeeds RowTables::needs() const {
 }
 
 // Each has what it needs at the least, and of the rest a share by what all of its rows would take.
-void RowTables::share_cache(std::uint64_t bytes) {
+void RowTables::share_cache(std::uint64_t bytes, std::uint64_t window) {
   check_grown();
   const LearnedNeeds all = needs();
   const std::uint64_t rest = bytes - std::min(bytes, all.least);
@@ -174,6 +174,7 @@ void RowTables::share_cache(std::uint64_t bytes) {
                                    static_cast<double>(all.most - all.least);
     table->rows->set_cache(own.least_cache +
                            static_cast<std::uint64_t>(share * static_cast<double>(rest)));
+    table->rows->set_window(window);
   }
 }
 

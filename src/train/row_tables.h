@@ -69,8 +69,9 @@ class RowTables {
 
   /// By the mini-batches that were tried.
   LearnedNeeds needs() const;
-  /// Splits a cache between the tables, for the next open().
-  void share_cache(std::uint64_t bytes);
+  /// Splits a cache between the tables, and has the rows of so many mini-batches come together, for
+  /// the next open().
+  void share_cache(std::uint64_t bytes, std::uint64_t window);
 
   /// Below a checkpoint's folder. @param at nothing: new rows; what is there is removed
   void open(const std::filesystem::path& folder,

@@ -50,6 +50,9 @@ class Trainer {
   /// weights are not finite.
   void train();
 
+  /// Of the validation part, once train() went through no epochs; else empty.
+  const Metrics& untrained() const { return untrained_; }
+
   /// Metrics of the test part with the best epoch's weights (the last ones where nothing was
   /// validated), which the model then holds. Empty when there is no test part.
   Metrics test();
@@ -120,6 +123,7 @@ class Trainer {
   ProgressStyle progress_;
   std::string metric_;  // that picks the best epoch: "valid.accuracy"
   Better better_ = Better::kHigher;
+  Metrics untrained_;  // validation without epochs
   RateSchedule schedule_;
   double weights_rate_;  // as the optimiser was made
   std::unique_ptr<Loader> loader_;

@@ -4,6 +4,8 @@
 
 #include <sluice/error.h>
 
+#include <fmt/format.h>
+
 #include <vector>
 
 namespace sluice {
@@ -35,9 +37,19 @@ GenerationReader::GenerationReader(const std::filesystem::path& folder, std::uin
 }
 
 void GenerationReader::read(std::uint64_t first, std::span<float> out) {
+  const std::uint64_t count = out.size() / dim();
+  if (out.size() % dim() != 0 || first > rows() || count > rows() - first)
+    throw Error(ErrorCode::kInternal,
+                fmt::format("{} values from row {} on are to be read of an embedding table of {} "
+                            "rows of {}",
+                            out.size(),
+                            first,
+                            rows(),
+                            dim()),
+                "ask for whole rows that it has");
   std::vector<RowMove> reads;
-  for (std::uint64_t i = 0; i < out.size() / dim(); ++i)
-    reads.push_back({first + i, out.data() + i * dim()});
+  reads.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) reads.push_back({first + i, out.data() + i * dim()});
   sweep_->read(reads, dim());
 }
 

@@ -20,7 +20,8 @@ class GenerationReader {
 
   std::uint64_t rows() const { return store_->layout().rows; }
   std::uint32_t dim() const { return store_->layout().dim; }
-  /// The values of rows [first, first + out.size() / dim()).
+  /// The values of rows [first, first + out.size() / dim()). Throws kInternal where there are not
+  /// so many.
   void read(std::uint64_t first, std::span<float> out);
 
  private:

@@ -60,18 +60,26 @@ GroupStore::GroupStore(GroupStoreOptions options,
                        InitialValues initial,
                        const TableManifest* opened)
     : options_(std::move(options)), initial_(std::move(initial)) {
-  const std::uint64_t staging = std::max<std::uint64_t>(kStagingBytes, layout().group_bytes);
   staging_ = std::make_shared<AlignedBuffer>(
-      AlignedBuffer::make(staging, options_.ledger, "embedding staging").or_throw());
-  if (!options_.folder.empty() && !reads_alone()) {
-    lock_ = DirectoryLock::try_lock(options_.folder);
-    if (!lock_) throw folder_in_use(options_.folder);
-  }
+      AlignedBuffer::make(staging_bytes(layout()), options_.ledger, "embedding staging")
+          .or_throw());
+  lock_folder();
   take_arrays(opened);
   if (options_.folder.empty()) return;
   take_generations(opened);
+  check_sides();
   open_reader();
   if (!reads_alone()) punch_unheld();
+}
+
+std::uint64_t GroupStore::staging_bytes(const RowLayout& layout) {
+  return std::max<std::uint64_t>(kStagingBytes, 2 * std::uint64_t{layout.group_bytes});
+}
+
+void GroupStore::lock_folder() {
+  if (options_.folder.empty() || reads_alone()) return;
+  lock_ = DirectoryLock::lock_or_error(options_.folder).or_throw();
+  if (!lock_) throw folder_in_use(options_.folder);
 }
 
 void GroupStore::take_arrays(const TableManifest* opened) {
@@ -95,11 +103,28 @@ void GroupStore::take_generations(const TableManifest* opened) {
   if (reads_alone()) return;
   for (const std::uint64_t generation : list_generations(options_.folder)) {
     last_generation_ = generation;
-    const bool same = opened != nullptr && opened->generation == generation;
-    generations_[generation] =
-        same ? opened->sides : read_manifest(options_.folder, generation, options_.ledger).sides;
+    if (opened != nullptr && opened->generation == generation) {
+      generations_[generation] = opened->sides;
+      continue;
+    }
+    try {
+      generations_[generation] = read_manifest(options_.folder, generation, options_.ledger).sides;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kData) throw;
+      damaged_.insert(generation);
+    }
   }
   hold_all();
+}
+
+// Those that rows of this generation lie on must be there; what others lack is their own affair.
+void GroupStore::check_sides() const {
+  std::uint8_t wanted = 0;
+  for (const std::uint8_t side : sides())
+    if (side != kNoSide) wanted = static_cast<std::uint8_t>(wanted | bit_of(side));
+  for (std::uint8_t number = 0; number < kMostSides; ++number)
+    if ((wanted & bit_of(number)) != 0)
+      File::open_read(side_path(options_.folder, number)).or_throw();
 }
 
 void GroupStore::hold_all() {
@@ -149,9 +174,9 @@ void GroupStore::punch_unheld() {
       if (side != kNoSide) any = static_cast<std::uint8_t>(any | bit_of(side));
   remove_leftovers(options_.folder, any);
   for (std::uint8_t number = 0; number < kMostSides; ++number) {
-    if ((any & bit_of(number)) == 0) continue;
-    File::open_read(side_path(options_.folder, number)).or_throw();  // it must be there
-    File file = File::open_update(side_path(options_.folder, number)).or_throw();
+    const fs::path path = side_path(options_.folder, number);
+    if ((any & bit_of(number)) == 0 || !fs::exists(path)) continue;
+    File file = File::open_update(path).or_throw();
     const std::uint64_t groups = held_.size();
     for (std::uint64_t begin = 0, end = 0; begin < groups; begin = end + 1) {
       end = begin;
@@ -180,7 +205,7 @@ BlockRead GroupStore::request(std::uint8_t side, const StagedGroup& first, std::
           first.place};
 }
 
-void GroupStore::read(std::span<const StagedGroup> groups) {
+std::vector<BlockRead> GroupStore::read_requests(std::span<const StagedGroup> groups) {
   std::vector<BlockRead> reads;
   const std::uint64_t bytes = layout().group_bytes;
   const std::uint64_t most = std::max<std::uint64_t>(kMostRequest / bytes, 1);
@@ -197,7 +222,12 @@ void GroupStore::read(std::span<const StagedGroup> groups) {
     }
     reads.push_back(request(side, first, count));
   }
-  reader_->read(reads).or_throw();
+  return reads;
+}
+
+void GroupStore::read(std::span<const StagedGroup> groups) {
+  if (groups.empty()) return;  // of a table without a folder always
+  reader_->read(read_requests(groups)).or_throw();
   for (const StagedGroup& group : groups)
     if (!intact(group)) read_again(group);
 }
@@ -254,15 +284,13 @@ void GroupStore::check_commit() const {
               Place{options_.folder.string(), -1, -1, -1});
 }
 
-void GroupStore::write(std::span<const StagedGroup> groups) {
-  if (groups.empty()) return;
+std::vector<BlockWrite> GroupStore::write_requests(std::span<const StagedGroup> groups) {
   if (options_.folder.empty() || reads_alone())
     throw Error(ErrorCode::kInternal,
                 "changed rows of an embedding table that nothing is written to are to leave memory",
                 "name the folder of its rows, and open it for writing");
   std::vector<BlockWrite> writes;
   const std::uint64_t bytes = layout().group_bytes;
-  const std::uint32_t pages = layout().group_pages();
   const std::uint64_t most = std::max<std::uint64_t>(kMostRequest / bytes, 1);
   for (std::size_t i = 0; i < groups.size();) {
     const StagedGroup& first = groups[i];
@@ -276,13 +304,22 @@ void GroupStore::write(std::span<const StagedGroup> groups) {
     writes.push_back(request(side, first, count));
     sides_files_[side].unsynced = true;
   }
-  writer_->write(writes).or_throw();
-  for (const StagedGroup& group : groups) {
+  return writes;
+}
+
+void GroupStore::exchange(std::span<const StagedGroup> reads, std::span<const StagedGroup> writes) {
+  if (writes.empty()) return read(reads);
+  const std::vector<BlockWrite> written = write_requests(writes);
+  writer_->exchange(read_requests(reads), written).or_throw();
+  const std::uint32_t pages = layout().group_pages();
+  for (const StagedGroup& group : writes) {
     sides()[group.group] = side_to_write(group.group);
     for (std::uint32_t page = 0; page < pages; ++page)
       sums()[group.group * pages + page] =
           xxh3_32(staging().subspan(group.place + page * kPageBytes, kPageBytes));
   }
+  for (const StagedGroup& group : reads)
+    if (!intact(group)) read_again(group);
 }
 
 std::uint64_t GroupStore::commit() {
@@ -303,7 +340,7 @@ std::uint64_t GroupStore::commit() {
 
 void GroupStore::keep(std::span<const std::uint64_t> kept) {
   for (const std::uint64_t generation : kept) {
-    if (generations_.contains(generation)) continue;
+    if (generations_.contains(generation) || damaged_.contains(generation)) continue;
     throw Error(ErrorCode::kUsage,
                 fmt::format("generation {} of the embedding table is to be kept, and is not there",
                             generation),
@@ -313,12 +350,15 @@ void GroupStore::keep(std::span<const std::uint64_t> kept) {
   std::vector<std::uint64_t> gone;
   for (const auto& [generation, of] : generations_)
     if (std::ranges::find(kept, generation) == kept.end()) gone.push_back(generation);
+  for (const std::uint64_t generation : damaged_)
+    if (std::ranges::find(kept, generation) == kept.end()) gone.push_back(generation);
   for (const std::uint64_t generation : gone) {
     std::error_code problem;
     const fs::path path = manifest_path(options_.folder, generation);
     if (!fs::remove(path, problem) && problem)
       throw system_error(problem.value(), "cannot remove", path);
     generations_.erase(generation);
+    damaged_.erase(generation);
   }
   // Before their room is written to.
   sync_directory(options_.folder).or_throw();

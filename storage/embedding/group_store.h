@@ -7,7 +7,9 @@
 // generation is never written over, a commit writes nothing but what changed since the last (and
 // its own manifest), and groups lie in the order of their rows on every side.
 //
-// Reads and writes go through one staging buffer, by one thread at a time. Throws Error.
+// A generation whose manifest is damaged is as good as gone: nothing of it is held, and its file
+// stays until keep() does not name it. Reads and writes go through one staging buffer, by one
+// thread at a time. Throws Error.
 #pragma once
 
 #include "storage/embedding/initial_values.h"
@@ -25,6 +27,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +60,8 @@ class GroupStore {
 
   const RowLayout& layout() const { return options_.layout; }
   const InitialValues& initial() const { return initial_; }
+  /// Of at least two groups: one half may be read into while the other is written.
+  static std::uint64_t staging_bytes(const RowLayout& layout);
   std::span<std::byte> staging() { return staging_->bytes(); }
 
   /// Whether the group is on disk; else its rows are the initial ones.
@@ -68,7 +73,19 @@ class GroupStore {
   /// two places is free to be written to
   void read(std::span<const StagedGroup> groups);
   /// Writes groups as they lie. @pre ascending; nothing behind the rows of a group but zeros
-  void write(std::span<const StagedGroup> groups);
+  void write(std::span<const StagedGroup> groups) { exchange({}, groups); }
+  /// Both at once. @pre none is among both, and they share no bytes of the staging buffer
+  void exchange(std::span<const StagedGroup> reads, std::span<const StagedGroup> writes);
+  /// Whether two groups would be written to the same side.
+  bool same_side_written(std::uint64_t group, std::uint64_t other) const {
+    return side_to_write(group) == side_to_write(other);
+  }
+  /// Whether a group on disk would be written to where it lies, on the side that another is written
+  /// to: as it is, it may be part of the other's request.
+  bool rewritable_beside(std::uint64_t group, std::uint64_t other) const {
+    return written(group) && sides()[group] == side_to_write(group) &&
+           sides()[group] == side_to_write(other);
+  }
 
   /// Throws kUsage where as many generations are kept as can be.
   void check_commit() const;
@@ -100,12 +117,16 @@ class GroupStore {
   void open_reader();
   Side& open_side(std::uint8_t side);
   bool reads_alone() const { return options_.access == TableAccess::kRead; }
+  void lock_folder();
+  void check_sides() const;
   void punch_unheld();
   void hold_all();
   void hold(std::span<const std::uint8_t> sides_of_one);
   std::uint8_t side_to_write(std::uint64_t group) const;
   bool intact(const StagedGroup& group);
   void read_again(const StagedGroup& group);
+  std::vector<BlockRead> read_requests(std::span<const StagedGroup> groups);
+  std::vector<BlockWrite> write_requests(std::span<const StagedGroup> groups);
   BlockRead request(std::uint8_t side, const StagedGroup& first, std::uint64_t groups);
 
   GroupStoreOptions options_;
@@ -121,6 +142,7 @@ class GroupStore {
   // By generation, u8 [its groups]; and in one, a bit for each side that any of them has a group
   // on.
   std::map<std::uint64_t, Array> generations_;
+  std::set<std::uint64_t> damaged_;  // generations without a list
   std::vector<std::uint8_t> held_;
   Charge held_charge_;
   std::uint64_t last_generation_ = 0;

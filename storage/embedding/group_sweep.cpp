@@ -34,26 +34,36 @@ void GroupSweep::pass(std::span<const RowMove> writes,
   reads_ = reads;
   lead_ = lead;
   write_ = read_ = 0;
-  while (write_ < writes_.size() || read_ < reads_.size()) {
-    plan();
-    fetch();
+  half_ = 0;
+  written_.clear();
+  plan();
+  // Groups are visited in their order: what is written now lies before all that is read meanwhile.
+  while (!visits_.empty() || !written_.empty()) {
+    store_.exchange(fetched_, written_);
     for (const Visit& each : visits_) visit(each);
-    store_written();
+    list_written();
+    half_ = 1 - half_;
+    plan();
   }
 }
 
-// The groups that the staging buffer holds at once, from write_ and read_ on.
+// The groups that half of the staging buffer holds, from write_ and read_ on.
 void GroupSweep::plan() {
   visits_.clear();
+  fetched_.clear();
   std::size_t write = write_, read = read_;
-  std::uint64_t used = 0;
+  const std::uint64_t begin = half_ * half_bytes();
+  std::uint64_t used = begin;
   while ((write < writes_.size() || read < reads_.size()) && visits_.size() < kMostVisits) {
     Visit next = next_visit(write, read);
-    if (next.staged && !find_place(next, used)) return;
+    if (next.staged && !find_place(next, begin, used)) break;
     write = next.writes_end;
     read = next.reads_end;
+    stage_gap(next);
     visits_.push_back(next);
   }
+  for (const Visit& each : visits_)
+    if (each.fetched) fetched_.push_back({each.group, each.place});
 }
 
 GroupSweep::Visit GroupSweep::next_visit(std::size_t write, std::size_t read) const {
@@ -75,27 +85,56 @@ GroupSweep::Visit GroupSweep::next_visit(std::size_t write, std::size_t read) co
   return visit;
 }
 
-// Behind the group staged before: as far as on the disk, so that both are one request, or at once.
-bool GroupSweep::find_place(Visit& visit, std::uint64_t& used) const {
+std::uint64_t GroupSweep::half_bytes() const {
   const std::uint64_t bytes = store_.layout().group_bytes;
-  const std::uint64_t room = store_.staging().size();
-  visit.place = used;
+  return store_.staging().size() / 2 / bytes * bytes;
+}
+
+const GroupSweep::Visit* GroupSweep::last_staged() const {
   const auto before = std::find_if(
       visits_.rbegin(), visits_.rend(), [](const Visit& other) { return other.staged; });
-  if (before != visits_.rend() && before->fetched && visit.fetched) {
+  return before == visits_.rend() ? nullptr : &*before;
+}
+
+// Behind the group staged before: as far as on the disk, so that both are one request, or at once.
+bool GroupSweep::find_place(Visit& visit, std::uint64_t begin, std::uint64_t& used) const {
+  const std::uint64_t bytes = store_.layout().group_bytes;
+  const std::uint64_t end = begin + half_bytes();
+  visit.place = used;
+  const Visit* before = last_staged();
+  if (before != nullptr && before->fetched && visit.fetched) {
     const std::uint64_t gap = (visit.group - before->group - 1) * bytes;
-    if (gap <= kMostGap && used + gap + bytes <= room) visit.place = used + gap;
+    if (gap <= kMostGap && used + gap + bytes <= end) visit.place = used + gap;
   }
-  if (visit.place + bytes > room) return false;
+  if (visit.place + bytes > end) return false;
   used = visit.place + bytes;
   return true;
 }
 
-void GroupSweep::fetch() {
-  staged_.clear();
-  for (const Visit& visit : visits_)
-    if (visit.fetched) staged_.push_back({visit.group, visit.place});
-  if (!staged_.empty()) store_.read(staged_);
+// The groups of a short gap that is read through are visited too, where they may be written with
+// those around them.
+void GroupSweep::stage_gap(const Visit& next) {
+  if (writes_.empty() || !next.staged) return;
+  const Visit* found = last_staged();
+  if (found == nullptr || !found->fetched || !next.fetched) return;
+  const Visit before = *found;
+  const std::uint64_t bytes = store_.layout().group_bytes;
+  const std::uint64_t gap = next.group - before.group - 1;
+  if (gap == 0 || gap * bytes > kMostWriteGap) return;
+  if (next.place - before.place != (gap + 1) * bytes) return;
+  for (std::uint64_t i = 1; i <= gap; ++i) {
+    const std::uint64_t group = before.group + i;
+    if (!store_.rewritable_beside(group, before.group)) continue;
+    // It has no rows of its own: those before it are done when it is visited.
+    visits_.push_back({group,
+                       before.place + i * bytes,
+                       before.writes_end,
+                       before.reads_end,
+                       false,
+                       false,
+                       true,
+                       true});
+  }
 }
 
 void GroupSweep::visit(const Visit& visit) {
@@ -133,11 +172,31 @@ void GroupSweep::take(const RowMove& read, const Visit& visit) const {
   if (floats_ > layout.dim) std::fill(read.at + layout.dim, read.at + floats_, 0.0f);
 }
 
-void GroupSweep::store_written() {
-  staged_.clear();
-  for (const Visit& visit : visits_)
-    if (visit.written) staged_.push_back({visit.group, visit.place});
-  if (!staged_.empty()) store_.write(staged_);
+// What is to be written, and short gaps in it.
+void GroupSweep::list_written() {
+  written_.clear();
+  std::size_t end_of_last = visits_.size();  // behind the last that is written
+  for (std::size_t i = 0; i < visits_.size(); ++i) {
+    if (!visits_[i].written) continue;
+    if (end_of_last < i) list_gap(end_of_last - 1, i);
+    written_.push_back({visits_[i].group, visits_[i].place});
+    end_of_last = i + 1;
+  }
+}
+
+// The visits between two that are written, if all groups between them are there and may be.
+void GroupSweep::list_gap(std::size_t first, std::size_t last) {
+  const std::uint64_t bytes = store_.layout().group_bytes;
+  const std::uint64_t gap = visits_[last].group - visits_[first].group - 1;
+  if (gap != last - first - 1 || gap * bytes > kMostWriteGap) return;
+  if (!store_.same_side_written(visits_[first].group, visits_[last].group)) return;
+  for (std::size_t i = first; i < last; ++i)
+    if (visits_[i + 1].place != visits_[i].place + bytes) return;
+  for (std::size_t i = first + 1; i < last; ++i)
+    if (!visits_[i].fetched || !store_.rewritable_beside(visits_[i].group, visits_[first].group))
+      return;
+  for (std::size_t i = first + 1; i < last; ++i)
+    written_.push_back({visits_[i].group, visits_[i].place});
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -81,6 +82,21 @@ void check_same(const EmbeddingTableOptions& options, const TableManifest& manif
         fmt::format("the table has {} rows, {} are to be read", manifest.layout.rows, options.rows),
         "nodes were appended since: go on with the run first (sluice-train resume)",
         path);
+}
+
+// One that is damaged is told with another that is not.
+TableManifest read_wanted(const EmbeddingTableOptions& options, std::uint64_t generation) {
+  try {
+    return read_manifest(options.folder, generation, options.ledger);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kData) throw;
+    const std::uint64_t other = newest_readable(options.folder, generation, options.ledger);
+    if (other == 0) throw;
+    throw Error(error.code(),
+                error.message(),
+                fmt::format("generation {} of the table is whole: open that one", other),
+                error.place());
+  }
 }
 
 /// 0: as many as the table has rows.
@@ -158,7 +174,13 @@ void StoredEmbeddingTable::sweep(std::span<const RowMove> writes,
   rows_read_ += reads.size();
 }
 
-// Buffers that grow to the largest window and batch.
+// Memory of a call.
+Charge StoredEmbeddingTable::charge_now(std::uint64_t bytes) {
+  if (options_.ledger == nullptr) return {};
+  return options_.ledger->charge("embedding batches", bytes).or_throw();
+}
+
+// Buffers that grow to the largest window and batch: before they do.
 void StoredEmbeddingTable::charge_at_least(Charge& charge, std::uint64_t bytes) {
   if (options_.ledger == nullptr || bytes <= charge.bytes()) return;
   if (charge.bytes() == 0) charge = options_.ledger->charge("embedding batches", 0).or_throw();
@@ -168,11 +190,16 @@ void StoredEmbeddingTable::charge_at_least(Charge& charge, std::uint64_t bytes) 
 void StoredEmbeddingTable::expect(std::span<const std::uint64_t> ids) {
   WindowCache& cache = windows();
   for (const std::uint64_t id : ids) check_row(id);
-  charge_at_least(window_charge_, ids.size() * CoalescedIds::kBytesOfId);
-  window_ids_.assign(ids);
+  // Windows of many mini-batches come in order.
+  std::span<const std::uint64_t> distinct = ids;
+  if (std::ranges::adjacent_find(ids, std::greater_equal<>()) != ids.end()) {
+    charge_at_least(window_charge_, ids.size() * CoalescedIds::kBytesOfId);
+    window_ids_.assign(ids);
+    distinct = window_ids_.distinct();
+  }
   // The next job's number is known: this thread alone gives jobs.
-  auto admission = std::make_shared<WindowCache::Admission>(
-      cache.admit(window_ids_.distinct(), jobs_.next_number()));
+  auto admission =
+      std::make_shared<WindowCache::Admission>(cache.admit(distinct, jobs_.next_number()));
   jobs_.push([this, admission] { sweep(admission->writes, admission->reads, admission->lead); });
 }
 
@@ -238,6 +265,7 @@ float* StoredEmbeddingTable::here(std::uint64_t row) {
 }
 
 void StoredEmbeddingTable::gather(std::span<const std::uint64_t> ids, std::span<float> out) {
+  charge_at_least(batch_charge_, bytes_of_batch(ids.size(), 0));
   from_.clear();
   for (const std::uint64_t id : ids) from_.push_back(reinterpret_cast<const std::byte*>(here(id)));
   kernels::on(options_.executor)
@@ -250,14 +278,12 @@ void StoredEmbeddingTable::gather(std::span<const std::uint64_t> ids, std::span<
 void StoredEmbeddingTable::update(std::span<const std::uint64_t> ids,
                                   std::span<const float> gradients,
                                   double rate) {
+  charge_at_least(batch_charge_, bytes_of_batch(ids.size(), dim()));
   batch_ids_.assign(ids);
   const auto distinct = batch_ids_.distinct();
   to_.clear();
   for (const std::uint64_t id : distinct) to_.push_back(here(id));
   for (const std::uint64_t id : distinct) resident_->mark_dirty(id);
-  charge_at_least(batch_charge_,
-                  ids.size() * CoalescedIds::kBytesOfId +
-                      distinct.size() * (sizeof(float) * dim() + 2 * sizeof(float*)));
   sums_.resize(distinct.size() * dim());
   const auto count = static_cast<std::int64_t>(distinct.size());
   const std::int64_t width = dim();
@@ -276,10 +302,10 @@ void StoredEmbeddingTable::update_range(std::uint64_t first,
                                         std::span<const float> gradients,
                                         double rate) {
   const std::uint64_t count = gradients.size() / dim();
+  charge_at_least(batch_charge_, count * sizeof(float*));
   to_.clear();
   for (std::uint64_t i = 0; i < count; ++i) to_.push_back(here(first + i));
   for (std::uint64_t i = 0; i < count; ++i) resident_->mark_dirty(first + i);
-  charge_at_least(batch_charge_, count * sizeof(float*));
   options_.optimizer->update(
       options_.executor,
       {to_.data(), gradients.data(), static_cast<std::int64_t>(count), dim()},
@@ -289,6 +315,7 @@ void StoredEmbeddingTable::update_range(std::uint64_t first,
 
 void StoredEmbeddingTable::read_rows(std::span<const std::uint64_t> ids, std::span<float> out) {
   for (const std::uint64_t id : ids) check_row(id);
+  const Charge lists = charge_now(ids.size() * kBytesOfReadRow);
   on_disk([&] {
     std::vector<std::pair<std::uint64_t, std::size_t>> order;  // a row, and where it is asked for
     order.reserve(ids.size());
@@ -299,6 +326,7 @@ void StoredEmbeddingTable::read_rows(std::span<const std::uint64_t> ids, std::sp
       return at != 0 && order[at - 1].first == order[at].first;
     };
     std::vector<RowMove> reads;
+    reads.reserve(ids.size());
     for (std::size_t at = 0; at < order.size(); ++at) {
       if (repeats(at)) continue;
       const float* resident = resident_->find_any(order[at].first).at;
@@ -318,8 +346,10 @@ void StoredEmbeddingTable::read(std::uint64_t first, std::span<float> out) {
   const std::uint64_t count = out.size() / dim();
   if (count == 0) return;
   check_row(first + count - 1);
+  const Charge list = charge_now(count * sizeof(RowMove));
   on_disk([&] {
     std::vector<RowMove> reads;
+    reads.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) {
       float* to = out.data() + i * dim();
       const float* resident = resident_->find_any(first + i).at;
@@ -421,7 +451,7 @@ std::unique_ptr<EmbeddingTable> open_embedding_table(const EmbeddingTableOptions
     }
     generation = all.back();
   }
-  const TableManifest manifest = read_manifest(options.folder, generation, options.ledger);
+  const TableManifest manifest = read_wanted(options, generation);
   check_same(options, manifest);
   return std::make_unique<StoredEmbeddingTable>(options, std::move(make_engine), &manifest);
 }

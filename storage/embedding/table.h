@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -21,6 +22,14 @@ std::unique_ptr<EmbeddingTable> create_embedding_table(const EmbeddingTableOptio
 std::unique_ptr<EmbeddingTable> open_embedding_table(const EmbeddingTableOptions& options,
                                                      std::uint64_t generation,
                                                      EngineMaker make_engine);
+
+/// Memory that a table keeps for the largest mini-batch: ids, pointers, sums of gradients.
+constexpr std::uint64_t bytes_of_batch(std::uint64_t ids, std::uint32_t dim) {
+  return ids * (CoalescedIds::kBytesOfId + sizeof(float) * std::uint64_t{dim} + 2 * sizeof(float*));
+}
+/// Memory that read_rows() takes for a row meanwhile.
+inline constexpr std::uint64_t kBytesOfReadRow =
+    sizeof(std::pair<std::uint64_t, std::size_t>) + sizeof(RowMove);
 
 class StoredEmbeddingTable final : public EmbeddingTable {
  public:
@@ -64,6 +73,7 @@ class StoredEmbeddingTable final : public EmbeddingTable {
   void write_partition(const PartitionBuffer::Leaving& leaving);
   void write_dirty();
   void charge_at_least(Charge& charge, std::uint64_t bytes);
+  Charge charge_now(std::uint64_t bytes);
   template <class Work>
   void on_disk(const Work& work);
 

@@ -22,6 +22,9 @@ using TableJson = nlohmann::ordered_json;
 constexpr const char* kTableFormat = "sluice-embedding";
 constexpr std::string_view kNameBegins = "rows-";
 constexpr std::string_view kNameEnds = ".ckpt";
+// Beyond what any table has: what is larger is no number of rows, or of floats in one.
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 48;
+constexpr std::uint32_t kMostFloats = 1 << 24;
 
 // The generation that a file's name says, if it is a manifest's.
 std::optional<std::uint64_t> generation_of(const std::string& name) {
@@ -42,14 +45,16 @@ Error not_a_table(const std::filesystem::path& path, std::string what) {
 }
 
 void check_shapes(const TableManifest& manifest, const std::filesystem::path& path) {
-  const bool fit = manifest.sides.dtype() == DType::kU8 &&
-                   manifest.page_sums.dtype() == DType::kU32 &&
-                   std::cmp_equal(manifest.sides.numel(), manifest.layout.groups()) &&
-                   std::cmp_equal(manifest.page_sums.numel(), manifest.layout.pages());
-  const auto sides = manifest.sides.as<std::uint8_t>();
-  const bool known = std::ranges::all_of(
-      sides, [](std::uint8_t side) { return side < kMostSides || side == kNoSide; });
-  if (!fit || !known) throw not_a_table(path, "what the table is does not fit its page lists");
+  const auto shaped = [](const Array& list, std::uint64_t items) {
+    return list.shape().size() == 1 && std::cmp_equal(list.numel(), items);
+  };
+  const auto known = [](std::uint8_t side) { return side < kMostSides || side == kNoSide; };
+  // What is looked into has the shape and the type that it should.
+  if (!shaped(manifest.sides, manifest.layout.groups()) ||
+      !shaped(manifest.page_sums, manifest.layout.pages()) ||
+      manifest.sides.dtype() != DType::kU8 || manifest.page_sums.dtype() != DType::kU32 ||
+      !std::ranges::all_of(manifest.sides.as<std::uint8_t>(), known))
+    throw not_a_table(path, "what the table is does not fit its page lists");
 }
 
 }  // namespace
@@ -97,7 +102,7 @@ TableManifest read_manifest(const std::filesystem::path& folder,
       throw not_a_table(path, "this is no generation of an embedding table");
     if (const int version = state.at("version").get<int>(); version > kTableVersion) {
       throw Error(
-          ErrorCode::kData,
+          ErrorCode::kUsage,
           fmt::format(
               "the table is of version {}; this program reads up to {}", version, kTableVersion),
           "use a newer Sluice",
@@ -108,7 +113,9 @@ TableManifest read_manifest(const std::filesystem::path& folder,
     const auto rows = state.at("rows").get<std::uint64_t>();
     const auto dim = state.at("dim").get<std::uint32_t>();
     const auto state_width = state.at("state").get<std::uint32_t>();
-    if (dim == 0 || generation != manifest.generation || content.tensors.size() != 2)
+    if (rows == 0 || rows > kMostRows || dim == 0 || dim > kMostFloats ||
+        state_width > kMostFloats || generation != manifest.generation ||
+        content.tensors.size() != 2)
       throw not_a_table(path, "what the table is makes no sense");
     manifest.layout = RowLayout::make(rows, dim, state_width);
     manifest.optimizer = state.at("optimizer").get<std::string>();
@@ -120,6 +127,23 @@ TableManifest read_manifest(const std::filesystem::path& folder,
   } catch (const TableJson::exception& problem) {
     throw not_a_table(path, fmt::format("what the table is makes no sense: {}", problem.what()));
   }
+}
+
+std::uint64_t newest_readable(const std::filesystem::path& folder,
+                              std::uint64_t but_for,
+                              MemoryLedger* ledger) {
+  std::vector<std::uint64_t> generations = list_generations(folder);
+  std::ranges::reverse(generations);
+  for (const std::uint64_t generation : generations) {
+    if (generation == but_for) continue;
+    try {
+      (void)read_manifest(folder, generation, ledger);
+      return generation;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kData && error.code() != ErrorCode::kUsage) throw;
+    }
+  }
+  return 0;
 }
 
 }  // namespace sluice

@@ -36,9 +36,15 @@ std::vector<std::uint64_t> list_generations(const std::filesystem::path& folder)
 /// Returns the bytes written. Throws kResource, kIo.
 std::uint64_t write_manifest(const std::filesystem::path& folder, const TableManifest& manifest);
 
-/// Throws kData where it is damaged, not there, or of another kind or version.
+/// Throws kData where it is damaged, not there, or of another kind, kUsage where a newer Sluice has
+/// written it.
 TableManifest read_manifest(const std::filesystem::path& folder,
                             std::uint64_t generation,
                             MemoryLedger* ledger);
+
+/// The newest generation of a folder, but for one, that can be read; 0: none.
+std::uint64_t newest_readable(const std::filesystem::path& folder,
+                              std::uint64_t but_for,
+                              MemoryLedger* ledger);
 
 }  // namespace sluice

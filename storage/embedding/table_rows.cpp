@@ -1,13 +1,13 @@
 #include "storage/embedding/table_rows.h"
 
 #include "storage/embedding/coalesce.h"
+#include "storage/embedding/group_store.h"
 #include "storage/embedding/group_sweep.h"
 #include "storage/embedding/initial_values.h"
 #include "storage/embedding/partition_buffer.h"
 #include "storage/embedding/window_cache.h"
 
 #include <sluice/error.h>
-#include <sluice/units.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,26 @@ constexpr std::uint64_t kMoreRowsPercent = 25;
 // Generations that may be there at once, each with a byte a group: the last, the best, those of the
 // checkpoints before, and what is written.
 constexpr std::uint64_t kGenerationsHeld = 7;
-constexpr std::uint64_t kStaging = 8 * kMiB;  // as GroupStore has it
+
+// Of groups that are moved, each as likely as another: how many more lie in gaps that are moved
+// too, by each that is wanted, and the chance that one begins a request.
+struct Gaps {
+  double more = 0, begins = 1;
+};
+
+Gaps gaps_of(double chance, std::uint64_t most_groups) {
+  Gaps gaps;
+  for (std::uint64_t gap = 0; gap <= most_groups; ++gap) {
+    gaps.more += static_cast<double>(gap) * chance * gaps.begins;
+    gaps.begins *= 1 - chance;
+  }
+  return gaps;
+}
+
+// How many of `all` so many draws meet, each of them any.
+double met_of(double all, double draws) {
+  return all * -std::expm1(-draws / all);
+}
 
 }  // namespace
 
@@ -53,6 +72,18 @@ RowLayout TableRows::layout() const {
       options_.rows, options_.dim, options_.optimizer->state_width(options_.dim));
 }
 
+// Of the cache, where there is one.
+std::uint64_t TableRows::slots() const {
+  return std::min(WindowCache::slots_in(cache_bytes_, layout()), options_.rows);
+}
+
+void TableRows::make_windows() {
+  windows_.reset();
+  if (!table_ || !by_windows()) return;
+  const RowWindows::Limits limits{RowWindows::rows_of(slots(), options_.rows), window_};
+  windows_.emplace(*table_, limits, options_.ledger);
+}
+
 void TableRows::load() {
   if (!in_memory()) return;
   table_->load(0);
@@ -83,7 +114,15 @@ void TableRows::begin_as(std::span<const std::uint64_t> ids, std::span<float> ou
 
 void TableRows::expect(std::span<const std::uint64_t> ids) {
   most_ids_ = std::max<std::uint64_t>(most_ids_, ids.size());
-  if (table_ && by_windows()) table_->expect(ids);
+  if (windows_) windows_->expect(ids);
+}
+
+void TableRows::begin() {
+  if (windows_) windows_->begin();
+}
+
+void TableRows::forget() {
+  if (windows_) windows_->forget();
 }
 
 std::uint32_t TableRows::hold(std::span<const std::uint32_t> partitions) {
@@ -185,8 +224,9 @@ TableRowsNeeds TableRows::needs() const {
     needs.fixed_bytes += options_.rows * sizeof(float*);  // a step of all
     return needs;
   }
-  needs.fixed_bytes += std::max<std::uint64_t>(kStaging, on_disk.group_bytes) +
-                       2 * on_disk.groups() + sizeof(std::uint32_t) * on_disk.pages();
+  needs.fixed_bytes += GroupStore::staging_bytes(on_disk) + ids * RowWindows::kBytesOfId +
+                       RowWindows::bytes_of_marks(options_.rows) + 2 * on_disk.groups() +
+                       sizeof(std::uint32_t) * on_disk.pages();
   if (by_partitions()) {
     needs.slot_bytes = PartitionBuffer::bytes_of(on_disk, options_.partitions, options_.slots);
     return needs;
@@ -197,30 +237,35 @@ TableRowsNeeds TableRows::needs() const {
   return needs;
 }
 
+// A window's rows that the cache lacks come, and as many give way, all of them changed.
 TableRowsTraffic TableRows::traffic() const {
-  if (!by_windows()) return {};
+  if (!by_windows() || most_ids_ == 0) return {};
   const RowLayout on_disk = layout();
+  const auto rows = static_cast<double>(options_.rows);
   const auto groups = static_cast<double>(on_disk.groups());
-  const auto slots = static_cast<double>(WindowCache::slots_in(cache_bytes_, on_disk));
-  const double missed = static_cast<double>(most_ids_) *
-                        std::max(0.0, 1 - slots / static_cast<double>(options_.rows));
-  // How many groups so many rows lie in, each in any of them.
-  const auto groups_of = [groups](double rows) { return groups * -std::expm1(-rows / groups); };
+  const auto ids = static_cast<double>(most_ids_);
+  const double share = static_cast<double>(slots()) / rows;
+  const double most = std::min(
+      static_cast<double>(RowWindows::rows_of(slots(), options_.rows)) / rows, 1 - 1 / (rows + 1));
+  // As many mini-batches as draw that share of all rows.
+  const double batches =
+      std::clamp(-std::log1p(-most) * rows / ids, 1.0, static_cast<double>(window_));
+  const double missed = met_of(rows, batches * ids) * std::max(0.0, 1 - share);
+  const bool whole = on_disk.rows_per_group == 1;
+  const double written = met_of(groups, missed);
+  // A group of which some rows are written is read too, but where one row fills it. The next one is
+  // as far as chance has it; a gap that is small is moved too.
+  const double fetched = met_of(groups, whole ? missed : 2 * missed);
+  const Gaps reads = gaps_of(fetched / groups, GroupSweep::kMostGap / on_disk.group_bytes);
+  const Gaps writes =
+      gaps_of(written / groups, whole ? 0 : GroupSweep::kMostWriteGap / on_disk.group_bytes);
   TableRowsTraffic traffic;
   traffic.group_bytes = on_disk.group_bytes;
   traffic.groups = on_disk.groups();
-  traffic.written = groups_of(missed);  // as many rows give way, all of them changed
-  // A group of which some rows are written is read too, but where one row fills it. The next one is
-  // as far as chance has it; a gap that is small is read through.
-  const double fetched = groups_of(on_disk.rows_per_group == 1 ? missed : 2 * missed);
-  const double chance = fetched / groups;
-  double gaps = 0, alone = 1;  // groups between two in one request; chance of one behind no other
-  for (std::uint64_t gap = 0; gap <= GroupSweep::kMostGap / on_disk.group_bytes; ++gap) {
-    gaps += static_cast<double>(gap) * chance * alone;
-    alone *= 1 - chance;
-  }
-  traffic.read = std::min(groups, fetched * (1 + gaps));
-  traffic.reads = fetched * alone;
+  traffic.read = std::min(groups, fetched * (1 + reads.more)) / batches;
+  traffic.written = std::min(groups, written * (1 + writes.more)) / batches;
+  traffic.reads = fetched * reads.begins / batches;
+  traffic.writes = written * writes.begins / batches;
   return traffic;
 }
 
@@ -228,6 +273,7 @@ void TableRows::open(const std::filesystem::path& folder,
                      std::uint64_t generation,
                      TableAccess access) {
   forget_lent();
+  windows_.reset();
   table_.reset();  // its memory is for the next, and its lock may be on the same folder
   held_.clear();
   told_ = {};
@@ -235,11 +281,13 @@ void TableRows::open(const std::filesystem::path& folder,
   access_ = access;
   table_ = generation == 0 ? create_embedding_table(table_options())
                            : open_embedding_table(table_options(), generation);
+  make_windows();
   load();
 }
 
 void TableRows::close() {
   if (in_memory()) return;
+  windows_.reset();
   table_.reset();
   held_.clear();
   told_ = {};
@@ -262,6 +310,7 @@ void TableRows::grow(std::uint64_t more) {
   if (in_memory()) table_->release(0);  // its slot is made anew, larger
   (void)hold({});
   table_->grow(more);
+  make_windows();
   load();
 }
 

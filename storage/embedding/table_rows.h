@@ -13,6 +13,7 @@
 #pragma once
 
 #include "storage/embedding/row_layout.h"
+#include "storage/embedding/row_windows.h"
 
 #include <sluice/embedding_table.h>
 #include <sluice/row_table.h>
@@ -51,8 +52,8 @@ struct TableRowsNeeds {
 
 /// What the disk moves for a mini-batch, in groups of rows; none of rows in memory. An estimate.
 struct TableRowsTraffic {
-  double read = 0, written = 0;  ///< groups; those that are read through in gaps among them
-  double reads = 0;              ///< requests that read
+  double read = 0, written = 0;  ///< groups; those in gaps that are moved too among them
+  double reads = 0, writes = 0;  ///< requests
   std::uint64_t group_bytes = 0;
   std::uint64_t groups = 0;  ///< of the table
 };
@@ -65,6 +66,9 @@ class TableRows final : public RowTable {
   std::uint64_t rows() const override { return options_.rows; }
   std::int64_t dim() const override { return options_.dim; }
   void expect(std::span<const std::uint64_t> ids) override;
+  void begin() override;
+  void forget() override;
+  bool wants_more() override { return windows_ && windows_->wants_more(); }
   void gather(std::span<const std::uint64_t> ids, std::span<float> out) override;
   void read(std::span<const std::uint64_t> ids, std::span<float> out) override;
   void read_range(std::uint64_t first, std::span<float> out) override;
@@ -81,10 +85,14 @@ class TableRows final : public RowTable {
 
   TableRowsNeeds needs() const;
   /// For a mini-batch like the largest that was asked for before open(), once all rows were
-  /// touched, with the cache of set_cache(). It takes any row to be as likely as another.
+  /// touched, with the cache of set_cache() and windows of set_window(). It takes any row to be as
+  /// likely as another.
   TableRowsTraffic traffic() const;
   /// Of the rows on disk that stay in memory, from the next open() on.
   void set_cache(std::uint64_t bytes) { cache_bytes_ = bytes; }
+  /// So many mini-batches at the most are announced ahead to be read together, and as many again
+  /// behind those; from the next open() on. 1 until this is set.
+  void set_window(std::uint64_t batches) { window_ = batches; }
 
   /// Goes on with a generation of a folder, which grows to rows(); 0: with new rows, in a folder
   /// without a table. What was not committed is gone.
@@ -121,6 +129,8 @@ class TableRows final : public RowTable {
   bool by_partitions() const { return !in_memory() && options_.partitions != 0; }
   bool all_held(std::span<const std::uint64_t> ids);
   void load();
+  std::uint64_t slots() const;
+  void make_windows();
   EmbeddingTable& table();
   void come_home();
   void forget_lent();
@@ -130,9 +140,11 @@ class TableRows final : public RowTable {
   std::filesystem::path folder_;
   TableAccess access_ = TableAccess::kWrite;
   std::uint64_t cache_bytes_ = 0;
+  std::uint64_t window_ = 1;
   std::uint64_t most_ids_ = 0;  // of a mini-batch, before open()
   std::unique_ptr<EmbeddingTable> table_;
-  std::vector<std::uint32_t> held_;  // partitions of this table
+  std::optional<RowWindows> windows_;  // of this table, by windows
+  std::vector<std::uint32_t> held_;    // partitions of this table
   RowBorrower* borrower_ = nullptr;
   Moved told_;  // of this table
 };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <tuple>
@@ -14,9 +15,10 @@
 namespace sluice {
 namespace {
 
-// Of a slot, besides its row: rows_, jobs_, last_window_, dirty_; found_, victims_ and the lists of
-// an admission, which hold each slot once at most.
-constexpr std::uint64_t kNotesOfSlot = 8 + 8 + 4 + 1 + 4 + 4 + 2 * sizeof(RowMove);
+// Of a slot, besides its row: rows_, jobs_, last_window_, dirty_; found_, victims_, coming_, empty_
+// and the lists of an admission, which hold each slot once at most. And the rows of a window that
+// is collected (RowWindows): two lists of half as many.
+constexpr std::uint64_t kNotesOfSlot = 8 + 8 + 4 + 1 + 4 + 4 + 4 + 4 + 2 * sizeof(RowMove) + 8;
 
 }  // namespace
 
@@ -32,6 +34,14 @@ std::uint64_t WindowCache::slots_in(std::uint64_t bytes, const RowLayout& layout
     (bytes_of(middle, layout) <= bytes ? fits : too_many) = middle;
   }
   return fits;
+}
+
+// Rows that come and rows that go are spread alike, and n of each differ by about sqrt(n / 2) on
+// the way: this is six times as many.
+std::uint64_t WindowCache::spare_of(std::uint64_t slots, std::uint64_t rows) {
+  if (slots >= rows) return 0;
+  return std::min<std::uint64_t>(
+      slots / 16, static_cast<std::uint64_t>(3 * std::sqrt(static_cast<double>(slots))));
 }
 
 WindowCache::WindowCache(const RowLayout& layout, std::uint64_t asked, MemoryLedger* ledger)
@@ -79,12 +89,10 @@ WindowCache::Admission WindowCache::admit(std::span<const std::uint64_t> ids, st
     if (slot != SlotIndex::kNoSlot) last_window_[slot] = window_;
 
   Admission admission;
-  std::vector<std::uint32_t> free;
-  while (used_ < slots() && free.size() < missing) free.push_back(used_++);
-  choose_victims(missing - free.size());
-  take_out_victims(admission, free);
-  admission.lead = free.size() - admission.writes.size();
-  auto next = free.begin();
+  if (missing == 0) return admission;
+  make_room(missing, admission);
+  admission.reads.reserve(missing);
+  auto next = coming_.begin();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (found_[i] != SlotIndex::kNoSlot) continue;
     const std::uint32_t slot = *next++;
@@ -94,7 +102,19 @@ WindowCache::Admission WindowCache::admit(std::span<const std::uint64_t> ids, st
     index_.insert(ids[i], slot);
     admission.reads.push_back({ids[i], at(slot)});
   }
+  empty_.assign(next, coming_.end());
   return admission;
+}
+
+// Slots in the order in which they become free, and more than are wanted now: those left are where
+// the next window's first rows go, before any has given way.
+void WindowCache::make_room(std::uint64_t wanted, Admission& admission) {
+  coming_.assign(empty_.begin(), empty_.end());
+  const std::uint64_t with_spare = wanted + spare_of(slots(), layout_.rows);
+  while (used_ < slots() && coming_.size() < with_spare) coming_.push_back(used_++);
+  choose_victims(with_spare - std::min<std::uint64_t>(with_spare, coming_.size()));
+  take_out_victims(admission);
+  admission.lead = coming_.size() - admission.writes.size();
 }
 
 void WindowCache::find_slots(std::span<const std::uint64_t> ids) {
@@ -106,12 +126,13 @@ void WindowCache::find_slots(std::span<const std::uint64_t> ids) {
   }
 }
 
-// Of the slots that neither window has, those unused for longest.
+// Of the slots that neither window has, those unused for longest; all, where they are fewer.
 void WindowCache::choose_victims(std::size_t count) {
   victims_.clear();
   if (count == 0) return;
   for (std::uint32_t slot = 0; slot < used_; ++slot)
     if (last_window_[slot] + 1 < window_ && last_window_[slot] != 0) victims_.push_back(slot);
+  if (victims_.size() <= count) return;
   const auto end = victims_.begin() + static_cast<std::ptrdiff_t>(count);
   std::nth_element(victims_.begin(), end, victims_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::tie(last_window_[a], a) < std::tie(last_window_[b], b);
@@ -121,15 +142,18 @@ void WindowCache::choose_victims(std::size_t count) {
 
 // Their slots become free: those of clean rows at once, then those of dirty ones, in the order in
 // which they are written.
-void WindowCache::take_out_victims(Admission& admission, std::vector<std::uint32_t>& free) {
+void WindowCache::take_out_victims(Admission& admission) {
   std::ranges::sort(
       victims_, {}, [this](std::uint32_t slot) { return std::pair(dirty_[slot], rows_[slot]); });
   const auto row_of = [this](std::uint32_t slot) { return rows_[slot]; };
+  admission.writes.reserve(static_cast<std::size_t>(
+      std::ranges::count_if(victims_, [this](std::uint32_t slot) { return dirty_[slot] != 0; })));
   for (const std::uint32_t slot : victims_) {
     index_.erase(slot, row_of);
     if (dirty_[slot] != 0) admission.writes.push_back({rows_[slot], at(slot)});
     dirty_[slot] = 0;
-    free.push_back(slot);
+    last_window_[slot] = 0;
+    coming_.push_back(slot);
   }
 }
 
@@ -180,8 +204,10 @@ void WindowCache::grow(const RowLayout& layout) {
   std::ranges::copy(jobs_, larger.jobs_.begin());
   std::ranges::copy(last_window_, larger.last_window_.begin());
   std::ranges::copy(dirty_, larger.dirty_.begin());
-  for (std::uint32_t slot = 0; slot < used_; ++slot) larger.index_.insert(rows_[slot], slot);
+  for (std::uint32_t slot = 0; slot < used_; ++slot)
+    if (last_window_[slot] != 0) larger.index_.insert(rows_[slot], slot);
   larger.used_ = used_;
+  larger.empty_ = empty_;
   larger.window_ = window_;
   larger.current_rows_ = current_rows_;
   *this = std::move(larger);

@@ -28,6 +28,9 @@ class WindowCache final : public ResidentRows {
 
   /// Memory for so many slots, with what is known of them.
   static std::uint64_t bytes_of(std::uint64_t slots, const RowLayout& layout);
+  /// Slots that are kept free where there are fewer than rows, for as long as two windows leave
+  /// them: the rows that come next are read into them before others have given way.
+  static std::uint64_t spare_of(std::uint64_t slots, std::uint64_t rows);
   /// The most slots in so many bytes.
   static std::uint64_t slots_in(std::uint64_t bytes, const RowLayout& layout);
 
@@ -59,8 +62,9 @@ class WindowCache final : public ResidentRows {
     return index_.find(row, [this](std::uint32_t slot) { return rows_[slot]; });
   }
   void find_slots(std::span<const std::uint64_t> ids);
+  void make_room(std::uint64_t wanted, Admission& admission);
   void choose_victims(std::size_t count);
-  void take_out_victims(Admission& admission, std::vector<std::uint32_t>& free);
+  void take_out_victims(Admission& admission);
 
   RowLayout layout_;
   std::size_t row_bytes_;
@@ -69,17 +73,19 @@ class WindowCache final : public ResidentRows {
   Charge charge_;
   std::unique_ptr<AlignedBuffer> data_;
   SlotIndex index_;
-  std::uint32_t used_ = 0;  // slots ever filled: those above are free
+  std::uint32_t used_ = 0;  // slots ever taken: those above are free
   std::uint32_t window_ = 1;
   std::uint64_t current_rows_ = 0;  // of the window announced last
   // By slot.
   std::vector<std::uint64_t> rows_;
   std::vector<std::uint64_t> jobs_;
-  std::vector<std::uint32_t> last_window_;
+  std::vector<std::uint32_t> last_window_;  // 0: no row is there
   std::vector<std::uint8_t> dirty_;
   // Of the window being admitted.
   std::vector<std::uint32_t> found_;  // its ids' slots
   std::vector<std::uint32_t> victims_;
+  std::vector<std::uint32_t> coming_;  // slots that are, or become, free
+  std::vector<std::uint32_t> empty_;   // those of them that no row was given
 };
 
 }  // namespace sluice

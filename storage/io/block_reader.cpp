@@ -7,27 +7,37 @@
 namespace sluice {
 namespace {
 
-// The reads of a list, in its order.
+// The reads of a list and then of another, in their order.
 class ListSource final : public ReadSource {
  public:
-  ListSource(std::span<const BlockRead> reads, const BlockReader::OnDone& on_done)
-      : reads_(reads), on_done_(on_done) {}
+  ListSource(std::span<const BlockRead> reads,
+             std::span<const BlockRead> more,
+             const BlockReader::OnDone& on_done)
+      : reads_(reads), more_(more), on_done_(on_done) {}
 
   std::optional<BlockRead> next() override {
-    if (next_ == reads_.size()) return std::nullopt;
-    return reads_[next_++];
+    if (next_ == reads_.size() + more_.size()) return std::nullopt;
+    const std::size_t at = next_++;
+    return at < reads_.size() ? reads_[at] : more_[at - reads_.size()];
   }
   void done(std::size_t index) override {
     if (on_done_) on_done_(index);
   }
 
  private:
-  std::span<const BlockRead> reads_;
+  std::span<const BlockRead> reads_, more_;
   const BlockReader::OnDone& on_done_;
   std::size_t next_ = 0;
 };
 
-Result<void> run_pass(ReaderState& state, ReadSource& source, IoOp op, IoStats& stats) {
+// All of a list's requests are checked before the first starts, so that a bug never half-runs.
+Result<void> check_all(const ReaderState& state, std::span<const BlockRead> requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    if (auto valid = check_read(state, requests[i], i); !valid) return valid;
+  return {};
+}
+
+Result<void> run_pass(ReaderState& state, ReadPass pass) {
   if (state.broken) {
     return Error(ErrorCode::kIo,
                  "this reader is broken: an earlier read or write never ended",
@@ -35,7 +45,7 @@ Result<void> run_pass(ReaderState& state, ReadSource& source, IoOp op, IoStats& 
   }
   // Broken until the pass has ended with nothing on its way, by whatever path it ends.
   state.broken = true;
-  auto result = ReadPass(state, source, op, stats).run();
+  auto result = pass.run();
   state.broken = state.free_slots.size() != state.slots.size();
   return result;
 }
@@ -71,28 +81,28 @@ Result<BufferSlot> BlockReader::attach(std::shared_ptr<AlignedBuffer> buffer) {
   return slot;
 }
 
-// All of a list's requests are checked before the first starts, so that a bug never half-runs.
 Result<void> BlockReader::read(std::span<const BlockRead> reads, const OnDone& on_done) {
-  for (std::size_t i = 0; i < reads.size(); ++i) {
-    if (auto valid = check_read(*state_, reads[i], i); !valid) return valid;
-  }
-  ListSource source(reads, on_done);
+  if (auto valid = check_all(*state_, reads); !valid) return valid;
+  ListSource source(reads, {}, on_done);
   return read(source);
 }
 
 Result<void> BlockReader::read(ReadSource& source) {
-  return run_pass(*state_, source, IoOp::kRead, state_->stats);
+  return run_pass(*state_, ReadPass(*state_, source));
 }
 
-// As for reads, all of a list are checked before the first starts.
 Result<void> BlockWriter::write(std::span<const BlockWrite> writes) {
+  return exchange({}, writes);
+}
+
+Result<void> BlockWriter::exchange(std::span<const BlockRead> reads,
+                                   std::span<const BlockWrite> writes) {
   ReaderState& state = *reader_.state_;
-  for (std::size_t i = 0; i < writes.size(); ++i) {
-    if (auto valid = check_read(state, writes[i], i); !valid) return valid;
-  }
+  for (const auto& list : {reads, writes})
+    if (auto valid = check_all(state, list); !valid) return valid;
   const BlockReader::OnDone nothing;
-  ListSource source(writes, nothing);
-  return run_pass(state, source, IoOp::kWrite, stats_);
+  ListSource source(reads, writes, nothing);
+  return run_pass(state, ReadPass(state, source, reads.size(), stats_));
 }
 
 }  // namespace sluice

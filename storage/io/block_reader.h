@@ -111,6 +111,9 @@ class BlockWriter {
   /// retrying is. Nothing is durable before File::sync(). @pre every file was attached as one that
   /// is open for writing, no two writes of one call share file bytes
   Result<void> write(std::span<const BlockWrite> writes);
+  /// Reads and writes at once, the reads begun first: as BlockReader::read() and write(), in one
+  /// call. @pre none reads what another writes, in files or buffers
+  Result<void> exchange(std::span<const BlockRead> reads, std::span<const BlockWrite> writes);
 
   const IoStats& stats() const noexcept { return stats_; }
 

@@ -2,6 +2,8 @@
 // the kernel however its owner ends. Move-only.
 #pragma once
 
+#include <sluice/error.h>
+
 #include <filesystem>
 #include <optional>
 
@@ -11,6 +13,9 @@ class DirectoryLock {
  public:
   /// Nothing when the directory cannot be opened or somebody else holds its lock.
   static std::optional<DirectoryLock> try_lock(const std::filesystem::path& directory);
+  /// Nothing when somebody else holds its lock; the system's error where it cannot be opened or
+  /// locked for another reason.
+  static Result<std::optional<DirectoryLock>> lock_or_error(const std::filesystem::path& directory);
 
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&& other) noexcept;

@@ -67,7 +67,9 @@ Result<void> ReadPass::run() {
     if (state_.free_slots.size() == state_.slots.size()) break;
     if (auto exchanged = exchange(); !exchanged) return exchanged;
   }
-  stats_.busy_ns += to_ns(Clock::now() - begin);
+  const std::uint64_t busy_ns = to_ns(Clock::now() - begin);
+  if (reads_ != 0) read_stats_.busy_ns += busy_ns;
+  if (&write_stats_ != &read_stats_) write_stats_.busy_ns += busy_ns;
   if (error_) return *std::move(error_);
   return {};
 }
@@ -105,7 +107,7 @@ void ReadPass::request_rest(std::uint32_t tag) {
                            read.file_offset + slot.done,
                            read.buffer_offset + slot.done,
                            tag,
-                           op_});
+                           op_of(slot)});
 }
 
 void ReadPass::release(std::uint32_t tag) {
@@ -157,10 +159,11 @@ void ReadPass::arrive(const IoCompletion& completion) {
 
   const ReadSlot& slot = state_.slots[tag];
   const BlockRead& read = slot.read;
-  if (completion.result == 0) return retry(tag, no_progress(read, slot.done));
+  if (completion.result == 0) return retry(tag, no_progress(slot, slot.done));
   const int error_number = static_cast<int>(-completion.result);
-  Error error = op_ == IoOp::kWrite ? write_failed(file_of(read), read, slot.done, error_number)
-                                    : read_failed(file_of(read), read, slot.done, error_number);
+  Error error = op_of(slot) == IoOp::kWrite
+                    ? write_failed(file_of(read), read, slot.done, error_number)
+                    : read_failed(file_of(read), read, slot.done, error_number);
   worth_retrying(error_number) ? retry(tag, std::move(error)) : fail(tag, std::move(error));
 }
 
@@ -173,9 +176,9 @@ void ReadPass::advance(std::uint32_t tag, std::uint32_t bytes) {
   }
   // O_DIRECT goes on from whole pages only, so a part of a page is moved again.
   const std::uint32_t whole = bytes / kPage * kPage;
-  if (whole == 0) return retry(tag, no_progress(read, slot.done + bytes));
+  if (whole == 0) return retry(tag, no_progress(slot, slot.done + bytes));
   slot.done += whole;
-  ++stats_.short_reads;
+  ++stats_of(slot).short_reads;
   request_rest(tag);
 }
 
@@ -183,14 +186,15 @@ void ReadPass::advance(std::uint32_t tag, std::uint32_t bytes) {
 void ReadPass::finish(std::uint32_t tag) {
   ReadSlot& slot = state_.slots[tag];
   const BlockRead& read = slot.read;
-  slot.checked = op_ == IoOp::kWrite ? read.length : verify(read, slot.checked);
+  slot.checked = op_of(slot) == IoOp::kWrite ? read.length : verify(read, slot.checked);
   if (slot.checked < read.length) {
     slot.done = slot.checked;
     return retry(tag, read_corrupt(file_of(read), read, slot.done));
   }
-  ++stats_.requests;
-  stats_.bytes += read.length;
-  stats_.latency.add(to_ns(now_ - slot.start));
+  IoStats& stats = stats_of(slot);
+  ++stats.requests;
+  stats.bytes += read.length;
+  stats.latency.add(to_ns(now_ - slot.start));
   const std::size_t index = slot.index;
   release(tag);
   source_.done(index);
@@ -202,7 +206,7 @@ void ReadPass::retry(std::uint32_t tag, Error error) {
   // At once the first time, then ever later: rare enough that the other reads hardly notice.
   if (slot.retries > 0) std::this_thread::sleep_for(kBackOff * (1 << std::min(slot.retries, 6)));
   ++slot.retries;
-  ++stats_.retries;
+  ++stats_of(slot).retries;
   request_rest(tag);
 }
 
@@ -213,9 +217,10 @@ void ReadPass::fail(std::uint32_t tag, Error error) {
 
 /// A read at the end of its file. A write of nothing without an error: the next one would fail for
 /// want of space.
-Error ReadPass::no_progress(const BlockRead& read, std::uint32_t done) const {
-  return op_ == IoOp::kWrite ? write_failed(file_of(read), read, done, ENOSPC)
-                             : read_truncated(file_of(read), read, done);
+Error ReadPass::no_progress(const ReadSlot& slot, std::uint32_t done) const {
+  const BlockRead& read = slot.read;
+  return op_of(slot) == IoOp::kWrite ? write_failed(file_of(read), read, done, ENOSPC)
+                                     : read_truncated(file_of(read), read, done);
 }
 
 /// The bytes of `read` that are right, counted from its start; those before `from` are known to be.
@@ -240,7 +245,8 @@ Error ReadPass::stalled() const {
     if (oldest == nullptr || slot.start < oldest->start) oldest = &slot;
   }
   const BlockRead& read = oldest->read;
-  return io_stalled(op_, file_of(read), read, oldest->done, waiting, state_.options.timeout);
+  return io_stalled(
+      op_of(*oldest), file_of(read), read, oldest->done, waiting, state_.options.timeout);
 }
 
 }  // namespace sluice

@@ -1,10 +1,12 @@
-// ReadPass: one call of BlockReader::read or BlockWriter::write. Keeps the engine full and deals
-// with each completion.
+// ReadPass: one call of BlockReader::read, or of BlockWriter::write or exchange. Keeps the engine
+// full and deals with each completion.
 #pragma once
 
 #include "storage/io/read_errors.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,7 +16,7 @@ namespace sluice {
 /// One BlockRead on its way; its place in ReaderState::slots is its tag.
 struct ReadSlot {
   BlockRead read{};
-  std::size_t index = 0;      ///< number of the read in its call
+  std::size_t index = 0;      ///< its number in its call
   std::uint32_t done = 0;     ///< bytes that have arrived, whole pages
   std::uint32_t checked = 0;  ///< bytes whose pages are verified
   int retries = 0;
@@ -43,8 +45,16 @@ Result<void> check_read(const ReaderState& state, const BlockRead& read, std::si
 
 class ReadPass {
  public:
-  ReadPass(ReaderState& state, ReadSource& source, IoOp op, IoStats& stats)
-      : state_(state), source_(source), op_(op), stats_(stats) {}
+  /// Reads alone.
+  ReadPass(ReaderState& state, ReadSource& source)
+      : state_(state), source_(source), read_stats_(state.stats), write_stats_(state.stats) {}
+  /// The source gives so many reads, then writes.
+  ReadPass(ReaderState& state, ReadSource& source, std::size_t reads, IoStats& write_stats)
+      : state_(state),
+        source_(source),
+        reads_(reads),
+        read_stats_(state.stats),
+        write_stats_(write_stats) {}
 
   /// Returns with all slots free, except after a stall or a broken engine.
   Result<void> run();
@@ -63,17 +73,24 @@ class ReadPass {
   void release(std::uint32_t tag);
   std::uint32_t verify(const BlockRead& read, std::uint32_t from) const;
   Error stalled() const;
-  Error no_progress(const BlockRead& read, std::uint32_t done) const;
+  Error no_progress(const ReadSlot& slot, std::uint32_t done) const;
 
+  IoOp op_of(const ReadSlot& slot) const {
+    return slot.index < reads_ ? IoOp::kRead : IoOp::kWrite;
+  }
+  IoStats& stats_of(const ReadSlot& slot) {
+    return op_of(slot) == IoOp::kRead ? read_stats_ : write_stats_;
+  }
   const ReadableFile& file_of(const BlockRead& read) const {
     return state_.files[static_cast<std::size_t>(read.file)];
   }
 
   ReaderState& state_;
   ReadSource& source_;
-  IoOp op_;
-  IoStats& stats_;
-  std::size_t started_ = 0;  // reads taken from the source
+  std::size_t reads_ = std::numeric_limits<std::size_t>::max();  // those before are reads
+  IoStats& read_stats_;
+  IoStats& write_stats_;
+  std::size_t started_ = 0;  // taken from the source
   Clock::time_point now_;    // of the last completions
   std::optional<Error> error_;
 };

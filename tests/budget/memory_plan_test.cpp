@@ -1,6 +1,8 @@
 // The split of a budget, by numbers alone.
 #include "budget/memory_plan.h"
 
+#include "budget/memory_ratios.h"
+
 #include <sluice/units.h>
 
 #include <doctest/doctest.h>
@@ -107,6 +109,7 @@ TEST_CASE("no phase takes more than the budget, and a larger one leaves windows 
       CHECK(plan.learned_cache >= needs.learned.least);
       CHECK(plan.learned_cache <= needs.learned.most);
       CHECK(line(plan, "embedding cache") == plan.learned_cache);
+      if (plan.learned_window == 1) CHECK(line(plan, "mini-batches ahead") == 0);
       // A whole mini-batch that can wait now takes its room from windows, once.
       if (line(plan, "queue") > 0 && queue == 0) windows = 0;
       CHECK(plan.loader.window_bytes >= windows);
@@ -129,6 +132,43 @@ TEST_CASE(
   CHECK(line(plan, "embedding partitions") == 100 * kMiB);
   CHECK(line(plan, "edge buckets") == 24 * kMiB);
   CHECK(line(plan, "embedding cache") == 0);
+}
+
+TEST_CASE("learned rows share what they get between their cache and mini-batches ahead") {
+  MemoryNeeds needs = needs_of({});
+  for (LoaderProbe* probe : {&needs.training, &needs.evaluation}) {
+    probe->block_bytes = kMiB;
+    probe->feature_bytes = 0;
+  }
+  needs.learned.least = 20 * kMiB;
+  needs.learned.most = 2 * kGiB;
+  needs.learned.ahead = true;
+  const std::uint64_t least = plan_memory(needs, 0).least;
+  const std::uint64_t batch = memory_ratios::raised(kMiB);
+  CHECK(plan_memory(needs, least).learned_window == 1);
+  std::uint64_t window = 1;
+  for (std::uint64_t more = 0; more < kGiB; more += 8 * kMiB) {
+    CAPTURE(more);
+    const MemoryPlan plan = plan_memory(needs, least + more);
+    CHECK(plan.learned_window >= window);
+    window = plan.learned_window;
+    const std::uint64_t ahead = line(plan, "mini-batches ahead");
+    CHECK(ahead == (2 * window - 2) * batch);
+    // The cache holds two windows of what mini-batches asked for: 16 MiB for two of them.
+    CHECK(plan.learned_cache >= window * 16 * kMiB);
+  }
+  CHECK(window >= 30);
+  // Small ones may be more than the cache holds, if all rows of each were others'.
+  MemoryNeeds small = needs;
+  small.training.block_bytes = small.evaluation.block_bytes = 16 * kKiB;
+  const MemoryPlan plan = plan_memory(small, least + kGiB / 2);
+  CHECK(plan.learned_window > plan.learned_cache / (16 * kMiB) + 1);
+  CHECK(line(plan, "mini-batches ahead") < 32 * kMiB);
+  // With all rows in memory nothing has to be read together; on a GPU mini-batches are few.
+  CHECK(plan_memory(needs, least + 4 * kGiB).learned_window == 1);
+  CHECK(plan_memory(needs, least + 4 * kGiB).learned_cache == needs.learned.most);
+  needs.training.transfer_bytes = kMiB;
+  CHECK(plan_memory(needs, least + kGiB).learned_window == 1);
 }
 
 TEST_CASE("more of anything needs no smaller budget") {

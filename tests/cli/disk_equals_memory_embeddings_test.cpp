@@ -94,6 +94,26 @@ TEST_CASE("disk equals memory for learned rows") {
     }
   }
 
+  SUBCASE("where rows of many mini-batches come together") {
+    const std::string knob = "memory.host=";
+    const std::uint64_t mib = std::stoull(least.substr(knob.size()));
+    std::uint64_t together = 0;
+    for (const std::uint64_t more : {3u, 6u, 9u}) {
+      CAPTURE(more);
+      const std::vector<std::string> sets{"storage.embeddings=disk",
+                                          fmt::format("{}{}MiB", knob, mib + more)};
+      std::vector<std::string> planned = ground.command(sets);
+      planned.emplace_back("--dry-run");
+      const json plan = printed_report(run(planned));
+      if (plan.at("memory").at("split").contains("mini-batches ahead")) ++together;
+      CHECK(results(printed_report(run(ground.command(sets)))) == expected);
+      CHECK(metric_lines(ground.dir()) == lines);
+      CHECK(read_all(ground.dir() / "weights.safetensors") == rows);
+      CHECK(same_rows(rows_and_state(ground), all));
+    }
+    CHECK(together > 0);
+  }
+
   SUBCASE("killed again and again, and resumed") {
     const std::uint64_t seed = std::random_device{}();
     CAPTURE(seed);

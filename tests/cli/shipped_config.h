@@ -1,4 +1,4 @@
-// A run of one of the configs in configs/. Each of them is run by a train_configs*_test.cpp.
+// A run of one of the configs in configs/. Most of them are run by a train_configs*_test.cpp.
 #pragma once
 
 #include "cli/cora_dataset.h"

@@ -19,7 +19,7 @@ namespace sluice::test {
 /// Triples whose ends are far apart: 3000 over 50 relations, some of them for validation and test.
 class Triples {
  public:
-  static constexpr std::uint64_t kNodes = 20000;
+  static constexpr std::uint64_t kNodes = 24000;
   static constexpr std::uint32_t kDim = 64;
   static constexpr double kInit = 0.3;
 

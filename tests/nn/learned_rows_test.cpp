@@ -2,6 +2,8 @@
 #include "kernels/table.h"
 #include "nn/support.h"
 #include "storage/embedding/table_rows.h"
+#include "storage/embedding/window_cache.h"
+#include "support/temp_dir.h"
 
 #include <sluice/nn/learned_rows.h>
 #include <sluice/registry.h>
@@ -127,6 +129,72 @@ TEST_CASE("learned rows on disk before they are opened: as they begin, none of t
   rows.begin(batch_of({6, 0, 3}), nn::Gradients::kNone);
   CHECK(torch::equal(rows.rows(0)[2], torch::tensor(all_of(*memory)).view({9, 4})[3]));
   CHECK_THROWS_AS(rows.all(0), Error);
+}
+
+TEST_CASE("learned rows on disk: mini-batches that were announced, in turn and out of turn") {
+  const test::TempDir dir;
+  TableRowsOptions options;
+  options.rows = 600;
+  options.dim = 8;
+  options.initial.kind = InitialRows::Kind::kUniform;
+  options.initial.seed = 5;
+  options.optimizer = builtin_sparse_optimizers().make("adagrad", "");
+  options.rate = 0.3;
+  std::vector<nn::LearnedRows::Table> on_disk{{"user", nullptr}}, in_memory = on_disk;
+  for (const char* name : {"item", "tag"}) {
+    options.placement = Placement::kMemory;
+    in_memory.push_back({name, std::make_shared<TableRows>(options)});
+    options.placement = Placement::kDisk;
+    const auto table = std::make_shared<TableRows>(options);
+    table->set_cache(WindowCache::bytes_of(150, RowLayout::make(600, 8, 8)));
+    table->set_window(4);
+    table->open(dir / name, 0);
+    on_disk.push_back({name, table});
+  }
+  nn::LearnedRows disk(on_disk, torch::kCPU), memory(in_memory, torch::kCPU);
+  // Tags are in every third mini-batch alone.
+  const auto batch_at = [](std::uint64_t index) {
+    Batch batch;
+    batch.nodes.resize(3);
+    for (std::size_t type = 1; type < 3; ++type) {
+      if (type == 2 && index % 3 != 0) continue;
+      std::vector<std::uint64_t> ids;
+      for (std::uint64_t i = 0; i < 20; ++i)
+        ids.push_back(RandomKey(index).with(type).below(600, i));
+      batch.nodes[type].ids = array_of(ids);
+    }
+    batch.seeds.resize(3);
+    return std::make_shared<Batch>(batch);
+  };
+  const auto step = [&](nn::LearnedRows& rows, const Batch& batch) {
+    rows.begin(batch, nn::Gradients::kWanted);
+    torch::Tensor loss = rows.rows(1).pow(2).sum();
+    if (batch.nodes[2].ids.numel() != 0) loss = loss + rows.rows(2).pow(3).sum();
+    loss.backward();
+    rows.step();
+  };
+  const auto step_both = [&](const Batch& batch) {
+    step(disk, batch);
+    step(memory, batch);
+  };
+  std::vector<std::shared_ptr<Batch>> announced;
+  std::uint64_t next = 0;
+  for (std::uint64_t index = 0; index < 60; ++index) {
+    if (index % 17 == 16) {  // one that nobody announced: what was is announced anew
+      step_both(*batch_at(1000 + index));
+      announced.clear();
+      next = index;
+    }
+    while (next <= index || disk.wants_more()) {
+      announced.push_back(batch_at(next++));
+      disk.expect(*announced.back());
+    }
+    step_both(*announced.front());
+    announced.erase(announced.begin());
+  }
+  disk.forget();
+  for (std::size_t type = 1; type < 3; ++type)
+    CHECK(all_of(*on_disk[type].rows) == all_of(*in_memory[type].rows));
 }
 
 // The CPU stands for a device, and its memory for the device's: what is kept lies apart all the

@@ -86,5 +86,5 @@ TEST_CASE("tu: what is wrong is named with its line") {
       "graph.toml (sluice-prep import --keys), and import it with --config");
   CHECK(as_text(expect_error([&] { folder.describe({}, "obg"); }), folder) ==
         "usage|there is no layout 'obg'|did you mean 'ogb'? known: auto, ogb, tu, dgl, openke, "
-        "files");
+        "triples, files");
 }

@@ -308,6 +308,31 @@ TEST_CASE("edge buckets: links with times are refused, and a budget that is too 
   CHECK(too_small.hint().find("embedding.partitions") != std::string::npos);
 }
 
+TEST_CASE("edge buckets: the orders of epochs are charged, within what is told before") {
+  for (const auto& [kind, spare] : kWays) {
+    CAPTURE(static_cast<int>(kind));
+    MemoryLedger ledger;
+    BucketTourOptions options;
+    options.order = {kind, 16, spare == SpareSlot::kNone ? 5u : 4u, 1};
+    options.spare = spare;
+    options.links.assign(16 * 16, 3 * kPieceLinks);
+    options.sources = options.destinations = {16000, 1000};
+    options.batch_size = 1000;
+    options.ledger = &ledger;
+    {
+      const BucketTour tour(options);
+      std::uint64_t most = 0;
+      for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
+        (void)tour.at(epoch, 5);
+        if (epoch < 3) CHECK(ledger.used() > most);  // as many orders are kept
+        most = std::max(most, ledger.used());
+      }
+      CHECK(most <= BucketTour::memory_bytes(16 * 16 * 3 * kPieceLinks, 16));
+    }
+    CHECK(ledger.used() == 0);
+  }
+}
+
 TEST_CASE("partition mode: swaps by the formula, rows as in memory, resumed in the middle") {
   const std::uint64_t seed = bucket_seed();
   CAPTURE(seed);

@@ -49,14 +49,18 @@ echo "<OverallResultsAsserts successes=\\"1\\" failures=\\"0\\" test_case_succes
 BENCH = """#!/bin/bash
 echo '{"name": "gpu/copy_pinned", "rate": 1}'
 """
-# The tools: an import makes a folder; a run says what FAKE_MRR and FAKE_KEPT are.
+# The tools: an import makes a folder; a run says what FAKE_MRR and FAKE_KEPT are, and of events FAKE_CPU_AP and FAKE_WEIGHTS,
+# each run's own where that is "own".
 PREP = """#!/bin/bash
 echo "$*" >>imported
 """
 TRAIN = """#!/bin/bash
 echo "$*" >>trained
-echo '{"epochs": 2, "seconds": {"total": 5, "epochs": [3, 1, 2]}, "metrics": {"test.mrr": '${FAKE_MRR:-0.95}'},' \\
-     '"device": {"kind": "cuda", "learned_rows": '${FAKE_KEPT:-4096}'}}'
+ap=0.9
+[[ $* != *train.device=cpu* ]] || ap=${FAKE_CPU_AP:-0.9}
+[ "$FAKE_WEIGHTS" != own ] || FAKE_WEIGHTS=$$
+echo '{"epochs": 2, "seconds": {"total": 5, "epochs": [3, 1, 2]}, "metrics": {"test.mrr": '${FAKE_MRR:-0.95}', "test.ap": '$ap'},' \\
+     '"weights_xxh3": "'$FAKE_WEIGHTS'", "device": {"kind": "cuda", "learned_rows": '${FAKE_KEPT:-4096}'}}'
 """
 SANITIZER = """#!/bin/bash
 echo "$*" >>sanitized
@@ -91,7 +95,8 @@ class Tree:
             config = pathlib.Path(work, "usr/lib/x86_64-linux-gnu/cmake/fmt/fmt-config.cmake")
             config.parent.mkdir(parents=True)
             config.write_text(content)
-            pathlib.Path(work, "data/umls").mkdir(parents=True)
+            for name in ("uci", "umls"):
+                pathlib.Path(work, "data", name).mkdir(parents=True)
             (self.root / ".gpu").mkdir(exist_ok=True)
             with tarfile.open(self.root / ".gpu/prefix.tar.xz", "w:xz") as tar:
                 tar.add(work, arcname="prefix")
@@ -193,6 +198,21 @@ def learned_rows(tree):
     expect("a bar that is missed, rows that were not kept", seen[0] == 1 and len(seen[1]["failures"]) == 2, seen)
 
 
+def models_of_events(tree):
+    seen = tree.check("temporal")
+    expect("models of events without a GPU", seen[0] == 0 and seen[1]["skipped"] == ["uci: no GPU"], seen)
+    tree.driver()
+    seen = tree.check("temporal")
+    code, report = seen
+    expect("models of events", code == 0 and list(report["temporal"]) == ["tftgn", "tgn", "tpnet"] and
+           report["temporal"]["tgn"]["test.ap"] == 0.9, seen)
+    runs = tree.lines("trained")
+    expect("each twice on the GPU and once on the CPU", len(runs) == 9 and "configs/uci-tpnet.toml" in runs[-1] and
+           [("train.device=cpu" in run) for run in runs] == 3 * [False, False, True], runs)
+    seen = tree.check("temporal", FAKE_CPU_AP="0.8", FAKE_WEIGHTS="own")
+    expect("an AP that is not the CPU's, bits that differ", seen[0] == 1 and len(seen[1]["failures"]) == 6, seen)
+
+
 def ended(pid):
     """Whether a process that was killed is gone: a busy machine may take a while to come to it."""
     until = time.monotonic() + 20
@@ -268,7 +288,7 @@ def links_in_the_pack(root):
            "libzip-dev" not in (SCRIPTS / "setup").read_text(), listed("link"))
 
 
-for part in (without_a_gpu, configured_once, with_a_gpu, learned_rows, out_of_time, told_to_end):
+for part in (without_a_gpu, configured_once, with_a_gpu, learned_rows, models_of_events, out_of_time, told_to_end):
     with tempfile.TemporaryDirectory() as folder:
         part(Tree(folder))
 with tempfile.TemporaryDirectory() as folder:

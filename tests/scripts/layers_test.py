@@ -53,6 +53,7 @@ CASES = [
     ("src/prep/stray.h", '#include "prep/edge_stream.h"\n', "src/prep/stray.h:1: prep/stray has no row"),
     ("src/core/loop.cpp", "#pragma omp parallel for\n", "src/core/loop.cpp:1: OpenMP"),
     ("src/CMakeLists.txt", "# never -ffast-math\nadd_compile_options(-ffast-math)\n", "src/CMakeLists.txt:2: OpenMP"),
+    ("tests/core/lost_test.cpp", "", "tests/core/lost_test.cpp:1: no CMakeLists.txt names this source"),
     ("src/core/full.cpp", "\n" * 500, ""),
     ("src/core/long.cpp", "\n" * 501, "src/core/long.cpp:501: 501 lines"),
 ]

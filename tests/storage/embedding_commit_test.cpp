@@ -390,6 +390,75 @@ TEST_CASE("a damaged or missing generation, and another table's options, are ref
   CHECK(expect_error([&] { open_embedding_table(options); }).code() == ErrorCode::kData);
 }
 
+TEST_CASE("a generation that is damaged leaves the others usable, and says which one is whole") {
+  Generations twins;
+  for (const std::uint64_t damaged : {1u, 2u}) {
+    CAPTURE(damaged);
+    const std::uint64_t whole = 3 - damaged;
+    const TempDir dir;
+    const auto options = work_options(dir / "t");
+    {
+      const auto table = create_embedding_table(options);
+      for (std::uint64_t generation = 1; generation <= 2; ++generation) {
+        work_on(*table, generation);
+        CHECK(table->commit() == generation);
+      }
+    }
+    const std::string name = "rows-00000" + std::to_string(damaged) + ".ckpt";
+    std::string bytes = read_all(options.folder / name);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    dir.write("t/" + name, bytes);
+
+    const Error error = expect_error([&] { open_embedding_table(options, damaged); });
+    CHECK(error.code() == ErrorCode::kData);
+    CHECK(error.place().file == (options.folder / name).string());
+    CHECK(error.hint().find("generation " + std::to_string(whole)) != std::string::npos);
+    CHECK(first_difference(options, twins.at(whole), whole) == -1);
+    {
+      const auto table = open_embedding_table(options, whole);
+      work_on(*table, whole + 1);
+      CHECK(table->commit() == 3);  // never a number that was there
+      const std::uint64_t all[] = {1, 2, 3};
+      table->keep(all);
+      CHECK(embedding_generations(options.folder).size() == 3);
+      const std::uint64_t kept[] = {whole, 3};
+      table->keep(kept);
+    }
+    CHECK(embedding_generations(options.folder) == std::vector<std::uint64_t>{whole, 3});
+    CHECK(first_difference(options, twins.at(whole), whole) == -1);
+    CHECK(first_difference(options, twins.at(whole + 1), 3) == -1);
+  }
+}
+
+TEST_CASE(
+    "lists that do not fit their table, in length or type, are refused before they are used") {
+  const TempDir dir;
+  const RowLayout layout = RowLayout::make(100, 8, 0);
+  const auto list = [](DType dtype, std::uint64_t size) {
+    Array made = Array::make(dtype, {static_cast<std::int64_t>(size)}, nullptr, "test").or_throw();
+    std::ranges::fill(made.raw(), std::byte{0});
+    return made;
+  };
+  const auto refused = [&](Array sides, Array sums) {
+    TableManifest manifest{1, layout, "sgd", "zero", std::move(sides), std::move(sums)};
+    write_manifest(dir.path(), manifest);
+    const Error error = expect_error([&] { (void)read_manifest(dir.path(), 1, nullptr); });
+    return error.code() == ErrorCode::kData &&
+           error.message().find("page lists") != std::string::npos;
+  };
+  const std::uint64_t groups = layout.groups(), pages = layout.pages();
+  CHECK(refused(list(DType::kU8, groups + 1), list(DType::kU32, pages)));
+  CHECK(refused(list(DType::kU8, groups), list(DType::kU32, pages + 1)));
+  CHECK(refused(list(DType::kF32, groups), list(DType::kU32, pages)));
+  CHECK(refused(list(DType::kU8, groups), list(DType::kU8, pages)));
+  CHECK_FALSE(embedding_generations(dir.path()).empty());
+  write_manifest(dir.path(),
+                 {2, layout, "sgd", "zero", list(DType::kU8, groups), list(DType::kU32, pages)});
+  CHECK(read_manifest(dir.path(), 2, nullptr).layout.rows == 100);
+  CHECK(newest_readable(dir.path(), 0, nullptr) == 2);
+  CHECK(newest_readable(dir.path(), 2, nullptr) == 0);
+}
+
 TEST_CASE("after more rows were added old ones stay, and new ones are what they are by number") {
   for (const std::uint64_t more : {kWorkRows, kWorkRows + 1, kWorkRows + 333}) {
     const TempDir dir;

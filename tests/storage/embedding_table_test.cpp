@@ -392,4 +392,34 @@ TEST_CASE("memory that a table takes is charged, and given back") {
   CHECK(expect_error([&] { open_embedding_table(options); }).code() == ErrorCode::kResource);
 }
 
+TEST_CASE("memory of a call is charged before it is taken: without room nothing happens") {
+  const TempDir dir;
+  MemoryLedger ledger(64 << 20);
+  auto options = table_options(dir / "t", 5000, 64);
+  options.ledger = &ledger;
+  keep_on_disk(options, 1000);
+  const auto table = create_embedding_table(options);
+  TwinTable twin(options);
+  const auto ids = random_ids(RandomKey(1), 400, 5000);
+  const auto gradients = random_gradients(RandomKey(2), 400 * 64);
+  std::vector<float> values(400 * 64);
+  table->expect(ids);
+  {
+    const Charge rest = ledger.charge("test", ledger.available()).or_throw();
+    const auto refused = [&](auto call) {
+      return expect_error(call).code() == ErrorCode::kResource;
+    };
+    CHECK(refused([&] { table->update(ids, gradients, 0.1); }));
+    CHECK(refused([&] { table->gather(ids, values); }));
+    CHECK(refused([&] { table->read_rows(ids, values); }));
+    CHECK(refused([&] { table->read(0, values); }));
+  }
+  table->gather(ids, values);
+  CHECK(same_bits(values, twin.values(ids)));
+  table->update(ids, gradients, 0.1);
+  twin.update(ids, gradients, 0.1);
+  table->read_rows(ids, values);
+  CHECK(same_bits(values, twin.values(ids)));
+}
+
 }  // namespace sluice::test

@@ -1,5 +1,6 @@
 // Files and buffers: the errors they end in, and what they charge.
 #include "io_support.h"
+#include "storage/io/directory_lock.h"
 #include "storage/io/file_closer.h"
 #include "storage/io/scratch_files.h"
 #include "support/temp_dir.h"
@@ -9,6 +10,22 @@
 #include <cstring>
 
 namespace sluice::test {
+
+TEST_CASE("a folder's lock: held by one, free again after it, and told why it cannot be had") {
+  const TempDir dir;
+  {
+    const auto mine = DirectoryLock::lock_or_error(dir.path()).or_throw();
+    CHECK(mine.has_value());
+    CHECK_FALSE(DirectoryLock::lock_or_error(dir.path()).or_throw().has_value());
+    CHECK_FALSE(DirectoryLock::try_lock(dir.path()).has_value());
+  }
+  CHECK(DirectoryLock::lock_or_error(dir.path()).or_throw().has_value());
+  const auto missing = DirectoryLock::lock_or_error(dir / "missing");
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.error().what() ==
+        (dir / "missing").string() + ": cannot open the folder: no such file");
+  CHECK_FALSE(DirectoryLock::try_lock(dir / "missing").has_value());
+}
 
 TEST_CASE("files: errors carry the path, the reason and the code") {
   const TempDir dir;

@@ -94,6 +94,38 @@ TEST_CASE("engines write the pages asked for, and reads through them see what wa
   });
 }
 
+TEST_CASE("reads and writes of one call: each page is what it was, or what was written") {
+  on_every_writer([](const KnownFile& file, Written& written) {
+    BlockWriter writer(*written.reader);
+    const std::uint64_t read_before = written.reader->stats().bytes;
+    std::vector<BlockRead> reads;
+    std::vector<BlockWrite> writes;
+    for (std::uint64_t page = 0; page < kWritePages; page += 4) {
+      if (page % 8 == 0) {
+        writes.push_back(Written::pages(page, 4));
+        continue;
+      }
+      reads.push_back(Written::pages(page, 4));
+      reads.back().buffer_offset += kWriteBytes;
+    }
+    REQUIRE(writer.exchange(reads, writes).ok());
+    CHECK(writer.stats().bytes == kWriteBytes / 2);
+    CHECK(writer.stats().requests == writes.size());
+    CHECK(written.reader->stats().bytes - read_before == kWriteBytes / 2);
+    const auto on_disk = bytes_at(file.path);
+    for (std::uint64_t page = 0; page < kWritePages; ++page) {
+      CAPTURE(page);
+      const std::byte* old = file.bytes.data() + page * kPageBytes;
+      CHECK(page_is(on_disk, page, page % 8 < 4 ? written.fresh(page) : old));
+      if (page % 8 < 4) continue;
+      CHECK(std::memcmp(
+                written.buffer->data() + kWriteBytes + page * kPageBytes, old, kPageBytes) == 0);
+    }
+    reads.push_back(Written::pages(kWritePages, 1));
+    CHECK(writer.exchange(reads, writes).error().code() == ErrorCode::kInternal);
+  });
+}
+
 TEST_CASE("a write past the end of its file is refused before anything is written") {
   on_every_writer([](const KnownFile& file, Written& written) {
     BlockWriter writer(*written.reader);

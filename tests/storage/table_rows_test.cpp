@@ -45,21 +45,31 @@ std::vector<std::uint64_t> ids_of_step(RandomKey key, std::uint64_t rows) {
   return random_ids(key, 100, rows);
 }
 
-// Steps [first, last), the rows of each announced `ahead` steps before.
+enum class Ahead { kNone, kOne, kWanted };
+
+// Steps [first, last), the rows of each announced before its own step, one ahead, or as many as the
+// table wants.
 void train_rows(
-    TableRows& table, RandomKey key, std::uint64_t first, std::uint64_t last, bool ahead) {
+    TableRows& table, RandomKey key, std::uint64_t first, std::uint64_t last, Ahead ahead) {
   const auto ids = [&](std::uint64_t step) {
     return ids_of_step(key.with("ids").with(step), table.rows());
   };
   std::vector<float> got(100 * kTableDim);
-  if (ahead) table.expect(ids(first));
+  std::uint64_t announced = first;
+  const auto announces = [&](std::uint64_t step) {
+    if (announced <= step) return true;
+    if (ahead == Ahead::kOne) return announced <= step + 1;
+    return ahead == Ahead::kWanted && table.wants_more();
+  };
   for (std::uint64_t step = first; step < last; ++step) {
-    table.expect(ids(ahead ? step + 1 : step));
+    while (announces(step)) table.expect(ids(announced++));
+    table.begin();
     table.gather(ids(step), got);
     std::vector<float> gradients = random_gradients(key.with("step").with(step), got.size());
     for (std::size_t i = 0; i < got.size(); ++i) gradients[i] += got[i];
     table.update(ids(step), gradients);
   }
+  table.forget();
 }
 
 }  // namespace
@@ -68,9 +78,9 @@ TEST_CASE("rows on disk are those in memory: caches, look-ahead, generations, gr
   const std::uint64_t seed = rows_seed();
   CAPTURE(seed);
   for (const char* optimizer : {"adagrad", "adagrad_row", "adam", "sgd"}) {
-    for (const bool ahead : {false, true}) {
+    for (const Ahead ahead : {Ahead::kNone, Ahead::kOne, Ahead::kWanted}) {
       CAPTURE(optimizer);
-      CAPTURE(ahead);
+      CAPTURE(static_cast<int>(ahead));
       const RandomKey key = RandomKey(seed).with(optimizer);
       const TempDir dir;
       TableRows memory(rows_options(optimizer, Placement::kMemory));
@@ -144,7 +154,7 @@ TEST_CASE("rows that were not announced can be read, in any order and repeated")
   disk.expect(std::vector<std::uint64_t>(100, 0));
   disk.set_cache(disk.needs().least_cache);
   disk.open(dir / "rows", 0);
-  train_rows(disk, RandomKey(4), 0, 5, true);
+  train_rows(disk, RandomKey(4), 0, 5, Ahead::kOne);
   const std::vector<float> all = all_values(disk);
   const std::vector<std::uint64_t> ids{7, 1499, 7, 0, 800, 1499};
   std::vector<float> got(ids.size() * kTableDim);
@@ -161,10 +171,10 @@ TEST_CASE("a generation is read by its manifest alone") {
   {
     TableRows rows(rows_options("adam", Placement::kMemory));
     rows.open(dir / "rows", 0);
-    train_rows(rows, RandomKey(9), 0, 6, false);
+    train_rows(rows, RandomKey(9), 0, 6, Ahead::kNone);
     expected = all_values(rows);
     generation = rows.commit();
-    train_rows(rows, RandomKey(9), 6, 8, false);
+    train_rows(rows, RandomKey(9), 6, 8, Ahead::kNone);
   }
   GenerationReader reader(dir / "rows", generation);
   CHECK(reader.rows() == kTableRows);
@@ -174,6 +184,12 @@ TEST_CASE("a generation is read by its manifest alone") {
     reader.read(first, got);
     CHECK(same_bits(got, {expected.data() + first * kTableDim, got.size()}));
   }
+  // Beyond the last row, from beyond it, and a part of one.
+  CHECK(expect_error([&] { reader.read(kTableRows - 299, got); }).code() == ErrorCode::kInternal);
+  CHECK(expect_error([&] { reader.read(kTableRows + 1, got); }).code() == ErrorCode::kInternal);
+  CHECK(expect_error([&] { reader.read(0, std::span(got).first(kTableDim - 1)); }).code() ==
+        ErrorCode::kInternal);
+  reader.read(kTableRows, {});
 }
 
 TEST_CASE("a cache too small for two mini-batches is refused with the size that works") {
@@ -210,14 +226,15 @@ TEST_CASE("what a mini-batch would move on disk is estimated by rows that are al
       all.resize(std::min<std::uint64_t>(all.size(), options.rows - first));
       for (std::uint64_t i = 0; i < all.size(); ++i) all[i] = first + i;
       table.expect(all);
+      table.begin();
       table.update(all, std::vector<float>(all.size() * kTableDim, 0.5f));
     }
     const std::uint64_t committed = table.commit();
     table.keep(std::span(&committed, 1));
     constexpr std::uint64_t kBatches = 400;
-    train_rows(table, key, 0, kBatches, true);
+    train_rows(table, key, 0, kBatches, Ahead::kOne);
     (void)table.take_moved();
-    train_rows(table, key, kBatches, 2 * kBatches, true);
+    train_rows(table, key, kBatches, 2 * kBatches, Ahead::kOne);
     const TableRows::Moved moved = table.take_moved();
     const auto near = [&](double groups, std::uint64_t bytes) {
       const double found = static_cast<double>(bytes) / static_cast<double>(kBatches);

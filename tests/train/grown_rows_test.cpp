@@ -34,7 +34,7 @@ TEST_CASE("a growth of learned rows that failed is told again by all that goes o
   again([&] { tables.grow(schema); });
   again([&] { tables.set_rate(0.1); });
   again([&] { (void)tables.commit(); });
-  again([&] { tables.share_cache(0); });
+  again([&] { tables.share_cache(0, 1); });
   again([&] { tables.open(dir / "rows", {}); });
   again([&] { tables.reopen(dir / "rows", {}); });
 }

@@ -165,6 +165,14 @@ TEST_CASE("a node without a prediction has empty fields, -1 or NaN, and no name"
   const PredictionSchema two{{{"id"}}, {"target_0", "target_1"}, DType::kF32, 2, {}};
   CHECK(write("t.csv", two, targets) == "id,target_0,target_1\n3,,\n4,0.5,1.5\n");
   CHECK(std::isnan(value_at<float>(records_of(write("t.npy", two, targets)), 8)));
+  // More digits than f32 has.
+  const Array scores = array<double>({2, 1}, {7, -16777217});
+  const PredictionSchema one{{{"id"}}, {"score"}, DType::kF64, 2, {}};
+  CHECK(write("s.csv", one, scores) == "id,score\n3,\n4,-16777217\n");
+  const std::string wide = write("s.npy", one, scores);
+  CHECK(wide.find("('score', '<f8')") != std::string::npos);
+  CHECK(std::isnan(value_at<double>(records_of(wide), 8)));
+  CHECK(value_at<double>(records_of(wide), 24) == -16777217);
 }
 
 TEST_CASE("a row about two nodes has both ids, each of its own kind") {

@@ -3,9 +3,9 @@
 // Whoever runs a model calls begin() with each mini-batch before it, and step() after its backward
 // pass. In between models read rows() and, where all nodes of a type are asked about, all(). They
 // are leaves: gradients end in them and go on to the tables. Where rows are on disk, expect() with
-// the next mini-batch before the step of this one has them read meanwhile. Rows in memory may be
-// kept on a GPU between steps: whoever asks their table finds them as they are now. Used by one
-// thread at a time. Throws what tables throw.
+// the mini-batches that come, before the step of this one, has them read meanwhile. Rows in memory
+// may be kept on a GPU between steps: whoever asks their table finds them as they are now. Used by
+// one thread at a time. Throws what tables throw.
 #pragma once
 
 #include <sluice/batch.h>
@@ -55,10 +55,12 @@ class LearnedRows {
   /// Whether expect() ahead of begin() helps: some rows are read as mini-batches need them.
   bool looks_ahead() const;
 
-  /// Announces a mini-batch that is begun after the one that was announced before it.
+  /// Announces a mini-batch that is begun after those that were announced before it.
   void expect(const Batch& batch);
+  /// Whether it is of use to announce another now: no table has all that it can hold on its way.
+  bool wants_more() const;
   /// What was announced and not begun will not be.
-  void forget() { expected_.clear(); }
+  void forget();
   /// Reads the rows of the mini-batch's nodes, announced before or not.
   void begin(const Batch& batch, Gradients gradients);
   /// f32 [nodes, dim], a row of each of the mini-batch's nodes of a type that has rows.

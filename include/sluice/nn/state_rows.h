@@ -67,10 +67,12 @@ class StateRows {
   /// What so many nodes of a type take then.
   std::uint64_t apart_bytes(std::uint64_t nodes) const;
 
-  /// Announces a mini-batch that is begun after the one that was announced before it.
+  /// Announces a mini-batch that is begun after those that were announced before it.
   void expect(const Batch& batch);
+  /// Whether it is of use to announce another now: no table has all that it can hold on its way.
+  bool wants_more() const;
   /// What was announced and not begun will not be.
-  void forget() { expected_.clear(); }
+  void forget();
   /// The mini-batch's nodes may be read from now on, and written.
   void begin(const Batch& batch);
   /// Of each of the mini-batch's nodes of a type, as BatchNodes has them; on the device. What was

@@ -72,9 +72,7 @@ class LinkQueries final : public QuerySource {
   Result<void> draw_negatives(Making& making) const;
   Result<void> draw_shared(Making& making) const;
   Result<Array> draw_nodes(const Making& making, std::size_t type, std::int64_t chunks) const;
-  Result<void> list_seeds(Making& making) const;
-  Result<void> list_plain_seeds(Making& making) const;
-  Result<void> list_timed_seeds(Making& making) const;
+  Result<void> list_ends(Making& making) const;
   Result<void> list_excluded(Making& making) const;
 
   std::shared_ptr<const Links> links_;

@@ -9,6 +9,7 @@
 
 #include <sluice/batch.h>
 #include <sluice/error.h>
+#include <sluice/memory.h>
 #include <sluice/model.h>
 #include <sluice/query.h>
 
@@ -40,6 +41,10 @@ struct PairRequest {
 
 class PairModel : public Model {
  public:
+  /// Makes ready for a history, before score() is asked about it; again where the data has grown.
+  /// @param history outlives its use here @param ledger charged for what grows with it. Throws
+  /// kResource.
+  virtual void read(const PairHistory& /*history*/, MemoryLedger* /*ledger*/) {}
   /// f32 or f64 [q, c], finite, on the host or on the model's device: the higher, the likelier.
   /// What is the same may be ranked as the same, so scores that order by time are f64. A function
   /// of what is below each query's bound alone.
@@ -64,9 +69,10 @@ class PairModel : public Model {
 class PairTask {
  public:
   virtual ~PairTask() = default;
-  /// Makes ready what the model is asked by; once a run's data is attached, before queries are.
+  /// Makes ready what the model is asked by, and the model (read()); once a run's data is attached,
+  /// before queries are.
   /// @param visibility which events a query may see, as SamplerMethod::visibility() says. Throws
-  /// kUsage where the sampler asks for no times, kResource.
+  /// kUsage where the sampler asks for no times or shows the events asked about, kResource.
   virtual void serve(PairModel& model, std::string_view visibility) = 0;
 };
 

@@ -1,6 +1,7 @@
 // Which columns of a table hold edges, and what the others beside them are.
 #include "prep/layout/role_names.h"
 #include "prep/layout/table_guess.h"
+#include "prep/table/dates.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +15,25 @@ namespace {
 
 constexpr const char* kDatesAreTexts =
     "its dates are texts; time_column takes them, with time_unit = \"s\"";
+
+// The coarsest unit that rounds none of a column's texts, all of which are dates as they are read;
+// nothing where one is not.
+std::optional<TickUnit> unit_of_dates(const ColumnGlance& column) {
+  if (column.texts.empty() || !column.different.empty()) return std::nullopt;
+  constexpr std::size_t kDateAlone = std::string_view("2024-05-31").size();
+  TickUnit finest = TickUnit::kDays;
+  for (const std::string& text : column.texts) {
+    const std::optional<Moment> moment = parse_moment(text);
+    if (!moment) return std::nullopt;
+    const TickUnit unit = text.size() == kDateAlone        ? TickUnit::kDays
+                          : moment->nanos == 0             ? TickUnit::kSeconds
+                          : moment->nanos % 1'000'000 == 0 ? TickUnit::kMilliseconds
+                          : moment->nanos % 1000 == 0      ? TickUnit::kMicroseconds
+                                                           : TickUnit::kNanoseconds;
+    finest = std::max(finest, unit);
+  }
+  return finest;
+}
 
 /// Finds the columns of edges in a table that was looked at.
 class EdgeColumnsGuess {
@@ -196,9 +216,14 @@ class EdgeColumnsGuess {
 
   bool take_time(std::size_t at) {
     const ColumnGlance& column = columns_[at];
-    if (looks_like_dates(column)) {
+    const std::optional<TickUnit> dates = unit_of_dates(column);
+    if (dates && !column.missing) {
+      guess_.time = name(at);
+      guess_.time_unit = *dates;
+      doubt("Dates of {} become {} since 1970.", name(at), name_of(*dates));
+    } else if (looks_like_dates(column) && !column.missing) {
       leave_out(at, kDatesAreTexts);
-    } else if (!column.numbers) {
+    } else if (!column.numbers && !dates) {
       leave_out(at, "it is no number, and no time therefore");
     } else if (column.missing) {
       leave_out(at, fmt::format("{} of its times are missing", column.empty));

@@ -247,6 +247,7 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
   edge.type_column = guess.type;
   edge.time_column = guess.time;
   edge.time_scale = guess.time_scale;
+  edge.time_unit = guess.time_unit;
   edge.weight_column = guess.weight;
   if (!guess.label.empty() && guess.type.empty()) {
     edge.labels = guess.label_kind;

@@ -53,8 +53,18 @@ inline constexpr std::array<std::string_view, 18> kTargetNames{"dst",
                                                                "end",
                                                                ":end_id",
                                                                "t"};
-inline constexpr std::array<std::string_view, 9> kTimeNames{
-    "time", "ts", "timestamp", "unixtime", "unix_time", "datetime", "year", "date", "since"};
+inline constexpr std::array<std::string_view, 12> kTimeNames{"time",
+                                                             "ts",
+                                                             "timestamp",
+                                                             "unixtime",
+                                                             "unix_time",
+                                                             "datetime",
+                                                             "year",
+                                                             "date",
+                                                             "since",
+                                                             "when",
+                                                             "created_at",
+                                                             "occurred_at"};
 inline constexpr std::array<std::string_view, 5> kWeightNames{
     "weight", "w", "weights", "edge_weight", "data"};
 inline constexpr std::array<std::string_view, 9> kTypeNames{

@@ -37,6 +37,7 @@ struct EdgeGuess {
   std::string table;  ///< of a file that holds several
   std::string source, target, type, time, weight, label;
   double time_scale = 0;
+  TickUnit time_unit = TickUnit::kStored;
   EdgeSigns signs = EdgeSigns::kPlaces;
   Directions directions = Directions::kUnsaid;
   LabelSpec label_kind;   ///< of `label`

@@ -10,6 +10,7 @@ struct Columns {
   std::string what, text;
   std::string time, weight, type;
   double scale = 0;
+  TickUnit unit = TickUnit::kStored;
 };
 
 }  // namespace
@@ -44,7 +45,31 @@ TEST_CASE("roles: times, weights and types by what columns hold") {
             "",
             ""},
            {"times with gaps are none", "src,dst,time\n0,1,5\n1,2,\n", "", "", ""},
-           {"dates are no times yet", "src,dst,time\n0,1,2020-01-01\n1,2,2020-01-02\n", "", "", ""},
+           {"dates of a column called so",
+            "src,dst,time\n0,1,2020-01-01\n1,2,2020-01-02\n",
+            "time",
+            "",
+            "",
+            0,
+            TickUnit::kDays},
+           {"times of day, the finest of which counts",
+            "src,dst,when\n0,1,2020-01-01T10:00:00Z\n1,2,2020-01-02 08:30:00.25\n",
+            "when",
+            "",
+            "",
+            0,
+            TickUnit::kMilliseconds},
+           {"dates with gaps are none", "src,dst,date\n0,1,2020-01-01\n1,2,\n", "", "", ""},
+           {"dates that are not read",
+            "src,dst,date\n0,1,2020/01/01\n1,2,2020/01/02\n",
+            "",
+            "",
+            ""},
+           {"dates of a column called otherwise",
+            "src,dst,bought\n0,1,2020-01-01\n1,2,2020-01-02\n",
+            "",
+            "",
+            ""},
        }) {
     CAPTURE(row.what);
     CaseFolder folder;
@@ -55,6 +80,7 @@ TEST_CASE("roles: times, weights and types by what columns hold") {
     CHECK(edge.weight_column == row.weight);
     CHECK(edge.type_column == row.type);
     CHECK(edge.time_scale == row.scale);
+    CHECK(edge.time_unit == row.unit);
     const auto made = folder.by_guess(described);
     CHECK(made.dataset.schema().total_edges() > 0);
     // What is left out is named.

@@ -1,0 +1,45 @@
+// A run's rows on disk, as Trainer keeps them: which generations stay, and what was moved.
+#include "train/trainer.h"
+
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+// Rows as they are now, durable. What no checkpoint names is forgotten, but for the best so far.
+RowGenerations Trainer::commit_rows() {
+  RowGenerations made = parts_.tables.commit();
+  keep_rows(made);
+  note_moved();
+  return made;
+}
+
+// What is read counts at the epoch's end: until then the loader's figures stand for it.
+void Trainer::note_moved() {
+  const TableRows::Moved moved = parts_.tables.take_moved();
+  state_.bytes_written += moved.written;
+  moved_.read += moved.read;
+  moved_.written += moved.written;
+  moved_.waited_ns += moved.waited_ns;
+}
+
+// What rows took from the epoch's begin here, before it is validated, which reads rows too.
+void Trainer::note_partitions(EpochFigures& figures) {
+  if (!parts_.partitions) return;
+  note_moved();
+  figures.partitions = PartitionFigures{parts_.partitions->take_swaps(),
+                                        moved_.read,
+                                        moved_.written,
+                                        static_cast<double>(moved_.waited_ns) * 1e-9};
+  state_.partitions += *figures.partitions;
+}
+
+void Trainer::keep_rows(const RowGenerations& made) {
+  if (!parts_.tables.any()) return;
+  std::vector<RowGenerations> kept = named_;
+  kept.push_back(made);
+  if (state_.best) kept.push_back(state_.best->rows);
+  parts_.tables.keep(kept);
+}
+
+}  // namespace sluice
