@@ -135,7 +135,7 @@ void TemporalLinkPrediction::attach(const GraphData& data) {
 
 void TemporalLinkPrediction::ask(Era era, EventParts parts) {
   Asked& of = asked_.at(static_cast<std::size_t>(era)).emplace(Asked{std::move(parts)});
-  of.seen = seen_in(*of.parts.links(Part::kTrain));
+  of.seen = nodes_seen();
   of.training = make_negatives(of.parts, options_.training_columns(), key_.with("train"), {});
   if (asks_ == Asks::kBestEnds)
     of.everybody = make_negatives(of.parts, {{EventNegativeKind::kEverybody, 0}}, key_, {});
@@ -178,7 +178,8 @@ std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
       EventNegatives::make(graph_, num_sources_, std::move(options), arena, ledger_).or_throw());
 }
 
-std::shared_ptr<const SeenNodes> TemporalLinkPrediction::seen_in(const Links& train) const {
+// By training of all eras so far.
+std::shared_ptr<const SeenNodes> TemporalLinkPrediction::nodes_seen() const {
   auto seen = std::make_shared<SeenNodes>();
   seen->source_type = source_type_;
   seen->destination_type = destination_type_;
@@ -187,12 +188,12 @@ std::shared_ptr<const SeenNodes> TemporalLinkPrediction::seen_in(const Links& tr
       source_type_ == destination_type_ ? seen->sources : zeroed_bytes(num_destinations_, ledger_);
   const auto sources = seen->sources.as<std::uint8_t>();
   const auto destinations = seen->destinations.as<std::uint8_t>();
-  for_each_link(train,
-                [&](std::uint64_t /*number*/, std::uint64_t source, std::uint64_t destination) {
-                  sources[source] = 1;
-                  destinations[destination] = 1;
-                })
-      .or_throw();
+  const auto note = [&](std::uint64_t /*number*/, std::uint64_t source, std::uint64_t destination) {
+    sources[source] = 1;
+    destinations[destination] = 1;
+  };
+  for (const std::optional<Asked>& era : asked_)
+    if (era) for_each_link(*era->parts.links(Part::kTrain), note).or_throw();
   return seen;
 }
 

@@ -88,7 +88,7 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
   // What evaluation asks for.
   enum class Asks { kParts, kBestEnds };
 
-  // What is asked about in an era.
+  // What is asked about in an era. New events are seen with the nodes of old training too.
   struct Asked {
     EventParts parts;
     std::shared_ptr<const SeenNodes> seen = nullptr;
@@ -108,7 +108,7 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
                                                        RandomKey key,
                                                        Array stored) const;
   void read_stored_negatives(Asked& of) const;
-  std::shared_ptr<const SeenNodes> seen_in(const Links& train) const;
+  std::shared_ptr<const SeenNodes> nodes_seen() const;
   // Some of a mini-batch's queries.
   struct Stretch {
     std::size_t first = 0, count = 0;

@@ -48,6 +48,13 @@ void TemporalLinkPrediction::attach_stages() {
     if (events.size() == 0)
       refuse_stages(fmt::format("no event has an edge id from {} on", first),
                     "append events first (sluice-prep append)");
+    if (options_.split.by == SplitBy::kRatio &&
+        EventParts::expected(Part::kTrain, options_.split, events.size()) == 0)
+      refuse_stages(
+          fmt::format("of {} events from edge id {} on, the split leaves none for training",
+                      events.size(),
+                      first),
+          "append more events before going on (sluice-prep append)");
     return EventParts(events, options_.split, nullptr, ledger_);
   };
   for (const std::uint64_t last : since_) {
@@ -55,6 +62,7 @@ void TemporalLinkPrediction::attach_stages() {
     first = last;
     old = old ? EventParts::joined(*old, parts, ledger_) : std::move(parts);
   }
+  // The old ones first: the new ones' nodes are seen with theirs.
   ask(Era::kOld, *std::move(old));
   ask(Era::kNew, stage(kNoBound));
 }

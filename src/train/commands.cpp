@@ -208,6 +208,7 @@ RunReport run_training(const RunOptions& options,
   const std::string config = kept_config(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
+  check_continual(*run.parts);
   return traced(run, context, [&] {
     RunDirectory directory(options.run.dir, mode);
     const LogFile log_file(context.log, directory.log_path());

@@ -49,13 +49,24 @@ void divide_task(const RunOptions& options, Task& task) {
     refuse_replay("is of a run that goes on from another, and this one is about all data",
                   "set replay.choose = \"none\", or go on from a run: sluice-train continue DIR");
   }
-  auto* const continual = dynamic_cast<ContinualTask*>(&task);
-  if (continual == nullptr)
-    throw Error(ErrorCode::kUsage,
-                fmt::format("task '{}' cannot tell what was appended from what was there",
-                            options.task.type),
-                "go on over all data: sluice-train resume DIR --set dataset.follow=true");
-  continual->divide({since, options.continual.shares});
+  as_continual(options, task).divide({since, options.continual.shares});
+}
+
+ContinualTask& as_continual(const RunOptions& options, Task& task) {
+  if (auto* const continual = dynamic_cast<ContinualTask*>(&task)) return *continual;
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("task '{}' cannot tell what was appended from what was there", options.task.type),
+      "go on over all data: sluice-train resume DIR --set dataset.follow=true");
+}
+
+void check_continual(const Parts& parts) {
+  if (parts.options.continual.from.empty()) return;
+  if (!parts.tables.any_learned() || !parts.state.any()) return;
+  throw Error(ErrorCode::kUsage,
+              "a run of learned rows and a model that remembers nodes cannot go on from another",
+              "begin a new run: sluice-train run CONFIG, with embedding.dim = 0 or a model without "
+              "a memory if it is to be gone on from");
 }
 
 ContinualTask& continual_task(const Parts& parts) {
@@ -92,10 +103,6 @@ void start_from(Parts& parts, const fs::path& rows) {
   const fs::path checkpoint = stored_checkpoint(from, CheckpointKind::kBest);
   const RowGenerations stored = take_weights(checkpoint, parts);
   if (!parts.tables.any_learned()) return parts.tables.open(rows, {});
-  if (parts.state.any())
-    throw Error(ErrorCode::kUsage,
-                "a run of learned rows and a model that remembers nodes cannot go on from another",
-                "set embedding.dim = 0, or choose a model without a memory");
   copy_rows(rows_folder(checkpoint), rows);
   parts.tables.open(rows, stored);
 }
@@ -124,8 +131,7 @@ void say_continual(const Parts& parts, Logger& log) {
   if (parts.state.any() && parts.options.continual.since.size() > 1)
     log.warn(
         "forgetting is not measured: a model that remembers nodes sees events in the order of "
-        "time, "
-        "and old test events are before old training events of a later stage");
+        "time, and old test events are before old training events of a later stage");
 }
 
 }  // namespace sluice

@@ -20,6 +20,12 @@ namespace sluice {
 /// kUsage for a task that cannot be told, and for [replay] of a run that is about all data.
 void divide_task(const RunOptions& options, Task& task);
 
+/// A task as one that can be told. Throws kUsage where it cannot.
+ContinualTask& as_continual(const RunOptions& options, Task& task);
+
+/// Throws kUsage where a run cannot begin with the weights of another: before anything is written.
+void check_continual(const Parts& parts);
+
 /// The run's task. @pre options.continual.any()
 ContinualTask& continual_task(const Parts& parts);
 
@@ -34,6 +40,7 @@ double share_of_old(const Parts& parts);
 
 /// Puts the weights of [continual] from into the parts, where it is set, and opens rows in `rows`:
 /// copies of that run's where some are learned. Throws kUsage for another model or task.
+/// @pre check_continual()
 void start_from(Parts& parts, const std::filesystem::path& rows);
 
 /// What is known before anything is measured. @pre options.continual.any()

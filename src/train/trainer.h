@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +79,7 @@ class Trainer {
   void open_loader();
   void begin_state();
   Metrics measure_old();
+  void with_hint(const char* meanwhile, const std::function<void()>& work);
   bool others_between() const;
   torch::Tensor weighed(const torch::Tensor& loss, const Batch& batch) const;
   bool ends_step(std::uint64_t batch) const;

@@ -5,6 +5,9 @@
 #include "train/evaluation.h"
 #include "train/trainer.h"
 
+#include <fmt/format.h>
+
+#include <functional>
 #include <utility>
 
 namespace sluice {
@@ -12,7 +15,7 @@ namespace sluice {
 void Trainer::begin() {
   if (!parts_.options.continual.any()) return parts_.tables.open(rows_path(), {});
   start_from(parts_, rows_path());
-  state_.old_test = measure_old();
+  with_hint("old data was tested, before the first step", [&] { state_.old_test = measure_old(); });
   // Training begins without what the test has left in rows of state.
   if (parts_.state.any()) parts_.tables.open(rows_path(), {});
 }
@@ -26,7 +29,20 @@ void Trainer::begin_state() {
   parts_.state.go_to(state_.epoch + 1);
   if (!recalls || !at_begin) return;
   const OldEra old(continual_task(parts_));
-  remember_part(parts_, Part::kAll, plan_.loader, progress_);
+  with_hint("the model was shown old events, before the epoch",
+            [&] { remember_part(parts_, Part::kAll, plan_.loader, progress_); });
+}
+
+// What is interrupted here changes nothing that is kept: the last checkpoint is gone on from, or
+// the run begins anew.
+void Trainer::with_hint(const char* meanwhile, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInterrupted) throw;
+    throw Error(
+        ErrorCode::kInterrupted, fmt::format("interrupted while {}", meanwhile), resume_hint());
+  }
 }
 
 // Whether another loader goes through data before the next epoch of training.
@@ -75,14 +91,8 @@ std::optional<ContinualReport> Trainer::test_old() {
   if (!parts_.options.continual.any()) return std::nullopt;
   ContinualReport report = begin_continual(parts_);
   report.before = state_.old_test;
-  try {
-    report.after = measure_old();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kInterrupted) throw;
-    throw Error(ErrorCode::kInterrupted,
-                "interrupted while testing old data; training is done and its checkpoint written",
-                resume_hint());
-  }
+  with_hint("old data was tested; training is done and its checkpoint written",
+            [&] { report.after = measure_old(); });
   report.compare(*parts_.task);
   return report;
 }
