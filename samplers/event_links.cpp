@@ -8,6 +8,10 @@
 namespace sluice {
 namespace {
 
+Result<Array> event_places(std::uint64_t count, MemoryLedger* ledger) {
+  return Array::make(DType::kU64, {static_cast<std::int64_t>(count)}, ledger, "events");
+}
+
 // Sorts in stretches of its own, then merges them two by two: the same order with any arena.
 void sort_events(std::span<std::uint64_t> order, const TemporalView& view, ThreadArena& arena) {
   const auto earlier = [&](std::uint64_t a, std::uint64_t b) {
@@ -61,6 +65,36 @@ EventLinks EventLinks::range(std::uint64_t first, std::uint64_t last) const {
   some.first_ = first_ + first;
   some.last_ = first_ + last;
   return some;
+}
+
+Result<EventLinks> EventLinks::with_ids(std::uint64_t first,
+                                        std::uint64_t last,
+                                        MemoryLedger* ledger) const {
+  const TemporalView& view = graph_->view();
+  const auto all = order_.as<std::uint64_t>().subspan(first_, size());
+  const auto wanted = [&](std::uint64_t at) {
+    return view.edge_id(at) >= first && view.edge_id(at) < last;
+  };
+  auto order = event_places(static_cast<std::uint64_t>(std::ranges::count_if(all, wanted)), ledger);
+  if (!order) return std::move(order).error();
+  std::ranges::copy_if(all, order.value().as<std::uint64_t>().begin(), wanted);
+  return EventLinks(graph_, std::move(order).value());
+}
+
+Result<EventLinks> EventLinks::merged_with(const EventLinks& others, MemoryLedger* ledger) const {
+  const TemporalView& view = graph_->view();
+  const auto own = order_.as<std::uint64_t>().subspan(first_, size());
+  const auto theirs = others.order_.as<std::uint64_t>().subspan(others.first_, others.size());
+  auto order = event_places(own.size() + theirs.size(), ledger);
+  if (!order) return std::move(order).error();
+  std::ranges::merge(own,
+                     theirs,
+                     order.value().as<std::uint64_t>().begin(),
+                     [&](std::uint64_t a, std::uint64_t b) {
+                       return std::tuple(view.time(a), view.edge_id(a), a) <
+                              std::tuple(view.time(b), view.edge_id(b), b);
+                     });
+  return EventLinks(graph_, std::move(order).value());
 }
 
 std::uint64_t EventLinks::before(std::int64_t time, std::uint64_t id) const {

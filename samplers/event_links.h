@@ -24,6 +24,11 @@ class EventLinks final : public Links {
   /// Those numbered [first, last) here, numbered from 0; shares what this has. @pre first <= last
   /// <= size()
   EventLinks range(std::uint64_t first, std::uint64_t last) const;
+  /// Those whose edge ids are in [first, last), in the same order; charged as above. Errors:
+  /// kResource.
+  Result<EventLinks> with_ids(std::uint64_t first, std::uint64_t last, MemoryLedger* ledger) const;
+  /// These and others of the same graph, in order; charged as above. Errors: kResource.
+  Result<EventLinks> merged_with(const EventLinks& others, MemoryLedger* ledger) const;
   /// How many were before a time.
   std::uint64_t before(std::int64_t time) const { return before(time, 0); }
   /// How many were before a place in (time, edge id).

@@ -44,8 +44,27 @@ EventQueries::EventQueries(const GraphSchema& schema,
 }
 
 std::uint64_t EventQueries::num_batches() const {
+  if (options_.replayed) return options_.replayed->batches;
   const auto size = static_cast<std::uint64_t>(options_.batch_size);
   return (links_->size() + size - 1) / size;
+}
+
+std::uint64_t EventQueries::num_queries() const {
+  return options_.replayed ? options_.replayed->batches * size_of(0) : links_->size();
+}
+
+std::uint64_t EventQueries::size_of(std::uint64_t index) const {
+  if (options_.replayed) return options_.replayed->in_batch(options_.batch_size);
+  const auto size = static_cast<std::uint64_t>(options_.batch_size);
+  return std::min(size, links_->size() - index * size);
+}
+
+void EventQueries::choose_events(std::uint64_t epoch,
+                                 std::uint64_t index,
+                                 std::span<std::uint64_t> numbers) const {
+  if (options_.replayed) return options_.replayed->buffer->draw(epoch, index, numbers);
+  std::iota(
+      numbers.begin(), numbers.end(), index * static_cast<std::uint64_t>(options_.batch_size));
 }
 
 Result<QueryBatch> EventQueries::batch(std::uint64_t epoch,
@@ -64,9 +83,7 @@ Result<QueryBatch> EventQueries::batch(std::uint64_t epoch,
 }
 
 Result<void> EventQueries::find_events(Making& making) const {
-  const auto batch_size = static_cast<std::uint64_t>(options_.batch_size);
-  const std::uint64_t first = making.batch.index * batch_size;
-  const std::uint64_t count = std::min(batch_size, links_->size() - first);
+  const std::uint64_t count = size_of(making.batch.index);
   const Array::Shape shape{static_cast<std::int64_t>(count)};
   Queries& queries = making.batch.queries;
   for (Array* array : {&making.numbers, &making.sources, &making.targets, &queries.ids}) {
@@ -74,7 +91,7 @@ Result<void> EventQueries::find_events(Making& making) const {
   }
   if (auto made = making.make(queries.times, shape, DType::kI64); !made) return made;
   const auto numbers = making.numbers.as<std::uint64_t>();
-  std::iota(numbers.begin(), numbers.end(), first);
+  choose_events(making.batch.epoch, making.batch.index, numbers);
   auto found = links_->find(numbers,
                             {making.sources.as<std::uint64_t>(),
                              making.targets.as<std::uint64_t>(),

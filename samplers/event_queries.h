@@ -7,6 +7,7 @@
 #pragma once
 
 #include "samplers/event_negatives.h"
+#include "samplers/replay_queries.h"
 
 #include <sluice/graph_schema.h>
 #include <sluice/query.h>
@@ -15,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 
 namespace sluice {
 
@@ -29,6 +32,8 @@ struct EventQueryOptions {
   std::int64_t batch_size = 200;
   EventSeeds seeds = EventSeeds::kTimes;
   std::shared_ptr<const EventNegatives> negatives = nullptr;  ///< null: none
+  /// Mini-batches of these events in the place of all, from the whole of their time.
+  std::optional<ReplayedQueries> replayed = std::nullopt;
 };
 
 class EventQueries final : public QuerySource {
@@ -40,7 +45,7 @@ class EventQueries final : public QuerySource {
                EventQueryOptions options);
 
   std::uint64_t num_batches() const override;
-  std::uint64_t num_queries() const override { return links_->size(); }
+  std::uint64_t num_queries() const override;
   Result<QueryBatch> batch(std::uint64_t epoch,
                            std::uint64_t index,
                            MemoryLedger* ledger) const override;
@@ -48,6 +53,10 @@ class EventQueries final : public QuerySource {
  private:
   struct Making;
 
+  std::uint64_t size_of(std::uint64_t index) const;
+  void choose_events(std::uint64_t epoch,
+                     std::uint64_t index,
+                     std::span<std::uint64_t> numbers) const;
   Result<void> find_events(Making& making) const;
   Result<void> draw_negatives(Making& making) const;
   Result<void> list_ends(Making& making) const;

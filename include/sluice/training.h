@@ -30,6 +30,7 @@
 #include <sluice/sluice.h>
 #include <sluice/task.h>
 #include <sluice/tasks/classification_metrics.h>
+#include <sluice/tasks/continual_task.h>
 #include <sluice/tasks/labelled_type.h>
 #include <sluice/tasks/link_task.h>
 #include <sluice/tasks/node_task.h>

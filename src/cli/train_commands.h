@@ -45,6 +45,7 @@ struct TrainAction {
 
 void add_run(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_resume(CLI::App& app, TrainSession& session, TrainAction& action);
+void add_continue(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_predict(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_embed(CLI::App& app, TrainSession& session, TrainAction& action);

@@ -44,6 +44,7 @@ int train_main(int argc, char** argv, const TrainRegistry& registry) {
   cli::TrainAction action;
   cli::add_run(app, session, action);
   cli::add_resume(app, session, action);
+  cli::add_continue(app, session, action);
   cli::add_evaluate(app, session, action);
   cli::add_predict(app, session, action);
   cli::add_embed(app, session, action);

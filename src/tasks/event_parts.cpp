@@ -128,6 +128,22 @@ EventParts::EventParts(const EventLinks& all,
   note_times();
 }
 
+EventParts EventParts::joined(const EventParts& one,
+                              const EventParts& other,
+                              MemoryLedger* ledger) {
+  EventParts all;
+  for (std::size_t part = 0; part < all.links_.size(); ++part) {
+    const auto* const own = dynamic_cast<const EventLinks*>(one.links_.at(part).get());
+    const auto* const theirs = dynamic_cast<const EventLinks*>(other.links_.at(part).get());
+    if (own == nullptr || theirs == nullptr)
+      throw Error(ErrorCode::kInternal, "parts of listed events are joined");
+    all.links_.at(part) =
+        std::make_shared<EventLinks>(own->merged_with(*theirs, ledger).or_throw());
+  }
+  all.note_times();
+  return all;
+}
+
 // Which events each list names: all are gone through in the order of time. Without a list for
 // training it has those of no other.
 void EventParts::take_listed(const EventLinks& all, const EdgeSplit& split, MemoryLedger* ledger) {

@@ -56,6 +56,9 @@ class EventParts {
              const EdgeSplit* split,
              MemoryLedger* ledger);
 
+  /// Each part of both, in the order of time; neither is of kStored. Throws kResource.
+  static EventParts joined(const EventParts& one, const EventParts& other, MemoryLedger* ledger);
+
   /// Events of a part; of Part::kAll all of them.
   std::shared_ptr<const Links> links(Part part) const;
   std::uint64_t count(Part part) const { return links(part)->size(); }
@@ -69,6 +72,7 @@ class EventParts {
   static std::uint64_t expected(Part part, const EventSplitOptions& options, std::uint64_t events);
 
  private:
+  EventParts() = default;
   void take_listed(const EventLinks& all, const EdgeSplit& split, MemoryLedger* ledger);
   void note_times();
 

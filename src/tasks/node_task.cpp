@@ -32,22 +32,29 @@ void NodeTask::open(const TaskData& data) {
                             split.node_type,
                             target),
                 "choose another [dataset] split or [task] node_type");
-  split_ = std::move(split);
+  if (stages_.since.empty()) {
+    splits_[static_cast<std::size_t>(Era::kNew)] = std::move(split);
+  } else {
+    divide_split(split, data.dataset.schema().nodes[target_type_].count, data.dataset.ledger());
+  }
 }
 
 std::uint64_t NodeTask::count(Part part, const GraphData& data) const {
-  if (part == Part::kAll) return data.schema().nodes[target_type_].count;
+  if (part == Part::kAll) return last_of(era_, data) - first_of(era_);
   return static_cast<std::uint64_t>(nodes(part, data).numel());
 }
 
 Array NodeTask::nodes(Part part, const GraphData& data) const {
-  if (part == Part::kTrain) return split_.train;
-  if (part == Part::kValid) return split_.valid;
-  if (part == Part::kTest) return split_.test;
-  const auto count = static_cast<std::int64_t>(data.schema().nodes[target_type_].count);
-  Array all = Array::make(DType::kU64, {count}, data.ledger(), "seeds").or_throw();
+  const Split& split = split_of(era_);
+  if (part == Part::kTrain) return split.train;
+  if (part == Part::kValid) return split.valid;
+  if (part == Part::kTest) return split.test;
+  const std::uint64_t first = first_of(era_), last = last_of(era_, data);
+  Array all =
+      Array::make(DType::kU64, {static_cast<std::int64_t>(last - first)}, data.ledger(), "seeds")
+          .or_throw();
   const std::span<std::uint64_t> ids = all.as<std::uint64_t>();
-  std::iota(ids.begin(), ids.end(), std::uint64_t{0});
+  std::iota(ids.begin(), ids.end(), first);
   return all;
 }
 

@@ -1,6 +1,5 @@
 #include "tasks/temporal_link_prediction.h"
 
-#include "samplers/event_queries.h"
 #include "samplers/stored_ends.h"
 
 #include <sluice/loader.h>
@@ -11,9 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <span>
 #include <utility>
 
 namespace sluice::tasks {
@@ -131,30 +128,37 @@ void TemporalLinkPrediction::attach(const GraphData& data) {
   num_destinations_ = schema.nodes[destination_type_].count;
   ThreadArena arena;
   all_.emplace(EventLinks::make(graph_, arena, ledger_).or_throw());
-  parts_.emplace(*all_, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger_);
-  note_seen();
-  training_ = make_negatives(options_.training_columns(), key_.with("train"), {});
-  if (asks_ == Asks::kBestEnds) {
-    everybody_ = make_negatives({{EventNegativeKind::kEverybody, 0}}, key_, {});
-  }
-  if (!options_.stored_negatives.empty()) return read_stored_negatives();
-  validation_ = make_negatives(options_.evaluation_columns(), key_.with("evaluation"), {});
-  testing_ = validation_;
+  asked_ = {};
+  if (!since_.empty()) return attach_stages();
+  ask(Era::kNew,
+      EventParts(*all_, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger_));
+}
+
+void TemporalLinkPrediction::ask(Era era, EventParts parts) {
+  Asked& of = asked_.at(static_cast<std::size_t>(era)).emplace(Asked{std::move(parts)});
+  of.seen = nodes_seen();
+  of.training = make_negatives(of.parts, options_.training_columns(), key_.with("train"), {});
+  if (asks_ == Asks::kBestEnds)
+    of.everybody = make_negatives(of.parts, {{EventNegativeKind::kEverybody, 0}}, key_, {});
+  if (!options_.stored_negatives.empty()) return read_stored_negatives(of);
+  of.validation =
+      make_negatives(of.parts, options_.evaluation_columns(), key_.with("evaluation"), {});
+  of.testing = of.validation;
 }
 
 // Each part has a list of its own, all of one width.
-void TemporalLinkPrediction::read_stored_negatives() {
+void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
   std::vector<EventColumns> columns = options_.evaluation_columns();
   for (const Part part : {Part::kValid, Part::kTest}) {
     const StoredEnds stored = StoredEnds::open(
         std::filesystem::path(options_.stored_negatives) / (to_string(part) + ".npy"),
-        {parts_->count(part),
+        {of.parts.count(part),
          num_destinations_,
          "events",
          "destinations",
          "task.stored_negatives",
          "a row an event in the order of time"});
-    stored.check_beside(*parts_->links(part), StoredSide::kDestinations);
+    stored.check_beside(*of.parts.links(part), StoredSide::kDestinations);
     const auto width = static_cast<std::size_t>(stored.columns());
     if (part == Part::kTest && width != columns.back().count)
       refuse_run(fmt::format("stored negatives are {} a validation event, and {} a test event",
@@ -162,18 +166,18 @@ void TemporalLinkPrediction::read_stored_negatives() {
                              width),
                  "write both with as many columns: -1 where an event has fewer");
     columns.back().count = width;
-    (part == Part::kValid ? validation_ : testing_) =
-        make_negatives(columns, key_.with("evaluation"), stored.read_all(ledger_));
+    (part == Part::kValid ? of.validation : of.testing) =
+        make_negatives(of.parts, columns, key_.with("evaluation"), stored.read_all(ledger_));
   }
 }
 
 std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
-    std::vector<EventColumns> columns, RandomKey key, Array stored) const {
+    const EventParts& parts, std::vector<EventColumns> columns, RandomKey key, Array stored) const {
   EventNegativeOptions options;
   options.columns = std::move(columns);
   const bool everybody = options.columns.front().kind == EventNegativeKind::kEverybody;
   options.candidates = everybody ? EventCandidates::kNodes : options_.candidates;
-  options.training_end = parts_->training_end();
+  options.training_end = parts.training_end();
   options.key = key;
   options.stored = std::move(stored);
   ThreadArena arena;
@@ -181,7 +185,8 @@ std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
       EventNegatives::make(graph_, num_sources_, std::move(options), arena, ledger_).or_throw());
 }
 
-void TemporalLinkPrediction::note_seen() {
+// By training of all eras so far.
+std::shared_ptr<const SeenNodes> TemporalLinkPrediction::nodes_seen() const {
   auto seen = std::make_shared<SeenNodes>();
   seen->source_type = source_type_;
   seen->destination_type = destination_type_;
@@ -190,19 +195,13 @@ void TemporalLinkPrediction::note_seen() {
       source_type_ == destination_type_ ? seen->sources : zeroed_bytes(num_destinations_, ledger_);
   const auto sources = seen->sources.as<std::uint8_t>();
   const auto destinations = seen->destinations.as<std::uint8_t>();
-  const std::shared_ptr<const Links> train = parts_->links(Part::kTrain);
-  constexpr std::uint64_t kPiece = 4096;
-  std::array<std::uint64_t, kPiece> numbers{}, from{}, to{};
-  for (std::uint64_t first = 0; first < train->size(); first += kPiece) {
-    const std::size_t count = std::min(kPiece, train->size() - first);
-    for (std::size_t i = 0; i < count; ++i) numbers.at(i) = first + i;
-    train->find({numbers.data(), count}, {{from.data(), count}, {to.data(), count}}).or_throw();
-    for (std::size_t i = 0; i < count; ++i) {
-      sources[from.at(i)] = 1;
-      destinations[to.at(i)] = 1;
-    }
-  }
-  seen_ = std::move(seen);
+  const auto note = [&](std::uint64_t /*number*/, std::uint64_t source, std::uint64_t destination) {
+    sources[source] = 1;
+    destinations[destination] = 1;
+  };
+  for (const std::optional<Asked>& era : asked_)
+    if (era) for_each_link(*era->parts.links(Part::kTrain), note).or_throw();
+  return seen;
 }
 
 void TemporalLinkPrediction::serve(PairModel& model, std::string_view visibility) {
@@ -215,7 +214,7 @@ void TemporalLinkPrediction::serve(PairModel& model, std::string_view visibility
 }
 
 std::uint64_t TemporalLinkPrediction::count(Part part, const GraphData& /*data*/) const {
-  return parts_->count(part);
+  return asked().parts.count(part);
 }
 
 // What stands beside events. A part is shuffled for training alone, which events are not: training
@@ -224,13 +223,13 @@ std::uint64_t TemporalLinkPrediction::count(Part part, const GraphData& /*data*/
 std::shared_ptr<const EventNegatives> TemporalLinkPrediction::negatives_for(
     const QueryRequest& request) const {
   const bool trains = request.part == Part::kTrain && request.shuffle;
-  if (trains) return training_;
+  if (trains) return asked().training;
   // A PairModel is asked about all without their being seeds.
-  if (asks_ == Asks::kBestEnds) return history_ ? nullptr : everybody_;
+  if (asks_ == Asks::kBestEnds) return history_ ? nullptr : asked().everybody;
   if (request.ends_alone || request.links) return nullptr;
   if (request.part == Part::kTrain && !options_.stored_negatives.empty()) return nullptr;
   if (request.part == Part::kAll) return nullptr;
-  return request.part == Part::kValid ? validation_ : testing_;
+  return request.part == Part::kValid ? asked().validation : asked().testing;
 }
 
 std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest& request,
@@ -239,22 +238,28 @@ std::unique_ptr<QuerySource> TemporalLinkPrediction::queries(const QueryRequest&
     refuse_run("events are asked about at their times, which [sampler] type gives none of",
                "set sampler.type = \"temporal\"");
   if (request.sampler) check_predicts(request.sampler->visibility());
+  EventQueryOptions options = query_options(request);
+  options.negatives = negatives_for(request);
+  return std::make_unique<EventQueries>(
+      data.schema(),
+      request.links ? request.links : asked().parts.links(request.part),
+      std::move(options));
+}
+
+EventQueryOptions TemporalLinkPrediction::query_options(const QueryRequest& request) const {
   EventQueryOptions options;
   options.relation = relation_;
   options.batch_size = request.batch_size;
   options.seeds = !request.sampler                  ? EventSeeds::kNodes
                   : request.sampler->needs_events() ? EventSeeds::kEvents
                                                     : EventSeeds::kTimes;
-  options.negatives = negatives_for(request);
-  return std::make_unique<EventQueries>(data.schema(),
-                                        request.links ? request.links : parts_->links(request.part),
-                                        std::move(options));
+  return options;
 }
 
 std::unique_ptr<MetricAccumulator> TemporalLinkPrediction::make_metrics() const {
   // Before the data is there: names alone.
-  if (!testing_) return make_temporal_link_metrics(options_.evaluation_columns(), nullptr);
-  return make_temporal_link_metrics(testing_->columns(), seen_);
+  if (!asked_[0]) return make_temporal_link_metrics(options_.evaluation_columns(), nullptr);
+  return make_temporal_link_metrics(asked().testing->columns(), asked().seen);
 }
 
 std::string TemporalLinkPrediction::main_metric() const {

@@ -8,6 +8,7 @@
 
 #include "samplers/event_links.h"
 #include "samplers/event_negatives.h"
+#include "samplers/event_queries.h"
 #include "samplers/pair_history.h"
 #include "tasks/event_parts.h"
 #include "tasks/merge_decoder.h"
@@ -16,8 +17,10 @@
 
 #include <sluice/models/pair_encoder.h>
 #include <sluice/task.h>
+#include <sluice/tasks/continual_task.h>
 #include <sluice/tasks/pair_model.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,7 +31,7 @@
 
 namespace sluice::tasks {
 
-class TemporalLinkPrediction final : public Task, public PairTask {
+class TemporalLinkPrediction final : public Task, public PairTask, public ContinualTask {
  public:
   using Options = TemporalLinkOptions;
   TemporalLinkPrediction(const Options& options, const TaskContext& context);
@@ -45,6 +48,19 @@ class TemporalLinkPrediction final : public Task, public PairTask {
   std::uint64_t count(Part part, const GraphData& data) const override;
   std::unique_ptr<QuerySource> queries(const QueryRequest& request,
                                        const GraphData& data) const override;
+
+  // As a ContinualTask: what is appended are events, by their edge ids. Each stage is divided by
+  // the task's own shares.
+
+  std::uint64_t num_ids(const GraphSchema& schema) const override;
+  void divide(const DataStages& stages) override;
+  void turn_to(Era era) override { era_ = era; }
+  std::shared_ptr<const ReplayBuffer> make_buffer(const ReplayOptions& options,
+                                                  const GraphData& data) const override;
+  std::unique_ptr<QuerySource> replayed(const QueryRequest& request,
+                                        const GraphData& data,
+                                        std::shared_ptr<const ReplayBuffer> buffer,
+                                        std::uint64_t batches) const override;
 
   std::shared_ptr<torch::nn::Module> head() const override { return decoder_; }
   /// The event's score, then those of its other destinations, kind by kind: [q, 1 + k].
@@ -72,12 +88,27 @@ class TemporalLinkPrediction final : public Task, public PairTask {
   // What evaluation asks for.
   enum class Asks { kParts, kBestEnds };
 
+  // What is asked about in an era. New events are seen with the nodes of old training too.
+  struct Asked {
+    EventParts parts;
+    std::shared_ptr<const SeenNodes> seen = nullptr;
+    std::shared_ptr<const EventNegatives> training = nullptr, validation = nullptr,
+                                          testing = nullptr;
+    std::shared_ptr<const EventNegatives> everybody = nullptr;  // where best ends are asked for
+  };
+
+  const Asked& asked() const { return asked_of(era_); }
+  const Asked& asked_of(Era era) const { return *asked_.at(static_cast<std::size_t>(era)); }
+  void attach_stages();
+  void ask(Era era, EventParts parts);
+  EventQueryOptions query_options(const QueryRequest& request) const;
   std::shared_ptr<const EventNegatives> negatives_for(const QueryRequest& request) const;
-  std::shared_ptr<const EventNegatives> make_negatives(std::vector<EventColumns> columns,
+  std::shared_ptr<const EventNegatives> make_negatives(const EventParts& parts,
+                                                       std::vector<EventColumns> columns,
                                                        RandomKey key,
                                                        Array stored) const;
-  void read_stored_negatives();
-  void note_seen();
+  void read_stored_negatives(Asked& of) const;
+  std::shared_ptr<const SeenNodes> nodes_seen() const;
   // Some of a mini-batch's queries.
   struct Stretch {
     std::size_t first = 0, count = 0;
@@ -95,6 +126,10 @@ class TemporalLinkPrediction final : public Task, public PairTask {
   std::shared_ptr<MergeDecoder> decoder_;
   Asks asks_ = Asks::kParts;
 
+  // Of divide().
+  std::vector<std::uint64_t> since_;
+  Era era_ = Era::kNew;
+
   // Of open().
   RandomKey key_{0};
   std::optional<EdgeSplit> stored_split_;
@@ -104,10 +139,7 @@ class TemporalLinkPrediction final : public Task, public PairTask {
   std::uint64_t num_sources_ = 0, num_destinations_ = 0;
   std::shared_ptr<const TemporalGraph> graph_;
   std::optional<EventLinks> all_;
-  std::optional<EventParts> parts_;
-  std::shared_ptr<const SeenNodes> seen_;
-  std::shared_ptr<const EventNegatives> training_, validation_, testing_;
-  std::shared_ptr<const EventNegatives> everybody_;  // where best ends are asked for
+  std::array<std::optional<Asked>, 2> asked_;  // by Era; old ones where stages are divided
 
   // Of serve().
   std::shared_ptr<const PairHistory> history_;

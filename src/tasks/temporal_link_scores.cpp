@@ -76,8 +76,8 @@ torch::Tensor TemporalLinkPrediction::pair_scores(
                                  : all_->time(before - 1));
   }
   return model.score({*history_,
-                      parts_->training_first(),
-                      parts_->training_last(),
+                      asked().parts.training_first(),
+                      asked().parts.training_last(),
                       std::span(sources).subspan(of.first, of.count),
                       times.subspan(of.first, of.count),
                       bounds,

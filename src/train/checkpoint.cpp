@@ -5,6 +5,7 @@
 #include "train/weights.h"
 
 #include <sluice/nn/tensor_view.h>
+#include <sluice/tasks/continual_task.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,6 +43,18 @@ PartitionFigures partition_figures(const Json& json) {
   return {json.at("swaps"), json.at("bytes_read"), json.at("bytes_written"), json.at("waited")};
 }
 
+Json bits_of(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = bits(value);
+  return json;
+}
+
+Metrics metrics_of(const Json& json) {
+  Metrics metrics;
+  for (const auto& [name, value] : json.items()) metrics[name] = number(value);
+  return metrics;
+}
+
 Json to_json(const RunState& state) {
   Json json = {{"epoch", state.epoch},
                {"next_batch", state.next_batch},
@@ -62,12 +75,11 @@ Json to_json(const RunState& state) {
                {"epoch_seconds", state.epoch_seconds},
                {"epochs", state.epochs},
                {"rows", state.rows}};
+  if (!state.old_test.empty()) json["old_test"] = bits_of(state.old_test);
   if (state.best) {
-    Json metrics = Json::object();
-    for (const auto& [name, value] : state.best->metrics) metrics[name] = bits(value);
     json["best"] = {{"epoch", state.best->epoch},
                     {"value", bits(state.best->value)},
-                    {"metrics", metrics},
+                    {"metrics", bits_of(state.best->metrics)},
                     {"rows", state.best->rows}};
   }
   return json;
@@ -101,11 +113,14 @@ RunState state_of(const Json& json) {
   state.epoch_seconds = json.at("epoch_seconds");
   state.epochs = json.at("epochs").get<std::vector<double>>();
   state.rows = rows_of(json);
+  if (json.contains("old_test")) state.old_test = metrics_of(json.at("old_test"));
   if (json.contains("best")) {
     const Json& best = json.at("best");
-    state.best = BestEpoch{best.at("epoch"), number(best.at("value")), {}, {}, rows_of(best)};
-    for (const auto& [name, value] : best.at("metrics").items())
-      state.best->metrics[name] = number(value);
+    state.best = BestEpoch{best.at("epoch"),
+                           number(best.at("value")),
+                           metrics_of(best.at("metrics")),
+                           {},
+                           rows_of(best)};
   }
   return state;
 }
@@ -122,14 +137,17 @@ RunState state_at_weights(const Json& json) {
 }
 
 Json identity_json(const Parts& parts, const std::string& config) {
-  return {{"config", config},
-          {"model", parts.options.model.type},
-          {"task", parts.options.task.type},
-          {"classes", parts.task->class_names()},
-          {"fingerprint", parts.dataset.fingerprint()},
-          {"generation", parts.dataset.generation()},
-          {"compute_threads", parts.options.train.compute_threads},
-          {"device", parts.device.kind()}};
+  Json json = {{"config", config},
+               {"model", parts.options.model.type},
+               {"task", parts.options.task.type},
+               {"classes", parts.task->class_names()},
+               {"fingerprint", parts.dataset.fingerprint()},
+               {"generation", parts.dataset.generation()},
+               {"compute_threads", parts.options.train.compute_threads},
+               {"device", parts.device.kind()}};
+  if (const auto* const task = dynamic_cast<const ContinualTask*>(parts.task.get()))
+    json["num_ids"] = task->num_ids(parts.dataset.schema());
+  return json;
 }
 
 // What a checkpoint holds of its run besides numbers and tensors.
@@ -219,10 +237,8 @@ void check_weights(const std::filesystem::path& path,
               place(path));
 }
 
-// The weights are of this model, task and dataset.
-void check_identity(const std::filesystem::path& path,
-                    const Identity& identity,
-                    const Parts& parts) {
+// The weights are of this model and task.
+void check_types(const std::filesystem::path& path, const Identity& identity, const Parts& parts) {
   const auto check_type =
       [&](const char* what, const std::string& stored, const std::string& asked) {
         if (stored == asked) return;
@@ -234,6 +250,13 @@ void check_identity(const std::filesystem::path& path,
       };
   check_type("model", identity.model, parts.options.model.type);
   check_type("task", identity.task, parts.options.task.type);
+}
+
+// And of this dataset.
+void check_identity(const std::filesystem::path& path,
+                    const Identity& identity,
+                    const Parts& parts) {
+  check_types(path, identity, parts);
   if (identity.fingerprint == parts.dataset.fingerprint()) return;
   const bool grown = parts.dataset.generation() > identity.generation;
   if (parts.options.dataset.follow && grown) return;
@@ -346,6 +369,17 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   return state;
 }
 
+RowGenerations take_weights(const std::filesystem::path& path, Parts& parts) {
+  const CheckpointContent content = read_checkpoint(path, parts.ledger.get()).or_throw();
+  check_types(path, parse_state(path, content.state, identity_of), parts);
+  RowGenerations rows = parse_state(path, content.state, state_at_weights).rows;
+  const NamedTensors own = parts.weights();
+  const NamedTensors weights = tensors_of(content, kModel);
+  check_weights(path, own, weights);
+  copy_into(own, weights);
+  return rows;
+}
+
 std::filesystem::path rows_folder(const std::filesystem::path& checkpoint) {
   return checkpoint.parent_path() / "rows";
 }
@@ -353,12 +387,14 @@ std::filesystem::path rows_folder(const std::filesystem::path& checkpoint) {
 StoredWeights read_weights(const std::filesystem::path& path) {
   CheckpointContent content = read_checkpoint(path, nullptr).or_throw();
   StoredWeights stored = parse_state(path, content.state, [](const Json& json) {
-    return StoredWeights{state_at_weights(json).rows,
-                         json.at("model"),
-                         json.at("task"),
-                         json.value("classes", std::vector<std::string>{}),
-                         state_at_weights(json).epoch,
-                         {}};
+    return StoredWeights{
+        state_at_weights(json).rows,
+        json.at("model"),
+        json.at("task"),
+        json.value("classes", std::vector<std::string>{}),
+        state_at_weights(json).epoch,
+        {},
+        json.contains("num_ids") ? std::optional<std::uint64_t>(json.at("num_ids")) : std::nullopt};
   });
   const std::string_view prefix = kModel;
   for (CheckpointTensor& tensor : content.tensors) {

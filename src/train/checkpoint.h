@@ -65,6 +65,7 @@ struct RunState {
   double epoch_seconds = 0;     ///< of the epoch under way
   std::vector<double> epochs;   ///< seconds of each epoch that is done
   RowGenerations rows = {};     ///< as they were committed last
+  Metrics old_test = {};        ///< of a run that goes on from another: before its first step
   std::string plan;             ///< how the last epoch was read; not kept in checkpoints
 };
 
@@ -89,6 +90,11 @@ std::uint64_t save_checkpoint(const std::filesystem::path& path,
 /// Of a best checkpoint the state's epoch is that of its weights.
 RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind kind, Parts& parts);
 
+/// Puts a stored run's weights into `parts`, of a later generation of its dataset maybe; returns
+/// the generations of its rows in rows_folder(). Throws, with the weights untouched: kUsage for
+/// another model or task, kData as above.
+RowGenerations take_weights(const std::filesystem::path& path, Parts& parts);
+
 /// A checkpoint's weights, whatever dataset they are of.
 struct StoredWeights {
   RowGenerations rows;               ///< in rows_folder()
@@ -96,6 +102,9 @@ struct StoredWeights {
   std::vector<std::string> classes;  ///< names by number; empty where they have none
   std::uint64_t epoch = 0;           ///< after which they are
   std::vector<CheckpointTensor> tensors;
+  /// ContinualTask::num_ids() of the dataset as it was; nothing of other tasks, and in checkpoints
+  /// of before this was kept.
+  std::optional<std::uint64_t> num_ids = std::nullopt;
 };
 
 /// Throws Error: kData where the checkpoint is damaged or newer.

@@ -5,6 +5,7 @@
 #include "core/utf8.h"
 #include "pipeline/trace.h"
 #include "train/checks.h"
+#include "train/continual.h"
 #include "train/evaluation.h"
 #include "train/opened_run.h"
 #include "train/predictions.h"
@@ -61,6 +62,7 @@ class LogFile {
 void say_plan(const PlannedRun& run, Logger& log) {
   Parts& parts = *run.parts;
   warn_of_run(parts, log);
+  say_continual(parts, log);
   if (parts.options.train.products == MatrixProducts::kBFloat16 && !parts.device.device &&
       !nn::has_bf16_products()) {
     log.warn("this processor has no products of bf16: train.products = \"f32\" is faster here");
@@ -136,9 +138,11 @@ RunReport finish(PlannedRun& run,
   trainer.train();
   const std::uint64_t weights = run.parts->learned_xxh3();  // those that training ended with
   const Metrics tested = trainer.test();
+  auto continual = trainer.test_old();
   RunReport report = begin_report(run, context.peak, weights);
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
+  report.continual = std::move(continual);
   report.metrics.insert(tested.begin(), tested.end());
   report.metrics.insert(trainer.untrained().begin(), trainer.untrained().end());
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
@@ -204,6 +208,7 @@ RunReport run_training(const RunOptions& options,
   const std::string config = kept_config(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
+  check_continual(*run.parts);
   return traced(run, context, [&] {
     RunDirectory directory(options.run.dir, mode);
     const LogFile log_file(context.log, directory.log_path());

@@ -38,6 +38,14 @@ RunReport resume_training(const std::string& directory,
                           const std::vector<std::string>& sets,
                           const TrainContext& context);
 
+/// Trains on what was appended to a run's dataset since, from the run's best weights: a run of its
+/// own, in run.dir (empty in `sets`: the directory's name with "-2", "-3", ...). The run that it
+/// goes on from is only read. @param sets keys that may change: all but those of [task] and [model]
+RunReport continue_training(const std::string& directory,
+                            const std::vector<std::string>& sets,
+                            RunDirectory::Mode mode,
+                            const TrainContext& context);
+
 struct EvaluateOptions {
   Part part = Part::kTest;
   CheckpointKind checkpoint = CheckpointKind::kBest;  ///< the last where the run has no best

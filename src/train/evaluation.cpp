@@ -124,11 +124,15 @@ void bring_state(Parts& parts, Part part, const LoaderMemory& memory, ProgressSt
   if (part == Part::kTrain || part == Part::kAll) return state.go_to_none();
   if (part == Part::kTest && state.stands() == StateStands::kTraining &&
       parts.count(Part::kValid) > 0)
-    (void)go_through(parts, Part::kValid, memory, 0, progress, [](const Batch&) {});
+    remember_part(parts, Part::kValid, memory, progress);
   state.set_stands(StateStands::kValidated);
 }
 
 }  // namespace
+
+void remember_part(Parts& parts, Part part, const LoaderMemory& memory, ProgressStyle progress) {
+  (void)go_through(parts, part, memory, 0, progress, [](const Batch&) {});
+}
 
 LoaderStats for_each_batch(Parts& parts,
                            Part part,

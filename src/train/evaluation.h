@@ -66,6 +66,9 @@ LoaderStats for_each_batch(Parts& parts,
                            ProgressStyle progress,
                            const std::function<void(const Batch& batch)>& take);
 
+/// Shows rows of state a part, in order, as they stand; figures are not looked at. Throws as above.
+void remember_part(Parts& parts, Part part, const LoaderMemory& memory, ProgressStyle progress);
+
 struct Forwarded {
   LoaderStats stats;  ///< of the stages, "step" is the model
   NotFinite not_finite;

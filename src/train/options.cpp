@@ -264,6 +264,8 @@ void RunOptions::describe(Schema& schema) {
   schema.selection("task", task, registry->tasks, "what the outputs are for");
   schema.section("train", train, "how to train");
   schema.section("eval", eval, "how to evaluate");
+  schema.section("continual", continual, "training that goes on over what was appended");
+  schema.section("replay", replay, "what of the old data it asks again");
   schema.section("run", run, "where the run is kept");
 }
 
@@ -282,7 +284,9 @@ RunOptions resolve_options(const Config& config, const TrainRegistry& registry) 
                 "for example path = \"data/papers\" below [dataset]",
                 Place{config.file(), -1, -1, -1});
   }
-  (void)RateSchedule(options.train.schedule);  // what does not go together is said at the start
+  // What does not go together is said at the start.
+  (void)RateSchedule(options.train.schedule);
+  (void)options.continual.stages();
   if (options.run.dir.empty()) {
     const std::string stem = std::filesystem::path(config.file()).stem().string();
     options.run.dir = "runs/" + (stem.empty() ? "run" : stem);

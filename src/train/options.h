@@ -6,6 +6,7 @@
 
 #include "budget/storage_section.h"
 #include "core/rate_schedule.h"
+#include "train/continual_options.h"
 
 #include <sluice/loader.h>
 #include <sluice/options.h>
@@ -118,6 +119,8 @@ struct RunOptions {
   Selection task{"node_classification", nullptr};
   TrainSection train;
   EvalSection eval;
+  ContinualSection continual;
+  ReplaySection replay;
   RunSection run;
   const TrainRegistry* registry;
   void describe(Schema& schema);

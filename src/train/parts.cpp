@@ -1,6 +1,7 @@
 #include "train/parts.h"
 
 #include "budget/stored_data.h"
+#include "train/continual.h"
 #include "train/weights.h"
 
 #include <sluice/nn/precision.h>
@@ -26,6 +27,7 @@ std::unique_ptr<Task> make_task(const RunOptions& options,
                                 const RunDevice& device) {
   auto task =
       options.registry->tasks.create(options.task, {schema, RandomKey(options.seed).with("task")});
+  divide_task(options, *task);
   task->open({dataset, options.dataset.split, RandomKey(options.seed)});
   if (const auto head = task->head()) head->to(device.place());
   return task;
@@ -234,6 +236,7 @@ bool Parts::follow() {
       tables.grow(dataset.schema());
       state.reopen(dataset);
       task->attach(data);
+      replay.reset();
       serve_pairs(options, *sampler, *task, *model);
       return true;
     } catch (const Error&) {
@@ -255,7 +258,8 @@ std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
     asked.links = partitions->links();
     asked.order = partitions->order();
   }
-  return std::make_unique<Loader>(data, loader, task->queries(asked, data), memory, *ledger);
+  auto queries = with_replay(*this, asked, task->queries(asked, data));
+  return std::make_unique<Loader>(data, loader, std::move(queries), memory, *ledger);
 }
 
 std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& memory) {

@@ -27,6 +27,8 @@
 
 namespace sluice {
 
+class ReplayBuffer;
+
 using LedgerPtr = std::shared_ptr<MemoryLedger>;
 
 /// What its task is going to be asked for.
@@ -100,6 +102,8 @@ struct Parts {
   ModelState state;  ///< rows of it are among `tables`
   GraphData data;
   std::unique_ptr<Optimizer> optimizer;
+  /// Old queries that are asked again, of the first loader of training on; null: none are.
+  std::shared_ptr<const ReplayBuffer> replay;
   /// Once links are sorted, where placement.rows wants partitions. A run is measured before, with
   /// mini-batches of as many links.
   std::unique_ptr<PartitionMode> partitions;

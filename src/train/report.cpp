@@ -149,6 +149,7 @@ ReportJson to_json(const RunReport& report) {
                      {"engine", report.engine}};
   if (!report.learned.empty()) json["storage"]["embeddings"] = report.learned;
   if (!report.visibility.empty()) json["visibility"] = report.visibility;
+  if (report.continual) json["continual"] = to_json(*report.continual);
   if (report.partitions) {
     const PartitionReport& own = *report.partitions;
     json["approximate"] = "partition mode";
@@ -189,6 +190,7 @@ std::string to_text(const RunReport& report) {
                       format_bytes(report.bytes_useful));
   if (!report.visibility.empty())
     text += fmt::format("  {:<16}  {}\n", "visibility", report.visibility);
+  if (report.continual) text += to_text(*report.continual);
   if (report.partitions) {
     const PartitionReport& own = *report.partitions;
     text += fmt::format(

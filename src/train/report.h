@@ -4,6 +4,7 @@
 
 #include "core/peak_memory.h"
 #include "train/checkpoint.h"
+#include "train/continual_report.h"
 #include "train/plan_run.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -54,6 +55,7 @@ struct RunReport {
   std::string topology;
   std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;
+  std::optional<ContinualReport> continual;
   std::string visibility;  ///< which events a node at a time sees; empty: nothing is asked at times
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;

@@ -148,17 +148,17 @@ Trainer::EpochFigures Trainer::train_epoch() {
   const auto begin = Clock::now();
   const auto batches = loader_->num_batches();
   parts_.tables.thaw_state();
-  parts_.state.go_to(state_.epoch + 1);
+  begin_state();
   Progress bar(progress_,
                fmt::format("epoch {}/{}", state_.epoch + 1, parts_.options.train.epochs),
-               parts_.count(Part::kTrain),
+               seeds_of_epoch(),
                "seeds");
   bar.add(state_.loss_seeds);
   loader_->start({.epoch = state_.epoch,
                   .first_batch = state_.next_batch,
                   .batches_xxh3 = state_.batches_xxh3,
                   .next_follows = next_follows(),
-                  .others_between = validation_due()});
+                  .others_between = others_between()});
   StageClock steps("step", parts_.trace);
   BatchesAhead ahead(*loader_, parts_);
   while (const std::shared_ptr<const Batch> batch = next_of_epoch(ahead, steps)) {
@@ -177,7 +177,8 @@ Trainer::EpochFigures Trainer::train_epoch() {
     saved_ = false;
     tell_refusal();
     bar.add(seeds);
-    if (state_.next_batch == batches) continue;  // the epoch's end has its own rules
+    // The epoch's end has its own rules; a step that is not whole is not to be stopped after.
+    if (state_.next_batch == batches || !between_steps()) continue;
     stop_if_interrupted();
     const double minutes = parts_.options.train.checkpoint_minutes;
     if (minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes) checkpoint();
@@ -256,9 +257,11 @@ torch::Tensor Trainer::step(const Batch& batch) {
   parts_.rows->begin(batch, nn::Gradients::kWanted);
   parts_.state.begin(batch);
   const torch::Tensor loss = parts_.task->training_loss(model, batch, key);
-  loss.backward();
-  parts_.optimizer->step();
-  parts_.optimizer->zero_grad();
+  weighed(loss, batch).backward();
+  if (ends_step(batch.index)) {
+    parts_.optimizer->step();
+    parts_.optimizer->zero_grad();
+  }
   parts_.rows->step();
   parts_.state.commit(batch);
   step_clock_.end();
@@ -428,7 +431,7 @@ void Trainer::save(CheckpointKind kind) {
 void Trainer::stop_if_interrupted() {
   if (!interrupted()) return;
   loader_->stop();
-  if (!saved_) checkpoint();
+  if (!saved_ && between_steps()) checkpoint();
   throw Error(
       ErrorCode::kInterrupted,
       fmt::format("interrupted in epoch {} after {} of {} mini-batches; a checkpoint is written",

@@ -10,6 +10,7 @@
 #include "pipeline/stage_clock.h"
 #include "train/batches_ahead.h"
 #include "train/checkpoint.h"
+#include "train/continual_report.h"
 #include "train/loss_reader.h"
 #include "train/plan_run.h"
 #include "train/report.h"
@@ -21,6 +22,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,8 +40,9 @@ class Trainer {
           Logger& log,
           ProgressStyle progress);
 
-  /// Begins anew: learned rows are as they begin. This or restore() comes first.
-  void begin() { parts_.tables.open(rows_path(), {}); }
+  /// Begins anew: weights and learned rows are as they begin, or those of the run that this one
+  /// goes on from, which are tested on old data then. This or restore() comes first.
+  void begin();
   /// Goes on from the directory's last checkpoint; metrics written after it are taken back.
   void restore();
 
@@ -54,6 +57,8 @@ class Trainer {
   /// Metrics of the test part with the best epoch's weights (the last ones where nothing was
   /// validated), which the model then holds. Empty when there is no test part.
   Metrics test();
+  /// Tests old data by the weights that the model holds; nothing where the run goes on from none.
+  std::optional<ContinualReport> test_old();
 
   const RunState& state() const { return state_; }
   /// Of this session.
@@ -72,6 +77,14 @@ class Trainer {
 
   bool finished() const;
   void open_loader();
+  void begin_state();
+  Metrics measure_old();
+  void with_hint(const char* meanwhile, const std::function<void()>& work);
+  bool others_between() const;
+  torch::Tensor weighed(const torch::Tensor& loss, const Batch& batch) const;
+  bool ends_step(std::uint64_t batch) const;
+  bool between_steps() const;
+  std::uint64_t seeds_of_epoch() const;
   void follow_dataset();
   void run_epoch();
   EpochFigures train_epoch();

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <sluice/task.h>
+#include <sluice/tasks/continual_task.h>
 
 #include <torch/torch.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,7 +16,7 @@
 
 namespace sluice::tasks {
 
-class NodeTask : public Task {
+class NodeTask : public Task, public ContinualTask {
  public:
   std::vector<std::size_t> target_types() const final { return {target_type_}; }
   std::uint64_t expected(Part part,
@@ -30,6 +32,19 @@ class NodeTask : public Task {
                                        const GraphData& data) const override;
   /// Looks until it finds one; true where the type has no labels at all.
   bool has_labels(Part part, const GraphData& data) const final;
+
+  // As a ContinualTask: what is appended are nodes of the type. No split lists them: their parts
+  // are drawn by number, whatever the seed.
+
+  std::uint64_t num_ids(const GraphSchema& schema) const final;
+  void divide(const DataStages& stages) final;
+  void turn_to(Era era) final { era_ = era; }
+  std::shared_ptr<const ReplayBuffer> make_buffer(const ReplayOptions& options,
+                                                  const GraphData& data) const final;
+  std::unique_ptr<QuerySource> replayed(const QueryRequest& request,
+                                        const GraphData& data,
+                                        std::shared_ptr<const ReplayBuffer> buffer,
+                                        std::uint64_t batches) const final;
 
   torch::Tensor outputs(Model& model, const Batch& batch) final;
   torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) final;
@@ -55,8 +70,16 @@ class NodeTask : public Task {
   Array nodes(Part part, const GraphData& data) const;
 
  private:
+  const Split& split_of(Era era) const { return splits_.at(static_cast<std::size_t>(era)); }
+  // Numbers of an era's nodes: [first, last).
+  std::uint64_t first_of(Era era) const;
+  std::uint64_t last_of(Era era, const GraphData& data) const;
+  void divide_split(const Split& split, std::uint64_t count, MemoryLedger* ledger);
+
   std::size_t target_type_;
-  Split split_;
+  DataStages stages_;
+  Era era_ = Era::kNew;
+  std::array<Split, 2> splits_;  // by Era
 };
 
 }  // namespace sluice::tasks
