@@ -1,7 +1,8 @@
+#!/usr/bin/env python3
 """What training on appended events forgets: replay by structure, uniform, and none, on a generated graph that drifts.
 
-usage: forgetting.py --tools BUILD [--work FOLDER] [--seeds 3] [--nodes 2000] [--events 60000] [--appended 0.4] [--drift 3]
-                     [--homophily 0.8] [--size 200] [--epochs 5] [--threads 2] [--rules none,uniform,structure]
+usage: forgetting.py --tools BUILD [--work FOLDER] [--seeds 3] [--nodes 2000] [--events 40000] [--appended 0.4] [--drift 3]
+                     [--homophily 0.8] [--size 200] [--epochs 4] [--threads 2] [--rules none,uniform,structure]
 
 BUILD is where sluice-prep and sluice-train are. A graph is generated (`generate temporal`: nodes of classes that change, events mostly
 within classes), its events exported, the first of them imported as a dataset and the rest appended to it. A run trains on the first; from its
@@ -70,12 +71,12 @@ def arguments():
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--nodes", type=int, default=2000)
-    parser.add_argument("--events", type=int, default=60000)
+    parser.add_argument("--events", type=int, default=40000)
     parser.add_argument("--appended", type=float, default=0.4)
     parser.add_argument("--drift", type=float, default=3)
     parser.add_argument("--homophily", type=float, default=0.8)
     parser.add_argument("--size", type=int, default=200)
-    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rules", default="none,uniform,structure")
     return parser.parse_args()

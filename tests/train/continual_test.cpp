@@ -14,6 +14,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -321,6 +323,37 @@ TEST_CASE("what remembers nodes has seen old events when new ones begin") {
   CHECK(error.message().find("remembers") != std::string::npos);
 }
 
+TEST_CASE("a transformer goes on, with old events asked again") {
+  GrowingEvents events;
+  const RunReport first = first_stage(
+      events, "type = \"tf_tgn\", layers = 1, hidden = 12, heads = 2, feed_forward = 24");
+  events.append();
+  const RunReport still = next_stage(events, "first", "still", {"train.epochs=0"});
+  REQUIRE(still.continual);
+  CHECK(still.continual->before.at("ap") == doctest::Approx(first.metrics.at("test.ap")));
+  CHECK(still.continual->forgetting.at("ap") == 0);
+  const RunReport moved =
+      next_stage(events, "first", "moved", {"replay.choose=structure", "replay.size=8"});
+  REQUIRE(moved.continual);
+  REQUIRE(moved.continual->replay);
+  CHECK(moved.continual->replay->nodes == 8);
+  CHECK(moved.continual->before.at("ap") == still.continual->before.at("ap"));
+  CHECK(moved.weights_xxh3 != first.weights_xxh3);
+}
+
+TEST_CASE("nodes that old training asked about are not new to what goes on") {
+  GrowingEvents events;
+  events.append();
+  // 30 new events, of which 21 are trained on: they do not name all nodes. The old ones do.
+  Quiet quiet;
+  const RunReport report =
+      run_training(options_of(events.config(), {"continual.since=[870]", "train.epochs=0"}),
+                   RunDirectory::Mode::kNew,
+                   quiet.context);
+  CHECK(std::isfinite(report.metrics.at("test.ap")));
+  CHECK(std::isnan(report.metrics.at("test.ap.new_nodes")));
+}
+
 TEST_CASE("appended nodes are new, their parts drawn by number, and old ones replayed") {
   constexpr std::uint64_t kOld = 2000, kNew = 60;
   const TempDir dir;
@@ -385,6 +418,33 @@ TEST_CASE("appended nodes are new, their parts drawn by number, and old ones rep
   CHECK(parts->count(Part::kAll) == kOld);
 }
 
+TEST_CASE("a task without stages, and a run in its own place, are refused before anything") {
+  GrowingEvents events;
+  (void)first_stage(events, GrowingEvents::kModel, {"train.epochs=0"});
+  events.append();
+  Quiet quiet;
+  const std::string own = events.run_dir("first");
+  const Error same = expect_error([&] {
+    (void)continue_training(own, {"run.dir=" + own}, RunDirectory::Mode::kReplace, quiet.context);
+  });
+  CHECK(same.code() == ErrorCode::kUsage);
+  CHECK(same.message().find("would replace the one that it goes on from") != std::string::npos);
+  CHECK(std::filesystem::exists(events.folder / "first/checkpoints/last.ckpt"));
+
+  std::filesystem::create_directories(events.folder / "links");
+  std::ofstream(events.folder / "links/config.resolved.toml")
+      << "dataset.path = \"" << (events.folder / "data").string()
+      << "\"\nmodel.type = \"graphsage\"\ntask.type = \"link_prediction\"\n";
+  const Error links = expect_error([&] {
+    (void)continue_training(events.run_dir("links"), {}, RunDirectory::Mode::kNew, quiet.context);
+  });
+  CHECK(links.code() == ErrorCode::kUsage);
+  CHECK(links.message() ==
+        "task 'link_prediction' cannot tell what was appended from what was there");
+  CHECK(links.hint().find("dataset.follow") != std::string::npos);
+  CHECK(!std::filesystem::exists(events.folder / "links-2"));
+}
+
 TEST_CASE("what cannot go on says so") {
   GrowingEvents events;
   (void)first_stage(events, GrowingEvents::kModel, {"train.epochs=0"});
@@ -394,6 +454,7 @@ TEST_CASE("what cannot go on says so") {
   CHECK(message({}).find("nothing was appended") != std::string::npos);
   events.append();
   CHECK(message({"task.width=9"}).find("task.width") != std::string::npos);
+  CHECK(message({"embedding.dim=8"}).find("embedding.dim") != std::string::npos);
   CHECK(message({"replay.choose=uniform", "sampler.visibility=batch_lag"}).find("batch_lag") !=
         std::string::npos);
   Quiet quiet;
@@ -404,6 +465,8 @@ TEST_CASE("what cannot go on says so") {
         .message();
   };
   CHECK(refused({"replay.choose=uniform"}).find("goes on from another") != std::string::npos);
+  CHECK(refused({"continual.since=[899]", "task.edge_split=[0.4,0.3,0.3]"})
+            .find("leaves none for training") != std::string::npos);
   CHECK(refused({"continual.since=[5000]"}).find("5000") != std::string::npos);
   CHECK(refused({"continual.since=[600]", "task.split_by=time", "task.split_times=[1,2]"})
             .find("split") != std::string::npos);
