@@ -24,7 +24,7 @@ namespace {
 using test::Events;
 
 constexpr std::size_t kLatest = 10;
-constexpr std::uint64_t kSeed = 37;
+constexpr std::uint64_t kLeakSeed = 37;
 
 // By line: id 0 is the first. Nothing, with a word, where the file is not there.
 Events read_messages() {
@@ -97,7 +97,7 @@ std::vector<Shown> ask(const Messages& messages,
   TemporalNeighborSampler sampler(messages.graph,
                                   {.count = {kLatest}, .visibility = visibility},
                                   {.transpose = false, .edge_ids = true},
-                                  RandomKey(kSeed));
+                                  RandomKey(kLeakSeed));
   std::vector<Shown> all;
   for (std::size_t first = 0; first < asked.size(); first += kBatch) {
     const std::size_t last = std::min(first + kBatch, asked.size());
@@ -188,10 +188,10 @@ TEST_CASE("UCI: the number of events before a message alone tells little of who 
   const auto tested = std::llround(0.85 * static_cast<double>(messages.size()));
   const Events positives(messages.begin() + tested, messages.end());
   Events negatives = positives;
-  const RandomKey key = RandomKey(kSeed).with("other destinations");
+  const RandomKey key = RandomKey(kLeakSeed).with("other destinations");
   for (std::size_t i = 0; i < negatives.size(); ++i)
     negatives[i].target = destinations[key.below(destinations.size(), i)];
-  CAPTURE(kSeed);
+  CAPTURE(kLeakSeed);
 
   const auto strict = TemporalVisibility::kStrict, inclusive = TemporalVisibility::kInclusive;
   const std::vector<Shown> met = ask(graph, positives, strict);
