@@ -83,8 +83,9 @@ Rows rows_in_csv(const fs::path& path) {
 // Records of an id and the row.
 Rows rows_in_npy(const fs::path& path, std::size_t dim) {
   const std::string bytes = read_all(path);
-  REQUIRE(bytes.size() > 10);
-  std::size_t at = 10 + static_cast<unsigned char>(bytes[8]) +
+  REQUIRE(bytes.size() > 12);
+  const std::size_t prefix = bytes[6] == 1 ? 10 : 12;  // by the format's version
+  std::size_t at = prefix + static_cast<unsigned char>(bytes[8]) +
                    256 * std::size_t{static_cast<unsigned char>(bytes[9])};
   Rows all;
   for (; at + sizeof(std::int64_t) <= bytes.size();) {
