@@ -10,6 +10,8 @@
 #include "models/jodie.h"
 #include "models/mlp.h"
 #include "models/rgcn.h"
+#include "models/sehgnn.h"
+#include "models/sign.h"
 #include "models/tf_tgn.h"
 #include "models/tgat.h"
 #include "models/tgn.h"
@@ -39,6 +41,8 @@ ModelCatalog builtin_models() {
   all.add<models::Gin>("gin", "sum over neighbours, then a small MLP");
   all.add<models::Rgcn>("rgcn", "own row and a mean a relation, each through a matrix of its own");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
+  all.add<models::Sign>("sign", "an MLP over each propagated feature table, side by side");
+  all.add<models::SeHgnn>("sehgnn", "attention over feature tables propagated along metapaths");
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   all.add<models::TfTgn>("tf_tgn", "a Transformer decoder over a node's latest events");
   all.add<models::Tgat>("tgat", "attention over events of before, hop by hop back in time");
