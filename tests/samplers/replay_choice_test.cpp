@@ -58,7 +58,8 @@ TEST_CASE("by structure: the farthest first, as a search over all edges says, in
     const EdgeList edges = draw_edges(kNodes, num_edges, key.with("edges"));
     // Some nodes are on the way between candidates, and are none.
     NodeList some;
-    for (std::uint64_t node = 0; node < kNodes; node += node % 3 == 0 ? 1U : 2U) some.push_back(node);
+    for (std::uint64_t node = 0; node < kNodes; node += node % 3 == 0 ? 1U : 2U)
+      some.push_back(node);
     for (const NodeList& candidates : {first_numbers(kNodes), some}) {
       for (const std::uint64_t count : {0u, 1u, 5u, 20u, 100u}) {
         CAPTURE(count);
