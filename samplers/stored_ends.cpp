@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 

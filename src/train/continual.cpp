@@ -1,8 +1,10 @@
 #include "train/continual.h"
 
+#include "core/interrupt.h"
 #include "samplers/replay_buffer.h"
 #include "samplers/replay_queries.h"
 #include "samplers/temporal_sampler.h"
+#include "storage/io/file.h"
 #include "train/checkpoint.h"
 #include "train/run_directory.h"
 
@@ -33,11 +35,20 @@ void check_replay(const Parts& parts) {
         "set sampler.visibility = \"strict\" or \"event_order\"");
 }
 
+// Checkpoints to come name what is copied here, and make only what they change durable.
 void copy_rows(const fs::path& from, const fs::path& to) {
   std::error_code problem;
   fs::remove_all(to, problem);
   if (!problem) fs::copy(from, to, fs::copy_options::recursive, problem);
   if (problem) throw system_error(problem.value(), "cannot copy learned rows", from);
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(to)) {
+    throw_if_interrupted();
+    if (entry.is_directory())
+      sync_directory(entry.path()).or_throw();
+    else
+      File::open_read(entry.path()).or_throw().sync().or_throw();
+  }
+  sync_directory(to).or_throw();
 }
 
 }  // namespace

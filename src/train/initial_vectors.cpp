@@ -1,6 +1,7 @@
 #include "train/initial_vectors.h"
 
 #include "core/hash.h"
+#include "core/interrupt.h"
 #include "storage/checkpoint/safetensors.h"
 #include "storage/embedding/initial_values.h"
 
@@ -92,7 +93,10 @@ InitialVectors::InitialVectors(const std::filesystem::path& path,
                                std::string_view node_type,
                                std::uint32_t dim)
     : file_(File::open_read(path).or_throw()), dim_(dim) {
-  const std::vector<SafetensorsEntry> entries = list_safetensors(file_).or_throw();
+  auto listed = list_safetensors(file_);
+  if (!listed && listed.error().code() == ErrorCode::kData)
+    refuse(ErrorCode::kData, listed.error().message(), kVectorsHint);
+  const std::vector<SafetensorsEntry> entries = std::move(listed).or_throw();
   const auto rows = std::ranges::find(entries, "rows", &SafetensorsEntry::name);
   if (rows == entries.end() || rows->dtype != DType::kF32 || rows->shape.size() != 2)
     refuse(ErrorCode::kData, "there is no f32 matrix called 'rows'", kVectorsHint);
@@ -167,6 +171,7 @@ void InitialVectors::hash_rows(std::uint64_t count, const FileIds& ids) {
   std::vector<float> piece;
   const std::uint64_t values = count * dim_;
   for (std::uint64_t first = 0; first < values; first += kPiece) {
+    throw_if_interrupted();
     piece.resize(std::min(kPiece, values - first));
     const auto bytes = std::as_writable_bytes(std::span(piece));
     file_.read_at(begin_ + first * sizeof(float), bytes).or_throw();

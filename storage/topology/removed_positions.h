@@ -3,6 +3,7 @@
 
 #include <sluice/array.h>
 
+#include <algorithm>  // IWYU pragma: keep, ranges::lower_bound
 #include <cstddef>
 #include <cstdint>
 #include <span>

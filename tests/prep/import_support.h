@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "prep/import/import.h"
 #include "registry/core.h"
-#include "support/expect_error.h"
+#include "support/expect_error.h"  // IWYU pragma: export
 #include "support/npy_file.h"
 #include "support/temp_dir.h"
 

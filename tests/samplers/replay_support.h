@@ -1,7 +1,7 @@
 // Small graphs to choose replay buffers over, and plain ways to do what samplers/replay_* do.
 #pragma once
 
-#include "samplers/replay_buffer.h"
+#include "samplers/replay_graph.h"
 
 #include <sluice/random.h>
 #include <sluice/samplers/links.h>

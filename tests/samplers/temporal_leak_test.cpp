@@ -17,6 +17,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <system_error>
 
 namespace sluice {
 namespace {
