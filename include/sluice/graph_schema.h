@@ -36,6 +36,10 @@ struct FeatureSchema {
   std::uint64_t rows = 0;
   std::uint32_t dim = 0;  ///< elements a row
   std::optional<FeatureScaling> scaling{};
+  /// Sparse rows: room for so many entries that are not 0 in each. 0: dense rows, all elements.
+  std::uint32_t entries = 0;
+
+  bool sparse() const { return entries != 0; }
 };
 
 /// Bytes before the elements of an int8 feature row: its scale.
@@ -47,6 +51,25 @@ constexpr std::uint64_t feature_row_bytes(DType dtype, std::uint32_t dim) {
   const std::uint64_t elements = std::uint64_t{dim} * size_of(dtype);
   if (dtype != DType::kI8 || dim == 0) return elements;
   return kInt8ScaleBytes + (elements + 3) / 4 * 4;
+}
+
+/// Bytes of a column's number in a sparse row.
+constexpr std::uint64_t sparse_index_bytes(std::uint32_t dim) {
+  return dim <= (std::uint32_t{1} << 16) ? 2 : 4;
+}
+
+/// Bytes of a sparse feature row: how many entries it has (u32), their columns ascending, and their
+/// values, each list begun at a multiple of 4 bytes; then zeros where a row has fewer than
+/// `entries`. @pre dtype is a float
+constexpr std::uint64_t sparse_row_bytes(DType dtype, std::uint32_t dim, std::uint32_t entries) {
+  const std::uint64_t columns = (entries * sparse_index_bytes(dim) + 3) / 4 * 4;
+  return sizeof(std::uint32_t) + columns + (std::uint64_t{entries} * size_of(dtype) + 3) / 4 * 4;
+}
+
+/// Bytes of a row of this table, dense or sparse.
+inline std::uint64_t feature_row_bytes(const FeatureSchema& table) {
+  return table.sparse() ? sparse_row_bytes(table.dtype, table.dim, table.entries)
+                        : feature_row_bytes(table.dtype, table.dim);
 }
 
 /// What a feature table's dtype is called in manifests, configs and messages: "f32", "f16",
