@@ -3,7 +3,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "interrupts.h"
-#include "kernels/widen_rows.h"
+#include "kernels/float_rows.h"
 
 #include <sluice/dataset.h>
 
@@ -162,8 +162,8 @@ Array read_rows(FeatureStore& store, const std::optional<Array>& asked) {
     store.gather(rows, stored).or_throw();
     begins.resize(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) begins[i] = stored.data() + i * store.row_bytes();
-    kernels::widen_rows({},
-                        schema.dtype,
+    kernels::float_rows({},
+                        schema,
                         begins.data(),
                         {out.as<float>().data() + first * dim,
                          static_cast<std::int64_t>(rows.size()),

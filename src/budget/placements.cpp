@@ -12,7 +12,7 @@ namespace {
 std::uint64_t table_bytes(const GraphSchema& schema, const FeatureGroups& groups) {
   std::uint64_t sum = 0;
   for (const FeatureSchema* table : wanted_features(schema, groups))
-    sum += table->rows * feature_row_bytes(table->dtype, table->dim);
+    sum += table->rows * feature_row_bytes(*table);
   return sum;
 }
 

@@ -23,6 +23,7 @@ Json features_json(const std::vector<FeatureSchema>& tables) {
                    {"row_bytes", Manifest::layout_of(table).row_bytes},
                    {"rows_per_page", Manifest::layout_of(table).rows_per_page},
                    {"bytes", Manifest::layout_of(table).file_bytes()}});
+    if (table.sparse()) all.back()["entries"] = table.entries;
   }
   return all;
 }

@@ -16,6 +16,7 @@
 #include "prep/order/degree_order.h"
 #include "prep/order/metis_order.h"
 #include "prep/order/none_order.h"
+#include "prep/table/csr_reader.h"
 #include "prep/table/csv_reader.h"
 #include "prep/table/graphs_reader.h"
 #include "prep/table/ipc_reader.h"
@@ -44,6 +45,7 @@ TableFormats table_formats() {
   formats.add<GraphsReader>("graphs", "many small graphs in a text: tables edges, nodes, graphs");
   formats.add<NpyReader>("npy", "a NumPy array of numbers, one or two dimensions (.npy)");
   formats.add<NpzReader>("npz", "NumPy arrays by name, or a SciPy sparse matrix (.npz)");
+  formats.add<CsrReader>("csr", "a sparse matrix in .npy files, named by its NAME_indptr.npy");
   formats.add<ParquetReader>("parquet", "Parquet (.parquet, .pq)");
   formats.add<IpcReader>("arrow", "an Arrow IPC file or stream (.arrow, .feather, .ipc)");
   formats.add<RawReader>("raw", "a binary array without a header, as [raw] says (.bin, .raw)");

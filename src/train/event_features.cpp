@@ -1,6 +1,6 @@
 #include "train/event_features.h"
 
-#include "kernels/widen_rows.h"
+#include "kernels/float_rows.h"
 
 #include <utility>
 
@@ -32,8 +32,7 @@ torch::Tensor EventFeatures::of(const Array& ids) {
   const auto count = static_cast<std::int64_t>(rows.size());
   const auto width = static_cast<std::int64_t>(schema.dim);
   torch::Tensor out = torch::empty({count, width});
-  kernels::widen_rows(
-      executor_, schema.dtype, begins.data(), {out.data_ptr<float>(), count, width});
+  kernels::float_rows(executor_, schema, begins.data(), {out.data_ptr<float>(), count, width});
   return out;
 }
 

@@ -60,6 +60,7 @@ class FeatureWriter {
   void append_rows(std::span<const std::byte> rows);
 
   std::uint64_t rows() const noexcept { return rows_; }
+  const FeatureLayout& layout() const noexcept { return layout_; }
 
  private:
   DataFileWriter& file_;

@@ -8,11 +8,20 @@
 namespace sluice {
 
 FeatureLayout FeatureLayout::make(DType dtype, std::uint32_t dim, std::uint64_t rows) {
+  FeatureSchema table;
+  table.dtype = dtype;
+  table.dim = dim;
+  table.rows = rows;
+  return make(table);
+}
+
+FeatureLayout FeatureLayout::make(const FeatureSchema& table) {
   FeatureLayout layout;
-  layout.dtype = dtype;
-  layout.dim = dim;
-  layout.rows = rows;
-  layout.row_bytes = static_cast<std::uint32_t>(feature_row_bytes(dtype, dim));
+  layout.dtype = table.dtype;
+  layout.dim = table.dim;
+  layout.entries = table.entries;
+  layout.rows = table.rows;
+  layout.row_bytes = static_cast<std::uint32_t>(feature_row_bytes(table));
   if (layout.row_bytes == 0 || layout.row_bytes > kPageBytes) return layout;
   const auto fit = static_cast<std::uint32_t>(kPageBytes / layout.row_bytes);
   const std::uint64_t waste = kPageBytes - std::uint64_t{fit} * layout.row_bytes;

@@ -14,7 +14,7 @@ namespace sluice {
 
 /// The newest version that this build reads and writes. A dataset is written as the oldest version
 /// that has what it holds (`Manifest::version_of`).
-inline constexpr int kFormatVersion = 6;
+inline constexpr int kFormatVersion = 7;
 inline constexpr const char* kManifestName = "manifest.json";
 inline constexpr std::uint64_t kSumBlockBytes = 1024 * 1024;  ///< bytes under one 64-bit checksum
 
@@ -25,6 +25,7 @@ inline constexpr std::uint32_t kMaxFeatureDim = 1u << 24;
 struct FeatureLayout {
   DType dtype = DType::kF32;
   std::uint32_t dim = 0;
+  std::uint32_t entries = 0;  ///< that are not 0 in a sparse row, at most; 0: rows are dense
   std::uint64_t rows = 0;
   std::uint32_t row_bytes = 0;
   /// Whole rows a page, none crossing a page boundary; 0: packed, rows follow each other without a
@@ -33,6 +34,7 @@ struct FeatureLayout {
 
   /// Pages when that wastes at most an eighth of each page, else packed.
   static FeatureLayout make(DType dtype, std::uint32_t dim, std::uint64_t rows);
+  static FeatureLayout make(const FeatureSchema& table);
 
   /// Byte at which `row` begins.
   std::uint64_t offset_of(std::uint64_t row) const {

@@ -64,7 +64,7 @@ bool has_attributes(const GraphSchema& schema) {
 }  // namespace
 
 FeatureLayout Manifest::layout_of(const FeatureSchema& features) {
-  return FeatureLayout::make(features.dtype, features.dim, features.rows);
+  return FeatureLayout::make(features);
 }
 
 int Manifest::version_of(const GraphSchema& schema) {
@@ -81,6 +81,15 @@ int Manifest::version_of(const GraphSchema& schema) {
                        owner.features.end(),
                        [](const FeatureSchema& table) { return table.scaling.has_value(); });
   };
+  const auto sparse = [](const auto& owner) {
+    return std::any_of(owner.features.begin(),
+                       owner.features.end(),
+                       [](const FeatureSchema& table) { return table.sparse(); });
+  };
+  // Older readers would take the rows for dense ones.
+  if (std::any_of(schema.nodes.begin(), schema.nodes.end(), sparse) ||
+      std::any_of(schema.relations.begin(), schema.relations.end(), sparse))
+    return 7;
   // Older readers would put these edges behind all others, whatever their times.
   if (std::ranges::any_of(schema.relations, [](const RelationSchema& relation) {
         return relation.has_times && relation.appended != 0;

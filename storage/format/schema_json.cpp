@@ -31,6 +31,7 @@ Json features_json(const std::vector<FeatureSchema>& tables) {
                    {"dim", table.dim},
                    {"rows_per_page", Manifest::layout_of(table).rows_per_page}});
     if (table.scaling) all.back()["scaling"] = scaling_json(*table.scaling);
+    if (table.sparse()) all.back()["entries"] = table.entries;
   }
   return all;
 }
@@ -119,6 +120,14 @@ FeatureScaling read_scaling(const Json& object, std::uint32_t dim) {
   return scaling;
 }
 
+std::uint32_t read_entries(const Json& object, const FeatureSchema& table) {
+  const auto entries = get<std::uint32_t>(object, "entries");
+  if (entries == 0 || entries > table.dim)
+    throw Malformed{fmt::format("'entries' is {} of {} columns", entries, table.dim)};
+  if (table.dtype == DType::kI8) throw Malformed{"int8 rows have 'entries'"};
+  return entries;
+}
+
 std::vector<FeatureSchema> read_features(const Json& object) {
   std::vector<FeatureSchema> tables;
   for (const Json& entry : get<Json>(object, "features")) {
@@ -131,6 +140,7 @@ std::vector<FeatureSchema> read_features(const Json& object) {
     table.dim = get<std::uint32_t>(entry, "dim");
     if (table.dim > kMaxFeatureDim)
       throw Malformed{fmt::format("'dim' is larger than {}", kMaxFeatureDim)};
+    if (entry.contains("entries")) table.entries = read_entries(entry, table);
     if (get<std::uint32_t>(entry, "rows_per_page") != Manifest::layout_of(table).rows_per_page) {
       throw Malformed{"'rows_per_page' does not follow from dtype and dim"};
     }

@@ -9,7 +9,8 @@ namespace sluice {
 namespace {
 
 bool same_table(const FeatureSchema& before, const FeatureSchema& now) {
-  return before.name == now.name && before.dtype == now.dtype && before.dim == now.dim;
+  return before.name == now.name && before.dtype == now.dtype && before.dim == now.dim &&
+         before.entries == now.entries;
 }
 
 bool same_labels(const std::optional<LabelSchema>& before, const std::optional<LabelSchema>& now) {

@@ -3,6 +3,8 @@
 #include "core/hash.h"
 #include "support/stored_rows.h"
 
+#include <sluice/graph_schema.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -102,9 +104,24 @@ const kernels::KernelTable& FakeDevice::kernels() const {
       &OnCpu<&segment_sum>::run,
       &OnCpu<&segment_weighted_sum>::run,
       &OnCpu<&segment_edge_sum>::run,
+      [](const Executor& executor,
+         DType dtype,
+         std::uint32_t entries,
+         const std::byte* const* rows,
+         Rows<float> out) {
+        const auto& where = *static_cast<const Handle*>(executor.stream);
+        const auto dim = static_cast<std::uint32_t>(out.width);
+        where.device->queue_rows(
+            where.stream, sparse_row_bytes(dtype, dim, entries), rows, out, [=] {
+              sluice::kernels::spread_rows({}, dtype, entries, rows, out);
+            });
+      },
       [](const Executor& executor, DType dtype, const std::byte* const* rows, Rows<float> out) {
         const auto& where = *static_cast<const Handle*>(executor.stream);
-        where.device->queue_widen(where.stream, dtype, rows, out);
+        const std::size_t row_bytes = stored_row_bytes(dtype, static_cast<std::size_t>(out.width));
+        where.device->queue_rows(where.stream, row_bytes, rows, out, [=] {
+          sluice::kernels::widen_rows({}, dtype, rows, out);
+        });
       }};
   return kTable;
 }
@@ -285,15 +302,15 @@ std::vector<const std::byte*> FakeDevice::addresses_to_come(const std::byte* con
   return addresses;
 }
 
-void FakeDevice::queue_widen(Stream stream,
-                             DType dtype,
-                             const std::byte* const* rows,
-                             kernels::Rows<float> out) {
+void FakeDevice::queue_rows(Stream stream,
+                            std::size_t row_bytes,
+                            const std::byte* const* rows,
+                            kernels::Rows<float> out,
+                            std::function<void()> widen) {
   if (options_.refuse_kernels) throw Error(ErrorCode::kResource, "the kernel is refused");
   const MutexLock lock(mutex_);
   const auto count = static_cast<std::size_t>(out.count);
   const auto addresses = addresses_to_come(rows, count);
-  const std::size_t row_bytes = stored_row_bytes(dtype, static_cast<std::size_t>(out.width));
   const std::span<std::byte> target(reinterpret_cast<std::byte*>(out.data),
                                     count * static_cast<std::size_t>(out.width) * sizeof(float));
   const auto hash_rows = [row_bytes](const std::vector<const std::byte*>& all) {
@@ -315,7 +332,7 @@ void FakeDevice::queue_widen(Stream stream,
   operation.target = target;
   operation.run = [=, this, before = hash_rows(addresses)]() SLUICE_REQUIRES(mutex_) {
     if (hash_rows(addresses) != before) violation("rows changed before the GPU had read them");
-    kernels::widen_rows({}, dtype, rows, out);
+    widen();
   };
   push(stream, std::move(operation));  // the next call tells
 }

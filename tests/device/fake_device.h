@@ -13,6 +13,7 @@
 
 #include <sluice/mutex.h>
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
@@ -72,11 +73,13 @@ class FakeDevice final : public ComputeDevice {
   TensorPool tensor_pool() const override { return {}; }
   void reset_tensor_peak() override {}
 
-  /// The fake's kernel on the copy stream: queued like a copy.
-  void queue_widen(Stream stream,
-                   DType dtype,
-                   const std::byte* const* rows,
-                   kernels::Rows<float> out);
+  /// The fake's kernels on the copy stream, widen_rows and spread_rows: queued like a copy.
+  /// @param row_bytes that the kernel may read of each row @param widen runs the CPU's kernel
+  void queue_rows(Stream stream,
+                  std::size_t row_bytes,
+                  const std::byte* const* rows,
+                  kernels::Rows<float> out,
+                  std::function<void()> widen);
 
  private:
   struct Event;

@@ -6,6 +6,7 @@
 #include "kernels/table.h"
 #include "storage/io/aligned_buffer.h"
 #include "support/blocks.h"
+#include "support/sparse_rows.h"
 #include "support/stored_rows.h"
 
 #include <doctest/doctest.h>
@@ -408,6 +409,39 @@ TEST_CASE("kernel parity: sparse optimizers, step after step over the same rows"
                          })};
         },
         same_bits<float>);
+  }
+}
+
+TEST_CASE("kernel parity: sparse rows are spread, from pinned host memory, at any address") {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const std::uint32_t dim : {1u, 31u, 300u, 65'537u}) {
+      for (const std::size_t shift : {0u, 1u, 2u, 4u}) {
+        CAPTURE(to_string(dtype));
+        CAPTURE(dim);
+        CAPTURE(shift);
+        const std::uint32_t entries = std::min(dim, 80u);
+        const std::size_t count = dim > 1000 ? 5 : 500;
+        const SparseTable table(dtype, dim, entries, count, shift, RandomKey(7).with(dim));
+        for (const auto& [name, device] : tested_devices()) {
+          CAPTURE(name);
+          AlignedBuffer pinned =
+              AlignedBuffer::make(table.bytes.size(), nullptr, "rows", device).or_throw();
+          REQUIRE(pinned.pinned());
+          std::memcpy(pinned.data(), table.bytes.data(), table.bytes.size());
+          std::vector<const std::byte*> wanted;
+          for (const std::byte* row : table.rows)
+            wanted.push_back(pinned.data() + (row - table.bytes.data()));
+          const auto rows = static_cast<std::int64_t>(count);
+          std::vector<float> expected(count * dim);
+          kernels::spread_rows(
+              {}, dtype, entries, wanted.data(), {expected.data(), rows, std::int64_t{dim}});
+          Bench bench(device);
+          const Rows<float> out = bench.room<float>(rows, std::int64_t{dim});
+          bench.table().spread_rows(bench.executor(), dtype, entries, bench.put(wanted), out);
+          CHECK(same_bits(bench.get(out), expected));
+        }
+      }
+    }
   }
 }
 

@@ -178,6 +178,43 @@ TEST_CASE("device feed: features of every dtype are gathered and widened to the 
   }
 }
 
+TEST_CASE("device feed: sparse rows come out as dense ones do, whoever spreads them") {
+  const TempDir dir;
+  SampleOptions sample;
+  sample.nodes = 1000;
+  sample.edges = 8000;
+  sample.dim = 310;
+  sample.sparse_step = 19;  // at most 17 of 310 columns
+  write_sample(dir / "dense", sample);
+  sample.sparse_rows = true;
+  write_sample(dir / "sparse", sample);
+  {
+    const Dataset dataset = Dataset::open((dir / "sparse").string());
+    CHECK(dataset.schema().nodes[0].features[0].entries == 17);
+    CHECK(dataset.features("node", {Placement::kMemory})->row_bytes() == 4 + 36 + 68);
+  }
+  FeedSetup setup;
+  setup.loader = feed_options();
+  const Delivered reference = deliver(dir / "dense", setup);
+  for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
+    setup.features = features;
+    setup.device = nullptr;
+    setup.loader.hash = false;
+    CHECK(deliver(dir / "sparse", setup).batches == reference.batches);
+    LoaderStats stats[2];
+    for (const bool hash : {false, true}) {
+      setup.device = fake(3);
+      setup.loader.hash = hash;
+      const Delivered delivered = deliver(dir / "sparse", setup);
+      CHECK(setup.device->violations() == std::vector<std::string>{});
+      REQUIRE(delivered.batches == reference.batches);
+      stats[hash ? 1 : 0] = delivered.stats;
+    }
+    // Where the GPU gathers, rows go as they are stored.
+    CHECK(stats[0].bytes_to_device < stats[1].bytes_to_device);
+  }
+}
+
 TEST_CASE("device feed: several tables of nodes, and those of edges") {
   const TempDir dir;
   SampleOptions sample;

@@ -3,6 +3,7 @@
 #include "round_trip.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <tuple>
 
@@ -56,6 +57,40 @@ struct Imported {
       : path(datasets.import(config(name), raw)), content(datasets.content(path, only)) {}
 };
 
+/// The elements of a .npy file of version 1, whose header's length is the u16 at byte 8.
+template <class T>
+std::vector<T> npy_elements(const std::filesystem::path& path) {
+  const std::string file = read_all(path);
+  std::uint16_t header = 0;
+  std::memcpy(&header, file.data() + 8, sizeof header);
+  const std::size_t at = 10 + std::size_t{header};
+  std::vector<T> values((file.size() - at) / sizeof(T));
+  std::memcpy(values.data(), file.data() + at, values.size() * sizeof(T));
+  return values;
+}
+
+/// A csr matrix of u16 columns with all its zeros. @tparam T of its values
+template <class T>
+std::vector<float> dense_rows(const std::filesystem::path& stem, std::size_t columns) {
+  const auto part = [&](const char* name) { return stem.string() + "_" + name + ".npy"; };
+  const auto pointers = npy_elements<std::int64_t>(part("indptr"));
+  const auto indices = npy_elements<std::uint16_t>(part("indices"));
+  const auto values = npy_elements<T>(part("values"));
+  std::vector<float> rows((pointers.size() - 1) * columns, 0.0f);
+  for (std::size_t row = 0; row + 1 < pointers.size(); ++row)
+    for (auto e = static_cast<std::size_t>(pointers[row]);
+         e < static_cast<std::size_t>(pointers[row + 1]);
+         ++e)
+      rows[row * columns + indices[e]] = static_cast<float>(values[e]);
+  return rows;
+}
+
+/// The features of a type, stored sparse as its schema says.
+std::vector<float> sparse_features(const std::filesystem::path& path, const NodeTypeSchema& type) {
+  const FeatureSchema& table = type.features.at(0);
+  return stored_sparse_rows(path, type.name, type.count, table.dim, table.entries);
+}
+
 }  // namespace
 
 TEST_CASE("data sets: ACM") {
@@ -83,6 +118,72 @@ TEST_CASE("data sets: ACM") {
     CHECK((acm.content.at(there) == sorted_rows(rows)));
     for (std::size_t i = 1; i < rows.size(); ++i) std::swap(rows[i][0], rows[i][1]);
     CHECK((acm.content.at(back) == sorted_rows(rows)));
+  }
+}
+
+TEST_CASE("data sets: HGB's IMDB keeps its sparse features, and movies their genres") {
+  const auto raw = data("hgb_imdb");
+  if (!raw) return;
+  const TempDir dir;
+  Datasets datasets{dir};
+  const auto path = datasets.import(config("hgb-imdb"), *raw);
+  const Dataset dataset = Dataset::open(path);
+  const GraphSchema& schema = dataset.schema();
+  CHECK(schema.total_nodes() == 21'420);
+  CHECK(schema.total_edges() == 86'642);  // each both ways
+  CHECK(schema.node_type("keyword")->features.empty());
+  for (const auto& [type, entries] :
+       {std::pair{"movie", 39u}, {"director", 147u}, {"actor", 285u}}) {
+    CAPTURE(type);
+    const NodeTypeSchema& node = *schema.node_type(type);
+    REQUIRE(node.features.at(0).entries == entries);
+    CHECK(sparse_features(path, node) ==
+          dense_rows<float>(*raw / (std::string(type) + "_features"), node.features[0].dim));
+  }
+  CHECK(schema.node_type("movie")->labels->kind == LabelKind::kMultiLabel);
+  CHECK(schema.node_type("movie")->labels->width == 5);
+  std::uint64_t labels = 0;
+  const Array bits = dataset.labels("movie");
+  for (const std::uint8_t byte : bits.as<std::uint8_t>())
+    for (int bit = 0; bit < 8; ++bit) labels += byte >> bit & 1u;
+  CHECK(labels == 7'963);
+  const Split split = dataset.split("default");
+  CHECK(split.train.size(0) == 1'097);
+  CHECK(split.valid.size(0) == 274);
+  CHECK(split.test.size(0) == 3'202);
+}
+
+TEST_CASE("data sets: HGB's ACM and HeCo's Freebase, types with and without features") {
+  if (const auto raw = data("hgb_acm")) {
+    const TempDir dir;
+    Datasets datasets{dir};
+    const auto path = datasets.import(config("hgb-acm"), *raw);
+    const Dataset dataset = Dataset::open(path);
+    const GraphSchema& schema = dataset.schema();
+    CHECK(schema.total_nodes() == 3'025 + 5'959 + 56 + 1'902);
+    CHECK(schema.total_edges() == 547'872);
+    const NodeTypeSchema& paper = *schema.node_type("paper");
+    REQUIRE(paper.features.at(0).entries == 196);
+    CHECK(sparse_features(path, paper) == dense_rows<std::uint8_t>(*raw / "paper_features", 1'902));
+    // The fullest subject has all columns but a few.
+    CHECK(schema.node_type("subject")->features.at(0).entries == 0);
+    CHECK(paper.labels->width == 3);
+    CHECK(dataset.split("default").train.size(0) == 726);
+    CHECK(dataset.split("default").valid.size(0) == 181);
+    CHECK(dataset.split("default").test.size(0) == 2'118);
+  }
+  if (const auto raw = data("heco_freebase")) {
+    const TempDir dir;
+    Datasets datasets{dir};
+    const Dataset dataset = Dataset::open(datasets.import(config("heco-freebase"), *raw));
+    CHECK(dataset.schema().total_nodes() == 43'854);
+    CHECK(dataset.schema().total_edges() == 2 * (65'341 + 3'762 + 6'414));
+    for (const NodeTypeSchema& node : dataset.schema().nodes) CHECK(node.features.empty());
+    for (const auto& [name, train] : {std::pair{"20", 60}, {"40", 120}, {"60", 180}}) {
+      CHECK(dataset.split(name).train.size(0) == train);
+      CHECK(dataset.split(name).valid.size(0) == 1'000);
+      CHECK(dataset.split(name).test.size(0) == 1'000);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "registry/core.h"
 #include "support/expect_error.h"  // IWYU pragma: export
 #include "support/npy_file.h"
+#include "support/stored_rows.h"
 #include "support/temp_dir.h"
 
 #include <sluice/dataset.h>
@@ -142,6 +143,27 @@ inline std::vector<float> stored_f32_rows(const std::filesystem::path& dataset,
     const std::size_t at =
         paged ? row / per_page * 4096 + row % per_page * row_bytes : row * row_bytes;
     std::memcpy(&values[row * dim], file.data() + at, row_bytes);
+  }
+  return values;
+}
+
+/// The same of rows that are stored sparse, with room for `entries`. @pre dim <= 65,536
+inline std::vector<float> stored_sparse_rows(const std::filesystem::path& dataset,
+                                             const std::string& type,
+                                             std::size_t rows,
+                                             std::size_t dim,
+                                             std::size_t entries) {
+  const std::string file = read_all(dataset / "nodes" / type / "features.bin");
+  const std::size_t row_bytes = 4 + (2 * entries + 3) / 4 * 4 + 4 * entries,
+                    per_page = row_bytes > 4096 ? 0 : 4096 / row_bytes;
+  const bool paged = per_page != 0 && (4096 - per_page * row_bytes) * 8 <= 4096;
+  std::vector<float> values;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t at =
+        paged ? row / per_page * 4096 + row % per_page * row_bytes : row * row_bytes;
+    const auto* const stored = reinterpret_cast<const std::byte*>(file.data()) + at;
+    for (const double value : sparse_values(DType::kF32, stored, dim))
+      values.push_back(static_cast<float>(value));
   }
   return values;
 }

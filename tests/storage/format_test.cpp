@@ -195,8 +195,8 @@ TEST_CASE("what is wrong with a manifest is named") {
   };
   for (const Row& row :
        {Row{"\"version\": 1",
-            "\"version\": 7",
-            "m: the dataset has format version 7; this build reads up to 6"},
+            "\"version\": 8",
+            "m: the dataset has format version 8; this build reads up to 7"},
         Row{"\"count\": 10",
             "\"count\": \"x\"",
             "m: malformed manifest: key 'count' is no integer from 0 to 18446744073709551615"},

@@ -49,6 +49,8 @@ struct SampleOptions {
   std::uint32_t text_dim = 0;      ///< of another group of node features, "text"; 0: there is none
   std::uint32_t edge_dim = 0;      ///< of the edges' features; 0: they have none
   std::uint32_t edge_classes = 0;  ///< sample_edge_class(); 0: edges have no labels
+  std::uint32_t sparse_step = 0;   ///< of the features, sample_sparse(); 0: sample_feature()
+  bool sparse_rows = false;        ///< whether these are stored sparse
 };
 
 inline std::int64_t sample_node_time(std::uint64_t node) {
@@ -58,6 +60,11 @@ inline std::int64_t sample_node_time(std::uint64_t node) {
 /// The value of a feature: what a reader must give back, as far as the dtype can.
 inline float sample_feature(std::uint64_t node, std::uint32_t column) {
   return static_cast<float>(node) + static_cast<float>(column) / 1024.0f;
+}
+
+/// One in `step` columns is not 0.
+inline float sample_sparse(std::uint64_t node, std::uint32_t column, std::uint32_t step) {
+  return (node + column) % step == 0 ? sample_feature(node, column) + 1 : 0.0f;
 }
 
 /// Of the group "text", and of the edge with that id.
@@ -109,8 +116,9 @@ FeatureSchema write_table(DatasetWriter& writer,
   MemoryLedger ledger;
   const auto log = make_silent_logger();
   PrepContext context{ledger, arena, *log};
-  FeatureEncoder encoder({features.dtype, features.dim, NotFinite::kRefuse, RandomKey(seed)},
-                         context);
+  FeatureEncoding encoding{features.dtype, features.dim, NotFinite::kRefuse, RandomKey(seed)};
+  encoding.entries = features.entries;
+  FeatureEncoder encoder(encoding, context);
   std::vector<float> row(features.dim);
   for (std::uint64_t n = 0; n < features.rows; ++n) {
     for (std::uint32_t c = 0; c < features.dim; ++c) row[c] = value_of(n, c);
@@ -130,8 +138,15 @@ inline void write_sample(const std::filesystem::path& target, const SampleOption
   features.dtype = options.dtype;
   features.rows = options.nodes;
   features.dim = options.dim;
+  if (options.sparse_rows)
+    features.entries = (options.dim + options.sparse_step - 1) / options.sparse_step;
+  const auto value_of = [&](std::uint64_t row, std::uint32_t column) {
+    return options.sparse_step == 0 ? sample_feature(row, column)
+                                    : sample_sparse(row, column, options.sparse_step);
+  };
   node.features.push_back(write_table(
-      writer, node_path("node", "features.bin"), features, options.seed, arena, sample_feature));
+      writer, node_path("node", "features.bin"), features, options.seed, arena, value_of));
+  features.entries = 0;
   if (options.text_dim != 0) {
     features.name = "text";
     features.dim = options.text_dim;

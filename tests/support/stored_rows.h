@@ -56,6 +56,24 @@ inline std::vector<double> stored_values(DType dtype, const std::byte* row, std:
   return values;
 }
 
+/// The values of a sparse row of floats: a count, so many columns of 2 bytes (4 where there are
+/// more than 65,536), and so many values, each list begun at a multiple of 4 bytes.
+inline std::vector<double> sparse_values(DType dtype, const std::byte* row, std::size_t dim) {
+  std::uint32_t count = 0;
+  std::memcpy(&count, row, 4);
+  const std::size_t column_bytes = dim > 65'536 ? 4 : 2;
+  std::size_t list_bytes = count * column_bytes;
+  while (list_bytes % 4 != 0) ++list_bytes;
+  const std::vector<double> stored = stored_values(dtype, row + 4 + list_bytes, count);
+  std::vector<double> values(dim, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t column = 0;  // little-endian
+    std::memcpy(&column, row + 4 + i * column_bytes, column_bytes);
+    values.at(column) = stored[i];
+  }
+  return values;
+}
+
 /// How far a stored value may be from the one that was given: half a unit of the last place of a
 /// float (relative, or absolute among the subnormals), a whole step of int8's `scale`.
 inline double largest_error(DType dtype, double value, double scale = 0) {

@@ -1,5 +1,7 @@
 #include "pipeline/gpu/device_feed.h"
 
+#include "kernels/float_rows.h"
+
 #include <utility>
 #include <vector>
 
@@ -89,13 +91,12 @@ void DeviceFeed::queue(std::span<const FeatureList> lists,
     for (std::size_t i = 0; i < lists.size(); ++i) {
       const BatchPacking::Features& features = packing.features()[i];
       const FeatureStore& store = assembler_.store_of(lists[i]);
-      kernels::on(executor).widen_rows(
-          executor,
-          store.schema().dtype,
-          reinterpret_cast<const std::byte* const*>(memory + features.addresses),
-          {reinterpret_cast<float*>(memory + features.offset),
-           features.shape[0],
-           features.shape[1]});
+      kernels::float_rows(executor,
+                          store.schema(),
+                          reinterpret_cast<const std::byte* const*>(memory + features.addresses),
+                          {reinterpret_cast<float*>(memory + features.offset),
+                           features.shape[0],
+                           features.shape[1]});
       bytes_ += static_cast<std::uint64_t>(features.shape[0]) * store.row_bytes();
     }
     reading_ = &slot;

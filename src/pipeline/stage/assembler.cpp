@@ -1,6 +1,6 @@
 #include "pipeline/stage/assembler.h"
 
-#include "kernels/widen_rows.h"
+#include "kernels/float_rows.h"
 
 #include <sluice/samplers/transpose_block.h>
 
@@ -122,7 +122,7 @@ void Assembler::add_features(Batch& batch, const Window& window, std::size_t ind
     const auto widen = [&](std::size_t first, std::span<const std::byte* const> rows) {
       const std::span<float> to = out.subspan(first * dim, rows.size() * dim);
       const auto count = static_cast<std::int64_t>(rows.size());
-      kernels::widen_rows({}, schema.dtype, rows.data(), {to.data(), count, schema.dim});
+      kernels::float_rows({}, schema, rows.data(), {to.data(), count, schema.dim});
       for (std::size_t i = 0; normalized && i < rows.size(); ++i)
         normalize(to.subspan(i * dim, dim));
     };

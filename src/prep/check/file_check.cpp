@@ -1,6 +1,11 @@
 #include "prep/check/file_check.h"
 
+#include "prep/features/sparse_rows.h"
+
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 namespace sluice {
 
@@ -18,6 +23,8 @@ void FileCheck::features(const std::vector<FeatureSchema>& tables,
     if (entry == manifest_.files.end() ||
         entry->second.bytes != Manifest::layout_of(table).file_bytes()) {
       report(path, "the size does not follow from rows, dim and dtype");
+    } else if (table.sparse()) {
+      sparse_rows(path, entry->second, table);
     } else if (table.dtype == DType::kI8) {
       scales(path, entry->second, Manifest::layout_of(table));
     }
@@ -73,6 +80,33 @@ void FileCheck::scales(const std::string& path,
       return Error(
           ErrorCode::kData,
           fmt::format("the scale of row {} is {}: scales are finite and not negative", row, scale));
+    }
+    return {};
+  };
+  auto scanned = scan_file(root_, entry, {Verify::kOff}, &ledger_, take);
+  if (!scanned) report(path, scanned.error().message());
+}
+
+// Rows may be cut by the scan's pieces.
+void FileCheck::sparse_rows(const std::string& path,
+                            const FileEntry& entry,
+                            const FeatureSchema& table) {
+  const FeatureLayout layout = Manifest::layout_of(table);
+  std::vector<std::byte> row(layout.row_bytes);
+  std::uint64_t at = 0;
+  std::size_t have = 0;  // bytes of row `at`
+  const auto take = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
+    while (at < layout.rows && layout.offset_of(at) + have < offset + bytes.size()) {
+      const std::uint64_t from = layout.offset_of(at) + have - offset;
+      const std::size_t count = std::min<std::size_t>(row.size() - have, bytes.size() - from);
+      std::memcpy(row.data() + have, bytes.data() + from, count);
+      have += count;
+      if (have < row.size()) break;
+      const char* const problem = sparse_row_problem(table.dim, table.entries, row);
+      if (problem != nullptr)
+        return Error(ErrorCode::kData, fmt::format("sparse row {} {}", at, problem));
+      ++at;
+      have = 0;
     }
     return {};
   };

@@ -77,6 +77,7 @@ class FileCheck {
 
  private:
   void scales(const std::string& path, const FileEntry& entry, const FeatureLayout& layout);
+  void sparse_rows(const std::string& path, const FileEntry& entry, const FeatureSchema& table);
 
   const std::filesystem::path& root_;
   const Manifest& manifest_;

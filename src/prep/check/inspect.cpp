@@ -87,10 +87,12 @@ std::string features_text(const std::vector<FeatureSchema>& tables) {
   for (const FeatureSchema& table : tables) {
     const FeatureLayout layout = Manifest::layout_of(table);
     text += fmt::format(
-        "{}{} x {} ({}, {} a row, {})",
+        "{}{} x {}{} ({}, {} a row, {})",
         text.empty() ? "" : "; ",
         table.dim,
         feature_dtype_name(table.dtype),
+        table.sparse() ? fmt::format(", at most {} of them not 0", format_count(table.entries))
+                       : "",
         format_bytes(layout.file_bytes()),
         format_bytes(layout.row_bytes),
         layout.rows_per_page == 0 ? "packed" : fmt::format("{} a page", layout.rows_per_page));

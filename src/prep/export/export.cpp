@@ -5,6 +5,7 @@
 #include "prep/export/array_file.h"
 #include "prep/export/label_cells.h"
 #include "prep/features/elements.h"
+#include "prep/features/sparse_rows.h"
 #include "storage/format/appended_edges.h"
 #include "storage/format/staging.h"
 #include "storage/topology/merged_order.h"
@@ -158,6 +159,7 @@ class Export {
     const auto sink = create(name, columns, table.rows);
     std::vector<std::uint64_t> wanted;
     std::vector<std::byte> rows;
+    std::vector<double> values(table.sparse() ? table.dim : 0);
     Progress progress(context_.progress, name, table.rows, "rows");
     for (std::uint64_t first = 0; first < table.rows; first += kChunkRows) {
       throw_if_interrupted();
@@ -167,8 +169,11 @@ class Export {
       store.gather(wanted, rows).or_throw();
       for (std::uint64_t i = 0; i < wanted.size(); ++i) {
         const auto row = std::span(rows).subspan(i * store.row_bytes(), store.row_bytes());
-        for (std::uint32_t c = 0; c < table.dim; ++c)
-          sink->real(static_cast<float>(element_of_row(table.dtype, row, c)));
+        if (table.sparse()) read_sparse_row(table, row, values);
+        for (std::uint32_t c = 0; c < table.dim; ++c) {
+          const double value = table.sparse() ? values[c] : element_of_row(table.dtype, row, c);
+          sink->real(static_cast<float>(value));
+        }
         sink->end_row();
       }
       progress.add(wanted.size());

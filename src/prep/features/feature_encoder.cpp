@@ -2,8 +2,12 @@
 
 #include "prep/features/elements.h"
 #include "prep/features/int8_rows.h"
+#include "prep/features/sparse_rows.h"
 
+#include <sluice/error.h>
 #include <sluice/graph_schema.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,8 +28,15 @@ void lower_to(std::atomic<std::size_t>& least, std::size_t value) {
 FeatureEncoder::Rows FeatureEncoder::encode(std::uint64_t first_row,
                                             DType from,
                                             std::span<const std::byte> values) {
+  if (encoding_.dtype == DType::kI8) return encode_int8(first_row, from, values);
+  const Rows dense = encode_floats(from, values);
+  const bool refused = dense.refused < values.size() / size_of(from);
+  if (encoding_.entries == 0 || refused) return dense;
+  return {encode_sparse(first_row, dense.bytes), dense.refused};
+}
+
+FeatureEncoder::Rows FeatureEncoder::encode_floats(DType from, std::span<const std::byte> values) {
   const DType to = encoding_.dtype;
-  if (to == DType::kI8) return encode_int8(first_row, from, values);
   const std::size_t from_bytes = size_of(from), to_bytes = size_of(to),
                     count = values.size() / from_bytes;
   std::span<std::byte> out;
@@ -65,6 +76,31 @@ FeatureEncoder::Rows FeatureEncoder::encode_int8(std::uint64_t first_row,
     if (found < (end - begin) * dim) lower_to(refused, begin * dim + found);
   });
   return {out, refused};
+}
+
+std::span<const std::byte> FeatureEncoder::encode_sparse(std::uint64_t first_row,
+                                                         std::span<const std::byte> dense) {
+  const std::size_t dim = encoding_.dim, from_bytes = dim * size_of(encoding_.dtype),
+                    to_bytes = sparse_row_bytes(encoding_.dtype, encoding_.dim, encoding_.entries),
+                    rows = dense.size() / from_bytes;
+  const std::span out(room_for(sparse_, rows * to_bytes), rows * to_bytes);
+  std::atomic<std::size_t> too_full = rows;
+  const std::size_t grain = std::max<std::size_t>(1, kGrain / dim);
+  arena_.for_ranges(rows, grain, [&](std::size_t begin, std::size_t end) {
+    const std::size_t stored =
+        store_sparse_rows(encoding_.dtype,
+                          encoding_.dim,
+                          encoding_.entries,
+                          dense.subspan(begin * from_bytes, (end - begin) * from_bytes),
+                          out.subspan(begin * to_bytes, (end - begin) * to_bytes));
+    if (stored < end - begin) lower_to(too_full, begin + stored);
+  });
+  if (too_full == rows) return out;
+  throw Error(ErrorCode::kData,
+              fmt::format("row {} of the features has more than the {} entries that were counted",
+                          first_row + too_full,
+                          encoding_.entries),
+              "the file was changed while it was read: import it again");
 }
 
 // Where NaN and infinity are kept, only what was finite before may not have become infinite.

@@ -24,6 +24,8 @@ struct FeatureEncoding {
   NotFinite not_finite = NotFinite::kRefuse;
   /// int8: rounds at random by this key, the row and the column; nothing: to nearest.
   std::optional<RandomKey> draws{};
+  /// Sparse rows, with room for so many entries that are not 0; 0: dense ones. Not of int8.
+  std::uint32_t entries = 0;
 };
 
 class FeatureEncoder {
@@ -42,6 +44,7 @@ class FeatureEncoder {
   /// The bytes depend on the values and their rows alone, not on how a table is cut into calls.
   /// @param first_row of the table: the row that `values` begins with
   /// @param values row-major elements of dtype `from`; whole rows
+  /// Throws Error(kData) where a row has more entries than sparse rows have room for.
   Rows encode(std::uint64_t first_row, DType from, std::span<const std::byte> values);
 
   /// f64 room for `count` elements, for rows that are put together from columns.
@@ -49,6 +52,9 @@ class FeatureEncoder {
 
  private:
   std::byte* room_for(AlignedBuffer& buffer, std::size_t bytes);
+  Rows encode_floats(DType from, std::span<const std::byte> values);
+  std::span<const std::byte> encode_sparse(std::uint64_t first_row,
+                                           std::span<const std::byte> dense);
   Rows encode_int8(std::uint64_t first_row, DType from, std::span<const std::byte> values);
   std::size_t first_refused(DType from,
                             std::span<const std::byte> values,
@@ -58,6 +64,7 @@ class FeatureEncoder {
   ThreadArena& arena_;
   MemoryLedger& ledger_;
   AlignedBuffer encoded_;
+  AlignedBuffer sparse_;
   AlignedBuffer scratch_;
 };
 

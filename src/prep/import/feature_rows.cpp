@@ -49,7 +49,7 @@ FeatureRows::FeatureRows(ImportContext& context,
                          As as)
     : spec_(spec), as_(as), table_(context.open(spec.file, spec.format)) {
   place_ = {table_->path().string(), -1, -1, -1};
-  (void)table_->turn_sparse(spec.columns, target.entries);
+  sparse_ = table_->turn_sparse(spec.columns, target.entries);
   if (target.order) table_ = target.order(std::move(table_));
   choose_columns();
   const auto refuse_dim = [&](const std::string& message, const char* hint) {

@@ -27,6 +27,8 @@ class FeatureRows {
   DType dtype() const { return dtype_; }
   /// As the file has them.
   DType source_dtype() const { return source_dtype_; }
+  /// Whether the file has a sparse matrix.
+  bool of_sparse_matrix() const { return sparse_; }
   const Place& place() const { return place_; }
   std::optional<std::uint64_t> num_rows() const { return table_->num_rows(); }
   /// "column 'age'", or "element 3" of a matrix.
@@ -54,6 +56,7 @@ class FeatureRows {
   std::unique_ptr<TableReader> table_;
   Place place_;
   std::vector<ColumnRequest> requests_;
+  bool sparse_ = false;
   bool matrix_ = false;  // one column, of `dim_` elements
   std::uint32_t dim_ = 0;
   DType dtype_ = DType::kF64, source_dtype_ = DType::kF64;

@@ -42,7 +42,7 @@ void FeatureSpec::describe(Schema& schema) {
   schema.field("file", file)
       .help(
           "one row a node (edge), in the order of the ids: .npy of [N, D], columns, or a sparse "
-          "matrix of SciPy's (.npz)");
+          "matrix of SciPy's (.npz, or format csr)");
   schema.field("columns", columns)
       .help("of a file of columns: those to take, in this order; empty: all");
   schema.field("id_column", id_column)
@@ -52,6 +52,19 @@ void FeatureSpec::describe(Schema& schema) {
           "one. They are gathered in memory; empty: rows stand in the order of the ids");
   describe_format(schema, format);
   choice.describe(schema);
+  schema
+      .choice<FeatureStorage>(
+          "storage",
+          storage,
+          {{"auto",
+            FeatureStorage::kAuto,
+            "sparse where the file has a sparse matrix, and that takes less room"},
+           {"dense", FeatureStorage::kDense, "all elements of a row"},
+           {"sparse",
+            FeatureStorage::kSparse,
+            "those that are not 0, with room for as many as the fullest row has; not of int8, nor "
+            "of columns that are scaled or filled"}})
+      .help("how rows lie on the disk; mini-batches have them dense");
   schema.field("seed", seed).at_least(0).help("of stochastic rounding");
   schema
       .choice<NotFinite>(

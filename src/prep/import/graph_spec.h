@@ -39,12 +39,19 @@ struct NamesSpec {
   void describe(Schema& schema);
 };
 
+enum class FeatureStorage {
+  kAuto,   ///< sparse where the file has a sparse matrix, and that takes less
+  kDense,  ///< all elements of a row
+  kSparse  ///< those that are not 0
+};
+
 struct FeatureSpec {
   std::string file;
   std::vector<std::string> columns;
   std::string id_column;  ///< of nodes alone; empty: rows stand in their order
   std::string format = "auto";
   FeatureChoice choice;
+  FeatureStorage storage = FeatureStorage::kAuto;
   std::int64_t seed = 1;
   NotFinite not_finite = NotFinite::kRefuse;
   ScaleChoice scaling;

@@ -53,6 +53,13 @@ void check_features(const FeatureSpec& features, const std::string& where) {
     refuse(where + " features: dtype = \"int8\" cannot keep what is not finite",
            "say dtype = \"f32\", \"f16\" or \"bf16\", or leave not_finite out");
   }
+  if (features.storage != FeatureStorage::kSparse) return;
+  if (features.choice.dtype == FeatureDType::kInt8)
+    refuse(where + " features: storage = \"sparse\" and dtype = \"int8\" exclude each other",
+           "say dtype = \"f16\" or \"bf16\", or leave storage out");
+  if (features.scaling.any())
+    refuse(where + " features: storage = \"sparse\", and scale or missing moves the zeros",
+           "leave one of them out");
 }
 
 // -1 says "none" wherever classes are numbers; of graphs it may be a class, as in TU's data sets.

@@ -6,6 +6,7 @@
 #include "prep/import/feature_rows.h"
 #include "prep/import/import_context.h"
 #include "prep/import/rows_by_id.h"
+#include "prep/import/sparse_choice.h"
 #include "storage/io/disk_space.h"
 
 #include <sluice/units.h>
@@ -146,6 +147,7 @@ FeatureSchema import_feature_table(ImportContext& context,
   FeatureSpec how = spec;
   // What is missing now becomes what was missing then.
   if (scaling && !scaling->fill.empty()) how.scaling.missing = MissingValues::kZero;
+  const std::uint32_t entries = choose_entries(context, spec, target);
   const bool reals = scaling || how.scaling.missing != MissingValues::kAuto;
   FeatureRows rows(
       context, how, target, reals ? FeatureRows::As::kReals : FeatureRows::As::kStored);
@@ -159,14 +161,18 @@ FeatureSchema import_feature_table(ImportContext& context,
     schema.dtype = dtype_of_earlier(target.earlier->schema(), dim, rows.place());
     schema.scaling = target.earlier->schema().features.front().scaling;
   }
-  FeatureEncoder encoder(encoding_of(spec, target.owner, schema.dtype, dim), context.prep);
+  FeatureEncoding encoding = encoding_of(spec, target.owner, schema.dtype, dim);
+  encoding.entries = schema.entries = entries;
+  FeatureEncoder encoder(encoding, context.prep);
   if (const auto count = rows.num_rows()) {
+    schema.rows = first_new + *count;
     require_space(context.writer.staging().path(),
-                  FeatureLayout::make(schema.dtype, dim, first_new + *count).file_bytes(),
+                  FeatureLayout::make(schema).file_bytes(),
                   fmt::format("the features of '{}'", target.owner));
   }
   auto file = context.writer.create(target.path);
-  FeatureWriter writer(*file, FeatureLayout::make(schema.dtype, dim, 0));
+  schema.rows = 0;
+  FeatureWriter writer(*file, FeatureLayout::make(schema));
   if (target.earlier != nullptr) target.earlier->copy_features(writer);
   Progress progress(context.prep.progress, spec.file, rows.num_rows().value_or(0), "rows");
   while (rows.next(encoder)) {

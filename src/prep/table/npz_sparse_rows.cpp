@@ -1,7 +1,7 @@
 #include "prep/table/npz_sparse_rows.h"
 
 #include "core/interrupt.h"
-#include "prep/features/load_element.h"
+#include "prep/table/add_stored.h"
 #include "prep/table/stored_numbers.h"
 
 #include <sluice/units.h>
@@ -16,16 +16,6 @@ namespace {
 
 constexpr std::uint64_t kStreamBytes = 4 * kMiB;  // of a window that only moves on
 constexpr std::uint64_t kMostWindowBytes = kGiB;
-
-/// Adds what is stored at `value` to what is stored at `to`.
-void add_stored(DType dtype, const std::byte* value, std::byte* to) {
-  with_element_type(dtype, [&]<class T>(T /*tag*/) {
-    if constexpr (!std::is_same_v<T, BFloat16>) {
-      const T sum = static_cast<T>(load_element<T>(to, 0) + load_element<T>(value, 0));
-      std::memcpy(to, &sum, sizeof sum);
-    }
-  });
-}
 
 std::uint64_t rows_of_window(const NpzSparse& matrix,
                              std::uint64_t row_bytes,

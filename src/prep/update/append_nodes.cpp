@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 namespace sluice {
@@ -43,6 +45,16 @@ void check(const NodeState& node) {
            "count is that of all nodes, old and new");
 }
 
+// Sparse rows as rows with room for more entries: the same bytes, and zeros.
+std::vector<std::byte> with_more_room(std::span<const std::byte> rows,
+                                      std::size_t from_bytes,
+                                      std::size_t to_bytes) {
+  std::vector<std::byte> wider(rows.size() / from_bytes * to_bytes);
+  for (std::size_t at = 0, to = 0; at < rows.size(); at += from_bytes, to += to_bytes)
+    std::copy_n(rows.data() + at, from_bytes, wider.data() + to);
+  return wider;
+}
+
 // Nobody said what the new nodes' labels are: they have none.
 void append_missing_labels(ImportContext& context, NodeState& node) {
   const LabelSchema& schema = *node.earlier->schema().labels;
@@ -67,7 +79,11 @@ void DatasetNodes::copy_features(FeatureWriter& to) const {
     for (std::uint64_t i = 0; i < wanted.size(); ++i) wanted[i] = first + i;
     rows.resize(wanted.size() * store->row_bytes());
     store->gather(wanted, rows).or_throw();
-    to.append_rows(rows);
+    if (to.layout().row_bytes == store->row_bytes()) {
+      to.append_rows(rows);
+    } else {
+      to.append_rows(with_more_room(rows, store->row_bytes(), to.layout().row_bytes));
+    }
   }
 }
 

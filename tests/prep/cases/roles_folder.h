@@ -55,7 +55,9 @@ struct RolesFolder : LayoutFolder {
   std::vector<float> features(std::size_t rows,
                               std::size_t dim,
                               const std::string& type = "node") const {
-    return stored_f32_rows(out(), type, rows, dim);
+    const std::uint32_t entries = opened().schema().node_type(type)->features.front().entries;
+    return entries == 0 ? stored_f32_rows(out(), type, rows, dim)
+                        : stored_sparse_rows(out(), type, rows, dim, entries);
   }
   std::vector<std::uint64_t> train(const std::string& split = "default") const {
     const std::string bytes = read_all(out() / "splits" / split / "train.bin");
