@@ -72,7 +72,7 @@ Catalog<Generator> builtin_generators() {
   generators.add<SbmGenerator>("sbm", "stochastic block model: nodes of a class prefer each other");
   generators.add<TemporalGenerator>("temporal", "events in time order, many of them repeated");
   generators.add<HeteroGenerator>("hetero",
-                                  "papers, authors and institutions with their relations");
+                                  "papers, authors and institutions, or any number of relations");
   generators.add<KgGenerator>("kg", "a knowledge graph: entities, relations, triples");
   return generators;
 }

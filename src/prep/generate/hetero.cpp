@@ -32,13 +32,22 @@ void HeteroGenerator::Options::describe(Schema& schema) {
       .help("features an author; 0: none")
       .range(0, 1 << 20);
   schema.field("homophily", homophily)
-      .help("chance that an edge's source is drawn from its target's class")
+      .help(
+          "chance that an edge's source is drawn from its target's class, or that of its relation")
       .range(0, 1);
+  planted.describe(schema);
   node_options.describe(schema);
 }
 
 void HeteroGenerator::generate(DatasetWriter& writer, PrepContext& context) {
   const RandomKey key = RandomKey(static_cast<std::uint64_t>(options_.seed)).with("hetero");
+  if (options_.planted.relations > 0)
+    return write_planted_relations(writer,
+                                   options_.planted,
+                                   options_.node_options,
+                                   options_.homophily,
+                                   key.with("planted"),
+                                   context);
   const auto fewest = static_cast<std::uint64_t>(
       std::min({options_.papers, options_.authors, options_.institutions}));
   const std::uint64_t classes =
