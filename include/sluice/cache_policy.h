@@ -53,6 +53,13 @@ class CachePolicy {
   virtual void reset() {}
 };
 
+/// How the caches of several tables share one budget of bytes.
+enum class CacheShare {
+  kAsked,         ///< as many bytes as mini-batches ask of each
+  kRanked,        ///< to the rows of all tables that save the most time a byte
+  kProportional,  ///< by what the misses of each would cost without a cache
+};
+
 /// How often a node is a neighbour. Pure.
 using HotnessOf = std::function<std::uint64_t(std::uint64_t id)>;
 
@@ -64,12 +71,14 @@ class CachePolicyKind {
   virtual bool needs_hotness() const = 0;
   /// Whether its policies go by next uses, so that epochs are worth sampling ahead for them.
   virtual bool wants_next_uses() const = 0;
+  /// How caches share their budget. All but kAsked go by how often nodes are neighbours.
+  virtual CacheShare share() const { return CacheShare::kAsked; }
   /// A policy for one cache. @param hotness may be empty unless it is needed
   virtual std::unique_ptr<CachePolicy> make(HotnessOf hotness) const = 0;
 };
 
 /// The kind of a CachePolicy class `T`: T(), or T(HotnessOf) where it needs that; it wants next
-/// uses if T::kWantsNextUses is there and true.
+/// uses if T::kWantsNextUses is there and true, and caches share their budget by T::kShare.
 template <class T>
 class CachePolicyOf final : public CachePolicyKind {
  public:
@@ -83,6 +92,10 @@ class CachePolicyOf final : public CachePolicyKind {
   bool wants_next_uses() const override {
     if constexpr (requires { T::kWantsNextUses; }) return T::kWantsNextUses;
     return false;
+  }
+  CacheShare share() const override {
+    if constexpr (requires { T::kShare; }) return T::kShare;
+    return CacheShare::kAsked;
   }
   std::unique_ptr<CachePolicy> make(HotnessOf hotness) const override {
     if constexpr (std::is_constructible_v<T, HotnessOf>) {

@@ -275,7 +275,8 @@ LoaderForecast Loader::forecast(double seconds) {
   Epoch epoch;
   epoch.batches = num_batches();
   epoch.window = static_cast<std::uint64_t>(state.options.window);
-  epoch.slots = data.slots_for(budget.cache_bytes, budget.cached_bytes);
+  epoch.slots =
+      data.slots_for(budget.cache_bytes, budget.cached_bytes, budget.least_slots, state.ledger);
   epoch.limits = within(std::move(budget.limits), epoch.slots);
   epoch.planned = is_planned(data, Phases(state.memory), num_batches());
   // As much as there will be once the caches are made.

@@ -40,9 +40,11 @@ class LruPolicy final : public RankedPolicy<LruPolicy> {
 
 /// The row of the node that is a neighbour least often; what a static cache of the hottest nodes
 /// keeps (PaGraph, DGL, GIDS).
-class DegreePolicy final : public RankedPolicy<DegreePolicy> {
+template <CacheShare Share>
+class HotRowsPolicy final : public RankedPolicy<HotRowsPolicy<Share>> {
  public:
-  explicit DegreePolicy(HotnessOf hotness) : hotness_(std::move(hotness)) {}
+  static constexpr CacheShare kShare = Share;
+  explicit HotRowsPolicy(HotnessOf hotness) : hotness_(std::move(hotness)) {}
   std::uint32_t worth(const CachedRow& row) const {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(hotness_(row.id), ~0u));
   }
@@ -50,6 +52,13 @@ class DegreePolicy final : public RankedPolicy<DegreePolicy> {
  private:
   HotnessOf hotness_;
 };
+
+using DegreePolicy = HotRowsPolicy<CacheShare::kAsked>;
+/// The same, where tables share the budget by uses, cost of a miss and size of a row: of all rows
+/// of all tables those stay that save most (storage/feature/cache_shares.h).
+using HotBytesPolicy = HotRowsPolicy<CacheShare::kRanked>;
+/// The same, where they share it by what their misses cost (Heta).
+using HotTypesPolicy = HotRowsPolicy<CacheShare::kProportional>;
 
 /// Any: rows of a window are not kept beyond the next one.
 class KeepNonePolicy final : public RankedPolicy<KeepNonePolicy> {

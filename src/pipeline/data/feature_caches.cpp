@@ -2,6 +2,8 @@
 // for.
 #include "device/device.h"  // IWYU pragma: keep, it is a HostPinning
 #include "pipeline/data/graph_data_state.h"
+#include "storage/feature/cache_shares.h"
+#include "storage/io/aligned_buffer.h"
 
 #include <sluice/cache_policy.h>
 
@@ -36,13 +38,65 @@ Array count_neighbours(const SamplerGraph& graph, std::size_t type, MemoryLedger
   return counts;
 }
 
+// What one more slot takes, rounded up.
+std::uint64_t bytes_of_slot(std::size_t row_bytes) {
+  constexpr std::uint64_t kSlots = 4096;
+  return (RowCache::bytes_of(kSlots, row_bytes) + kSlots - 1) / kSlots;
+}
+
 }  // namespace
 
+const std::shared_ptr<const Array>& GraphData::State::hotness_of(std::size_t type,
+                                                                 MemoryLedger& ledger) {
+  hotness.resize(graph.schema->nodes.size());
+  if (!hotness[type])
+    hotness[type] = std::make_shared<const Array>(count_neighbours(graph, type, ledger));
+  return hotness[type];
+}
+
+std::vector<std::uint64_t> GraphData::State::bytes_by_uses(
+    std::uint64_t bytes, const std::vector<std::uint64_t>& least_slots, MemoryLedger& ledger) {
+  std::vector<CachedTable> cached(tables.size());
+  std::uint64_t least_bytes = 0;
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    if (!on_disk(table)) continue;
+    const std::size_t row_bytes = tables[table].store->row_bytes();
+    CachedTable& one = cached[table];
+    one.row_bytes = bytes_of_slot(row_bytes);
+    one.miss_seconds = disk->seconds_for(static_cast<double>(round_up_to_page(row_bytes)));
+    // Of an edge nothing is known: each is used as often as another.
+    if (tables[table].of == FeatureTable::Of::kNodes) {
+      one.uses = rows_by_uses(hotness_of(tables[table].owner, ledger)->as<std::uint32_t>());
+    } else {
+      one.uses[1] = tables[table].rows();
+    }
+    // Two windows: one is read in while the other is in use.
+    one.least_rows = std::min(2 * least_slots[table], tables[table].rows());
+    least_bytes += one.least_rows * one.row_bytes;
+  }
+  if (least_bytes > bytes) return {};
+  std::vector<std::uint64_t> rows = options.cache->share() == CacheShare::kRanked
+                                        ? ranked_rows(cached, bytes)
+                                        : proportional_rows(cached, bytes);
+  for (std::size_t table = 0; table < tables.size(); ++table)
+    rows[table] *= cached[table].row_bytes;
+  return rows;
+}
+
 std::vector<std::uint64_t> GraphData::State::slots_for(
-    std::uint64_t bytes, const std::vector<std::uint64_t>& wanted_bytes) const {
+    std::uint64_t bytes,
+    const std::vector<std::uint64_t>& wanted_bytes,
+    const std::vector<std::uint64_t>& least_slots,
+    MemoryLedger& ledger) {
   std::vector<std::uint64_t> slots(tables.size());
   const std::uint64_t wanted =
       std::accumulate(wanted_bytes.begin(), wanted_bytes.end(), std::uint64_t{0});
+  std::uint64_t all_bits = 0;
+  for (std::size_t table = 0; table < tables.size(); ++table)
+    if (on_disk(table)) all_bits += RowDirectory::bytes_of_table(tables[table].rows());
+  std::vector<std::uint64_t> by_uses;
+  if (options.cache->share() != CacheShare::kAsked)
+    by_uses = bytes_by_uses(bytes - std::min(bytes, all_bits), least_slots, ledger);
   for (std::size_t table = 0; table < tables.size(); ++table) {
     if (!on_disk(table) || wanted == 0) continue;
     const std::uint64_t rows = tables[table].rows();
@@ -50,7 +104,8 @@ std::vector<std::uint64_t> GraphData::State::slots_for(
     const auto own = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
     const std::uint64_t bits = RowDirectory::bytes_of_table(rows);
     const std::uint64_t room =
-        RowCache::slots_in(own - std::min(own, bits), tables[table].store->row_bytes());
+        RowCache::slots_in(by_uses.empty() ? own - std::min(own, bits) : by_uses[table],
+                           tables[table].store->row_bytes());
     slots[table] = std::min<std::uint64_t>({room, rows, RowCache::kMaxSlots});
   }
   return slots;
@@ -79,7 +134,8 @@ void GraphData::State::make_caches(std::uint64_t bytes,
   caches.resize(tables.size());
   cache_bytes = bytes;
   ++caches_made;
-  const std::vector<std::uint64_t> slots = slots_for(bytes, wanted_bytes);
+  hotness.clear();  // edges may have been appended
+  const std::vector<std::uint64_t> slots = slots_for(bytes, wanted_bytes, least_slots, ledger);
   for (std::size_t table = 0; table < tables.size(); ++table) {
     if (slots[table] == 0) continue;
     RowCache::Options cache;
@@ -87,18 +143,17 @@ void GraphData::State::make_caches(std::uint64_t bytes,
     cache.slots = static_cast<std::uint32_t>(slots[table]);
     cache.table_rows = tables[table].rows();
     cache.device = options.compute;
-    HotnessOf hotness;
+    HotnessOf hot;
     // Of an edge nothing is known: those that come first stay.
     const bool of_nodes = tables[table].of == FeatureTable::Of::kNodes;
     if (options.cache->needs_hotness() && of_nodes) {
-      hotness = [counts = count_neighbours(graph, tables[table].owner, ledger)](std::uint64_t id) {
-        return counts.as<std::uint32_t>()[id];
+      hot = [counts = hotness_of(tables[table].owner, ledger)](std::uint64_t id) {
+        return counts->as<std::uint32_t>()[id];
       };
     } else if (options.cache->needs_hotness()) {
-      hotness = [](std::uint64_t) { return std::uint64_t{0}; };
+      hot = [](std::uint64_t) { return std::uint64_t{0}; };
     }
-    caches[table] =
-        std::make_unique<RowCache>(cache, options.cache->make(std::move(hotness)), &ledger);
+    caches[table] = std::make_unique<RowCache>(cache, options.cache->make(std::move(hot)), &ledger);
   }
 }
 

@@ -37,6 +37,8 @@ struct GraphData::State {
   /// By table; null where rows are in memory. Made by the first loader that starts, kept for
   /// the next ones, so that a row read for training is there for evaluation.
   std::vector<std::unique_ptr<RowCache>> caches;
+  /// By node type, how often its nodes are neighbours; null where no policy asks.
+  std::vector<std::shared_ptr<const Array>> hotness;
   std::uint64_t cache_bytes = 0;  // they were made for
   std::uint64_t caches_made = 0;  // times
   /// The loader that was started last and not stopped, or null; ends what it does beyond its
@@ -94,9 +96,19 @@ struct GraphData::State {
   std::int64_t labels_in(const Dataset& from) const;
   void reopen_graph(const Dataset& newer);
 
-  /// Slots of caches of `bytes` in all, by table, as make_caches shares them out.
+  /// Slots of caches of `bytes` in all, by table, as make_caches shares them out. Counts how often
+  /// nodes are neighbours where the policy's share goes by that, once. Throws kResource.
   std::vector<std::uint64_t> slots_for(std::uint64_t bytes,
-                                       const std::vector<std::uint64_t>& wanted_bytes) const;
+                                       const std::vector<std::uint64_t>& wanted_bytes,
+                                       const std::vector<std::uint64_t>& least_slots,
+                                       MemoryLedger& ledger);
+  /// Bytes by table of caches of `bytes` in all, by the rows that are used most.
+  /// Empty where the least slots do not fit.
+  std::vector<std::uint64_t> bytes_by_uses(std::uint64_t bytes,
+                                           const std::vector<std::uint64_t>& least_slots,
+                                           MemoryLedger& ledger);
+  /// The hotness of a node type, counted when it is first asked for. Throws kResource.
+  const std::shared_ptr<const Array>& hotness_of(std::size_t type, MemoryLedger& ledger);
 
   /// Of the bytes that the caches were made for, those that they do not take, as tables have no
   /// more rows.
