@@ -5,6 +5,7 @@
 #include "storage/format/data_file_writer.h"
 #include "storage/format/layout.h"
 #include "storage/format/manifest.h"
+#include "storage/format/sparse_row.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
@@ -13,6 +14,7 @@
 #include <sluice/random.h>
 
 #include <algorithm>
+#include <cstring>
 
 using namespace sluice;
 using sluice::test::expect_error;
@@ -240,4 +242,45 @@ TEST_CASE("names that would escape or be ambiguous are refused") {
   for (const char* bad : {"", ".x", "a__b", "a/b", "a b", "\xc3\xa9", "a..b", "_x", "x_"})
     CHECK_FALSE(name_problem(bad).empty());
   CHECK_FALSE(name_problem(std::string(101, 'x')).empty());
+}
+
+TEST_CASE("sparse rows: a manifest says their room, and what is no such row is told") {
+  FeatureSchema table;
+  table.rows = 50;
+  table.dim = 300;
+  table.entries = 7;
+  const FeatureLayout layout = FeatureLayout::make(table);
+  CHECK(layout.row_bytes == 4 + 16 + 28);
+  CHECK(layout.rows_per_page == 85);
+  CHECK(layout.entries == 7);
+  table.dim = 70'000;  // columns of 4 bytes
+  table.dtype = DType::kF16;
+  CHECK(FeatureLayout::make(table).row_bytes == 4 + 28 + 16);
+
+  Manifest manifest = sample_manifest();
+  FeatureSchema& kept = manifest.schema.nodes[0].features[0];
+  kept.entries = kept.dim;
+  const std::string text = manifest.to_text();
+  CHECK(text.find("\"version\": 7") != std::string::npos);
+  const Manifest again = Manifest::from_text(text, "m").or_throw();
+  CHECK(again.version == 7);
+  CHECK(again.schema.nodes[0].features[0].entries == kept.dim);
+  ++kept.entries;
+  const auto refused = Manifest::from_text(manifest.to_text(), "m");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message().find("'entries' is ") != std::string::npos);
+
+  const auto problem = [](std::uint32_t count, std::uint16_t first, std::uint16_t second) {
+    std::vector<std::byte> row(4 + 4 + 8);
+    std::memcpy(row.data(), &count, 4);
+    std::memcpy(row.data() + 4, &first, 2);
+    std::memcpy(row.data() + 6, &second, 2);
+    const char* const text = sparse_row_problem(300, 2, row);
+    return std::string(text == nullptr ? "" : text);
+  };
+  CHECK(problem(0, 9, 9).empty());
+  CHECK(problem(2, 9, 299).empty());
+  CHECK(problem(3, 1, 2) == "has more entries than there is room for");
+  CHECK(problem(2, 9, 300) == "has an entry in a column that is not there");
+  CHECK(problem(2, 9, 9) == "has columns that do not ascend");
 }

@@ -1,6 +1,6 @@
 #include "prep/check/file_check.h"
 
-#include "prep/features/sparse_rows.h"
+#include "storage/format/sparse_row.h"
 
 #include <algorithm>
 #include <cmath>

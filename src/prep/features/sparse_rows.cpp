@@ -101,17 +101,4 @@ void read_sparse_row(const FeatureSchema& table,
   }
 }
 
-const char* sparse_row_problem(std::uint32_t dim,
-                               std::uint32_t entries,
-                               std::span<const std::byte> row) {
-  const auto count = load_element<std::uint32_t>(row.data(), 0);
-  if (count > entries) return "has more entries than there is room for";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t column = column_at(row, dim, i);
-    if (column >= dim) return "has an entry in a column that is not there";
-    if (i != 0 && column <= column_at(row, dim, i - 1)) return "has columns that do not ascend";
-  }
-  return nullptr;
-}
-
 }  // namespace sluice

@@ -31,10 +31,4 @@ void read_sparse_row(const FeatureSchema& table,
                      std::span<const std::byte> row,
                      std::span<double> out);
 
-/// What keeps a stored row from being one: more entries than there is room for, or columns that do
-/// not ascend or are not there. Null where it is sound.
-const char* sparse_row_problem(std::uint32_t dim,
-                               std::uint32_t entries,
-                               std::span<const std::byte> row);
-
 }  // namespace sluice
