@@ -1,22 +1,30 @@
 #include "tasks/node_classification.h"
 
+#include "tasks/class_auc.h"
+
 #include <sluice/tasks/classification_metrics.h>
 #include <sluice/tasks/labelled_type.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::tasks {
 
 void NodeClassification::Options::describe(Schema& schema) {
   schema.field("node_type", node_type)
       .help("whose nodes to classify; empty: the only type with class labels");
+  schema.field("auc", auc)
+      .help(
+          "whether evaluation gives auc too: each class against all others, the mean over classes; "
+          "it keeps a score a node and class until its end");
 }
 
 NodeClassification::NodeClassification(const Options& options, const TaskContext& context)
     : NodeTask(labelled_type(context.schema,
                              options.node_type,
                              {LabelKind::kClass, LabelKind::kMultiLabel},
-                             "node_classification")) {
+                             "node_classification")),
+      auc_(options.auc) {
   labels_ = *context.schema.nodes[target_type()].labels;
 }
 
@@ -26,8 +34,9 @@ torch::Tensor NodeClassification::loss(const torch::Tensor& outputs, const Batch
 }
 
 std::unique_ptr<MetricAccumulator> NodeClassification::make_metrics() const {
-  return labels_.kind == LabelKind::kClass ? make_class_metrics(labels_.width)
-                                           : make_multilabel_metrics(labels_.width);
+  auto metrics = labels_.kind == LabelKind::kClass ? make_class_metrics(labels_.width)
+                                                   : make_multilabel_metrics(labels_.width);
+  return auc_ ? with_auc(std::move(metrics), labels_) : std::move(metrics);
 }
 
 std::int64_t NodeClassification::labels_that_count(const Array& labels) const {

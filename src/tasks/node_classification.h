@@ -10,6 +10,7 @@ class NodeClassification final : public NodeTask {
  public:
   struct Options {
     std::string node_type;
+    bool auc = false;
     void describe(Schema& schema);
   };
   NodeClassification(const Options& options, const TaskContext& context);
@@ -17,7 +18,8 @@ class NodeClassification final : public NodeTask {
   std::int64_t output_width() const override { return labels_.width; }
 
   torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) override;
-  /// "accuracy" (multi-label: every class of a node right), "f1_micro", "f1_macro", "loss".
+  /// "accuracy" (multi-label: every class of a node right), "f1_micro", "f1_macro", "loss"; "auc"
+  /// where the options ask for it.
   std::unique_ptr<MetricAccumulator> make_metrics() const override;
   std::int64_t labels_that_count(const Array& labels) const override;
 
@@ -32,6 +34,7 @@ class NodeClassification final : public NodeTask {
 
  private:
   LabelSchema labels_;
+  bool auc_;
 };
 
 }  // namespace sluice::tasks
