@@ -41,6 +41,27 @@ TEST_CASE("import: the smallest graph.toml") {
   CHECK(folder.leftovers() == std::vector<std::string>{"graph"});
 }
 
+TEST_CASE("import: a relation without edges, and a type without nodes beside others") {
+  ImportFolder folder;
+  folder.write("a.csv", "src,dst\n0,1\n2,1\n");
+  folder.write("none.csv", "src,dst\n");
+  folder.run(
+      "[[nodes]]\ntype = 'a'\n[[nodes]]\ntype = 'b'\ncount = 4\n[[nodes]]\ntype = 'empty'\n"
+      "[[edges]]\nrelation = 'r'\nsource = 'a'\ntarget = 'a'\nfile = 'a.csv'\n"
+      "[[edges]]\nrelation = 'none'\nsource = 'a'\ntarget = 'b'\nfile = 'none.csv'\n"
+      "reverse = 'back'\n"
+      "[[edges]]\nrelation = 'to'\nsource = 'a'\ntarget = 'empty'\nfile = 'none.csv'\n"
+      "reverse = 'from'\n");
+  const Dataset dataset = Dataset::open(folder.out());
+  CHECK(dataset.schema().node_type("a")->count == 3);
+  CHECK(dataset.schema().node_type("empty")->count == 0);
+  CHECK((in_edges(dataset, "a__r__a") == in_edges(3, {{0, 1}, {2, 1}})));
+  CHECK((in_edges(dataset, "a__none__b") == in_edges(4, {})));
+  CHECK((in_edges(dataset, "b__back__a") == in_edges(3, {})));
+  CHECK(in_edges(dataset, "a__to__empty").empty());
+  CHECK((in_edges(dataset, "empty__from__a") == in_edges(3, {})));
+}
+
 TEST_CASE("import: options of edges against brute force") {
   constexpr std::uint64_t kNodes = 200;
   Pairs edges = random_edges(kNodes, 5'000, 3);

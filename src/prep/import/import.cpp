@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace sluice {
@@ -74,6 +75,16 @@ void finish_features(ImportContext& context) {
   }
 }
 
+// A type may be empty beside others; a graph without any node is an error.
+void say_empty(ImportContext& context, const std::string& type) {
+  const std::string text = fmt::format("type '{}' has no nodes", type);
+  const bool any = std::any_of(context.nodes.begin(), context.nodes.end(), [](const auto& other) {
+    return other.second.ids.count().value_or(0) != 0;
+  });
+  if (!any) throw Error(ErrorCode::kData, text, "its files hold no rows");
+  context.prep.log.warn("{}: its files hold no rows", text);
+}
+
 // Counts come first: from lists and rows where there are any, else from the edges.
 SpooledTables import_nodes(ImportContext& context) {
   for (const NodeSpec& spec : context.spec.nodes) {
@@ -90,11 +101,7 @@ SpooledTables import_nodes(ImportContext& context) {
   SpooledTables tables = spool_edges(context);
   for (const NodeSpec& spec : context.spec.nodes) {
     NodeState& node = context.node(spec.type);
-    if (*node.ids.count() == 0) {
-      throw Error(ErrorCode::kData,
-                  fmt::format("type '{}' has no nodes", spec.type),
-                  "its files hold no rows");
-    }
+    if (*node.ids.count() == 0) say_empty(context, spec.type);
     if (needs_nodes(spec, spec.features)) begin_features(context, node);
     if (needs_nodes(spec, spec.times)) import_node_times(context, node);
     if (!spec.labels.id_column.empty()) import_labels_by_id(context, node);
