@@ -31,12 +31,13 @@ TEST_CASE("bad input: files and what they are") {
        ".csv, .tsv, .txt, .edges, .edgelist, .el, .lst, .triples, .multiplex, .mtx, .metis, "
        ".graph, "
        ".npy, .npz, .parquet, .pq, .arrow, .feather, .ipc, .bin, .raw; or name it: format = one of "
-       "csv, list, triples, openke, multiplex, mtx, metis, graphs, npy, npz, parquet, arrow, raw"},
+       "csv, list, triples, openke, multiplex, mtx, metis, graphs, npy, npz, csr, parquet, arrow, "
+       "raw"},
       {"unknown format",
        {kGoodEdges},
        kEdges + "format = 'csw'\n",
        "usage|there is no table format 'csw'|did you mean 'csv'? known: csv, list, triples, "
-       "openke, multiplex, mtx, metis, graphs, npy, npz, parquet, arrow, raw"},
+       "openke, multiplex, mtx, metis, graphs, npy, npz, csr, parquet, arrow, raw"},
       edges("empty file",
             "",
             "data|ROOT/raw/e.csv: the file is empty|the first line must name the columns"),
