@@ -275,8 +275,8 @@ TEST_CASE("sparse rows: a manifest says their room, and what is no such row is t
     std::memcpy(row.data(), &count, 4);
     std::memcpy(row.data() + 4, &first, 2);
     std::memcpy(row.data() + 6, &second, 2);
-    const char* const text = sparse_row_problem(300, 2, row);
-    return std::string(text == nullptr ? "" : text);
+    const char* const why = sparse_row_problem(300, 2, row);
+    return std::string(why == nullptr ? "" : why);
   };
   CHECK(problem(0, 9, 9).empty());
   CHECK(problem(2, 9, 299).empty());
