@@ -1,6 +1,7 @@
 #include <sluice/samplers/batch_builder.h>
 
 #include "core/type_index.h"
+#include "samplers/degree_counts.h"
 #include "samplers/topology_access.h"
 
 #include <sluice/units.h>
@@ -147,35 +148,34 @@ Result<Batch> BatchBuilder::finish() {
     auto ids = copy_ids(tables_[type].ids(), ledger_);
     if (!ids) return std::move(ids).error();
     batch_.nodes[type].ids = std::move(ids).value();
-    if (!parts_.degrees) continue;
-    auto degrees = count_degrees(type);
-    if (!degrees) return std::move(degrees).error();
-    batch_.nodes[type].degrees = std::move(degrees).value();
+    if (auto counted = count_degrees(type); !counted) return std::move(counted).error();
   }
   return std::exchange(batch_, {});
 }
 
-Result<Array> BatchBuilder::count_degrees(std::size_t type) {
+Result<void> BatchBuilder::count_degrees(std::size_t type) {
+  if (!parts_.degrees && !parts_.relation_degrees) return {};
   const auto nodes = tables_[type].ids();
-  auto made =
-      Array::make(DType::kI64, {static_cast<std::int64_t>(nodes.size())}, ledger_, "batches");
-  if (!made) return made;
-  const auto degrees = made.value().as<std::int64_t>();
-  std::fill(degrees.begin(), degrees.end(), 0);
-  if (nodes.empty()) return made;
-  if (auto room = ranges_.ensure(nodes.size(), ledger_); !room) return std::move(room).error();
+  const auto into_type = [type](const SampledRelation& each) { return each.target_type == type; };
+  const auto relations = static_cast<std::size_t>(std::ranges::count_if(relations_, into_type));
+  auto counts = DegreeCounts::make(parts_, nodes.size(), relations, ledger_);
+  if (!counts) return std::move(counts).error();
+  if (auto room = ranges_.ensure(nodes.size(), ledger_); !room) return room;
   const auto ranges = ranges_.first(nodes.size());
+  std::size_t number = 0;
   for (const SampledRelation& relation : relations_) {
-    if (relation.target_type != type) continue;
+    if (!into_type(relation) || nodes.empty()) continue;
     // All edges, where a snapshot offers some of them.
     Topology& topology = *relation.topology;
     auto located = topology.resident() != nullptr ? locate(topology, nodes, ranges)
                                                   : topology.whole_ranges(nodes, ranges);
-    if (!located) return std::move(located).error();
+    if (!located) return located;
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      degrees[i] += static_cast<std::int64_t>(ranges[i].degree());
+      counts.value().add(i, number, static_cast<std::int64_t>(ranges[i].degree()));
+    ++number;
   }
-  return made;
+  std::move(counts).value().put_into(batch_.nodes[type]);
+  return {};
 }
 
 }  // namespace sluice

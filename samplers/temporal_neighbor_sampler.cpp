@@ -1,5 +1,7 @@
 #include "samplers/temporal_neighbor_sampler.h"
 
+#include "samplers/degree_counts.h"
+
 #include <sluice/samplers/batch_builder.h>
 #include <sluice/samplers/transpose_block.h>
 #include <sluice/units.h>
@@ -285,30 +287,36 @@ Result<void> TemporalNeighborSampler::finish(Batch& batch) {
     auto times = copy_of(tables_[type].times(), ledger_);
     if (!times) return std::move(times).error();
     batch.nodes[type].times = std::move(times).value();
-    if (!parts_.degrees) continue;
-    auto degrees = count_degrees(type);
-    if (!degrees) return std::move(degrees).error();
-    batch.nodes[type].degrees = std::move(degrees).value();
+    if (auto counted = count_degrees(type, batch.nodes[type]); !counted) return counted;
   }
   return {};
 }
 
-Result<Array> TemporalNeighborSampler::count_degrees(std::size_t type) {
+Result<void> TemporalNeighborSampler::count_degrees(std::size_t type, BatchNodes& of_type) {
+  if (!parts_.degrees && !parts_.relation_degrees) return {};
   const auto nodes = tables_[type].nodes();
   const auto times = tables_[type].times();
+  const auto into_type = [type](const Relation& each) { return each.target_type == type; };
+  const auto relations = static_cast<std::size_t>(std::ranges::count_if(relations_, into_type));
+  auto counts = DegreeCounts::make(parts_, nodes.size(), relations, ledger_);
+  if (!counts) return std::move(counts).error();
   auto made =
       Array::make(DType::kI64, {static_cast<std::int64_t>(nodes.size())}, ledger_, "batches");
-  if (!made) return made;
+  if (!made) return std::move(made).error();
   const auto degrees = made.value().as<std::int64_t>();
-  std::ranges::fill(degrees, 0);
   const TimeTies ties =
       options_.visibility == TemporalVisibility::kInclusive ? TimeTies::kAll : TimeTies::kNone;
+  std::size_t number = 0;
   for (const Relation& relation : relations_) {
-    if (relation.target_type != type) continue;
+    if (!into_type(relation)) continue;
+    std::ranges::fill(degrees, 0);
     if (auto counted = relation.events->count(nodes, times, ties, degrees); !counted)
       return std::move(counted).error();
+    for (std::size_t i = 0; i < degrees.size(); ++i) counts.value().add(i, number, degrees[i]);
+    ++number;
   }
-  return made;
+  std::move(counts).value().put_into(of_type);
+  return {};
 }
 
 }  // namespace sluice

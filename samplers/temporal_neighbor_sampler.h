@@ -76,7 +76,7 @@ class TemporalNeighborSampler final : public Sampler {
                             std::size_t targets);
   Result<Block> take(const TemporalRows& rows, std::size_t relation, std::size_t count);
   Result<void> finish(Batch& batch);
-  Result<Array> count_degrees(std::size_t type);
+  Result<void> count_degrees(std::size_t type, BatchNodes& of_type);
   void note_sizes(Batch& batch, std::size_t boundary) const;
 
   SamplerGraph graph_;

@@ -55,6 +55,9 @@ struct BatchNodes {
   /// i64 [n]: in-edges in the whole graph, not only the sampled ones, over the relations into this
   /// type; with times, those before the row's. Empty unless the model asks (Model::needs).
   Array degrees;
+  /// i64 [n, relations into this type], in the schema's order: the same by relation. Empty unless
+  /// the model asks.
+  Array relation_degrees;
   Array times;  ///< i64 [n]: of each row; empty where nobody asks by time
   /// Rows in use at each layer boundary: size_at[0] all n input rows, ..., size_at[layers] the
   /// seeds (if of this type).

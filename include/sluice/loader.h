@@ -158,7 +158,8 @@ struct LoaderOptions {
   std::int64_t batch_size = 1024;  ///< of a loader of nodes
   bool shuffle = true;             ///< of the same: a new order every epoch
   bool transpose = true;           ///< blocks carry their transpose (for training)
-  bool degrees = false;         ///< BatchNodes::degrees, for models that need them (Model::needs)
+  bool degrees = false;           ///< BatchNodes::degrees, for models that need them (Model::needs)
+  bool relation_degrees = false;  ///< BatchNodes::relation_degrees, likewise
   bool edge_ids = false;        ///< Block::edge_ids; there too where what goes by them is asked for
   bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
   bool exact = false;           ///< not from approximate snapshots: for evaluation

@@ -52,9 +52,10 @@ struct ModelContext {
 
 /// What a batch must hold beyond blocks.
 struct BatchNeeds {
-  bool degrees = false;      ///< BatchNodes::degrees of every node in the batch
-  bool edge_ids = false;     ///< Block::edge_ids
-  bool edge_labels = false;  ///< Block::labels of every relation whose edges have classes
+  bool degrees = false;           ///< BatchNodes::degrees of every node in the batch
+  bool relation_degrees = false;  ///< BatchNodes::relation_degrees of every node in the batch
+  bool edge_ids = false;          ///< Block::edge_ids
+  bool edge_labels = false;       ///< Block::labels of every relation whose edges have classes
   /// Of GraphDataOptions: a type's first group of features, and none of edges, unless it asks.
   std::vector<std::string> feature_groups{""};
   std::vector<std::string> edge_feature_groups{};

@@ -44,9 +44,10 @@ struct SamplerGraph {
 
 /// What a consumer needs of a batch beyond the sampled edges themselves.
 struct BlockParts {
-  bool transpose = true;  ///< for the backward pass
-  bool edge_ids = false;  ///< for edge features
-  bool degrees = false;   ///< BatchNodes::degrees
+  bool transpose = true;          ///< for the backward pass
+  bool edge_ids = false;          ///< for edge features
+  bool degrees = false;           ///< BatchNodes::degrees
+  bool relation_degrees = false;  ///< BatchNodes::relation_degrees
   /// Most bytes of a table with a slot for each node of a type, one a type and sampler; types for
   /// which that is too little have their nodes found by hashing. The batches are the same.
   std::uint64_t table_bytes = std::uint64_t{256} << 20;

@@ -60,11 +60,12 @@ void visit_queries(AnyQueries& queries, Visitor& visitor) {
 
 template <class Visitor, class AnyNodes>
 void visit_nodes(AnyNodes& nodes, Visitor& visitor) {
-  auto& [ids, features, degrees, times, size_at] = nodes;
+  auto& [ids, features, degrees, relation_degrees, times, size_at] = nodes;
   visitor.array(ids, BatchPart::kSampled);
   visitor.count(features);
   for (auto& group : features) visitor.array(group, BatchPart::kFeatures);
   visitor.array(degrees, BatchPart::kSampled);
+  visitor.array(relation_degrees, BatchPart::kSampled);
   visitor.array(times, BatchPart::kSampled);
   visitor.count(size_at);
   for (auto& size : size_at) visitor.number(size);

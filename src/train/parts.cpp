@@ -150,6 +150,7 @@ LoaderOptions common_options(const RunOptions& options, const Model& model, Trac
   loader.hash = options.train.hash_batches;
   const BatchNeeds needs = model.needs();
   loader.degrees = needs.degrees;
+  loader.relation_degrees = needs.relation_degrees;
   loader.edge_ids = needs.edge_ids;
   loader.normalize_rows = options.dataset.normalize == Normalize::kRowL1;
   loader.window = options.storage.window;

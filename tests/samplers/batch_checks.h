@@ -7,7 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
+#include <vector>
 
 namespace sluice::test {
 
@@ -87,14 +90,20 @@ inline void check_degrees(const TestGraph& graph, const Batch& batch) {
     const auto ids = batch.nodes[type].ids.as<std::uint64_t>();
     const auto degrees = batch.nodes[type].degrees.as<std::int64_t>();
     REQUIRE(degrees.size() == ids.size());
+    std::vector<std::int64_t> apart;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       std::size_t expected = 0;
       for (std::size_t r = 0; r < graph.edges.size(); ++r) {
-        if (graph.schema.relations[r].target == graph.schema.nodes[type].name)
-          expected += graph.edges[r][ids[i]].size();
+        if (graph.schema.relations[r].target != graph.schema.nodes[type].name) continue;
+        expected += graph.edges[r][ids[i]].size();
+        apart.push_back(static_cast<std::int64_t>(graph.edges[r][ids[i]].size()));
       }
       REQUIRE(degrees[i] == static_cast<std::int64_t>(expected));
     }
+    const Array& by_relation = batch.nodes[type].relation_degrees;
+    if (by_relation.shape().empty()) continue;  // not asked for
+    REQUIRE(by_relation.size(0) == batch.nodes[type].ids.numel());
+    REQUIRE(std::ranges::equal(by_relation.as<std::int64_t>(), apart));
   }
 }
 

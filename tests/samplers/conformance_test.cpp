@@ -106,6 +106,8 @@ TEST_CASE("the same parts are in a batch whatever else is asked for, and no othe
     for (std::size_t type = 0; type < all.nodes.size(); ++type) {
       CHECK(test::same_elements<std::uint64_t>(batch.nodes[type].ids, all.nodes[type].ids));
       CHECK(batch.nodes[type].degrees.data() == nullptr);
+      CHECK(batch.nodes[type].relation_degrees.data() == nullptr);
+      CHECK(all.nodes[type].relation_degrees.size(0) == all.nodes[type].ids.numel());
       CHECK(batch.nodes[type].features.empty());
     }
     for (std::size_t layer = 0; layer < all.layers.size(); ++layer) {

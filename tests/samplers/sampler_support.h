@@ -19,7 +19,8 @@
 namespace sluice::test {
 
 /// All that a block may have beside its edges.
-inline constexpr BlockParts kAllParts{.transpose = true, .edge_ids = true, .degrees = true};
+inline constexpr BlockParts kAllParts{
+    .transpose = true, .edge_ids = true, .degrees = true, .relation_degrees = true};
 
 /// In-edges by target: (source, edge id), in the order a CSC keeps them.
 using EdgeLists = std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>>;

@@ -8,9 +8,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -180,21 +182,28 @@ void check_batch(const TimedGraph& graph,
     REQUIRE(batch.nodes[type].ids.numel() == static_cast<std::int64_t>(rows[type].size()));
     for (std::size_t i = 0; i < rows[type].size(); ++i) {
       std::int64_t before = 0;  // in-edges of all relations, whatever the options
+      std::vector<std::int64_t> apart;
       for (std::size_t r = 0; r < graph.events.size(); ++r) {
         if (graph.schema.relations[r].target != graph.schema.nodes[type].name) continue;
         const bool inclusive = options.visibility == TemporalVisibility::kInclusive;
+        apart.push_back(-before);
         for (const TemporalEvent& event : graph.events[r]) {
           const bool seen =
               event.time < rows[type][i].time || (inclusive && event.time == rows[type][i].time);
           before += event.target == rows[type][i].node && seen ? 1 : 0;
         }
+        apart.back() += before;
       }
+      for (std::size_t r = 0; r < apart.size(); ++r)
+        CHECK(batch.nodes[type].relation_degrees.as<std::int64_t>()[i * apart.size() + r] ==
+              apart[r]);
       CHECK(batch.nodes[type].degrees.as<std::int64_t>()[i] == before);
     }
   }
 }
 
-constexpr BlockParts kWithAll{.transpose = true, .edge_ids = true, .degrees = true};
+constexpr BlockParts kWithAll{
+    .transpose = true, .edge_ids = true, .degrees = true, .relation_degrees = true};
 
 }  // namespace
 

@@ -65,7 +65,7 @@ class BatchBuilder {
  private:
   Result<void> list_seeds(const SampleRequest& request);
   Result<void> list_seeds(const SampleRequest& request, std::size_t type);
-  Result<Array> count_degrees(std::size_t type);
+  Result<void> count_degrees(std::size_t type);
 
   SamplerGraph graph_;
   BlockParts parts_;

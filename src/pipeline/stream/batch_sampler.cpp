@@ -31,7 +31,8 @@ BatchSampler::BatchSampler(const BatchSetting& setting, SamplerGraph graph)
                method_of(setting.options),
                {.transpose = false,
                 .edge_ids = setting.options.edge_ids || setting.data.looks_up_edges(),
-                .degrees = setting.options.degrees},
+                .degrees = setting.options.degrees,
+                .relation_degrees = setting.options.relation_degrees},
                RandomKey(setting.options.seed),
                arena_) {}
 
