@@ -4,9 +4,12 @@
 
 // IWYU pragma: begin_exports
 #include <sluice/model.h>
+#include <sluice/models/input_rows.h>
+#include <sluice/models/node_rows.h>
 #include <sluice/models/pair_encoder.h>
 #include <sluice/models/stack.h>
 #include <sluice/models/state_model.h>
+#include <sluice/models/typed_stack.h>
 #include <sluice/nn/attention.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/decoder.h>
@@ -14,6 +17,8 @@
 #include <sluice/nn/gat_conv.h>
 #include <sluice/nn/gcn_conv.h>
 #include <sluice/nn/gin_conv.h>
+#include <sluice/nn/hetero_sage_conv.h>
+#include <sluice/nn/hgt_conv.h>
 #include <sluice/nn/init.h>
 #include <sluice/nn/layer_call.h>
 #include <sluice/nn/learned_rows.h>
@@ -23,9 +28,11 @@
 #include <sluice/nn/precision.h>
 #include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/sage_conv.h>
+#include <sluice/nn/simple_hgn_conv.h>
 #include <sluice/nn/state_rows.h>
 #include <sluice/nn/tensor_view.h>
 #include <sluice/nn/time_encoding.h>
+#include <sluice/nn/union_block.h>
 #include <sluice/optimizer.h>
 #include <sluice/sluice.h>
 #include <sluice/task.h>

@@ -1,10 +1,9 @@
 #include "models/gat.h"
 
-#include <sluice/error.h>
-
-#include <fmt/format.h>
+#include "models/heads.h"
 
 #include <string>
+#include <utility>
 
 namespace sluice::models {
 
@@ -25,15 +24,14 @@ void Gat::Options::describe(Schema& schema) {
 }
 
 Gat::Gat(const Options& options, const ModelContext& context)
-    : Stack(options.stack, context, "gat", Reads::kBlocks) {
-  if (options.stack.hidden % options.heads != 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("model 'gat': hidden = {} is no multiple of heads = {}",
-                            options.stack.hidden,
-                            options.heads),
-                fmt::format("for example hidden = {}",
-                            (options.stack.hidden / options.heads + 1) * options.heads));
-  }
+    : Gat(options, context, "gat", nullptr) {}
+
+Gat::Gat(const Options& options,
+         const ModelContext& context,
+         std::string_view name,
+         std::shared_ptr<InputRows> inputs)
+    : TypedStack(options.stack, context, name, {std::move(inputs), {}}) {
+  check_heads(name, options.stack.hidden, options.heads);
   for (std::int64_t layer = 0; layer < num_layers(); ++layer) {
     nn::GatConvOptions conv;
     conv.in = width_in(layer);
@@ -48,11 +46,13 @@ Gat::Gat(const Options& options, const ModelContext& context)
   }
 }
 
-torch::Tensor Gat::convolve(std::int64_t layer,
-                            const nn::LayerCall& call,
-                            const torch::Tensor& x,
-                            const Batch&) const {
-  return convs_[static_cast<std::size_t>(layer)]->forward(call, x);
+TypedRows Gat::propagate(std::int64_t layer,
+                         const nn::LayerCall& call,
+                         const TypedRows& x,
+                         const Batch& batch) const {
+  const auto at = static_cast<std::size_t>(layer);
+  const nn::UnionBlock all(batch, at, types_of(layer));
+  return all.split(convs_[at]->forward({call.executor, all.block(), call.key}, all.join(x)));
 }
 
 }  // namespace sluice::models

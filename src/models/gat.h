@@ -1,12 +1,16 @@
-// GAT (Velickovic et al. 2018): each layer weighs a node's neighbours by attention, by heads.
+// GAT (Velickovic et al. 2018): each layer weighs a node's neighbours by attention, by heads. Over
+// several node types and relations it is the plain rival of models that tell them apart: one graph
+// of all nodes, whose relations are ignored.
 #pragma once
 
-#include <sluice/models/stack.h>
+#include <sluice/models/typed_stack.h>
 #include <sluice/nn/gat_conv.h>
+
+#include <string_view>
 
 namespace sluice::models {
 
-class Gat final : public Stack {
+class Gat : public TypedStack {
  public:
   struct Options {
     StackOptions stack;
@@ -20,11 +24,18 @@ class Gat final : public Stack {
   /// Throws kUsage unless `hidden` is a multiple of `heads`.
   Gat(const Options& options, const ModelContext& context);
 
+ protected:
+  /// The same over other inputs. @param name the model's, for messages
+  Gat(const Options& options,
+      const ModelContext& context,
+      std::string_view name,
+      std::shared_ptr<InputRows> inputs);
+
  private:
-  torch::Tensor convolve(std::int64_t layer,
-                         const nn::LayerCall& call,
-                         const torch::Tensor& x,
-                         const Batch& batch) const override;
+  TypedRows propagate(std::int64_t layer,
+                      const nn::LayerCall& call,
+                      const TypedRows& x,
+                      const Batch& batch) const final;
 
   std::vector<std::shared_ptr<nn::GatConv>> convs_;
 };

@@ -1,5 +1,7 @@
 #include "models/graphsage.h"
 
+#include "models/type_flow.h"
+
 #include <string>
 
 namespace sluice::models {
@@ -21,23 +23,39 @@ void GraphSage::Options::describe(Schema& schema) {
 }
 
 GraphSage::GraphSage(const Options& options, const ModelContext& context)
-    : Stack(options.stack, context, "graphsage", Reads::kBlocks) {
+    : TypedStack(options.stack, context, "graphsage") {
+  const GraphSchema& schema = context.schema;
+  const bool plain = schema.nodes.size() == 1 && schema.relations.size() == 1;
   for (std::int64_t layer = 0; layer < num_layers(); ++layer) {
     const nn::SageConvOptions conv{width_in(layer),
                                    width_out(layer),
                                    options.aggregator,
                                    is_last(layer) ? nn::Combine::kSum : options.combine};
     const RandomKey key = context.key.with("layer").with(static_cast<std::uint64_t>(layer));
-    convs_.push_back(register_module("layer" + std::to_string(layer),
-                                     std::make_shared<nn::SageConv>(conv, key)));
+    const std::string name = "layer" + std::to_string(layer);
+    if (plain) {
+      convs_.push_back(register_module(name, std::make_shared<nn::SageConv>(conv, key)));
+      continue;
+    }
+    const LayerParts parts = parts_of(schema, types_of(layer));
+    typed_convs_.push_back(register_module(
+        name,
+        std::make_shared<nn::HeteroSageConv>(
+            nn::HeteroSageConvOptions{
+                conv, parts.written, parts.relations, schema.nodes.size(), schema.relations.size()},
+            key)));
   }
 }
 
-torch::Tensor GraphSage::convolve(std::int64_t layer,
-                                  const nn::LayerCall& call,
-                                  const torch::Tensor& x,
-                                  const Batch&) const {
-  return convs_[static_cast<std::size_t>(layer)]->forward(call, x);
+TypedRows GraphSage::propagate(std::int64_t layer,
+                               const nn::LayerCall& call,
+                               const TypedRows& x,
+                               const Batch& batch) const {
+  const auto at = static_cast<std::size_t>(layer);
+  const std::vector<nn::BlockRef> blocks = blocks_of(batch, layer);
+  if (typed_convs_.empty())
+    return {convs_[at]->forward({call.executor, blocks.at(0), call.key}, x[0])};
+  return typed_convs_[at]->forward(call, blocks, x, targets_of(batch, layer));
 }
 
 }  // namespace sluice::models

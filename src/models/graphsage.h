@@ -1,13 +1,15 @@
 // GraphSAGE (Hamilton et al. 2017): each layer combines a node's own row with an aggregate of its
-// sampled neighbours' rows.
+// sampled neighbours' rows. Over several node types or relations each relation has weights of its
+// own, and what they make is summed.
 #pragma once
 
-#include <sluice/models/stack.h>
+#include <sluice/models/typed_stack.h>
+#include <sluice/nn/hetero_sage_conv.h>
 #include <sluice/nn/sage_conv.h>
 
 namespace sluice::models {
 
-class GraphSage final : public Stack {
+class GraphSage final : public TypedStack {
  public:
   struct Options {
     StackOptions stack;
@@ -18,12 +20,14 @@ class GraphSage final : public Stack {
   GraphSage(const Options& options, const ModelContext& context);
 
  private:
-  torch::Tensor convolve(std::int64_t layer,
-                         const nn::LayerCall& call,
-                         const torch::Tensor& x,
-                         const Batch& batch) const override;
+  TypedRows propagate(std::int64_t layer,
+                      const nn::LayerCall& call,
+                      const TypedRows& x,
+                      const Batch& batch) const override;
 
+  // A layer each, of either: of one node type and relation, or of several.
   std::vector<std::shared_ptr<nn::SageConv>> convs_;
+  std::vector<std::shared_ptr<nn::HeteroSageConv>> typed_convs_;
 };
 
 }  // namespace sluice::models

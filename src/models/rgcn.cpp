@@ -20,7 +20,7 @@ void Rgcn::Options::describe(Schema& schema) {
 }
 
 Rgcn::Rgcn(const Options& options, const ModelContext& context)
-    : Stack(options.stack, context, "rgcn", Reads::kRelations) {
+    : TypedStack(options.stack, context, "rgcn") {
   std::int64_t count = 0;
   for (const RelationSchema& relation : context.schema.relations) {
     const bool told = relation.labels && relation.labels->kind == LabelKind::kClass;
@@ -37,7 +37,7 @@ Rgcn::Rgcn(const Options& options, const ModelContext& context)
 }
 
 BatchNeeds Rgcn::needs() const {
-  BatchNeeds needs;
+  BatchNeeds needs = TypedStack::needs();
   needs.edge_labels = std::ranges::any_of(
       relations_, [](const Relation& relation) { return relation.classes != 0; });
   return needs;
@@ -57,19 +57,15 @@ torch::Tensor Rgcn::relations_of(const Block& block) const {
   return labels.masked_fill(labels.lt(0), relation.classes) + relation.first;
 }
 
-torch::Tensor Rgcn::convolve(std::int64_t layer,
-                             const nn::LayerCall& call,
-                             const torch::Tensor& x,
-                             const Batch& batch) const {
-  const auto at = static_cast<std::size_t>(layer);
+TypedRows Rgcn::propagate(std::int64_t layer,
+                          const nn::LayerCall& call,
+                          const TypedRows& x,
+                          const Batch& batch) const {
   std::vector<nn::RelationBlock> blocks;
-  for (const Block& block : batch.layers[at])
-    blocks.push_back({std::make_shared<const Block>(block), relations_of(block)});
-  std::vector<torch::Tensor> rows(batch.nodes.size());
-  std::vector<std::int64_t> targets(batch.nodes.size(), 0);
-  rows[target_type()] = x;
-  targets[target_type()] = batch.nodes[target_type()].size_at.at(at + 1);
-  return convs_[at]->forward(call.executor, blocks, rows, targets)[target_type()];
+  for (const nn::BlockRef& block : blocks_of(batch, layer))
+    blocks.push_back({block, relations_of(*block)});
+  return convs_[static_cast<std::size_t>(layer)]->forward(
+      call.executor, blocks, x, targets_of(batch, layer));
 }
 
 }  // namespace sluice::models

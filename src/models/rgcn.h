@@ -1,14 +1,15 @@
 // R-GCN (Schlichtkrull et al. 2018): each layer adds up a node's own row and, by each relation, the
 // mean of its sampled neighbours', each relation through a matrix of its own. Relations are those
-// of the dataset, and where edges have classes their classes.
+// of the dataset, and where edges have classes their classes. Node types may be several: own rows
+// go through one matrix, whatever their type.
 #pragma once
 
-#include <sluice/models/stack.h>
+#include <sluice/models/typed_stack.h>
 #include <sluice/nn/rgcn_conv.h>
 
 namespace sluice::models {
 
-class Rgcn final : public Stack {
+class Rgcn final : public TypedStack {
  public:
   struct Options {
     StackOptions stack;
@@ -26,10 +27,10 @@ class Rgcn final : public Stack {
     std::int64_t classes = 0;  // of its edges; those without have the number behind; 0: one for all
   };
 
-  torch::Tensor convolve(std::int64_t layer,
-                         const nn::LayerCall& call,
-                         const torch::Tensor& x,
-                         const Batch& batch) const override;
+  TypedRows propagate(std::int64_t layer,
+                      const nn::LayerCall& call,
+                      const TypedRows& x,
+                      const Batch& batch) const override;
   torch::Tensor relations_of(const Block& block) const;
 
   std::vector<Relation> relations_;

@@ -2,7 +2,6 @@
 
 #include <sluice/error.h>
 #include <sluice/nn/init.h>
-#include <sluice/nn/learned_rows.h>
 #include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
@@ -30,11 +29,11 @@ std::int64_t first_feature_width(const std::vector<FeatureSchema>& features) {
   return features.empty() ? 0 : std::int64_t{features[0].dim};
 }
 
-Tensor checked_feature_rows(const Array& features, std::int64_t width, std::string_view of) {
+Tensor edge_feature_rows(const Array& features, std::int64_t width) {
   const Tensor rows = nn::as_tensor(features);
   if (rows.dim() == 2 && rows.size(1) == width) return rows;
   throw Error(ErrorCode::kInternal,
-              fmt::format("a batch without the {} feature columns of {} of its model", width, of));
+              fmt::format("a batch without the {} feature columns of edges of its model", width));
 }
 
 }  // namespace
@@ -62,13 +61,13 @@ TemporalInputs::TemporalInputs(const ModelContext& context,
                                std::string_view model,
                                std::int64_t width,
                                RandomKey key)
-    : width_(width), rows_(context.rows) {
+    : width_(width) {
   const GraphSchema& schema = context.schema;
   check_event_times(schema, model);
   const bool several = schema.relations.size() > 1;
   for (std::size_t type = 0; type < schema.nodes.size(); ++type) {
-    feature_widths_.push_back(first_feature_width(schema.nodes[type].features));
-    const std::int64_t in = feature_widths_.back() + (rows_ == nullptr ? 0 : rows_->dim(type));
+    node_rows_.emplace_back(context, type);
+    const std::int64_t in = node_rows_.back().width();
     by_type_.push_back(nullptr);
     if (in == 0) continue;
     by_type_.back() = register_module(
@@ -107,14 +106,7 @@ bool TemporalInputs::has_nodes() const {
 
 Tensor TemporalInputs::nodes(const Batch& batch, std::size_t type) const {
   if (!by_type_[type] || batch.nodes.at(type).ids.numel() == 0) return {};
-  Tensor rows;
-  if (feature_widths_[type] != 0)
-    rows = checked_feature_rows(batch.features(type), feature_widths_[type], "nodes");
-  if (by_type_[type]->in() != feature_widths_[type]) {
-    const Tensor& learned = rows_->rows(type);
-    rows = rows.defined() ? torch::cat({rows, learned}, 1) : learned;
-  }
-  return by_type_[type]->forward(rows);
+  return by_type_[type]->forward(node_rows_[type].of(batch));
 }
 
 std::vector<Tensor> TemporalInputs::nodes(const Batch& batch) const {
@@ -133,8 +125,7 @@ Tensor TemporalInputs::edges(const LayerEvents& layer) const {
     if (by_relation_[r] && block->num_edges() != 0) {
       if (block->features.empty())
         throw Error(ErrorCode::kInternal, "a batch without the edge features of its model");
-      rows = by_relation_[r]->forward(
-          checked_feature_rows(block->features[0], by_relation_[r]->in(), "edges"));
+      rows = by_relation_[r]->forward(edge_feature_rows(block->features[0], by_relation_[r]->in()));
     } else {
       rows = torch::zeros({block->num_edges(), width_}, options);
     }
@@ -174,14 +165,6 @@ Tensor neighbour_numbers(const LayerEvents& layer, const Batch& batch) {
   }
   return by_block.empty() ? torch::empty_like(layer.events.deltas())
                           : layer.events.in_order(by_block);
-}
-
-void check_heads(std::string_view model, std::int64_t hidden, std::int64_t heads) {
-  if (hidden % heads == 0) return;
-  throw Error(
-      ErrorCode::kUsage,
-      fmt::format("model '{}': hidden = {} is no multiple of heads = {}", model, hidden, heads),
-      fmt::format("for example hidden = {}", (hidden / heads + 1) * heads));
 }
 
 Tensor sum_of(const std::vector<Tensor>& parts) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <sluice/model.h>
+#include <sluice/models/node_rows.h>
 #include <sluice/nn/event_sequences.h>
 #include <sluice/nn/linear.h>
 
@@ -58,8 +59,7 @@ class TemporalInputs : public torch::nn::Module {
 
  private:
   std::int64_t width_;
-  nn::LearnedRows* rows_;
-  std::vector<std::int64_t> feature_widths_;              // by node type
+  std::vector<NodeRows> node_rows_;                       // by node type
   std::vector<std::shared_ptr<nn::Linear>> by_type_;      // null: zeros
   std::vector<std::shared_ptr<nn::Linear>> by_relation_;  // null: no features
   torch::Tensor relation_rows_;  // f32 [relations, width]; undefined where there is one
@@ -74,9 +74,6 @@ torch::Tensor neighbours_of(const LayerEvents& layer, const std::vector<torch::T
 torch::Tensor node_numbers(const Batch& batch, std::size_t type);
 /// Those of the nodes that events were with: i64 [events].
 torch::Tensor neighbour_numbers(const LayerEvents& layer, const Batch& batch);
-
-/// Throws kUsage unless `hidden` is a multiple of `heads`.
-void check_heads(std::string_view model, std::int64_t hidden, std::int64_t heads);
 
 /// The sum of what is defined; undefined where nothing is.
 torch::Tensor sum_of(const std::vector<torch::Tensor>& parts);

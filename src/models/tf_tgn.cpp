@@ -1,5 +1,7 @@
 #include "models/tf_tgn.h"
 
+#include "models/heads.h"
+
 #include <sluice/nn/block_ops.h>
 
 #include <string>

@@ -1,5 +1,7 @@
 #include "models/tgat.h"
 
+#include "models/heads.h"
+
 namespace sluice::models {
 
 Tgat::Tgat(const Options& options, const ModelContext& context)

@@ -1,5 +1,7 @@
 #include "models/tgn.h"
 
+#include "models/heads.h"
+
 #include <utility>
 #include <vector>
 

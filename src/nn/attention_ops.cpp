@@ -102,6 +102,44 @@ struct AddEnds : torch::autograd::Function<AddEnds> {
   }
 };
 
+struct DotEnds : torch::autograd::Function<DotEnds> {
+  static Tensor forward(AutogradContext* context,
+                        const LayerCall& call,
+                        std::int64_t heads,
+                        const Tensor& from_target,
+                        const Tensor& from_source) {
+    hold(context, call);
+    context->save_for_backward({from_target, from_source});
+    Tensor out = torch::empty({call.block->num_edges(), heads}, from_target.options());
+    kernels::on(call.executor)
+        .edge_dot(call.executor,
+                  source_lists(*call.block),
+                  rows_of(from_target),
+                  rows_of(from_source),
+                  rows_of(out));
+    return out;
+  }
+
+  // Each end gets the other's rows, weighed by the gradients of the edges between.
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const LayerCall& call = held(context);
+    const variable_list saved = context->get_saved_variables();
+    const Tensor grad = grads[0].contiguous();
+    const Tensor none = grad.new_empty({0, grad.size(1)});
+    const auto weighed = [&](const kernels::RowLists& lists, const Tensor& others) {
+      Tensor sums = torch::empty({lists.count, others.size(1)}, grad.options());
+      kernels::on(call.executor)
+          .segment_weighted_sum(
+              call.executor, lists, rows_of(grad), rows_of(none), rows_of(others), rows_of(sums));
+      return sums;
+    };
+    Tensor grad_target, grad_source;
+    if (context->needs_input_grad(0)) grad_target = weighed(source_lists(*call.block), saved[1]);
+    if (context->needs_input_grad(1)) grad_source = weighed(target_lists(*call.block), saved[0]);
+    return {Tensor(), Tensor(), grad_target, grad_source};
+  }
+};
+
 struct EdgeSoftmax : torch::autograd::Function<EdgeSoftmax> {
   static variable_list forward(AutogradContext* context,
                                const LayerCall& call,
@@ -161,6 +199,15 @@ Tensor add_ends(const LayerCall& call, const Tensor& from_target, const Tensor& 
   return AddEnds::apply(call, from_target.contiguous(), from_source.contiguous());
 }
 
+Tensor dot_ends(const LayerCall& call,
+                std::int64_t heads,
+                const Tensor& from_target,
+                const Tensor& from_source) {
+  check_rows(from_target, call.block->num_targets, "targets");
+  check_rows(from_source, call.block->num_sources, "sources");
+  return DotEnds::apply(call, heads, from_target.contiguous(), from_source.contiguous());
+}
+
 std::pair<Tensor, Tensor> edge_softmax(const LayerCall& call,
                                        const Tensor& logits,
                                        const Tensor& own_logits) {
@@ -168,6 +215,16 @@ std::pair<Tensor, Tensor> edge_softmax(const LayerCall& call,
   check_rows(own_logits, call.block->num_targets, "targets");
   const variable_list both = EdgeSoftmax::apply(call, logits.contiguous(), own_logits.contiguous());
   return {both[0], both[1]};
+}
+
+// An own row of so small a logit weighs exactly 0 beside any edge.
+Tensor edge_softmax(const LayerCall& call, const Tensor& logits) {
+  constexpr float kNothing = -1e30f;
+  return edge_softmax(
+             call,
+             logits,
+             torch::full({call.block->num_targets, logits.size(1)}, kNothing, logits.options()))
+      .first;
 }
 
 }  // namespace sluice::nn

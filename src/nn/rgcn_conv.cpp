@@ -47,7 +47,7 @@ std::vector<torch::Tensor> RgcnConv::forward(const kernels::Executor& executor,
     all = all.defined() ? all + sum : sum;
   }
   for (std::size_t type = 0; type < x.size(); ++type) {
-    if (!x[type].defined()) continue;
+    if (!x[type].defined() || targets.at(type) == 0) continue;
     out[type] = own_->forward(x[type].narrow(0, 0, targets.at(type)));
     if (sums[type].defined()) out[type] = out[type] + bases_->forward(sums[type]);
   }

@@ -1,5 +1,6 @@
 #include <sluice/train.h>
 
+#include "models/bg_hgnn.h"
 #include "models/dygformer.h"
 #include "models/embedding.h"
 #include "models/gat.h"
@@ -7,9 +8,11 @@
 #include "models/gin.h"
 #include "models/graphmixer.h"
 #include "models/graphsage.h"
+#include "models/hgt.h"
 #include "models/jodie.h"
 #include "models/mlp.h"
 #include "models/rgcn.h"
+#include "models/simple_hgn.h"
 #include "models/tf_tgn.h"
 #include "models/tgat.h"
 #include "models/tgn.h"
@@ -38,6 +41,10 @@ ModelCatalog builtin_models() {
   all.add<models::Gat>("gat", "neighbours weighted by attention");
   all.add<models::Gin>("gin", "sum over neighbours, then a small MLP");
   all.add<models::Rgcn>("rgcn", "own row and a mean a relation, each through a matrix of its own");
+  all.add<models::SimpleHgn>("simple_hgn",
+                             "attention that knows an edge's relation, over all nodes");
+  all.add<models::Hgt>("hgt", "attention over all relations, with matrices by type and relation");
+  all.add<models::BgHgnn>("bg_hgnn", "types and relations blended into one row a node, then GAT");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   all.add<models::TfTgn>("tf_tgn", "a Transformer decoder over a node's latest events");

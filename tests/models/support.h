@@ -71,6 +71,7 @@ inline Batch whole_graph(const std::vector<std::vector<std::int32_t>>& neighbour
   batch.nodes[0].ids = batch.seeds[0];
   batch.nodes[0].features = {std::move(features)};
   batch.nodes[0].degrees = array_of(degrees);
+  batch.nodes[0].relation_degrees = array_of(degrees, {count, 1});
   batch.nodes[0].size_at.assign(num_layers + 1, count);
   batch.layers.assign(num_layers, {make_block(count, neighbours_of)});
   return batch;

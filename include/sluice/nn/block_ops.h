@@ -10,6 +10,7 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace sluice::nn {
@@ -63,11 +64,21 @@ torch::Tensor add_ends(const LayerCall& call,
                        const torch::Tensor& from_target,
                        const torch::Tensor& from_source);
 
+/// out[e, h] = the scalar product of from_target[t, h, :] and from_source[s, h, :].
+/// @param from_target [targets, heads * width]  @param from_source [sources, heads * width]
+torch::Tensor dot_ends(const LayerCall& call,
+                       std::int64_t heads,
+                       const torch::Tensor& from_target,
+                       const torch::Tensor& from_source);
+
 /// Softmax over each target's edges and its own row (the self-loop): the weights of the edges and
 /// of the own rows. @param logits [edges, heads]  @param own_logits [targets, heads]
 std::pair<torch::Tensor, torch::Tensor> edge_softmax(const LayerCall& call,
                                                      const torch::Tensor& logits,
                                                      const torch::Tensor& own_logits);
+
+/// The same over each target's edges alone: the weights of the edges.
+torch::Tensor edge_softmax(const LayerCall& call, const torch::Tensor& logits);
 
 /// Zeroes each element with probability `rate` and scales the rest by 1 / (1 - rate); the mask is a
 /// function of `key` and the element's place.

@@ -36,7 +36,7 @@ class RgcnConv : public torch::nn::Module {
   /// @param blocks of a layer; relations of different blocks may be the same
   /// @param x by node type: [rows, in]; undefined for a type without
   /// @param targets by node type: how many rows, the first, get new ones
-  /// @return by node type: [targets, out]; undefined for a type without rows
+  /// @return by node type: [targets, out]; undefined for a type without
   std::vector<torch::Tensor> forward(const kernels::Executor& executor,
                                      const std::vector<RelationBlock>& blocks,
                                      const std::vector<torch::Tensor>& x,

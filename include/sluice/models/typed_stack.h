@@ -1,0 +1,111 @@
+// TypedStack: what models of layers share, over any number of node types and relations: inputs,
+// then layers one after the other, with dropout, normalisation, activation and residuals between
+// them. A model says what its layers do.
+//
+// Of one node type the first layer reads what there is of its nodes (NodeRows); of several, rows
+// that each type's own matrix brings to `hidden` columns (InputRows). A layer reads and writes rows
+// by node type; types that the rows asked for do not depend on are left out.
+#pragma once
+
+#include <sluice/executor.h>
+#include <sluice/model.h>
+#include <sluice/models/input_rows.h>
+#include <sluice/nn/layer_call.h>
+#include <sluice/nn/union_block.h>
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace sluice::models {
+
+enum class Norm { kNone, kLayer, kBatch };
+enum class Activation { kRelu, kElu };
+
+struct StackOptions {
+  std::int64_t layers = 2;
+  std::int64_t hidden = 64;
+  double dropout = 0.5;
+  double input_dropout = 0;
+  Norm norm = Norm::kNone;
+  Activation activation = Activation::kRelu;
+  bool residual = false;
+  void describe(Schema& schema);
+};
+
+/// By node type: f32 [rows, columns]; undefined for a type without rows.
+using TypedRows = std::vector<torch::Tensor>;
+
+class TypedStack : public Model {
+ public:
+  Encoding encode(const Batch& batch) final;
+  std::int64_t num_layers() const override { return options_.layers; }
+  /// What the inputs need.
+  BatchNeeds needs() const override { return inputs_->needs(); }
+
+ protected:
+  /// What a model has in the place of the inputs and types above.
+  struct Own {
+    std::shared_ptr<InputRows> inputs = nullptr;  ///< null: as above
+    std::optional<std::size_t> only_type = {};    ///< whose rows alone are read and written
+  };
+
+  /// Throws kUsage where no node type that is read has features or learned rows.
+  /// @param name the model's, for messages
+  TypedStack(const StackOptions& options,
+             const ModelContext& context,
+             std::string_view name,
+             Own own = {});
+
+  /// Columns that layer `layer` reads and writes.
+  std::int64_t width_in(std::int64_t layer) const;
+  std::int64_t width_out(std::int64_t layer) const;
+  bool is_last(std::int64_t layer) const { return layer + 1 == options_.layers; }
+  /// Node types that a layer reads and writes.
+  const nn::LayerTypes& types_of(std::int64_t layer) const {
+    return flow_.at(static_cast<std::size_t>(layer));
+  }
+  /// The blocks of a layer into types that it writes. Throws kInternal for a batch with fewer
+  /// layers.
+  std::vector<nn::BlockRef> blocks_of(const Batch& batch, std::int64_t layer) const;
+  /// By node type: rows that a layer writes; 0 of types that it does not.
+  std::vector<std::int64_t> targets_of(const Batch& batch, std::int64_t layer) const;
+
+ private:
+  /// What the layer makes of its input: rows of the batch's targets, of types that it writes.
+  /// @param call has no block
+  virtual TypedRows propagate(std::int64_t layer,
+                              const nn::LayerCall& call,
+                              const TypedRows& x,
+                              const Batch& batch) const = 0;
+  /// What the first layer reads.
+  virtual TypedRows inputs_of(const Batch& batch) const { return inputs_->forward(batch); }
+
+  // Of a hidden layer and a node type that it writes.
+  struct Between {
+    std::shared_ptr<nn::Linear> skip;  ///< null: the identity
+    torch::nn::LayerNorm layer_norm{nullptr};
+    torch::nn::BatchNorm1d batch_norm{nullptr};
+  };
+
+  void make_between(std::int64_t layer, std::size_t type, RandomKey key);
+  torch::Tensor batch_normed(const torch::nn::BatchNorm1d& norm, const torch::Tensor& x) const;
+  /// Residual, norm and activation after a hidden layer.
+  torch::Tensor finish(const Between& between, torch::Tensor out, const torch::Tensor& x) const;
+  void drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRows& x) const;
+
+  StackOptions options_;
+  bool one_type_;  // of the dataset, or that is read
+  std::int64_t output_width_;
+  std::vector<nn::LayerTypes> flow_;
+  std::shared_ptr<InputRows> inputs_;
+  kernels::Executor executor_;
+  std::vector<std::vector<Between>> between_;  // by hidden layer and node type
+};
+
+}  // namespace sluice::models

@@ -1,0 +1,34 @@
+#include <sluice/models/node_rows.h>
+
+#include <sluice/error.h>
+#include <sluice/nn/learned_rows.h>
+#include <sluice/nn/tensor_view.h>
+
+#include <fmt/format.h>
+
+namespace sluice::models {
+
+NodeRows::NodeRows(const ModelContext& context, std::size_t type)
+    : type_(type),
+      feature_width_(context.schema.nodes.at(type).features.empty()
+                         ? 0
+                         : std::int64_t{context.schema.nodes[type].features[0].dim}),
+      learned_width_(context.rows == nullptr ? 0 : context.rows->dim(type)),
+      rows_(context.rows) {}
+
+torch::Tensor NodeRows::of(const Batch& batch) const {
+  if (width() == 0 || batch.nodes.at(type_).ids.numel() == 0) return {};
+  torch::Tensor rows;
+  if (feature_width_ != 0) {
+    rows = nn::as_tensor(batch.features(type_));
+    if (rows.dim() != 2 || rows.size(1) != feature_width_)
+      throw Error(
+          ErrorCode::kInternal,
+          fmt::format("a batch without the {} feature columns of its model", feature_width_));
+  }
+  if (learned_width_ == 0) return rows;
+  const torch::Tensor& learned = rows_->rows(type_);
+  return rows.defined() ? torch::cat({rows, learned}, 1) : learned;
+}
+
+}  // namespace sluice::models

@@ -1,0 +1,51 @@
+// Simple-HGN (Lv et al., KDD 2021): GAT over one graph of all nodes whose attention knows each
+// edge's relation and keeps a part of the layer before's, with residuals and rows of length 1.
+#pragma once
+
+#include <sluice/executor.h>
+#include <sluice/model.h>
+#include <sluice/models/input_rows.h>
+#include <sluice/nn/simple_hgn_conv.h>
+#include <sluice/nn/union_block.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sluice::models {
+
+class SimpleHgn final : public Model {
+ public:
+  struct Options {
+    std::int64_t layers = 2;
+    std::int64_t hidden = 64;
+    std::int64_t heads = 8;
+    std::int64_t input_width = 64;
+    std::int64_t relation_width = 64;
+    double dropout = 0.5;
+    double input_dropout = 0;
+    double attention_dropout = 0;
+    double negative_slope = 0.05;
+    double kept_attention = 0.05;
+    bool normalize_output = true;
+    void describe(Schema& schema);
+  };
+  /// Throws kUsage unless `hidden` is a multiple of `heads`, and where no node type that is read
+  /// has features or learned rows.
+  SimpleHgn(const Options& options, const ModelContext& context);
+
+  Encoding encode(const Batch& batch) override;
+  std::int64_t num_layers() const override { return options_.layers; }
+  BatchNeeds needs() const override { return inputs_->needs(); }
+
+ private:
+  nn::SimpleHgnConvOptions conv_options(const ModelContext& context, std::size_t layer) const;
+
+  Options options_;
+  std::vector<nn::LayerTypes> flow_;
+  kernels::Executor executor_;
+  std::shared_ptr<InputRows> inputs_;
+  std::vector<std::shared_ptr<nn::SimpleHgnConv>> convs_;
+};
+
+}  // namespace sluice::models

@@ -1,0 +1,69 @@
+#include <sluice/nn/hetero_sage_conv.h>
+
+#include <sluice/nn/block_ops.h>
+
+#include <string>
+
+namespace sluice::nn {
+
+HeteroSageConv::HeteroSageConv(const HeteroSageConvOptions& options, RandomKey key)
+    : options_(options.sage),
+      neighbours_out_(options_.combine == Combine::kConcat ? options_.out / 2 : options_.out),
+      own_(options.num_types),
+      neighbours_(options.num_relations) {
+  const bool concat = options_.combine == Combine::kConcat;
+  for (const std::size_t type : options.written)
+    own_[type] = register_module(
+        "own" + std::to_string(type),
+        std::make_shared<Linear>(options_.in,
+                                 concat ? options_.out - neighbours_out_ : options_.out,
+                                 Bias::kZero,
+                                 key.with("own").with(type)));
+  for (const TypedRelation& each : options.relations)
+    neighbours_[each.relation] =
+        register_module("neighbours" + std::to_string(each.relation),
+                        std::make_shared<Linear>(options_.in,
+                                                 neighbours_out_,
+                                                 concat ? Bias::kZero : Bias::kNone,
+                                                 key.with("neighbours").with(each.relation)));
+}
+
+// Through the relation's matrix: [targets, neighbours_out_].
+torch::Tensor HeteroSageConv::aggregate(const LayerCall& over, const torch::Tensor& x) const {
+  const Block& block = *over.block;
+  const Linear& linear = *neighbours_[block.relation];
+  if (options_.aggregator == Aggregator::kMax) return linear.forward(max_neighbours(over, x));
+  const torch::Tensor mean = sampled_degrees(block).clamp_min(1).reciprocal();
+  const AggregationShape shape{
+      block.num_sources, block.num_targets, block.num_edges(), linear.in(), linear.out()};
+  if (!transform_first(shape)) return linear.forward(sum_neighbours(over, x, {}, mean));
+  const torch::Tensor sum = sum_neighbours(over, linear.product(x), {}, mean);
+  return linear.bias().defined() ? sum + linear.bias() : sum;
+}
+
+std::vector<torch::Tensor> HeteroSageConv::forward(const LayerCall& call,
+                                                   const std::vector<BlockRef>& blocks,
+                                                   const std::vector<torch::Tensor>& x,
+                                                   const std::vector<std::int64_t>& targets) const {
+  std::vector<torch::Tensor> sums(x.size()), out(x.size());
+  for (const BlockRef& block : blocks) {
+    if (block->num_targets == 0 || !x.at(block->source_type).defined()) continue;
+    const torch::Tensor part = aggregate({call.executor, block, call.key}, x[block->source_type]);
+    torch::Tensor& sum = sums.at(block->target_type);
+    sum = sum.defined() ? sum + part : part;
+  }
+  for (std::size_t type = 0; type < x.size(); ++type) {
+    if (!own_[type] || targets.at(type) == 0) continue;
+    out[type] = own_[type]->forward(x[type].narrow(0, 0, targets[type]));
+    if (options_.combine == Combine::kConcat) {
+      const torch::Tensor& sum = sums[type];
+      const torch::Tensor none = out[type].new_zeros({targets[type], neighbours_out_});
+      out[type] = torch::cat({out[type], sum.defined() ? sum : none}, 1);
+    } else if (sums[type].defined()) {
+      out[type] = out[type] + sums[type];
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice::nn
