@@ -25,7 +25,8 @@ class TargetRows final : public InputRows {
   TargetRows(const ModelContext& context, std::string_view model, Reads reads)
       : type_(only_type(context, model)),
         types_(context.schema.nodes.size()),
-        rows_(context, type_) {
+        rows_(context, type_),
+        reads_(reads) {
     check_homogeneous(context.schema, model, reads);
     if (rows_.width() != 0) return;
     throw Error(ErrorCode::kUsage,
@@ -39,6 +40,8 @@ class TargetRows final : public InputRows {
   TypedRows forward(const Batch& batch) const override {
     TypedRows rows(types_);
     rows[type_] = rows_.of(batch);
+    if (reads_ == Reads::kRows && rows[type_].defined())
+      rows[type_] = rows[type_].narrow(0, 0, batch.num_seeds(type_));
     return rows;
   }
 
@@ -57,6 +60,7 @@ class TargetRows final : public InputRows {
 
   std::size_t type_, types_;
   NodeRows rows_;
+  Reads reads_;
 };
 
 }  // namespace
@@ -79,13 +83,6 @@ Stack::Stack(const StackOptions& options,
 
 std::int64_t Stack::num_layers() const {
   return reads_ == Reads::kRows ? 0 : TypedStack::num_layers();
-}
-
-TypedRows Stack::inputs_of(const Batch& batch) const {
-  TypedRows rows = TypedStack::inputs_of(batch);
-  if (reads_ == Reads::kRows && rows[target_type_].defined())
-    rows[target_type_] = rows[target_type_].narrow(0, 0, batch.num_seeds(target_type_));
-  return rows;
 }
 
 nn::BlockRef Stack::block_of(const Batch& batch, std::int64_t layer) const {

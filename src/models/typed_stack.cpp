@@ -71,13 +71,13 @@ void StackOptions::describe(Schema& schema) {
 TypedStack::TypedStack(const StackOptions& options,
                        const ModelContext& context,
                        std::string_view name,
-                       Own own)
+                       StackInputs own)
     : options_(options),
       one_type_(own.only_type.has_value() || context.schema.nodes.size() == 1),
       output_width_(context.output_width),
       flow_(own.only_type ? flow_of_one(context.schema, *own.only_type, options.layers)
                           : type_flow(context.schema, context.target_types, options.layers)),
-      inputs_(std::move(own.inputs)),
+      inputs_(std::move(own.rows)),
       executor_{context.threads, context.kernels} {
   if (!inputs_ && one_type_) inputs_ = std::make_shared<PlainRows>(context, name);
   if (!inputs_)
@@ -186,7 +186,7 @@ void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRo
 }
 
 Encoding TypedStack::encode(const Batch& batch) {
-  TypedRows x = inputs_of(batch);
+  TypedRows x = inputs_->forward(batch);
   for (std::int64_t layer = 0; layer < options_.layers; ++layer) {
     const nn::LayerCall call{
         executor_, nullptr, step_key().with("layer").with(static_cast<std::uint64_t>(layer))};

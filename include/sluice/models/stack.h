@@ -49,7 +49,6 @@ class Stack : public TypedStack {
                       const nn::LayerCall& call,
                       const TypedRows& x,
                       const Batch& batch) const final;
-  TypedRows inputs_of(const Batch& batch) const final;
   nn::BlockRef block_of(const Batch& batch, std::int64_t layer) const;
 
   Reads reads_;

@@ -41,6 +41,12 @@ struct StackOptions {
 /// By node type: f32 [rows, columns]; undefined for a type without rows.
 using TypedRows = std::vector<torch::Tensor>;
 
+/// What a model has in the place of the inputs and types of a TypedStack.
+struct StackInputs {
+  std::shared_ptr<InputRows> rows = nullptr;    ///< null: as above
+  std::optional<std::size_t> only_type = {};    ///< whose rows alone are read and written
+};
+
 class TypedStack : public Model {
  public:
   Encoding encode(const Batch& batch) final;
@@ -49,18 +55,12 @@ class TypedStack : public Model {
   BatchNeeds needs() const override { return inputs_->needs(); }
 
  protected:
-  /// What a model has in the place of the inputs and types above.
-  struct Own {
-    std::shared_ptr<InputRows> inputs = nullptr;  ///< null: as above
-    std::optional<std::size_t> only_type = {};    ///< whose rows alone are read and written
-  };
-
   /// Throws kUsage where no node type that is read has features or learned rows.
   /// @param name the model's, for messages
   TypedStack(const StackOptions& options,
              const ModelContext& context,
              std::string_view name,
-             Own own = {});
+             StackInputs own = {});
 
   /// Columns that layer `layer` reads and writes.
   std::int64_t width_in(std::int64_t layer) const;
@@ -83,8 +83,6 @@ class TypedStack : public Model {
                               const nn::LayerCall& call,
                               const TypedRows& x,
                               const Batch& batch) const = 0;
-  /// What the first layer reads.
-  virtual TypedRows inputs_of(const Batch& batch) const { return inputs_->forward(batch); }
 
   // Of a hidden layer and a node type that it writes.
   struct Between {
