@@ -14,8 +14,8 @@ TEST_CASE("the configs of ACM fit their dataset, and models over its types learn
   if (!dataset) return;
   for (const char* config : {"acm-rgcn.toml", "acm-sage.toml"}) {
     CAPTURE(config);
-    const json report = run_config(
-        config, *dataset, dir, {"--set", "train.epochs=20", "--set", "eval.every=20"});
+    const json report =
+        run_config(config, *dataset, dir, {"--set", "train.epochs=20", "--set", "eval.every=20"});
     // Three classes of about as many papers: chance is a third.
     CHECK(report.at("metrics").at("test.f1_micro") > 0.5);
     CHECK(report.at("metrics").contains("test.f1_macro"));

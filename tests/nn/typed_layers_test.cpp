@@ -177,10 +177,11 @@ TEST_CASE("SimpleHgnConv: attention that knows relations, over all nodes and the
       const Tensor z = x.mm(w.at("linear.weight").t()).view({-1, kTwoHeads, kHeadWidth});
       const Tensor from_source = (z * w.at("source_attention")).sum(-1);
       const Tensor from_target = (z * w.at("target_attention")).sum(-1);
-      const Tensor of_relation =
-          (w.at("relations").mm(w.at("relation_linear.weight").t()).view({-1, kTwoHeads, kHeadWidth}) *
-           w.at("relation_attention"))
-              .sum(-1);
+      const Tensor of_relation = (w.at("relations")
+                                      .mm(w.at("relation_linear.weight").t())
+                                      .view({-1, kTwoHeads, kHeadWidth}) *
+                                  w.at("relation_attention"))
+                                     .sum(-1);
       const auto logits = [](const Tensor& sum) { return torch::leaky_relu(sum, 0.05); };
       const auto [weights, own] =
           plain_softmax(logits(from_source.index_select(0, ends.sources) +
@@ -192,7 +193,8 @@ TEST_CASE("SimpleHgnConv: attention that knows relations, over all nodes and the
       Tensor sum =
           sum_by_target(z.index_select(0, ends.sources) * weights.unsqueeze(-1), ends.targets, 9);
       sum = sum + z.narrow(0, 0, 9) * own.unsqueeze(-1);
-      sum = sum + x.narrow(0, 0, 9).mm(w.at("residual.weight").t()).view({9, kTwoHeads, kHeadWidth});
+      sum =
+          sum + x.narrow(0, 0, 9).mm(w.at("residual.weight").t()).view({9, kTwoHeads, kHeadWidth});
       const bool concat = join == nn::Heads::kConcat;
       return all.split((concat ? sum.reshape({9, -1}) : sum.mean(1)) + w.at("bias"));
     };

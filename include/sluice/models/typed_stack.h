@@ -43,8 +43,8 @@ using TypedRows = std::vector<torch::Tensor>;
 
 /// What a model has in the place of the inputs and types of a TypedStack.
 struct StackInputs {
-  std::shared_ptr<InputRows> rows = nullptr;    ///< null: as above
-  std::optional<std::size_t> only_type = {};    ///< whose rows alone are read and written
+  std::shared_ptr<InputRows> rows = nullptr;  ///< null: as above
+  std::optional<std::size_t> only_type = {};  ///< whose rows alone are read and written
 };
 
 class TypedStack : public Model {
