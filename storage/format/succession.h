@@ -8,9 +8,10 @@
 
 namespace sluice {
 
-/// Whether `now` is of the same graph as `before`, grown: the same node types, tables, labels and
-/// relations, none with fewer nodes or edges, and node files that are the same bytes where no node
-/// came. Errors: kData, for an earlier generation or another graph.
+/// Whether `now` is of the same graph as `before`, grown: the same node types, labels and
+/// relations, the same feature tables and maybe more behind them, none with fewer nodes or edges,
+/// and node files that are the same bytes where no node came. Errors: kData, for an earlier
+/// generation or another graph.
 /// @param root the dataset's directory, for errors
 Result<void> check_succession(const Manifest& before,
                               const Manifest& now,

@@ -36,14 +36,20 @@ void NextGeneration::keep_splits() {
   writer_.schema().graphs = old_.schema.graphs;
 }
 
-void NextGeneration::keep_nodes(const NodeTypeSchema& node) {
-  keep_below(node_path(node.name, ""));
+void NextGeneration::keep_nodes(const NodeTypeSchema& node,
+                                const std::vector<std::string>& left_out) {
+  keep_below(node_path(node.name, ""), left_out);
 }
 
 void NextGeneration::keep_nodes_and_splits() {
   for (const NodeTypeSchema& node : old_.schema.nodes) keep_nodes(node);
   writer_.schema().nodes = old_.schema.nodes;
   keep_splits();
+}
+
+void NextGeneration::keep_partitions() {
+  keep_below("partitions/");
+  writer_.schema().partitions = old_.schema.partitions;
 }
 
 void NextGeneration::keep_relation(const RelationSchema& relation,

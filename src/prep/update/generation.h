@@ -23,10 +23,11 @@ class NextGeneration {
   DatasetWriter& writer() noexcept { return writer_; }
 
   /// Take over files; schemas of types and relations are the caller's to add, splits' are added.
-  void keep_splits();
-  void keep_nodes(const NodeTypeSchema& node);
-  void keep_nodes_and_splits();
   /// @param left_out paths that are written anew
+  void keep_splits();
+  void keep_nodes(const NodeTypeSchema& node, const std::vector<std::string>& left_out = {});
+  void keep_nodes_and_splits();
+  void keep_partitions();
   void keep_relation(const RelationSchema& relation, const std::vector<std::string>& left_out = {});
   /// Copies the first `count` u64 of an old file to the end of a new one.
   void copy_values(const std::string& path, std::uint64_t count, DataFileWriter& to);

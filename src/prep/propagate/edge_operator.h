@@ -1,0 +1,57 @@
+// EdgeOperator: a relation as a matrix of rows by its lists: that of the targets' in-edges, or that
+// of the sources' out-edges, which is its transpose. And the metapaths that operators make up.
+#pragma once
+
+#include <sluice/graph_schema.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+enum class Along {
+  kEdges,     ///< a row a target, of its sources: the CSC files
+  kBackwards  ///< a row a source, of its targets: the CSR files
+};
+
+struct EdgeOperator {
+  std::size_t relation = 0;  ///< its place in GraphSchema::relations
+  Along along = Along::kEdges;
+  std::size_t from = 0;  ///< places in GraphSchema::nodes: of the rows that are read,
+  std::size_t to = 0;    ///< and of those that are written
+
+  friend bool operator==(const EdgeOperator&, const EdgeOperator&) = default;
+};
+
+/// Where an operator's lists are: paths below the dataset.
+struct OperatorFiles {
+  std::string offsets;
+  std::string neighbours;
+  std::uint64_t edges = 0;
+  std::uint64_t sources = 0;  ///< nodes of type `from`
+  std::uint64_t targets = 0;  ///< nodes of type `to`
+};
+OperatorFiles files_of(const GraphSchema& schema, const EdgeOperator& op);
+
+/// Bytes of an operator's lists on disk: what a pass over them reads, but for padding.
+std::uint64_t list_bytes(const GraphSchema& schema, const EdgeOperator& op);
+
+/// Every relation along its edges and, where they are wanted, backwards where it has out-edges.
+enum class Directions { kAlong, kBoth };
+std::vector<EdgeOperator> operators_of(const GraphSchema& schema, Directions directions);
+
+/// The operator that goes back: by the relation's out-edges; else the only relation that goes the
+/// other way between the two types, if `op`'s is the only one that goes this way; within a type
+/// itself, where its relation has no out-edges (as undirected ones have none). Throws Error: kUsage
+/// where there is none.
+EdgeOperator reverse_of(const GraphSchema& schema, const EdgeOperator& op);
+
+/// What tells an operator from all others that end in the same type: the type that it comes from,
+/// and where several come from there the relation too.
+std::string step_name(const GraphSchema& schema,
+                      const std::vector<EdgeOperator>& operators,
+                      const EdgeOperator& op);
+
+}  // namespace sluice
