@@ -12,6 +12,8 @@
 #include "models/jodie.h"
 #include "models/mlp.h"
 #include "models/rgcn.h"
+#include "models/sehgnn.h"
+#include "models/sign.h"
 #include "models/simple_hgn.h"
 #include "models/tf_tgn.h"
 #include "models/tgat.h"
@@ -46,6 +48,8 @@ ModelCatalog builtin_models() {
   all.add<models::Hgt>("hgt", "attention over all relations, with matrices by type and relation");
   all.add<models::BgHgnn>("bg_hgnn", "types and relations blended into one row a node, then GAT");
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
+  all.add<models::Sign>("sign", "an MLP over each propagated feature table, side by side");
+  all.add<models::SeHgnn>("sehgnn", "attention over feature tables propagated along metapaths");
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   all.add<models::TfTgn>("tf_tgn", "a Transformer decoder over a node's latest events");
   all.add<models::Tgat>("tgat", "attention over events of before, hop by hop back in time");

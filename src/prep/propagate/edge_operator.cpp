@@ -48,11 +48,11 @@ std::uint64_t list_bytes(const GraphSchema& schema, const EdgeOperator& op) {
          (files.targets + 1) * sizeof(std::uint64_t);
 }
 
-std::vector<EdgeOperator> operators_of(const GraphSchema& schema, Directions directions) {
+std::vector<EdgeOperator> operators_of(const GraphSchema& schema, Ways directions) {
   std::vector<EdgeOperator> all;
   for (std::size_t r = 0; r < schema.relations.size(); ++r) {
     all.push_back(along_edges(schema, r));
-    if (directions == Directions::kBoth && schema.relations[r].has_out_edges)
+    if (directions == Ways::kBoth && schema.relations[r].has_out_edges)
       all.push_back(turned(all.back()));
   }
   return all;

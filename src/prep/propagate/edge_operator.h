@@ -39,8 +39,8 @@ OperatorFiles files_of(const GraphSchema& schema, const EdgeOperator& op);
 std::uint64_t list_bytes(const GraphSchema& schema, const EdgeOperator& op);
 
 /// Every relation along its edges and, where they are wanted, backwards where it has out-edges.
-enum class Directions { kAlong, kBoth };
-std::vector<EdgeOperator> operators_of(const GraphSchema& schema, Directions directions);
+enum class Ways { kAlong, kBoth };
+std::vector<EdgeOperator> operators_of(const GraphSchema& schema, Ways directions);
 
 /// The operator that goes back: by the relation's out-edges; else the only relation that goes the
 /// other way between the two types, if `op`'s is the only one that goes this way; within a type

@@ -79,8 +79,7 @@ class Planner {
       : schema_(manifest.schema), options_(options), memory_(memory) {
     check_options(schema_, options);
     plan_.target = target_of(schema_, options);
-    plan_.operators =
-        operators_of(schema_, options.backwards ? Directions::kBoth : Directions::kAlong);
+    plan_.operators = operators_of(schema_, options.backwards ? Ways::kBoth : Ways::kAlong);
     for (const NodeTypeSchema& node : schema_.nodes) plan_.columns.push_back(columns_of(node));
   }
 
