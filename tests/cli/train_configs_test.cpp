@@ -17,3 +17,22 @@ TEST_CASE("the Cora configs train") {
     CHECK(report.at("metrics").at("test.accuracy") > 0.7);
   }
 }
+
+TEST_CASE("Cora's config of propagated features trains") {
+  const TempDir dir;
+  const fs::path dataset = dir / "cora";
+  if (!import_cora(dataset)) return;
+  const Outcome outcome = run({tool("sluice-prep"),
+                               "propagate",
+                               dataset.string(),
+                               "--method",
+                               "sign",
+                               "--hops",
+                               "3",
+                               "--memory",
+                               "256MiB"});
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  const json report = run_config("cora-sign.toml", dataset, dir, {"--set", "train.epochs=100"});
+  // More than words alone tell.
+  CHECK(report.at("metrics").at("test.accuracy") > 0.65);
+}
