@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-/// Products that a tree may have: far more than anybody trains on.
-inline constexpr std::size_t kMaxProducts = 4096;
+/// Products that a dataset may be asked for: each that is kept has a scratch file open meanwhile.
+inline constexpr std::size_t kMaxProducts = 512;
 
 struct Product {
   EdgeOperator op;

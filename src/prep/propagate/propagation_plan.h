@@ -39,7 +39,11 @@ struct PropagationPlan {
   std::vector<std::uint32_t> columns;
 };
 
-/// Throws Error: kUsage, kResource.
+/// A plan's trees and tables, with no panels, shares of memory and bytes moved yet. Throws Error:
+/// kUsage for what the dataset does not have, and for names of tables.
+PropagationPlan plan_trees(const GraphSchema& schema, const PropagationOptions& options);
+
+/// The whole plan. Throws Error: kUsage, kResource.
 PropagationPlan make_plan(const Manifest& manifest,
                           const PropagationOptions& options,
                           std::uint64_t memory);
