@@ -25,6 +25,11 @@ std::vector<std::string> all_tables(const SeHgnn::Options& options) {
   return all;
 }
 
+// All rows of all tables by one layer. @param x [seeds, tables, columns]
+Tensor by_rows(const nn::Linear& layer, const Tensor& x) {
+  return layer.forward(x.flatten(0, 1)).view({x.size(0), x.size(1), layer.out()});
+}
+
 }  // namespace
 
 void SeHgnn::Options::describe(Schema& schema) {
@@ -138,12 +143,12 @@ Tensor SeHgnn::project(const Batch& batch) const {
 
 Tensor SeHgnn::attention(const Tensor& x) const {
   const double scale = 1 / std::sqrt(static_cast<double>(query_->out()));
-  const Tensor logits = torch::bmm(query_->forward(x) * scale, keys_->forward(x).transpose(1, 2));
+  const Tensor logits = torch::bmm(by_rows(*query_, x) * scale, by_rows(*keys_, x).transpose(1, 2));
   return torch::softmax(torch::leaky_relu(logits, kLeak), 2);
 }
 
 Tensor SeHgnn::fuse(const Tensor& x) const {
-  return x + gain_ * torch::bmm(attention(x), values_->forward(x));
+  return x + gain_ * torch::bmm(attention(x), by_rows(*values_, x));
 }
 
 Tensor SeHgnn::told_by_labels(const Batch& batch) const {

@@ -5,7 +5,10 @@
 #include "core/threads.h"
 #include "support/expect_error.h"
 
+#include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace sluice;
@@ -70,13 +73,13 @@ struct Tables {
   std::vector<Array> all_;
 };
 
-Tensor parameter(const Model& model, const std::string& name) {
+Tensor parameter_named(const Model& model, const std::string& name) {
   return model.named_parameters()[name];
 }
 
 Tensor linear_of(const Model& model, const std::string& name, const Tensor& x) {
-  return torch::matmul(x, parameter(model, name + ".weight").t()) +
-         parameter(model, name + ".bias");
+  return torch::matmul(x, parameter_named(model, name + ".weight").t()) +
+         parameter_named(model, name + ".bias");
 }
 
 Tensor prelu_of(const Tensor& x, const Tensor& slope) {
@@ -105,7 +108,7 @@ TEST_CASE("sign is a matrix over the tables' own layers, side by side") {
   for (std::size_t at = 0; at < order.size(); ++at) {
     const std::string name = "table" + std::to_string(at);
     columns.push_back(prelu_of(linear_of(*model, name + "_layer0", tables.table(order[at])),
-                               parameter(*model, name + "_slope")));
+                               parameter_named(*model, name + "_slope")));
   }
   const Tensor expected = linear_of(*model, "out", torch::cat(columns, 1));
   CHECK(torch::allclose(found, expected, 1e-4, 1e-5));
@@ -118,7 +121,7 @@ TEST_CASE("sehgnn fuses tables by attention between them, row by row") {
   model->eval();
   const torch::NoGradGuard no_grad;
   const Tensor plain = model->encode(tables.of(*model))[0];
-  parameter(*model, "gain").fill_(0.7);
+  parameter_named(*model, "gain").fill_(0.7);
   const Tensor found = model->encode(tables.of(*model))[0];
   CHECK_FALSE(torch::allclose(found, plain, 1e-4, 1e-4));
 
@@ -126,8 +129,8 @@ TEST_CASE("sehgnn fuses tables by attention between them, row by row") {
     const Tensor mean = x.mean(dims, true);
     const Tensor variance = (x - mean).square().mean(dims, true);
     return (x - mean) / torch::sqrt(variance + 1e-5) *
-               parameter(*model, std::string(name) + ".weight") +
-           parameter(*model, std::string(name) + ".bias");
+               parameter_named(*model, std::string(name) + ".weight") +
+           parameter_named(*model, std::string(name) + ".bias");
   };
   for (const std::int64_t row : {std::int64_t{0}, std::int64_t{17}, kRows - 1}) {
     std::vector<Tensor> rows;
@@ -135,13 +138,13 @@ TEST_CASE("sehgnn fuses tables by attention between them, row by row") {
       rows.push_back(
           linear_of(*model, "table" + std::to_string(at), tables.table(at).slice(0, row, row + 1)));
     Tensor x = torch::cat(rows, 0);  // [tables, hidden]
-    x = prelu_of(norm("first_norm", x, {0, 1}), parameter(*model, "first_slope"));
+    x = prelu_of(norm("first_norm", x, {0, 1}), parameter_named(*model, "first_slope"));
     std::vector<Tensor> next;
     for (std::int64_t at = 0; at < 3; ++at)
-      next.push_back(torch::matmul(x[at], parameter(*model, "by_table")[at]) +
-                     parameter(*model, "by_table_bias")[at]);
+      next.push_back(torch::matmul(x[at], parameter_named(*model, "by_table")[at]) +
+                     parameter_named(*model, "by_table_bias")[at]);
     x = prelu_of(norm("second_norm", torch::stack(next), {0, 1}),
-                 parameter(*model, "second_slope"));
+                 parameter_named(*model, "second_slope"));
     const Tensor logits =
         torch::matmul(linear_of(*model, "query", x), linear_of(*model, "keys", x).t()) /
         std::sqrt(2.0);  // a quarter of 8 columns
@@ -150,8 +153,8 @@ TEST_CASE("sehgnn fuses tables by attention between them, row by row") {
     x = (x + 0.7 * attended).reshape({1, 24});
     x = linear_of(*model, "joined", x) +
         linear_of(*model, "own", tables.table(0).slice(0, row, row + 1));
-    x = prelu_of(norm("out_norm", x, {1}), parameter(*model, "joined_slope"));
-    x = prelu_of(linear_of(*model, "last0", x), parameter(*model, "last_slope0"));
+    x = prelu_of(norm("out_norm", x, {1}), parameter_named(*model, "joined_slope"));
+    x = prelu_of(linear_of(*model, "last0", x), parameter_named(*model, "last_slope0"));
     const Tensor expected = linear_of(*model, "last1", x)[0];
     CHECK(torch::allclose(found[row], expected, 1e-3, 1e-4));
   }

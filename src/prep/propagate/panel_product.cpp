@@ -194,10 +194,10 @@ void PanelProduct::sum_row(const Call& call, std::size_t at) {
   const std::uint64_t edges = list.count + (continues ? call.edges_before : 0);
   const auto* const carry = reinterpret_cast<const double*>(carry_.data());
   std::byte* const result = results_.data() + at * x.width * size_of(dtype_);
-  std::array<double, kTile> sums;
   for (std::uint32_t column = 0; column < x.width; column += kTile) {
     const std::uint32_t count = std::min(kTile, x.width - column);
-    for (std::uint32_t c = 0; c < count; ++c) sums[c] = continues ? carry[column + c] : 0.0;
+    std::array<double, kTile> sums{};
+    if (continues) std::copy_n(carry + column, count, sums.data());
     const ListPart own{reinterpret_cast<const std::byte*>(&target), 1, list.scales};
     if (loops && !continues) (void)add_list(DType::kU64, x, own, column, count, sums.data());
     const std::uint64_t stranger = add_list(batch.width, x, list, column, count, sums.data());
