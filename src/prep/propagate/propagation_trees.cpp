@@ -99,8 +99,8 @@ class TreePlanner {
     TreePlan plan;
     plan.shape = {node.count, plan_.columns[tree.root_type], 1};
     if (const FeatureSchema* table = table_of(node, options_)) {
-      plan.dtype = StoredRows::dtype_of(table->dtype);
-      plan.stored_bytes = table->rows * feature_row_bytes(table->dtype, table->dim);
+      plan.dtype = StoredRows::dtype_of(*table);
+      plan.stored_bytes = table->rows * feature_row_bytes(*table);
     }
     plan.tree = std::move(tree);
     return plan;

@@ -1,5 +1,6 @@
 #include "prep/propagate/row_source.h"
 
+#include "prep/features/sparse_rows.h"
 #include "prep/generate/normal_draw.h"
 
 #include <algorithm>
@@ -30,16 +31,25 @@ StoredRows::StoredRows(std::unique_ptr<FeatureStore> store,
   const std::uint64_t most = std::max<std::uint64_t>(1, std::min(chunk_rows, rows()));
   constexpr const char* kName = "propagated rows";
   wanted_ = AlignedBuffer::make(most * sizeof(std::uint64_t), &ledger, kName).or_throw();
-  if (store_->schema().dtype == DType::kI8)
-    stored_ = AlignedBuffer::make(most * store_->row_bytes(), &ledger, kName).or_throw();
+  if (widens()) stored_ = AlignedBuffer::make(most * store_->row_bytes(), &ledger, kName).or_throw();
+  if (store_->schema().sparse()) spread_.resize(columns());
+}
+
+void StoredRows::widen(const std::byte* row, std::byte* out) {
+  const FeatureSchema& table = store_->schema();
+  if (!table.sparse()) return widen_int8_row(row, table.dim, out);
+  read_sparse_row(table, {row, store_->row_bytes()}, spread_);
+  for (std::uint32_t c = 0; c < table.dim; ++c) {
+    const auto value = static_cast<float>(spread_[c]);
+    std::memcpy(out + c * sizeof value, &value, sizeof value);
+  }
 }
 
 void StoredRows::read(std::uint64_t first_row, std::span<std::byte> out) {
   if (row_bytes() == 0) return;
   const std::uint64_t count = out.size() / row_bytes();
   const std::uint64_t most = wanted_.size() / sizeof(std::uint64_t);
-  const bool int8 = store_->schema().dtype == DType::kI8;
-  const std::uint64_t piece = int8 ? std::min(most, stored_.size() / store_->row_bytes()) : most;
+  const std::uint64_t piece = widens() ? std::min(most, stored_.size() / store_->row_bytes()) : most;
   for (std::uint64_t at = 0; at < count; at += piece) {
     const std::uint64_t some = std::min(piece, count - at);
     const std::span<std::uint64_t> wanted(reinterpret_cast<std::uint64_t*>(wanted_.data()), some);
@@ -47,11 +57,10 @@ void StoredRows::read(std::uint64_t first_row, std::span<std::byte> out) {
     const std::span<std::byte> part = out.subspan(at * row_bytes(), some * row_bytes());
     GatherRequest request{wanted, {}, part};
     request.shape.max_request = 1 << 20;
-    if (int8) request.out = stored_.bytes().first(some * store_->row_bytes());
+    if (widens()) request.out = stored_.bytes().first(some * store_->row_bytes());
     store_->gather(request).or_throw();
-    for (std::uint64_t i = 0; int8 && i < some; ++i)
-      widen_int8_row(
-          stored_.data() + i * store_->row_bytes(), columns(), part.data() + i * row_bytes());
+    for (std::uint64_t i = 0; widens() && i < some; ++i)
+      widen(stored_.data() + i * store_->row_bytes(), part.data() + i * row_bytes());
   }
 }
 

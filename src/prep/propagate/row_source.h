@@ -32,25 +32,31 @@ class RowSource {
   std::size_t row_bytes() const { return columns() * size_of(dtype()); }
 };
 
-/// A table as it is stored; int8 is widened to f32.
+/// A table as it is stored; int8 and sparse rows come as dense f32.
 class StoredRows final : public RowSource {
  public:
   /// @param chunk_rows at most so many are read at a time; charged as "propagated rows"
   StoredRows(std::unique_ptr<FeatureStore> store, std::uint64_t chunk_rows, MemoryLedger& ledger);
 
-  /// The dtype of rows that come from a table of `stored`.
-  static DType dtype_of(DType stored) { return stored == DType::kI8 ? DType::kF32 : stored; }
+  /// The dtype of rows that come from a table.
+  static DType dtype_of(const FeatureSchema& table) {
+    return table.dtype == DType::kI8 || table.sparse() ? DType::kF32 : table.dtype;
+  }
 
   std::uint64_t rows() const override { return store_->schema().rows; }
   std::uint32_t columns() const override { return store_->schema().dim; }
-  DType dtype() const override { return dtype_of(store_->schema().dtype); }
+  DType dtype() const override { return dtype_of(store_->schema()); }
   std::uint64_t stored_bytes() const override { return rows() * store_->row_bytes(); }
   void read(std::uint64_t first_row, std::span<std::byte> out) override;
 
  private:
+  bool widens() const { return store_->schema().dtype == DType::kI8 || store_->schema().sparse(); }
+  void widen(const std::byte* row, std::byte* out);
+
   std::unique_ptr<FeatureStore> store_;
-  AlignedBuffer wanted_;  // u64: row numbers
-  AlignedBuffer stored_;  // of int8 rows
+  AlignedBuffer wanted_;        // u64: row numbers
+  AlignedBuffer stored_;        // of int8 and sparse rows
+  std::vector<double> spread_;  // of one sparse row: [columns]
 };
 
 /// Rows for nodes that have none: normal with the variance 1 / columns, by (key, row, column).
