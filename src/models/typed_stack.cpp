@@ -92,22 +92,23 @@ TypedStack::TypedStack(const StackOptions& options,
 
 void TypedStack::make_between(std::int64_t layer, std::size_t type, RandomKey key) {
   Between& between = between_[static_cast<std::size_t>(layer)][type];
-  std::string number = std::to_string(layer);
+  std::string number = fmt::format("{}", layer);
   RandomKey own = key.with("skip").with(static_cast<std::uint64_t>(layer));
   if (!one_type_) {
-    number += "_" + std::to_string(type);
+    number += fmt::format("_{}", type);
     own = own.with(type);
   }
   const std::int64_t width = width_out(layer);
   if (options_.residual && width_in(layer) != width)
     between.skip =
-        register_module("skip" + number,
+        register_module(fmt::format("skip{}", number),
                         std::make_shared<nn::Linear>(width_in(layer), width, nn::Bias::kNone, own));
   if (options_.norm == Norm::kLayer) {
     between.layer_norm = register_module(
-        "norm" + number, torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})));
+        fmt::format("norm{}", number), torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})));
   } else if (options_.norm == Norm::kBatch) {
-    between.batch_norm = register_module("norm" + number, torch::nn::BatchNorm1d(width));
+    between.batch_norm =
+        register_module(fmt::format("norm{}", number), torch::nn::BatchNorm1d(width));
   }
 }
 

@@ -71,7 +71,7 @@ class MetapathTree {
   std::string name_of(std::size_t product) {
     std::string name = prefix_;
     for (std::optional<std::size_t> at = product; at; at = tree_.products[*at].of)
-      name += "-" + step_name(schema_, operators_, tree_.products[*at].op);
+      name += fmt::format("-{}", step_name(schema_, operators_, tree_.products[*at].op));
     if (!name_problem(name).empty() || !names_.insert(name).second) {
       name = fmt::format("{}-{}-path{}", prefix_, schema_.nodes[tree_.root_type].name, product);
       names_.insert(name);
