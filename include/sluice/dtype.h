@@ -8,7 +8,20 @@
 
 namespace sluice {
 
-enum class DType : std::uint8_t { kF32, kF64, kF16, kBF16, kI8, kU8, kI32, kI64, kU32, kU64 };
+enum class DType : std::uint8_t {
+  kF32,
+  kF64,
+  kF16,
+  kBF16,
+  kI8,
+  kU8,
+  kI32,
+  kI64,
+  kU32,
+  kU64,
+  kI16,
+  kU16
+};
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType dtype) {
@@ -18,6 +31,8 @@ constexpr std::size_t size_of(DType dtype) {
       return 1;
     case DType::kF16:
     case DType::kBF16:
+    case DType::kI16:
+    case DType::kU16:
       return 2;
     case DType::kF32:
     case DType::kI32:
@@ -54,6 +69,14 @@ struct DTypeOf<std::int8_t> {
 template <>
 struct DTypeOf<std::uint8_t> {
   static constexpr DType value = DType::kU8;
+};
+template <>
+struct DTypeOf<std::int16_t> {
+  static constexpr DType value = DType::kI16;
+};
+template <>
+struct DTypeOf<std::uint16_t> {
+  static constexpr DType value = DType::kU16;
 };
 template <>
 struct DTypeOf<std::int32_t> {

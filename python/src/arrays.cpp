@@ -26,6 +26,10 @@ nb::dlpack::dtype dtype_for(DType dtype) {
       return nb::dtype<std::int8_t>();
     case DType::kU8:
       return nb::dtype<std::uint8_t>();
+    case DType::kI16:
+      return nb::dtype<std::int16_t>();
+    case DType::kU16:
+      return nb::dtype<std::uint16_t>();
     case DType::kI32:
       return nb::dtype<std::int32_t>();
     case DType::kU32:

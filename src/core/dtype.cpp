@@ -6,13 +6,15 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::pair<DType, std::string_view>, 10> kNames{{
+constexpr std::array<std::pair<DType, std::string_view>, 12> kNames{{
     {DType::kF32, "f32"},
     {DType::kF64, "f64"},
     {DType::kF16, "f16"},
     {DType::kBF16, "bf16"},
     {DType::kI8, "i8"},
     {DType::kU8, "u8"},
+    {DType::kI16, "i16"},
+    {DType::kU16, "u16"},
     {DType::kI32, "i32"},
     {DType::kI64, "i64"},
     {DType::kU32, "u32"},

@@ -21,6 +21,10 @@ torch::ScalarType scalar_type(DType dtype) {
       return torch::kInt8;
     case DType::kU8:
       return torch::kUInt8;
+    case DType::kI16:
+      return torch::kInt16;
+    case DType::kU16:
+      return torch::kUInt16;
     case DType::kI32:
       return torch::kInt32;
     case DType::kI64:
@@ -40,6 +44,8 @@ DType dtype_of_tensor(const torch::Tensor& tensor) {
                             DType::kBF16,
                             DType::kI8,
                             DType::kU8,
+                            DType::kI16,
+                            DType::kU16,
                             DType::kI32,
                             DType::kI64,
                             DType::kU32,

@@ -29,6 +29,8 @@ constexpr std::pair<DType, const char*> kSafeNames[] = {{DType::kF64, "F64"},
                                                         {DType::kU32, "U32"},
                                                         {DType::kF16, "F16"},
                                                         {DType::kBF16, "BF16"},
+                                                        {DType::kI16, "I16"},
+                                                        {DType::kU16, "U16"},
                                                         {DType::kI8, "I8"},
                                                         {DType::kU8, "U8"}};
 

@@ -203,8 +203,8 @@ TEST_CASE("bad input: columns") {
             "x.npy",
             npy("<c8", "(1, 1)", std::string(8, '\0')),
             "features.file = 'x.npy'",
-            "data|ROOT/raw/x.npy: dtype '<c8' is not supported|save f16, f32, f64, i8, i32, i64, "
-            "u8, u32, u64 or bool"),
+            "data|ROOT/raw/x.npy: dtype '<c8' is not supported|save f16, f32, f64, whole "
+            "numbers of 8 to 64 bits or bool"),
       nodes("cut short",
             "x.npy",
             floats(1).substr(0, 140),

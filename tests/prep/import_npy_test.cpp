@@ -52,6 +52,9 @@ TEST_CASE("npy: every dtype reads as the numbers it holds") {
   CHECK(file.reals(npy_of<std::uint8_t>("|u1", {0, 1, 100})) == numbers);
   CHECK(file.reals(npy_of<std::int8_t>("|i1", {0, -1, 100})) == std::vector<double>{0, -1, 100});
   CHECK(file.reals(npy_of<std::uint8_t>("|b1", {0, 1, 1})) == std::vector<double>{0, 1, 1});
+  CHECK(file.reals(npy_of<std::int16_t>("<i2", {0, -1, 100})) == std::vector<double>{0, -1, 100});
+  CHECK(file.reals(npy_of<std::uint16_t>("<u2", {0, 1, 65'535})) ==
+        std::vector<double>{0, 1, 65'535});
   CHECK(file.reals(npy_of<std::int32_t>("<i4", {0, -1, 100})) == std::vector<double>{0, -1, 100});
   CHECK(file.reals(npy_of<std::int64_t>("<i8", {0, -1, 100})) == std::vector<double>{0, -1, 100});
   CHECK(file.reals(npy_of<std::uint32_t>("<u4", {0, 1, 4'000'000'000u})) ==
@@ -126,7 +129,7 @@ TEST_CASE("npy: headers that lie") {
   CHECK(file.fault(npy(">f4", "(1,)", "xxxx")) == "is big-endian ('>f4')");
   CHECK(file.fault(npy("|O", "(1,)", "xxxx")) == "holds pickled Python objects");
   CHECK(file.fault(npy("<U10", "(1,)", "xxxx")) == "dtype '<U10' is not supported");
-  CHECK(file.fault(npy("<i2", "(1,)", "xx")) == "dtype '<i2' is not supported");
+  CHECK(file.fault(npy("<i3", "(1,)", "xxx")) == "dtype '<i3' is not supported");
   CHECK(file.fault(npy("<c8", "(1,)", "xxxxxxxx")) == "dtype '<c8' is not supported");
   CHECK(file.fault(npy("", "(1,)", "xx")) == "dtype '' is not supported");
   CHECK(file.fault(npy("<f4", "()", "xxxx")) == "has 0 dimensions");

@@ -33,9 +33,11 @@ TEST_CASE("raw: every dtype reads as the numbers it holds") {
   const std::vector<double> numbers{0, 1, 100};
   CHECK(reals_as("i64", bytes_of_values<std::int64_t>({0, 1, 100})) == numbers);
   CHECK(reals_as("i32", bytes_of_values<std::int32_t>({0, 1, 100})) == numbers);
+  CHECK(reals_as("i16", bytes_of_values<std::int16_t>({0, 1, 100})) == numbers);
   CHECK(reals_as("i8", bytes_of_values<std::int8_t>({0, 1, 100})) == numbers);
   CHECK(reals_as("u64", bytes_of_values<std::uint64_t>({0, 1, 100})) == numbers);
   CHECK(reals_as("u32", bytes_of_values<std::uint32_t>({0, 1, 100})) == numbers);
+  CHECK(reals_as("u16", bytes_of_values<std::uint16_t>({0, 1, 100})) == numbers);
   CHECK(reals_as("u8", bytes_of_values<std::uint8_t>({0, 1, 100})) == numbers);
   CHECK(reals_as("f64", bytes_of_values<double>({0, 1, 100})) == numbers);
   CHECK(reals_as("f32", bytes_of_values<float>({0, 1, 100})) == numbers);

@@ -43,6 +43,10 @@ void with_element_type(DType dtype, const Visit& visit) {
       return visit(std::int8_t{});
     case DType::kU8:
       return visit(std::uint8_t{});
+    case DType::kI16:
+      return visit(std::int16_t{});
+    case DType::kU16:
+      return visit(std::uint16_t{});
     case DType::kI32:
       return visit(std::int32_t{});
     case DType::kI64:

@@ -92,12 +92,14 @@ class Literal {
   std::string_view rest_;
 };
 
-constexpr std::array<std::pair<std::string_view, DType>, 10> kDescrs{{{"f2", DType::kF16},
+constexpr std::array<std::pair<std::string_view, DType>, 12> kDescrs{{{"f2", DType::kF16},
                                                                       {"f4", DType::kF32},
                                                                       {"f8", DType::kF64},
                                                                       {"u1", DType::kU8},
                                                                       {"i1", DType::kI8},
                                                                       {"b1", DType::kU8},
+                                                                      {"i2", DType::kI16},
+                                                                      {"u2", DType::kU16},
                                                                       {"i4", DType::kI32},
                                                                       {"i8", DType::kI64},
                                                                       {"u4", DType::kU32},
@@ -121,7 +123,7 @@ std::optional<Fault> set_dtype(NpyHeader& header) {
     return std::nullopt;
   }
   return Fault{fmt::format("dtype '{}' is not supported", descr),
-               "save f16, f32, f64, i8, i32, i64, u8, u32, u64 or bool",
+               "save f16, f32, f64, whole numbers of 8 to 64 bits or bool",
                true};
 }
 

@@ -47,6 +47,10 @@ void widen_any(DType dtype, const std::byte* stored, std::span<Out> out) {
       return widen<std::int8_t>(stored, out);
     case DType::kU8:
       return widen<std::uint8_t>(stored, out);
+    case DType::kI16:
+      return widen<std::int16_t>(stored, out);
+    case DType::kU16:
+      return widen<std::uint16_t>(stored, out);
     case DType::kI32:
       return widen<std::int32_t>(stored, out);
     case DType::kI64:
