@@ -118,4 +118,26 @@ Tensor node_ids(const Batch& batch, std::size_t type) {
   return as_tensor(batch.nodes.at(type).ids).view(torch::kInt64);
 }
 
+Tensor linked_pairs(const Batch& batch, std::size_t type, const Tensor& rows) {
+  const std::int64_t count = rows.size(0);
+  // Where each row of the batch is among those asked about; -1: nowhere.
+  Tensor places = torch::full({batch.nodes.at(type).ids.numel()}, -1, rows.options());
+  places.index_copy_(0, rows, torch::arange(count, rows.options()));
+  Tensor linked = torch::zeros({count * count}, rows.options().dtype(torch::kBool));
+  for (const std::vector<Block>& layer : batch.layers) {
+    for (const Block& block : layer) {
+      if (block.source_type != type || block.target_type != type || block.num_edges() == 0)
+        continue;
+      const Tensor sources =
+          places.index_select(0, as_tensor(block.neighbours).to(torch::kInt64));
+      const Tensor targets = places.index_select(0, target_rows(block));
+      const Tensor both = sources.ge(0).logical_and(targets.ge(0)).nonzero().flatten();
+      linked.index_fill_(
+          0, sources.index_select(0, both) * count + targets.index_select(0, both), true);
+    }
+  }
+  linked = linked.view({count, count});
+  return linked.logical_or(linked.t());
+}
+
 }  // namespace sluice::nn

@@ -30,4 +30,8 @@ Batch first_layers(const Batch& batch, std::int64_t layers);
 /// Ids of a type's nodes in the batch: i64 [nodes].
 torch::Tensor node_ids(const Batch& batch, std::size_t type);
 
+/// Which of some nodes the batch's blocks link, in any layer and direction: bool [n, n], symmetric.
+/// @param rows i64 [n]: distinct rows of a node type
+torch::Tensor linked_pairs(const Batch& batch, std::size_t type, const torch::Tensor& rows);
+
 }  // namespace sluice::nn

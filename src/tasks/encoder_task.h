@@ -2,6 +2,7 @@
 // of blocks than the model has, a second encoder that follows the first, figures by part.
 #pragma once
 
+#include <sluice/executor.h>
 #include <sluice/loader.h>
 #include <sluice/model.h>
 #include <sluice/task.h>
@@ -25,9 +26,12 @@ class EncoderTask {
   /// seeds.
   virtual std::int64_t layers_behind() const = 0;
   virtual TargetStart target_start() const = 0;
-  /// Takes the second encoder, of the same options as the run's, on its device; before an optimizer
-  /// is made. It gets no gradients, and is among the head's weights from now on.
-  virtual void take_target(std::shared_ptr<Model> target) = 0;
+  /// Once a run's model is made, before its optimizer is. @param executor of the run's device
+  /// @param target the second encoder, of the same options as the model, on its device; null where
+  /// there is none. It gets no gradients, and is among the head's weights from now on.
+  virtual void serve(const Model& model,
+                     const kernels::Executor& executor,
+                     std::shared_ptr<Model> target) = 0;
   /// The figures of a part.
   virtual std::unique_ptr<MetricAccumulator> metrics_of(Part part) const = 0;
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sluice/batch.h>
+#include <sluice/executor.h>
 #include <sluice/model.h>
 #include <sluice/random.h>
 
@@ -22,6 +23,9 @@ struct PretextStep {
   const Batch& batch;
   std::size_t type;  ///< the node type of the seeds
   RandomKey key;     ///< of (seed, epoch, step)
+  kernels::Executor executor = {};
+
+  std::int64_t num_seeds() const { return batch.num_seeds(type); }
 };
 
 class Pretext : public torch::nn::Module {
