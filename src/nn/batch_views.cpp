@@ -53,10 +53,10 @@ Batch with_edges(const Batch& batch,
     for (Block& block : layer) {
       if (block.num_edges() == 0) continue;
       const Tensor sources = as_tensor(block.neighbours).to(torch::kInt64);
-      block = kept_edges(
-          block,
-          keep(node_ids(batch, block.source_type).index_select(0, sources),
-               node_ids(batch, block.target_type).index_select(0, target_rows(block))));
+      block =
+          kept_edges(block,
+                     keep(node_ids(batch, block.source_type).index_select(0, sources),
+                          node_ids(batch, block.target_type).index_select(0, target_rows(block))));
     }
   }
   return view;
@@ -77,12 +77,12 @@ Block kept_edges(const Block& block, const Tensor& keep) {
   const Tensor edges = as_tensor(block.transposed_edges).to(torch::kInt64);
   const Tensor keep_there = keep.index_select(0, edges);
   const Tensor kept_there = keep_there.nonzero().flatten();
-  out.transposed_offsets = array_of_view(
-      kept_before(keep_there).index_select(0, as_tensor(block.transposed_offsets)));
+  out.transposed_offsets =
+      array_of_view(kept_before(keep_there).index_select(0, as_tensor(block.transposed_offsets)));
   out.transposed_targets =
       array_of_view(as_tensor(block.transposed_targets).index_select(0, kept_there));
-  out.transposed_edges = array_of_view(
-      before.index_select(0, edges.index_select(0, kept_there)).to(torch::kInt32));
+  out.transposed_edges =
+      array_of_view(before.index_select(0, edges.index_select(0, kept_there)).to(torch::kInt32));
   return out;
 }
 
@@ -128,8 +128,7 @@ Tensor linked_pairs(const Batch& batch, std::size_t type, const Tensor& rows) {
     for (const Block& block : layer) {
       if (block.source_type != type || block.target_type != type || block.num_edges() == 0)
         continue;
-      const Tensor sources =
-          places.index_select(0, as_tensor(block.neighbours).to(torch::kInt64));
+      const Tensor sources = places.index_select(0, as_tensor(block.neighbours).to(torch::kInt64));
       const Tensor targets = places.index_select(0, target_rows(block));
       const Tensor both = sources.ge(0).logical_and(targets.ge(0)).nonzero().flatten();
       linked.index_fill_(

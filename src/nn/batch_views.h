@@ -1,6 +1,6 @@
 // Views of a mini-batch: the same nodes with fewer edges, or fewer layers. What an edge or a node
-// of a view is, is a function of a key and of ids, so it is the same in all layers and mini-batches.
-// Views share what they leave as it is; made on the device that the batch is on.
+// of a view is, is a function of a key and of ids, so it is the same in all layers and
+// mini-batches. Views share what they leave as it is; made on the device that the batch is on.
 #pragma once
 
 #include <sluice/batch.h>

@@ -69,8 +69,8 @@ class EmbeddingMetrics final : public MetricAccumulator {
   }
 
   CollectedRows collect() const {
-    const Tensor ids = torch::tensor(std::vector<std::int64_t>(nodes_.begin(), nodes_.end()),
-                                     torch::kInt64);
+    const Tensor ids =
+        torch::tensor(std::vector<std::int64_t>(nodes_.begin(), nodes_.end()), torch::kInt64);
     const Tensor order = ids.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/false);
     const Tensor sorted = ids.index_select(0, order);
     const std::int64_t* const first = sorted.data_ptr<std::int64_t>();
@@ -87,9 +87,9 @@ class EmbeddingMetrics final : public MetricAccumulator {
     if (!any_labelled(all.labels, parts.train)) return;
     const probe::ProbeScores scores = probe::linear_probe(
         all.rows, all.labels, parts, probe_.probe, probe_.key.with("linear probe"));
-    figures["accuracy"] = tests()                    ? scores.test
-                          : part_ == Part::kTrain    ? scores.train
-                                                     : scores.valid;
+    figures["accuracy"] = tests()                 ? scores.test
+                          : part_ == Part::kTrain ? scores.train
+                                                  : scores.valid;
     if (!tests()) return;
     figures["f1_micro"] = scores.f1_micro;
     figures["f1_macro"] = scores.f1_macro;

@@ -37,20 +37,18 @@ MaskedAutoencoder::MaskedAutoencoder(const MaskedAutoencoderOptions& options,
   token_ = register_parameter("token", nn::zeros({1, features}));
   if (decodes()) {
     bridge_ = register_module(
-        "bridge",
-        std::make_shared<nn::Linear>(width, width, nn::Bias::kNone, key.with("bridge")));
-    decoder_ = register_module("decoder",
-                               std::make_shared<FeatureDecoder>(
-                                   options.masked.decoder,
-                                   ProjectionWidths{width, width, features},
-                                   key.with("decoder")));
+        "bridge", std::make_shared<nn::Linear>(width, width, nn::Bias::kNone, key.with("bridge")));
+    decoder_ = register_module(
+        "decoder",
+        std::make_shared<FeatureDecoder>(
+            options.masked.decoder, ProjectionWidths{width, width, features}, key.with("decoder")));
     if (options.masked.remask == Remask::kRandom && decoder_->num_layers() != 0)
       remask_token_ = register_parameter("remask_token", nn::zeros({1, width}));
   }
   const auto project = [&](const char* name, std::int64_t hidden, const char* drawn_by) {
-    return register_module(name,
-                           std::make_shared<Projection>(ProjectionWidths{width, hidden, width},
-                                                        key.with(drawn_by)));
+    return register_module(
+        name,
+        std::make_shared<Projection>(ProjectionWidths{width, hidden, width}, key.with(drawn_by)));
   };
   if (contrast.weight != 0) {
     first_projection_ = project("first_projection", contrast.hidden, "first projection");
@@ -76,20 +74,16 @@ MaskedAutoencoder::Seen MaskedAutoencoder::look(const PretextStep& step) const {
   seen.masked = nn::chosen(step.key.with("masked nodes"), seen.ids, masked.rate);
   const Batch view =
       nn::with_dropped_edges(seen.inner, step.key.with("masked view"), masked.edge_drop);
-  seen.embedding = encode_view(step.encoder,
-                               view,
-                               step.type,
-                               corrupted(step, seen),
-                               step.key.with("masked view"));
+  seen.embedding = encode_view(
+      step.encoder, view, step.type, corrupted(step, seen), step.key.with("masked view"));
   return seen;
 }
 
 Tensor MaskedAutoencoder::corrupted(const PretextStep& step, const Seen& seen) const {
   const Tensor rows = replaced(seen.features, seen.masked, token_);
   if (options_.masked.replace == 0) return rows;
-  const Tensor other =
-      seen.masked.logical_and(nn::chosen(
-          step.key.with("replaced nodes"), seen.ids, options_.masked.replace));
+  const Tensor other = seen.masked.logical_and(
+      nn::chosen(step.key.with("replaced nodes"), seen.ids, options_.masked.replace));
   const Tensor order = nn::drawn_order(step.key.with("replacements"), seen.ids);
   return replaced(rows, other, seen.features.index_select(0, order));
 }
@@ -133,10 +127,9 @@ Tensor MaskedAutoencoder::decoder_losses(const PretextStep& step, const Seen& se
   }
   if (adjacency.weight == 0) return loss;
   const Tensor rows = sampled_seeds(step, "adjacency", step.num_seeds(), adjacency.nodes);
-  return loss + adjacency.weight *
-                    nn::adjacency_loss(first.index_select(0, rows),
-                                       nn::linked_pairs(step.batch, step.type, rows),
-                                       {1, adjacency.square, adjacency.distance});
+  return loss + adjacency.weight * nn::adjacency_loss(first.index_select(0, rows),
+                                                      nn::linked_pairs(step.batch, step.type, rows),
+                                                      {1, adjacency.square, adjacency.distance});
 }
 
 Tensor MaskedAutoencoder::contrast_loss(const PretextStep& step, const Seen& seen) const {

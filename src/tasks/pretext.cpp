@@ -26,9 +26,10 @@ torch::Tensor encode_view(Model& model,
   const nn::SeenFeatures seen(type, features);
   torch::Tensor rows = model.encode(batch).at(type);
   if (seen.read()) return rows;
-  throw Error(ErrorCode::kUsage,
-              "this model reads no features that could be masked or dropped",
-              "set [model] type to an encoder of features and neighbours: gat, gcn, gin, graphsage");
+  throw Error(
+      ErrorCode::kUsage,
+      "this model reads no features that could be masked or dropped",
+      "set [model] type to an encoder of features and neighbours: gat, gcn, gin, graphsage");
 }
 
 torch::Tensor sampled_seeds(const PretextStep& step,

@@ -32,15 +32,15 @@ std::size_t checked_type(const GraphSchema& schema, const std::string& node_type
                 fmt::format("there is no node type '{}'", node_type),
                 fmt::format("leave task.node_type out, or set it to \"{}\"", only.name));
   if (only.features.empty())
-    throw Error(ErrorCode::kUsage,
-                fmt::format("task 'self_supervised' learns from features, and '{}' has none",
-                            only.name),
-                "import features for this node type");
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("task 'self_supervised' learns from features, and '{}' has none", only.name),
+        "import features for this node type");
   if (only.labels && only.labels->kind == LabelKind::kRegression)
-    throw Error(ErrorCode::kUsage,
-                fmt::format("labels of '{}' are numbers, and a linear probe tells classes",
-                            only.name),
-                "import the labels as classes, or leave them out");
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("labels of '{}' are numbers, and a linear probe tells classes", only.name),
+        "import the labels as classes, or leave them out");
   return 0;
 }
 
@@ -73,8 +73,8 @@ Array joined(const std::vector<const Array*>& lists, MemoryLedger* ledger) {
 }
 
 Array all_nodes(std::uint64_t count, MemoryLedger* ledger) {
-  Array all = Array::make(DType::kU64, {static_cast<std::int64_t>(count)}, ledger, "seeds")
-                  .or_throw();
+  Array all =
+      Array::make(DType::kU64, {static_cast<std::int64_t>(count)}, ledger, "seeds").or_throw();
   const std::span<std::uint64_t> ids = all.as<std::uint64_t>();
   std::iota(ids.begin(), ids.end(), std::uint64_t{0});
   return all;
@@ -125,23 +125,35 @@ SelfSupervised::SelfSupervised(const Options& options, const TaskContext& contex
       type_(checked_type(context.schema, options.node_type)),
       labels_(context.schema.nodes[type_].labels),
       key_(context.key),
-      pretext_(make_pretext(options,
-                            std::int64_t{context.schema.nodes[type_].features.front().dim},
-                            context.key)) {}
+      pretext_(make_pretext(
+          options, std::int64_t{context.schema.nodes[type_].features.front().dim}, context.key)) {}
+
+std::uint64_t SelfSupervised::nodes_asked(Part part, std::uint64_t all, const Sizes& split) const {
+  const std::uint64_t of_split = split.train + split.valid + split.test;
+  switch (part) {
+    case Part::kAll:
+      return all;
+    case Part::kTrain:
+      return options_.nodes == NodeSet::kAll ? all : of_split;
+    case Part::kValid:
+      if (options_.choose == ChosenEpoch::kLast || split.valid == 0) return 0;
+      return split.train + split.valid;
+    case Part::kTest:
+      if (split.test == 0) return 0;
+      return options_.measured == NodeSet::kAll ? all : of_split;
+    case Part::kNone:
+      break;
+  }
+  return 0;
+}
 
 std::uint64_t SelfSupervised::expected(Part part,
                                        const GraphSchema& schema,
                                        const std::string& split) const {
-  const std::uint64_t all = schema.nodes.at(type_).count;
-  if (part == Part::kAll) return all;
-  if (part == Part::kTrain && options_.nodes == NodeSet::kAll) return all;
-  if (part == Part::kValid && options_.choose == ChosenEpoch::kLast) return 0;
   const SplitSchema* const found = schema.split(split);
-  if (found == nullptr) return 0;
-  if (part == Part::kTrain) return found->train + found->valid + found->test;
-  if (part == Part::kValid) return found->valid == 0 ? 0 : found->train + found->valid;
-  if (found->test == 0) return 0;
-  return options_.measured == NodeSet::kAll ? all : found->train + found->valid + found->test;
+  return nodes_asked(part,
+                     schema.nodes.at(type_).count,
+                     found == nullptr ? Sizes{} : Sizes{found->train, found->valid, found->test});
 }
 
 void SelfSupervised::open(const TaskData& data) {
@@ -156,29 +168,20 @@ void SelfSupervised::open(const TaskData& data) {
 }
 
 std::uint64_t SelfSupervised::count(Part part, const GraphData& data) const {
-  return members(nodes_of(part, data));
+  return nodes_asked(part,
+                     data.schema().nodes[type_].count,
+                     {members(split_.train), members(split_.valid), members(split_.test)});
 }
 
 Array SelfSupervised::nodes_of(Part part, const GraphData& data) const {
-  const auto all = [&] { return all_nodes(data.schema().nodes[type_].count, data.ledger()); };
-  const auto of_split = [&] {
-    return joined({&split_.train, &split_.valid, &split_.test}, data.ledger());
-  };
-  switch (part) {
-    case Part::kAll:
-      return all();
-    case Part::kTrain:
-      return options_.nodes == NodeSet::kAll ? all() : of_split();
-    case Part::kValid:
-      if (members(split_.valid) == 0 || options_.choose == ChosenEpoch::kLast) break;
-      return joined({&split_.train, &split_.valid}, data.ledger());
-    case Part::kTest:
-      if (members(split_.test) == 0) break;
-      return options_.measured == NodeSet::kAll ? all() : of_split();
-    case Part::kNone:
-      break;
-  }
-  return joined({}, data.ledger());
+  const std::uint64_t asked = count(part, data), all = data.schema().nodes[type_].count;
+  if (asked == 0) return joined({}, data.ledger());
+  const bool whole = part == Part::kAll ||
+                     (part == Part::kTrain && options_.nodes == NodeSet::kAll) ||
+                     (part == Part::kTest && options_.measured == NodeSet::kAll);
+  if (whole) return all_nodes(all, data.ledger());
+  if (part == Part::kValid) return joined({&split_.train, &split_.valid}, data.ledger());
+  return joined({&split_.train, &split_.valid, &split_.test}, data.ledger());
 }
 
 std::unique_ptr<QuerySource> SelfSupervised::queries(const QueryRequest& request,
@@ -211,8 +214,8 @@ torch::Tensor SelfSupervised::training_loss(Model& model, const Batch& batch, Ra
   model.set_step_key(key);
   // By the weights before this step of the optimizer, as GraphMAE2 does.
   if (target_ && batch.epoch >= static_cast<std::uint64_t>(momentum.from_epoch)) {
-    const double kept = nn::cosine_momentum(
-        momentum.start, static_cast<double>(batch.epoch), momentum.epochs);
+    const double kept =
+        nn::cosine_momentum(momentum.start, static_cast<double>(batch.epoch), momentum.epochs);
     nn::follow_module(*target_, model, kept);
     pretext_->follow(kept);
   }

@@ -100,6 +100,12 @@ class SelfSupervised final : public Task, public EncoderTask {
   std::unique_ptr<MetricAccumulator> metrics_of(Part part) const override;
 
  private:
+  // Of a split's parts.
+  struct Sizes {
+    std::uint64_t train = 0, valid = 0, test = 0;
+  };
+
+  std::uint64_t nodes_asked(Part part, std::uint64_t all, const Sizes& split) const;
   Array nodes_of(Part part, const GraphData& data) const;
 
   Options options_;

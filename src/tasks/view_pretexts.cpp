@@ -17,8 +17,7 @@ struct AugmentedView {
 
 AugmentedView augmented(const PretextStep& step, double edges, double columns, RandomKey key) {
   const Tensor features = features_of(step);
-  const Tensor numbers =
-      torch::arange(features.size(1), features.options().dtype(torch::kInt64));
+  const Tensor numbers = torch::arange(features.size(1), features.options().dtype(torch::kInt64));
   const Tensor kept =
       nn::chosen(key.with("columns"), numbers, columns).logical_not().to(features.scalar_type());
   return {nn::with_dropped_edges(step.batch, key.with("edges"), edges), features * kept};
@@ -27,15 +26,14 @@ AugmentedView augmented(const PretextStep& step, double edges, double columns, R
 }  // namespace
 
 GraphInfomax::GraphInfomax(std::int64_t width, RandomKey key)
-    : score_(register_module("score",
-                             std::make_shared<BilinearScore>(width, key.with("score")))) {}
+    : score_(register_module("score", std::make_shared<BilinearScore>(width, key.with("score")))) {}
 
 Tensor GraphInfomax::loss(const PretextStep& step) {
   const Tensor features = features_of(step);
-  const Tensor order = nn::drawn_order(step.key.with("permutation"),
-                                       nn::node_ids(step.batch, step.type));
-  const Tensor real = encode_view(
-      step.encoder, step.batch, step.type, features, step.key.with("real"));
+  const Tensor order =
+      nn::drawn_order(step.key.with("permutation"), nn::node_ids(step.batch, step.type));
+  const Tensor real =
+      encode_view(step.encoder, step.batch, step.type, features, step.key.with("real"));
   const Tensor fake = encode_view(step.encoder,
                                   step.batch,
                                   step.type,
@@ -45,9 +43,7 @@ Tensor GraphInfomax::loss(const PretextStep& step) {
   return nn::discrimination_loss(score_->forward(real, summary), score_->forward(fake, summary));
 }
 
-BootstrappedViews::BootstrappedViews(const ViewsOptions& options,
-                                     std::int64_t width,
-                                     RandomKey key)
+BootstrappedViews::BootstrappedViews(const ViewsOptions& options, std::int64_t width, RandomKey key)
     : options_(options),
       predictor_(register_module(
           "predictor",
