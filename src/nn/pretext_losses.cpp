@@ -5,10 +5,13 @@ namespace {
 
 using torch::Tensor;
 
-// Rows of length 1; a row of zeros stays one.
+// Rows of length 1. A row of zeros stays one and gets no gradient, which would be without bounds:
+// an isolated node's that is hidden from a decoder.
 Tensor unit_rows(const Tensor& rows) {
-  constexpr double kLeast = 1e-12;
-  return rows / rows.norm(2, 1, /*keepdim=*/true).clamp_min(kLeast);
+  constexpr double kLeast = 1e-8;
+  const Tensor length = rows.norm(2, 1, /*keepdim=*/true);
+  return torch::where(
+      length.gt(kLeast), rows / length.clamp_min(kLeast), torch::zeros({1, 1}, rows.options()));
 }
 
 Tensor cosines(const Tensor& first, const Tensor& second) {
