@@ -32,6 +32,8 @@ class EncoderTask {
   virtual void serve(const Model& model,
                      const kernels::Executor& executor,
                      std::shared_ptr<Model> target) = 0;
+  /// Bytes that an evaluation of so many rows keeps until its end, beside its mini-batches.
+  virtual std::uint64_t kept_bytes(std::uint64_t rows) const = 0;
   /// The figures of a part.
   virtual std::unique_ptr<MetricAccumulator> metrics_of(Part part) const = 0;
 };

@@ -251,6 +251,16 @@ void SelfSupervised::serve(const Model& model,
   target_ = pretext_->register_module("target", std::move(target));
 }
 
+// Rows with labels and ids as they came, together, in order, and as the probe standardises them.
+std::uint64_t SelfSupervised::kept_bytes(std::uint64_t rows) const {
+  constexpr std::uint64_t kCopies = 4, kIds = 16;
+  if (!labels_) return 0;
+  const std::uint64_t of_labels =
+      labels_->kind == LabelKind::kClass ? sizeof(std::int64_t) : labels_->width * sizeof(float);
+  const auto width = static_cast<std::uint64_t>(options_.width);
+  return kCopies * rows * (width * sizeof(float) + of_labels + kIds);
+}
+
 std::unique_ptr<MetricAccumulator> SelfSupervised::metrics_of(Part part) const {
   return make_embedding_metrics({split_, labels_, options_.probe, key_.with("probe")}, part);
 }

@@ -97,6 +97,7 @@ class SelfSupervised final : public Task, public EncoderTask {
   void serve(const Model& model,
              const kernels::Executor& executor,
              std::shared_ptr<Model> target) override;
+  std::uint64_t kept_bytes(std::uint64_t rows) const override;
   std::unique_ptr<MetricAccumulator> metrics_of(Part part) const override;
 
  private:
