@@ -20,7 +20,7 @@ struct EmbeddingProbe {
   Split split;                        ///< its arrays ascend
   std::optional<LabelSchema> labels;  ///< none: there are no figures
   probe::LinearProbeOptions probe;
-  RandomKey key;
+  RandomKey key{1};
 };
 
 /// Of the rows that it is given: "accuracy", "f1_micro" and "f1_macro" of a linear probe that is

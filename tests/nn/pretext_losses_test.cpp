@@ -14,13 +14,13 @@ using torch::Tensor;
 
 namespace {
 
-double at(const Tensor& matrix, std::int64_t row, std::int64_t column) {
+double cell(const Tensor& matrix, std::int64_t row, std::int64_t column) {
   return matrix[row][column].item<double>();
 }
 
 double dot(const Tensor& a, std::int64_t i, const Tensor& b, std::int64_t j) {
   double sum = 0;
-  for (std::int64_t c = 0; c < a.size(1); ++c) sum += at(a, i, c) * at(b, j, c);
+  for (std::int64_t c = 0; c < a.size(1); ++c) sum += cell(a, i, c) * cell(b, j, c);
   return sum;
 }
 
@@ -113,8 +113,8 @@ TEST_CASE("the variance loss is of columns as they are, and pushes equal rows ap
   double sum = 0;
   for (std::int64_t c = 0; c < 3; ++c) {
     double mean = 0, square = 0;
-    for (std::int64_t i = 0; i < 7; ++i) mean += at(rows, i, c) / 7;
-    for (std::int64_t i = 0; i < 7; ++i) square += std::pow(at(rows, i, c) - mean, 2) / 7;
+    for (std::int64_t i = 0; i < 7; ++i) mean += cell(rows, i, c) / 7;
+    for (std::int64_t i = 0; i < 7; ++i) square += std::pow(cell(rows, i, c) - mean, 2) / 7;
     sum += std::max(0.0, 1 - std::sqrt(square + 1e-4)) / 3;
   }
   CHECK(nn::variance_loss(rows).item<double>() == doctest::Approx(sum).epsilon(kClose));

@@ -94,12 +94,14 @@ struct Learner {
   /// Losses of steps of Adam.
   std::vector<double> train(std::uint64_t steps) {
     OptimizerContext context;
-    for (const torch::nn::Module* module :
-         {static_cast<const torch::nn::Module*>(model.get()), task.head().get()})
-      for (const auto& item : module->named_parameters())
+    const auto add = [&context](const torch::nn::Module& module) {
+      for (const auto& item : module.named_parameters())
         if (item.value().requires_grad())
           context.parameters.push_back(
               {std::to_string(context.parameters.size()) + item.key(), item.value()});
+    };
+    add(*model);
+    add(*task.head());
     const auto optimizer = builtin_optimizers().make("adam", "lr = 0.02", context);
     const Batch batch = planted(layers());
     std::vector<double> losses;

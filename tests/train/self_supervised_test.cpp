@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -40,12 +40,13 @@ struct Runs {
   RunReport train(const std::string& name, const std::vector<std::string>& sets) {
     return run_training(options(name, sets), RunDirectory::Mode::kNew, quiet.context);
   }
-  std::map<std::string, std::vector<std::byte>> weights(const std::string& name) const {
-    std::map<std::string, std::vector<std::byte>> all;
+  /// Bytes, by name.
+  std::map<std::string, std::vector<int>> weights(const std::string& name) const {
+    std::map<std::string, std::vector<int>> all;
     const StoredWeights stored = read_weights(stored_checkpoint(path(name), CheckpointKind::kBest));
     for (const CheckpointTensor& tensor : stored.tensors) {
-      const auto bytes = tensor.value.raw();
-      all[tensor.name].assign(bytes.begin(), bytes.end());
+      std::vector<int>& bytes = all[tensor.name];
+      for (const std::byte each : tensor.value.raw()) bytes.push_back(std::to_integer<int>(each));
     }
     return all;
   }
