@@ -32,9 +32,9 @@ struct NodeParts {
   torch::Tensor train, valid, test;
 };
 
-/// Logistic regression over standardised columns (mean and deviation of the training rows): one
-/// linear layer that begins at zero, Adam over the full batch; weight decay is added to the
-/// gradient of the weights, as Adam's own.
+/// Logistic regression as GraphMAE's authors measure by it: one linear layer over the rows as they
+/// are, weights drawn uniformly within 1 / sqrt(d) by the key, Adam over the full batch, weight
+/// decay added to the gradient of weights and biases.
 ///
 /// @param rows f32 [n, d]
 /// @param labels i64 [n], -1: none: softmax and cross-entropy; or f32 or u8 [n, classes] of 0 and
@@ -79,8 +79,9 @@ enum class PairScore { kDot, kCosine };
 /// Scores of pairs by their rows alone; nothing is trained.
 LinkScores link_scores(const torch::Tensor& rows, const LinkPairs& pairs, PairScore score);
 
-/// Scores of pairs by a logistic regression over the Hadamard product of their rows, trained on
-/// `train`, at the epoch with the best AUC on `valid`; the figures of `test`.
+/// Scores of pairs by a logistic regression over the Hadamard product of their rows, its columns
+/// standardised over `train`, trained on that; the figures of `test` at the epoch with the best AUC
+/// on `valid` (the first of equals; where `valid` is empty the last). Begins at zero: no key.
 LinkScores link_scores(const torch::Tensor& rows,
                        const LinkPairs& train,
                        const LinkPairs& valid,
