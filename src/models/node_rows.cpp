@@ -1,5 +1,7 @@
 #include <sluice/models/node_rows.h>
 
+#include "nn/seen_features.h"
+
 #include <sluice/error.h>
 #include <sluice/nn/learned_rows.h>
 #include <sluice/nn/tensor_view.h>
@@ -20,7 +22,12 @@ torch::Tensor NodeRows::of(const Batch& batch) const {
   if (width() == 0 || batch.nodes.at(type_).ids.numel() == 0) return {};
   torch::Tensor rows;
   if (feature_width_ != 0) {
-    rows = nn::as_tensor(batch.features(type_));
+    const torch::Tensor* const seen = nn::SeenFeatures::of(type_);
+    if (seen != nullptr && learned_width_ != 0)
+      throw Error(ErrorCode::kUsage,
+                  "features cannot be masked beside learned rows, which would tell what they were",
+                  "set embedding.dim = 0, or leave the node type out of embedding.types");
+    rows = seen != nullptr ? *seen : nn::as_tensor(batch.features(type_));
     if (rows.dim() != 2 || rows.size(1) != feature_width_)
       throw Error(
           ErrorCode::kInternal,

@@ -64,6 +64,13 @@ void StackOptions::describe(Schema& schema) {
               {{"relu", Activation::kRelu, "max(0, x)"},
                {"elu", Activation::kElu, "x above 0, exp(x) - 1 below"}})
       .help("after each hidden layer");
+  schema
+      .choice("output_activation",
+              output_activation,
+              {{"none", OutputActivation::kNone, "none: what classes and targets are told by"},
+               {"relu", OutputActivation::kRelu, "max(0, x)"},
+               {"elu", OutputActivation::kElu, "x above 0, exp(x) - 1 below"}})
+      .help("after the last layer, of embeddings that are learned without labels");
   schema.field("residual", residual)
       .help("add each hidden layer's input to its output, through a matrix where widths differ");
 }
@@ -177,6 +184,14 @@ torch::Tensor TypedStack::finish(const Between& between,
   return options_.activation == Activation::kElu ? torch::elu_(out) : torch::relu_(out);
 }
 
+void TypedStack::activate_outputs(TypedRows& rows) const {
+  if (options_.output_activation == OutputActivation::kNone) return;
+  for (torch::Tensor& each : rows)
+    if (each.defined())
+      each = options_.output_activation == OutputActivation::kElu ? torch::elu(each)
+                                                                  : torch::relu(each);
+}
+
 void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRows& x) const {
   if (!is_training()) return;
   const double rate = layer == 0 ? options_.input_dropout : options_.dropout;
@@ -193,6 +208,7 @@ Encoding TypedStack::encode(const Batch& batch) {
         executor_, nullptr, step_key().with("layer").with(static_cast<std::uint64_t>(layer))};
     drop_out(layer, call, x);
     TypedRows out = propagate(layer, call, x, batch);
+    if (is_last(layer)) activate_outputs(out);
     if (!is_last(layer)) {
       const auto& between = between_[static_cast<std::size_t>(layer)];
       for (std::size_t type = 0; type < out.size(); ++type)

@@ -32,6 +32,7 @@
 #include "tasks/popularity.h"
 #include "tasks/recency.h"
 #include "tasks/regression.h"
+#include "tasks/self_supervised.h"
 #include "tasks/temporal_link_prediction.h"
 
 namespace sluice {
@@ -78,6 +79,8 @@ TaskCatalog builtin_tasks() {
                                          "whether two nodes meet at a time");
   all.add<tasks::DynamicNodeClassification>("dynamic_node_classification",
                                             "which classes a node is of at a time");
+  all.add<tasks::SelfSupervised>("self_supervised",
+                                 "embeddings of nodes that are learned without labels");
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "pipeline/stage_clock.h"
+#include "tasks/encoder_task.h"
 #include "train/batches_ahead.h"
 #include "train/checks.h"
 
@@ -164,6 +165,11 @@ Forwarded for_each_output(
   return forwarded;
 }
 
+std::unique_ptr<MetricAccumulator> metrics_of(const Task& task, Part part) {
+  const auto* const encoder = dynamic_cast<const tasks::EncoderTask*>(&task);
+  return encoder == nullptr ? task.make_metrics() : encoder->metrics_of(part);
+}
+
 Metrics part_metrics(Part part, const MetricAccumulator& sums) {
   Metrics metrics;
   for (const auto& [name, value] : sums.result()) metrics[to_string(part) + "." + name] = value;
@@ -178,7 +184,7 @@ Evaluation evaluate(Parts& parts,
                     Logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   const TraceSpan span(parts.trace, "evaluation");
-  const auto sums = parts.task->make_metrics();
+  const auto sums = metrics_of(*parts.task, part);
   Evaluation evaluation;
   evaluation.stats.batches_xxh3 = batches_xxh3;
   if (has_labels(parts, part)) {

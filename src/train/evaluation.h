@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -42,6 +43,9 @@ struct Evaluation {
 /// The loader's next mini-batch; what it took is time that the steps were starved for. Throws as
 /// the loader does.
 std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps);
+
+/// What a part of the split is measured by.
+std::unique_ptr<MetricAccumulator> metrics_of(const Task& task, Part part);
 
 /// What was measured of a part: "valid.accuracy", ...
 Metrics part_metrics(Part part, const MetricAccumulator& sums);

@@ -4,6 +4,7 @@
 #include "core/batch_fields.h"
 #include "samplers/bucket_links.h"
 #include "samplers/bucket_tour.h"
+#include "tasks/encoder_task.h"
 #include "train/trial.h"
 
 #include <algorithm>
@@ -115,6 +116,11 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
     needs.loaded.push_back({"rows of state",
                             parts.state.apart_bytes(parts.dataset.schema(), events),
                             "by the events of the evaluation"});
+  if (const auto* encoder = dynamic_cast<const tasks::EncoderTask*>(parts.task.get())) {
+    const std::uint64_t rows = std::max(parts.count(work.evaluated), parts.count(Part::kTest));
+    needs.loaded.push_back(
+        {"embeddings", encoder->kept_bytes(rows), "of an evaluation, until its end"});
+  }
   // Last: tables on disk tell by what the trials asked them for.
   needs.learned = parts.tables.needs();
   if (trains && parts.placement.rows == RowsMode::kPartitions) {

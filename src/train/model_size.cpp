@@ -1,6 +1,8 @@
 #include "train/model_size.h"
 
 #include "budget/memory_ratios.h"
+#include "tasks/encoder_task.h"
+#include "train/pretrained.h"
 #include "train/weights.h"
 
 #include <sluice/nn/init.h>
@@ -60,7 +62,7 @@ ModelSize count_model(const RunOptions& options,
                              RandomKey(options.seed),
                              nullptr,
                              nullptr};
-  const auto model = options.registry->models.create(options.model, context);
+  const auto model = make_run_model(options, context);
   OptimizerContext parameters;
   parameters.parameters = parameters_of(*model, *task);
   const auto optimizer = options.registry->optimizers.create(options.train.optimizer, parameters);
@@ -73,6 +75,9 @@ ModelSize count_model(const RunOptions& options,
     size.weights += tensor.nbytes();
     size.largest = std::max<std::uint64_t>(size.largest, tensor.nbytes());
   }
+  const auto* const trains = dynamic_cast<const tasks::EncoderTask*>(task.get());
+  if (trains != nullptr && trains->target_start() != tasks::TargetStart::kNone)
+    for (const torch::Tensor& tensor : model->parameters()) size.weights += tensor.nbytes();
   for (const auto& [name, tensor] : optimizer->named_state()) size.optimizer += tensor.nbytes();
   const auto queries = [&](Part part) {
     return task->expected(part, schema, options.dataset.split);

@@ -1,6 +1,7 @@
 #include "train/options.h"
 
 #include "core/threads.h"
+#include "train/pretrained.h"
 
 #include <fmt/format.h>
 
@@ -158,6 +159,18 @@ void EmbeddingSection::describe(Schema& schema) {
       .help("of mode \"partitions\": which parts are in memory together, one after the other");
 }
 
+void PretrainedSection::describe(Schema& schema) {
+  schema.field("from", from)
+      .help(
+          "run directory of task \"self_supervised\" whose encoder, of the same [model], this run "
+          "begins with; a matrix behind it makes the outputs. Empty: weights are drawn");
+  schema.field("frozen", frozen)
+      .help("whether the encoder stays as it is, and the matrix is learned alone");
+  schema.field("width", width)
+      .help("columns of the encoder's embeddings; 0: as its run says")
+      .range(0, 1 << 16);
+}
+
 void EarlyStoppingSection::describe(Schema& schema) {
   schema.field("metric", metric)
       .help(
@@ -260,6 +273,7 @@ void RunOptions::describe(Schema& schema) {
   schema.selection(
       "sampler", sampler, registry->samplers, "which neighbours a mini-batch of training sees");
   schema.selection("model", model, registry->models, "what maps a mini-batch to outputs");
+  schema.section("pretrained", pretrained, "an encoder that was trained without labels");
   schema.section("embedding", embedding, "rows that are learned, one a node");
   schema.selection("task", task, registry->tasks, "what the outputs are for");
   schema.section("train", train, "how to train");
@@ -287,6 +301,7 @@ RunOptions resolve_options(const Config& config, const TrainRegistry& registry) 
   // What does not go together is said at the start.
   (void)RateSchedule(options.train.schedule);
   (void)options.continual.stages();
+  resolve_pretrained(options);
   if (options.run.dir.empty()) {
     const std::string stem = std::filesystem::path(config.file()).stem().string();
     options.run.dir = "runs/" + (stem.empty() ? "run" : stem);

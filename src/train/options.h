@@ -72,6 +72,14 @@ struct EmbeddingSection {
   void describe(Schema& schema);
 };
 
+/// An encoder that another run trained without labels.
+struct PretrainedSection {
+  std::string from;        ///< its run directory; empty: none
+  bool frozen = false;     ///< its weights stay as they are
+  std::int64_t width = 0;  ///< columns of its embeddings; 0: as that run says
+  void describe(Schema& schema);
+};
+
 enum class DeviceChoice { kAuto, kCpu, kCuda };
 
 enum class MatrixProducts { kFloat32, kBFloat16 };
@@ -115,6 +123,7 @@ struct RunOptions {
   MemorySection memory;
   Selection sampler{"neighbor", nullptr};
   Selection model{"graphsage", nullptr};
+  PretrainedSection pretrained;
   EmbeddingSection embedding;
   Selection task{"node_classification", nullptr};
   TrainSection train;

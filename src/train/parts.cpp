@@ -1,7 +1,9 @@
 #include "train/parts.h"
 
 #include "budget/stored_data.h"
+#include "tasks/encoder_task.h"
 #include "train/continual.h"
+#include "train/pretrained.h"
 #include "train/weights.h"
 
 #include <sluice/nn/precision.h>
@@ -42,9 +44,29 @@ std::unique_ptr<nn::LearnedRows> rows_over(const RowTables& tables,
       std::move(all), device.place(), where.rows_on_device ? device.kernels() : nullptr);
 }
 
+// A task that trains an encoder by passes of its own gets what it runs these with.
+void serve_encoder(const RunOptions& options,
+                   const RunDevice& device,
+                   const ModelContext& context,
+                   const Model& model,
+                   Task& task) {
+  auto* const trains = dynamic_cast<tasks::EncoderTask*>(&task);
+  if (trains == nullptr) return;
+  std::shared_ptr<Model> target;
+  if (trains->target_start() != tasks::TargetStart::kNone) {
+    ModelContext own = context;
+    own.key = RandomKey(options.seed).with("target model");
+    target = make_run_model(options, own);
+    target->to(device.place());
+    if (options.train.products == MatrixProducts::kBFloat16)
+      nn::set_precision(*target, nn::Precision::kBFloat16);
+  }
+  trains->serve(model, {context.threads, context.kernels}, std::move(target));
+}
+
 std::shared_ptr<Model> make_model(const RunOptions& options,
                                   const Dataset& dataset,
-                                  const Task& task,
+                                  Task& task,
                                   const RunDevice& device,
                                   ThreadArena& threads,
                                   nn::LearnedRows& rows) {
@@ -56,10 +78,11 @@ std::shared_ptr<Model> make_model(const RunOptions& options,
                              &threads,
                              device.kernels(),
                              &rows};
-  std::shared_ptr<Model> model = options.registry->models.create(options.model, context);
+  std::shared_ptr<Model> model = make_run_model(options, context);
   model->to(device.place());
   if (options.train.products == MatrixProducts::kBFloat16)
     nn::set_precision(*model, nn::Precision::kBFloat16);
+  serve_encoder(options, device, context, *model, task);
   return model;
 }
 
@@ -129,15 +152,28 @@ void serve_pairs(const RunOptions& options,
   asks->serve(*pairs, sampler.visibility());
 }
 
-void check_layers(const RunOptions& options, const SamplerMethod& sampler, const Model& model) {
-  const auto layers = static_cast<std::size_t>(model.num_layers());
-  if (sampler.num_layers() == layers) return;
+// Of mini-batches of training: the model's, and those that the task has behind them.
+std::int64_t training_layers(const Model& model, const Task& task) {
+  const auto* const trains = dynamic_cast<const tasks::EncoderTask*>(&task);
+  return model.num_layers() + (trains == nullptr ? 0 : trains->layers_behind());
+}
+
+/// @param wanted of mini-batches @param model those of them that are the model's
+void check_layers(const RunOptions& options,
+                  const SamplerMethod& sampler,
+                  std::int64_t wanted,
+                  std::int64_t model) {
+  if (sampler.num_layers() == static_cast<std::size_t>(wanted)) return;
+  const std::string behind =
+      wanted == model ? ""
+                      : fmt::format(" and task '{}' another {}", options.task.type, wanted - model);
   throw Error(ErrorCode::kUsage,
-              fmt::format("[sampler] '{}' makes {} layers, model '{}' has {}",
+              fmt::format("[sampler] '{}' makes {} layers, model '{}' has {}{}",
                           options.sampler.type,
                           sampler.num_layers(),
                           options.model.type,
-                          layers),
+                          model,
+                          behind),
               options.sampler.type == "neighbor"
                   ? "give sampler.fanout one number a layer, the first next to the seeds"
                   : "give both as many layers");
@@ -249,8 +285,9 @@ bool Parts::follow() {
 std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
   LoaderOptions loader = common_options(options, *model, trace);
   loader.fanout = {};
-  if (model->num_layers() != 0) {
-    check_layers(options, *sampler, *model);
+  const std::int64_t layers = training_layers(*model, *task);
+  if (layers != 0) {
+    check_layers(options, *sampler, layers, model->num_layers());
     loader.sampler = sampler;
   }
   QueryRequest asked{Part::kTrain, options.train.batch_size, true, key(), {}, ledger.get()};
@@ -276,7 +313,7 @@ std::unique_ptr<Loader> Parts::evaluation_loader(Part part, const LoaderMemory& 
                   fmt::format("'eval.fanout' is set, and [sampler] '{}' evaluates as it trains",
                               options.sampler.type),
                   "leave eval.fanout out");
-    check_layers(options, *sampler, *model);
+    check_layers(options, *sampler, model->num_layers(), model->num_layers());
     loader.fanout = {};
     loader.sampler = sampler;
     asked.sampler = sampler;

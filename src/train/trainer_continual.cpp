@@ -3,6 +3,7 @@
 #include "samplers/replay_queries.h"
 #include "train/continual.h"
 #include "train/evaluation.h"
+#include "train/pretrained.h"
 #include "train/trainer.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 namespace sluice {
 
 void Trainer::begin() {
+  take_pretrained(parts_);
   if (!parts_.options.continual.any()) return parts_.tables.open(rows_path(), {});
   start_from(parts_, rows_path());
   with_hint("old data was tested, before the first step", [&] { state_.old_test = measure_old(); });

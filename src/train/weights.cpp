@@ -28,11 +28,12 @@ NamedTensors weights_of(const Model& model, const Task& task) {
 std::vector<std::pair<std::string, torch::Tensor>> parameters_of(const Model& model,
                                                                  const Task& task) {
   std::vector<std::pair<std::string, torch::Tensor>> all;
-  for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
-  if (const auto head = task.head()) {
-    for (const auto& item : head->named_parameters())
-      all.emplace_back(kHead + item.key(), item.value());
-  }
+  const auto add = [&all](const std::string& prefix, const torch::nn::Module& module) {
+    for (const auto& item : module.named_parameters())
+      if (item.value().requires_grad()) all.emplace_back(prefix + item.key(), item.value());
+  };
+  add("", model);
+  if (const auto head = task.head()) add(kHead, *head);
   return all;
 }
 

@@ -36,3 +36,30 @@ TEST_CASE("Cora's config of propagated features trains") {
   // More than words alone tell.
   CHECK(report.at("metrics").at("test.accuracy") > 0.65);
 }
+
+TEST_CASE("Cora's configs without labels train, and tell more than chance") {
+  const TempDir dir;
+  const fs::path dataset = dir / "cora";
+  if (!import_cora(dataset)) return;
+  for (const char* name : {"cora-gcmae.toml",
+                           "cora-graphmae.toml",
+                           "cora-graphmae2.toml",
+                           "cora-dgi.toml",
+                           "cora-bgrl.toml"}) {
+    CAPTURE(name);
+    const json report = run_config(name,
+                                   dataset,
+                                   dir,
+                                   {"--set",
+                                    "train.epochs=4",
+                                    "--set",
+                                    "eval.every=4",
+                                    "--set",
+                                    "task.width=64",
+                                    "--set",
+                                    "model.hidden=64"});
+    // Seven topics, the largest of them three papers in ten.
+    CHECK(report.at("metrics").at("test.accuracy") > 0.4);
+    CHECK(report.at("metrics").at("test.nmi") > 0.05);
+  }
+}

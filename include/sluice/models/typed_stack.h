@@ -26,6 +26,7 @@ namespace sluice::models {
 
 enum class Norm { kNone, kLayer, kBatch };
 enum class Activation { kRelu, kElu };
+enum class OutputActivation { kNone, kRelu, kElu };
 
 struct StackOptions {
   std::int64_t layers = 2;
@@ -34,6 +35,7 @@ struct StackOptions {
   double input_dropout = 0;
   Norm norm = Norm::kNone;
   Activation activation = Activation::kRelu;
+  OutputActivation output_activation = OutputActivation::kNone;
   bool residual = false;
   void describe(Schema& schema);
 };
@@ -95,6 +97,7 @@ class TypedStack : public Model {
   torch::Tensor batch_normed(const torch::nn::BatchNorm1d& norm, const torch::Tensor& x) const;
   /// Residual, norm and activation after a hidden layer.
   torch::Tensor finish(const Between& between, torch::Tensor out, const torch::Tensor& x) const;
+  void activate_outputs(TypedRows& rows) const;
   void drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRows& x) const;
 
   StackOptions options_;

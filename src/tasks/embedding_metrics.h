@@ -1,0 +1,34 @@
+// EmbeddingMetrics: what embeddings tell of labels that they were learned without: a linear probe
+// over the split of the dataset, and clusters. Keeps all rows that have labels until the end.
+#pragma once
+
+#include "probe/probe.h"
+
+#include <sluice/dataset.h>
+#include <sluice/edge_rule.h>
+#include <sluice/graph_schema.h>
+#include <sluice/random.h>
+#include <sluice/task.h>
+
+#include <memory>
+#include <optional>
+
+namespace sluice::tasks {
+
+/// What a part is measured by.
+struct EmbeddingProbe {
+  Split split;                        ///< its arrays ascend
+  std::optional<LabelSchema> labels;  ///< none: there are no figures
+  probe::LinearProbeOptions probe;
+  RandomKey key{1};
+};
+
+/// Of the rows that it is given: "accuracy", "f1_micro" and "f1_macro" of a linear probe that is
+/// trained on the split's training nodes and stopped by its validation nodes, and "nmi" and "ari"
+/// of as many clusters as there are classes. For the validation and training parts accuracy is
+/// theirs, and the test nodes are not looked at; F1 is then NaN, as is what labels of several
+/// classes a node have none of. NaN too where no training node is among the rows, or rows are not
+/// finite.
+std::unique_ptr<MetricAccumulator> make_embedding_metrics(EmbeddingProbe probe, Part part);
+
+}  // namespace sluice::tasks
