@@ -1,5 +1,6 @@
-#include "probe/class_counts.h"
 #include "probe/linear_probe.h"
+
+#include "probe/class_counts.h"
 #include "probe/logistic.h"
 #include "probe/one_thread.h"
 
@@ -34,7 +35,9 @@ class Targets {
                   fmt::format("a probe of {} rows wants as many labels", rows),
                   "give i64 [n], one class a row or -1, or f32 or u8 [n, classes] of 0 and 1");
     if (several) labels_ = labels.to(torch::kFloat32);
-    classes_ = several ? labels.size(1) : labels.numel() == 0 ? 0 : labels.max().item<std::int64_t>() + 1;
+    classes_ = several               ? labels.size(1)
+               : labels.numel() == 0 ? 0
+                                     : labels.max().item<std::int64_t>() + 1;
   }
 
   std::int64_t classes() const { return classes_; }

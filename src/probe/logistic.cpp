@@ -47,12 +47,13 @@ void check_rows(const torch::Tensor& rows) {
                 "give [n, d] of float32");
   const torch::Tensor wrong = rows.isfinite().logical_not().nonzero();
   if (wrong.size(0) == 0) return;
-  throw Error(ErrorCode::kData,
-              fmt::format("row {}, column {} of the embeddings is no finite number ({} such values)",
-                          wrong[0][0].item<std::int64_t>(),
-                          wrong[0][1].item<std::int64_t>(),
-                          wrong.size(0)),
-              "replace what is not finite, or train with a lower learning rate");
+  throw Error(
+      ErrorCode::kData,
+      fmt::format("row {}, column {} of the embeddings is no finite number ({} such values)",
+                  wrong[0][0].item<std::int64_t>(),
+                  wrong[0][1].item<std::int64_t>(),
+                  wrong.size(0)),
+      "replace what is not finite, or train with a lower learning rate");
 }
 
 void check_numbers(const torch::Tensor& numbers, std::int64_t bound, const std::string& what) {
@@ -63,12 +64,10 @@ void check_numbers(const torch::Tensor& numbers, std::int64_t bound, const std::
   if (numbers.numel() == 0) return;
   const auto least = numbers.min().item<std::int64_t>(), most = numbers.max().item<std::int64_t>();
   if (least >= 0 && most < bound) return;
-  throw Error(ErrorCode::kUsage,
-              fmt::format("{} name row {}, and there are {} rows",
-                          what,
-                          least < 0 ? least : most,
-                          bound),
-              "rows are numbered from 0");
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("{} name row {}, and there are {} rows", what, least < 0 ? least : most, bound),
+      "rows are numbered from 0");
 }
 
 }  // namespace sluice::probe
