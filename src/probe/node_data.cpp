@@ -96,7 +96,8 @@ Tensor read_features(const Dataset& dataset, std::string_view node_type) {
   const auto store = dataset.features(node_type);
   const auto width = std::int64_t{table->dim};
   Tensor rows = torch::empty({static_cast<std::int64_t>(table->rows), width}, torch::kFloat32);
-  const std::uint64_t chunk = std::max<std::uint64_t>(1, kBytesAtOnce / store->row_bytes());
+  const std::uint64_t chunk =
+      std::max<std::uint64_t>(1, kBytesAtOnce / std::max<std::uint64_t>(1, store->row_bytes()));
   std::vector<std::uint64_t> wanted;
   std::vector<const std::byte*> begins;
   std::vector<std::byte> stored;

@@ -29,6 +29,7 @@ void visit_relation(Topology& topology, const PlainGraph::Visitor& visit) {
     ranges.resize(targets.size());
     topology.ranges(targets, ranges).or_throw();
     for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (ranges[i].degree() == 0) continue;
       positions.resize(ranges[i].degree());
       sources.resize(positions.size());
       std::iota(positions.begin(), positions.end(), ranges[i].begin);
