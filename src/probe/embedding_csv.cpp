@@ -93,7 +93,14 @@ EmbeddingFile read_csv_embeddings(const std::filesystem::path& path) {
   const bool ids = header && !head.empty() && head.front() == "id";
   const std::size_t first = ids ? 1 : 0;
   if (head.size() <= first) refuse_csv(path, lines.number(), "there is no column of numbers");
+  // Tensors, which the ledger knows of.
+  constexpr std::size_t kValuesAtOnce = std::size_t{1} << 20;
+  std::vector<torch::Tensor> pieces;
   std::vector<float> values;
+  const auto keep_values = [&] {
+    pieces.push_back(torch::tensor(values, torch::kFloat32));
+    values.clear();
+  };
   EmbeddingFile::Texts texts;
   for (bool more = !header || lines.next(line); more; more = lines.next(line)) {
     if (lines.number() % 4096 == 0) throw_if_interrupted();
@@ -109,11 +116,11 @@ EmbeddingFile read_csv_embeddings(const std::filesystem::path& path) {
       values.push_back(value);
     }
     if (ids) texts.push_back(std::move(fields.front()));
+    if (values.size() >= kValuesAtOnce) keep_values();
   }
+  keep_values();
   EmbeddingFile read;
-  const auto width = static_cast<std::int64_t>(head.size() - first);
-  read.rows = torch::empty({std::ssize(values) / width, width}, torch::kFloat32);
-  std::ranges::copy(values, read.rows.data_ptr<float>());
+  read.rows = torch::cat(pieces).view({-1, static_cast<std::int64_t>(head.size() - first)});
   if (ids) read.ids = std::move(texts);
   return read;
 }

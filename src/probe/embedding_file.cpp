@@ -112,6 +112,14 @@ std::string shown_text(const std::string& id) {
   return id;
 }
 
+// Of a file's ids, and of the places of its rows and nodes.
+std::uint64_t bytes_of_ids(const EmbeddingFile& file) {
+  std::uint64_t bytes = static_cast<std::uint64_t>(file.rows.size(0)) * 3 * sizeof(std::int64_t);
+  if (const auto* texts = std::get_if<EmbeddingFile::Texts>(&file.ids))
+    for (const std::string& text : *texts) bytes += sizeof text + text.size();
+  return bytes;
+}
+
 std::vector<std::int64_t> placed(const EmbeddingFile& file,
                                  const ExternalIds& own,
                                  std::uint64_t nodes,
@@ -122,7 +130,7 @@ std::vector<std::int64_t> placed(const EmbeddingFile& file,
     return rows_by_node(
         rows,
         nodes,
-        [texts](std::size_t row) { return (*texts)[row]; },
+        [texts](std::size_t row) -> const std::string& { return (*texts)[row]; },
         own_text,
         shown_text,
         path);
@@ -198,6 +206,9 @@ Tensor read_embeddings(const std::filesystem::path& path,
     refuse_embeddings(
         path, fmt::format("{} rows, and {} nodes of type '{}'", rows, type->count, node_type));
   if (std::holds_alternative<std::monostate>(file.ids)) return file.rows;
+  Charge charge;
+  if (dataset.ledger() != nullptr)
+    charge = dataset.ledger()->charge("embedding ids", bytes_of_ids(file)).or_throw();
   const std::vector<std::int64_t> row_of = placed(file, dataset.ids(node_type), type->count, path);
   return file.rows.index_select(0, torch::tensor(row_of, torch::kInt64));
 }

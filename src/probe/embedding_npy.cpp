@@ -200,7 +200,7 @@ float float_at(const std::byte* at, std::uint64_t bytes) {
   if (bytes == 2) {
     std::uint16_t value = 0;
     std::memcpy(&value, at, sizeof value);
-    return f16_to_f32(value);
+    return widen_f16(value);
   }
   if (bytes == 8) {
     double value = 0;

@@ -146,6 +146,7 @@ ProbedNodes probe_nodes(const Tensor& all_rows,
     return targets.right(layer.scores(part.x), part.truth);
   };
   ProbedNodes probed;
+  probed.trained = train.numbers;
   probed.tested = test.numbers;
   probed.right = right(test);
   probed.scores = {

@@ -9,8 +9,9 @@ namespace sluice::probe {
 
 struct ProbedNodes {
   ProbeScores scores;
-  torch::Tensor tested;  ///< i64 [m]: the labelled rows of the test part
-  torch::Tensor right;   ///< bool [m]: whether each was classified rightly
+  torch::Tensor trained;  ///< i64: the labelled rows of the training part
+  torch::Tensor tested;   ///< i64 [m]: the labelled rows of the test part
+  torch::Tensor right;    ///< bool [m]: whether each was classified rightly
 };
 
 /// linear_probe(), and each test node's outcome.
