@@ -95,7 +95,7 @@ class ProbeRun {
         measure("sgc", same(sgc_rows(features, *graph_, request_.hops, threads_))));
     report.rows.push_back(measure("random", [&](RandomKey key) {
       return random_encoder_rows(
-          features, *graph_, {request_.random_width, request_.hops}, key, threads_);
+          features, *graph_, {.width = request_.random_width}, key, threads_);
     }));
     return report;
   }
