@@ -5,8 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <cmath>
 #include <map>
+#include <utility>
+#include <vector>
 
 using namespace sluice;
 using namespace sluice::test;

@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -205,7 +208,8 @@ TEST_CASE("it refuses what it cannot probe by") {
   CHECK(probed(rows, torch::zeros({5}, torch::kInt64), parts).code() == ErrorCode::kUsage);
   CHECK(probed(rows, torch::zeros({6}), parts).code() == ErrorCode::kUsage);
   CHECK(probed(rows.to(torch::kFloat64), labels, parts).code() == ErrorCode::kUsage);
-  CHECK(probed(rows, labels, {torch::tensor({6}), {}, {}}).code() == ErrorCode::kUsage);
+  CHECK(probed(rows, labels, {torch::tensor({6}, torch::kInt64), {}, {}}).code() ==
+        ErrorCode::kUsage);
   const Error none = probed(rows, torch::full({6}, -1, torch::kInt64), parts);
   CHECK(none.code() == ErrorCode::kData);
   Tensor broken = rows.clone();
