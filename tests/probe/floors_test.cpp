@@ -16,11 +16,11 @@ using torch::Tensor;
 
 namespace {
 
-constexpr std::uint64_t kNodes = 60;
+constexpr std::int64_t kNodes = 60;
 
 // Edges of both directions, some of them twice, and a loop; the last node has none.
 Pairs some_edges(RandomKey key) {
-  Pairs edges = drawn_pairs(kNodes - 1, 150, key);
+  Pairs edges = drawn_pairs(std::uint64_t{kNodes} - 1, 150, key);
   edges.emplace_back(3, 3);
   edges.push_back(edges.front());
   edges.emplace_back(edges[1].second, edges[1].first);
@@ -28,7 +28,7 @@ Pairs some_edges(RandomKey key) {
 }
 
 std::vector<std::set<std::uint64_t>> neighbour_sets(const Pairs& edges) {
-  std::vector<std::set<std::uint64_t>> sets(kNodes);
+  std::vector<std::set<std::uint64_t>> sets(std::size_t{kNodes});
   for (const auto& [a, b] : edges) {
     if (a == b) continue;
     sets[a].insert(b);
@@ -50,7 +50,7 @@ Tensor dense_hop(const Pairs& edges) {
 }
 
 void check_near(const Tensor& found, const Tensor& expected) {
-  REQUIRE(found.sizes() == expected.sizes());
+  REQUIRE((found.sizes() == expected.sizes()));
   CHECK((found.to(torch::kFloat64) - expected).abs().max().item<double>() < 1e-5);
 }
 
@@ -61,16 +61,16 @@ TEST_CASE("a plain graph holds each pair once, both ways, and charges what it ta
   const auto sets = neighbour_sets(edges);
   MemoryLedger ledger;
   {
-    const probe::PlainGraph graph = graph_of(kNodes, edges, &ledger);
+    const probe::PlainGraph graph = graph_of(std::uint64_t{kNodes}, edges, &ledger);
     CHECK(ledger.used() > 0);
-    CHECK(graph.nodes() == kNodes);
+    CHECK(graph.nodes() == std::uint64_t{kNodes});
     std::uint64_t ends = 0;
-    for (std::uint64_t node = 0; node < kNodes; ++node) {
+    for (std::uint64_t node = 0; node < std::uint64_t{kNodes}; ++node) {
       const auto found = graph.neighbours(node);
       CHECK(std::ranges::equal(found, sets[node]));
       CHECK(graph.degree(node) == sets[node].size());
       ends += sets[node].size();
-      for (std::uint64_t other = 0; other < kNodes; ++other)
+      for (std::uint64_t other = 0; other < std::uint64_t{kNodes}; ++other)
         CHECK(graph.linked(node, other) == sets[node].contains(other));
     }
     CHECK(graph.pairs() == ends / 2);
@@ -81,7 +81,7 @@ TEST_CASE("a plain graph holds each pair once, both ways, and charges what it ta
 
 TEST_CASE("SGC and a random encoder are dense products, the same with any threads") {
   const Pairs edges = some_edges(RandomKey(2));
-  const probe::PlainGraph graph = graph_of(kNodes, edges);
+  const probe::PlainGraph graph = graph_of(std::uint64_t{kNodes}, edges);
   const Tensor x = normal_rows(kNodes, 9, RandomKey(3));
   const Tensor hop = dense_hop(edges);
   ThreadArena one(1), four(4);
@@ -92,7 +92,7 @@ TEST_CASE("SGC and a random encoder are dense products, the same with any thread
 
   const probe::RandomEncoderOptions options{.width = 16, .layers = 2};
   const Tensor encoded = probe::random_encoder_rows(x, graph, options, RandomKey(5), one);
-  CHECK(encoded.sizes() == torch::IntArrayRef({kNodes, 16}));
+  CHECK((encoded.size(0) == kNodes && encoded.size(1) == 16));
   CHECK(probe::random_encoder_rows(x, graph, options, RandomKey(5), four).equal(encoded));
   CHECK_FALSE(probe::random_encoder_rows(x, graph, options, RandomKey(6), one).equal(encoded));
   // A node without edges is its own product alone: no hop changes it.
@@ -103,16 +103,16 @@ TEST_CASE("SGC and a random encoder are dense products, the same with any thread
 }
 
 TEST_CASE("distances are those of a search by rounds") {
-  const Pairs edges = drawn_pairs(kNodes - 1, 70, RandomKey(8));
+  const Pairs edges = drawn_pairs(std::uint64_t{kNodes} - 1, 70, RandomKey(8));
   const auto sets = neighbour_sets(edges);
   const Tensor from = torch::tensor({4, 17, 4}, torch::kInt64);
-  std::vector<std::int64_t> expected(kNodes, -1);
+  std::vector<std::int64_t> expected(std::size_t{kNodes}, -1);
   expected[4] = expected[17] = 0;
-  for (std::int64_t step = 0; step < std::int64_t{kNodes}; ++step)
-    for (std::uint64_t node = 0; node < kNodes; ++node)
+  for (std::int64_t step = 0; step < kNodes; ++step)
+    for (std::uint64_t node = 0; node < std::uint64_t{kNodes}; ++node)
       for (const std::uint64_t other : sets[node])
         if (expected[node] == step && expected[other] < 0) expected[other] = step + 1;
-  const Tensor found = probe::distances(graph_of(kNodes, edges), from);
+  const Tensor found = probe::distances(graph_of(std::uint64_t{kNodes}, edges), from);
   CHECK(found.equal(torch::tensor(expected, torch::kInt64)));
 }
 
