@@ -177,7 +177,7 @@ TEST_CASE("probe's errors say what to do, with their exit codes") {
       {{rows, "--dataset", data, "--tasks", "regress"}, 2, "regress"},
       {{rows, "--dataset", data, "--memory", "20KiB"}, 4, "memory"},
       {{rows}, 2, "--dataset"},
-      {{dir / "none.npy", "--dataset", data}, 5, "none.npy"},
+      {{dir / "none.npy", "--dataset", data}, 3, "no such file"},
   };
   for (const Case& each : cases) {
     CAPTURE(std::string(each.says));

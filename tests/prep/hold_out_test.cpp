@@ -135,7 +135,7 @@ TEST_CASE("the same bytes with any threads; others by another seed") {
   (void)hold_out_links(options_of(dir, "b"), four.context);
   for (const char* file : {"splits/links/test.bin",
                            "splits/links/valid.bin",
-                           "relations/node__edge__node/neighbours.bin"}) {
+                           "edges/node__edge__node/neighbours.bin"}) {
     CAPTURE(std::string(file));
     CHECK(read_all(dir / ("a/" + std::string(file))) == read_all(dir / ("b/" + std::string(file))));
   }
