@@ -71,6 +71,12 @@ void add_hold_out(CLI::App& app, PrepSession& session, PrepAction& action) {
   command->add_option("--split", options.split, "what the split of the pairs is called")
       ->type_name("NAME")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--pairs",
+          options.pairs,
+          "a folder for valid.csv and test.csv as well: source,target,label by your own ids")
+      ->type_name("DIR");
   command->add_option("--valid", options.valid, "share of the pairs to validate by")
       ->capture_default_str();
   command->add_option("--test", options.test, "share of the pairs to test by")

@@ -76,7 +76,9 @@ TEST_CASE("what is held out is in the graph in no direction, and all else is") {
   const TempDir dir;
   write_sample(dir / "x", {.nodes = 300, .edges = 3000});
   PropagationSession session;
-  const HoldOutReport report = hold_out_links(options_of(dir, "y"), session.context);
+  HoldOutOptions options = options_of(dir, "y");
+  options.pairs = dir / "pairs";
+  const HoldOutReport report = hold_out_links(options, session.context);
   CHECK(session.ledger.used() == 0);
   check_whole(dir / "y", session);
 
@@ -122,6 +124,14 @@ TEST_CASE("what is held out is in the graph in no direction, and all else is") {
     CHECK(std::ranges::count(edges_after, edge) == std::ranges::count(edges_before, edge));
   for (const NodePair& edge : edges_before)
     if (edge.first == edge.second) CHECK(std::ranges::count(edges_after, edge) > 0);
+  // The files hold the same pairs.
+  std::string text = "source,target,label\n";
+  for (const auto& [a, b] : test.links)
+    text += std::to_string(a) + "," + std::to_string(b) + ",1\n";
+  for (const auto& [a, b] : test.others)
+    text += std::to_string(a) + "," + std::to_string(b) + ",0\n";
+  CHECK(read_all(dir / "pairs/test.csv") == text);
+  CHECK(std::filesystem::exists(dir / "pairs/valid.csv"));
   // Nodes are what they were.
   CHECK(read_all(dir / "y/nodes/node/features.bin") == read_all(dir / "x/nodes/node/features.bin"));
   CHECK(dataset.split("default").train.numel() == 150);

@@ -3,6 +3,7 @@
 #include "prep/csc_builder.h"
 #include "prep/dataset_edges.h"
 #include "prep/holdout/node_pairs.h"
+#include "prep/holdout/pair_files.h"
 #include "storage/format/dataset_writer.h"
 
 #include <sluice/dataset.h>
@@ -295,11 +296,21 @@ class HoldOut {
         [this](const std::function<void(const NodePair&)>& visit) { all_edges(visit); },
         context_.ledger);
     const std::span<const NodePair> drawn(others);
+    if (!options_.pairs.empty()) write_files(drawn);
     write_part(writer, "train", {}, {});
     write_part(writer, "valid", valid_.all(), drawn.first(report_.valid));
     write_part(writer, "test", test_.all(), drawn.subspan(report_.valid));
     writer.schema().edge_splits.push_back(
         {options_.split, {}, 0, 2 * report_.valid, 2 * report_.test});
+  }
+
+  void write_files(std::span<const NodePair> others) const {
+    const Dataset dataset = Dataset::open(options_.dataset.string(), {.ledger = &context_.ledger});
+    const ExternalIds source = dataset.ids(relation_.source);
+    const ExternalIds target = dataset.ids(relation_.target);
+    const PairIds ids{source, target};
+    write_pair_file(options_.pairs / "valid.csv", ids, valid_.all(), others.first(report_.valid));
+    write_pair_file(options_.pairs / "test.csv", ids, test_.all(), others.subspan(report_.valid));
   }
 
   void write_part(DatasetWriter& writer,

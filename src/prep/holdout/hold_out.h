@@ -26,6 +26,7 @@ struct HoldOutOptions {
   std::string split = "links";      ///< what it is called
   double valid = 0.05, test = 0.1;  ///< shares of the pairs
   std::uint64_t seed = 0;
+  std::filesystem::path pairs;  ///< a folder for valid.csv and test.csv; empty: none are written
   std::string created_by;
 };
 
