@@ -93,9 +93,9 @@ class ProbeRun {
     if (!graph_) return report;
     report.rows.push_back(
         measure("sgc", same(sgc_rows(features, *graph_, request_.hops, threads_))));
-    report.rows.push_back(measure("random", [&](RandomKey key) {
+    report.rows.push_back(measure("random", [&](RandomKey drawn) {
       return random_encoder_rows(
-          features, *graph_, {.width = request_.random_width}, key, threads_);
+          features, *graph_, {.width = request_.random_width}, drawn, threads_);
     }));
     return report;
   }
@@ -127,12 +127,12 @@ class ProbeRun {
     }
     if (request_.classify) report.classify = classify_figures(probed);
     if (request_.cluster)
-      report.cluster = {figure_of(clusters, &ClusterScores::nmi),
-                        figure_of(clusters, &ClusterScores::ari)};
+      report.cluster = ClusterFigures{figure_of(clusters, &ClusterScores::nmi),
+                                      figure_of(clusters, &ClusterScores::ari)};
     const auto areas = [](const std::vector<LinkScores>& all) {
       return LinkFigures::Areas{figure_of(all, &LinkScores::auc), figure_of(all, &LinkScores::ap)};
     };
-    if (request_.links) report.links = {areas(dot), areas(cosine), areas(hadamard)};
+    if (request_.links) report.links = LinkFigures{areas(dot), areas(cosine), areas(hadamard)};
     return report;
   }
 
