@@ -1,5 +1,6 @@
 #include "core/interrupt.h"
 #include "probe/embedding_file.h"
+#include "storage/io/file.h"
 
 #include <sluice/error.h>
 
@@ -57,12 +58,9 @@ bool number_in(const std::string& field, float& value) {
 // Lines of a file, without their ends.
 class CsvLines {
  public:
-  explicit CsvLines(const std::filesystem::path& path) : file_(path, std::ios::binary) {
-    if (!file_)
-      throw Error(ErrorCode::kIo,
-                  "cannot open the file",
-                  "check the name and the rights to it",
-                  Place{path.string(), -1, -1, -1});
+  explicit CsvLines(const std::filesystem::path& path) {
+    (void)File::open_read(path).or_throw();  // says why where it cannot be opened
+    file_.open(path, std::ios::binary);
   }
   bool next(std::string& line) {
     while (std::getline(file_, line)) {
@@ -120,7 +118,9 @@ EmbeddingFile read_csv_embeddings(const std::filesystem::path& path) {
   }
   keep_values();
   EmbeddingFile read;
-  read.rows = torch::cat(pieces).view({-1, static_cast<std::int64_t>(head.size() - first)});
+  const auto width = static_cast<std::int64_t>(head.size() - first);
+  const torch::Tensor all = torch::cat(pieces);
+  read.rows = all.view({all.numel() / width, width});
   if (ids) read.ids = std::move(texts);
   return read;
 }

@@ -116,6 +116,9 @@ TEST_CASE_FIXTURE(Fixture, "safetensors by ids of texts, and without ids") {
 TEST_CASE_FIXTURE(Fixture,
                   "rows that are not the nodes': how many, whose, twice, without a number") {
   CHECK(refused("a.parquet", "").code() == ErrorCode::kUsage);
+  const Error none =
+      expect_error([&] { (void)probe::read_embeddings(dir / "none.csv", *dataset, "n"); });
+  CHECK(says(none, "no such file"));
   const Error few = refused("a.csv", "e0\n1\n2\n");
   CHECK(few.code() == ErrorCode::kData);
   CHECK(says(few, "2 rows, and 3 nodes of type 'n'"));
@@ -128,6 +131,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(says(word, "'x' in column 2 is no number"));
   CHECK(refused("e.csv", "e0,e1\n1,2\n3\n5,6\n").place().line == 3);
   CHECK(refused("f.csv", "").code() == ErrorCode::kData);
+  CHECK(says(refused("h.csv", "id,e0\n"), "0 rows, and 3 nodes"));
   CHECK(refused("g.csv", "id\nann\nc\n").code() == ErrorCode::kData);
 }
 
