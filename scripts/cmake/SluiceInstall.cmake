@@ -9,8 +9,8 @@ include(CMakePackageConfigHelpers)
 # Without LibTorch; with it. In the order of ARCHITECTURE.md's table.
 set(SLUICE_CORE_LIBRARIES sluice_core sluice_storage sluice_samplers sluice_kernels sluice_device sluice_pipeline sluice_queries
                           sluice_forecast sluice_registry_caches sluice_registry_samplers)
-set(SLUICE_TRAIN_LIBRARIES sluice_budget sluice_nn sluice_models sluice_tasks sluice_train sluice_registry_train sluice_cli_common
-                           sluice_train_tool)
+set(SLUICE_TRAIN_LIBRARIES sluice_budget sluice_nn sluice_models sluice_probe sluice_tasks sluice_train sluice_registry_train
+                           sluice_cli_common sluice_train_tool)
 
 # Sluice::core and Sluice::sluice, in this build and of an installed Sluice alike.
 function(sluice_add_api name)

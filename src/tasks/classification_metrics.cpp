@@ -1,6 +1,6 @@
 #include <sluice/tasks/classification_metrics.h>
 
-#include "tasks/class_counts.h"
+#include "probe/class_counts.h"
 
 #include <sluice/nn/tensor_view.h>
 
@@ -63,7 +63,7 @@ class ClassMetrics final : public MetricAccumulator {
   }
 
  private:
-  ClassCounts counts_;
+  probe::ClassCounts counts_;
   std::int64_t num_labelled_ = 0, num_correct_ = 0;
   double loss_ = 0;
   bool all_finite_ = true;  // outputs of labelled rows
@@ -114,7 +114,7 @@ class MultilabelMetrics final : public MetricAccumulator {
   }
 
   std::int64_t classes_;
-  ClassCounts counts_;
+  probe::ClassCounts counts_;
   std::int64_t num_rows_ = 0, num_correct_ = 0;
   double loss_ = 0;
   bool all_finite_ = true;

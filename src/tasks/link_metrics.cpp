@@ -1,5 +1,7 @@
 #include "tasks/link_metrics.h"
 
+#include "probe/ranking_areas.h"
+
 #include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
@@ -45,28 +47,6 @@ class Scores {
 
 std::span<const float> values_of(const torch::Tensor& scores) {
   return {scores.data_ptr<float>(), static_cast<std::size_t>(scores.numel())};
-}
-
-/// Goes through all thresholds, highest first: at(links, others) has how many score at least it,
-/// and how many of these exactly it.
-struct Step {
-  double links, others;          ///< at this score or above
-  double new_links, new_others;  ///< at this score
-};
-template <class At>
-void for_each_threshold(std::span<const float> links, std::span<const float> others, const At& at) {
-  std::size_t i = 0, j = 0;
-  while (i < links.size() || j < others.size()) {
-    const float score = std::max(i < links.size() ? links[i] : -HUGE_VALF,
-                                 j < others.size() ? others[j] : -HUGE_VALF);
-    const std::size_t first_link = i, first_other = j;
-    while (i < links.size() && links[i] == score) ++i;
-    while (j < others.size() && others[j] == score) ++j;
-    at(Step{static_cast<double>(i),
-            static_cast<double>(j),
-            static_cast<double>(i - first_link),
-            static_cast<double>(j - first_other)});
-  }
 }
 
 // Ranks summed up, each of a link at one end.
@@ -138,15 +118,9 @@ class LinkMetrics final : public MetricAccumulator {
     ranks_.put_into(figures);
     const torch::Tensor links = links_.sorted(), others = others_.sorted();
     if (links.numel() == 0 || others.numel() == 0) return figures;
-    double above = 0, precision = 0;
-    for_each_threshold(values_of(links), values_of(others), [&](const Step& at) {
-      // Others at this score are beaten by all links above it, and by half of those at it.
-      above += at.new_others * (at.links - at.new_links / 2);
-      precision += at.new_links * at.links / (at.links + at.others);
-    });
-    const auto num_links = static_cast<double>(links.numel());
-    figures["auc"] = above / (num_links * static_cast<double>(others.numel()));
-    figures["ap"] = precision / num_links;
+    const probe::RankingAreas areas = probe::ranking_areas(values_of(links), values_of(others));
+    figures["auc"] = areas.auc;
+    figures["ap"] = areas.ap;
     return figures;
   }
 

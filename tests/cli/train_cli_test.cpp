@@ -21,6 +21,7 @@ TEST_CASE("help and version say what to do; usage errors exit 2") {
                            "evaluate",
                            "predict",
                            "embed",
+                           "probe",
                            "export",
                            "config",
                            "doctor",

@@ -1,8 +1,8 @@
-#include "tasks/class_counts.h"
+#include "probe/class_counts.h"
 
 #include <numeric>
 
-namespace sluice::tasks {
+namespace sluice::probe {
 namespace {
 
 /// The harmonic mean of precision and recall; 0 where nothing was predicted nor true.
@@ -32,4 +32,4 @@ double ClassCounts::f1_macro() const {
   return present == 0 ? 0 : total / static_cast<double>(present);
 }
 
-}  // namespace sluice::tasks
+}  // namespace sluice::probe

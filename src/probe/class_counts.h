@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sluice::tasks {
+namespace sluice::probe {
 
 class ClassCounts {
  public:
@@ -25,4 +25,4 @@ class ClassCounts {
   std::vector<std::int64_t> predicted_, actual_, correct_;
 };
 
-}  // namespace sluice::tasks
+}  // namespace sluice::probe

@@ -1,0 +1,216 @@
+#include "probe/embedding_file.h"
+
+#include "storage/checkpoint/safetensors.h"
+#include "storage/io/file.h"
+
+#include <sluice/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace sluice::probe {
+namespace {
+
+using torch::Tensor;
+
+constexpr const char* kRowsHint =
+    "write it as `sluice-train embed` does: a row for each node, behind its own id";
+
+[[noreturn]] void refuse_embeddings(const std::filesystem::path& path, const std::string& what) {
+  throw Error(ErrorCode::kData, what, kRowsHint, Place{path.string(), -1, -1, -1});
+}
+
+// A tensor of a safetensors file, by name; nothing where it has none.
+std::optional<Array> tensor_in(const File& file,
+                               const std::vector<SafetensorsEntry>& entries,
+                               std::string_view name,
+                               DType dtype) {
+  const auto found = std::ranges::find(entries, name, &SafetensorsEntry::name);
+  if (found == entries.end()) return std::nullopt;
+  if (found->dtype != dtype)
+    refuse_embeddings(file.path(), fmt::format("tensor '{}' is of another type", name));
+  Array made = Array::make(found->dtype, found->shape).or_throw();
+  file.read_at(found->begin, made.raw()).or_throw();
+  return made;
+}
+
+EmbeddingFile::Texts texts_of(const Array& bytes,
+                              const Array& offsets,
+                              const std::filesystem::path& path) {
+  const auto ends = offsets.as<std::int64_t>();
+  const auto all = bytes.as<std::uint8_t>();
+  const bool sound = !ends.empty() && ends.front() == 0 && ends.back() == std::ssize(all) &&
+                     std::ranges::is_sorted(ends);
+  if (!sound) refuse_embeddings(path, "'ids.offsets' do not lead through 'ids'");
+  EmbeddingFile::Texts texts;
+  for (std::size_t i = 0; i + 1 < ends.size(); ++i)
+    texts.emplace_back(reinterpret_cast<const char*>(all.data()) + ends[i],
+                       static_cast<std::size_t>(ends[i + 1] - ends[i]));
+  return texts;
+}
+
+// Which row is whose, by ids: `row_id` of rows, `node_id` of nodes. Throws where they do not meet
+// one to one. @param shown an id as text, for messages
+template <class RowId, class NodeId, class Shown>
+std::vector<std::int64_t> rows_by_node(std::size_t rows,
+                                       std::uint64_t nodes,
+                                       const RowId& row_id,
+                                       const NodeId& node_id,
+                                       const Shown& shown,
+                                       const std::filesystem::path& path) {
+  std::vector<std::size_t> sorted(rows);
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::ranges::sort(sorted, {}, row_id);
+  const auto twice = std::ranges::adjacent_find(sorted, {}, row_id);
+  if (twice != sorted.end())
+    refuse_embeddings(path,
+                      fmt::format("id '{}' stands in rows {} and {}",
+                                  shown(row_id(*twice)),
+                                  std::min(*twice, twice[1]),
+                                  std::max(*twice, twice[1])));
+  std::vector<std::int64_t> row_of(nodes, -1);
+  std::vector<bool> used(rows, false);
+  std::uint64_t missing = 0;
+  std::optional<std::uint64_t> first_missing;
+  for (std::uint64_t node = 0; node < nodes; ++node) {
+    const auto id = node_id(node);
+    const auto found = std::ranges::lower_bound(sorted, id, {}, row_id);
+    if (found != sorted.end() && row_id(*found) == id) {
+      row_of[node] = static_cast<std::int64_t>(*found);
+      used[*found] = true;
+    } else {
+      ++missing;
+      if (!first_missing) first_missing = node;
+    }
+  }
+  const auto unknown = std::ranges::find(used, false);
+  if (unknown != used.end()) {
+    const auto row = static_cast<std::size_t>(unknown - used.begin());
+    refuse_embeddings(path,
+                      fmt::format("{} of its {} ids are of no node, the first in row {}: '{}'",
+                                  std::ranges::count(used, false),
+                                  rows,
+                                  row,
+                                  shown(row_id(row))));
+  }
+  if (missing != 0)
+    refuse_embeddings(path,
+                      fmt::format("{} of {} nodes have no row, the first is '{}'",
+                                  missing,
+                                  nodes,
+                                  shown(node_id(*first_missing))));
+  return row_of;
+}
+
+std::string shown_text(const std::string& id) {
+  return id;
+}
+
+// Of a file's ids, and of the places of its rows and nodes.
+std::uint64_t bytes_of_ids(const EmbeddingFile& file) {
+  std::uint64_t bytes = static_cast<std::uint64_t>(file.rows.size(0)) * 3 * sizeof(std::int64_t);
+  if (const auto* texts = std::get_if<EmbeddingFile::Texts>(&file.ids))
+    for (const std::string& text : *texts) bytes += sizeof text + text.size();
+  return bytes;
+}
+
+std::vector<std::int64_t> placed(const EmbeddingFile& file,
+                                 const ExternalIds& own,
+                                 std::uint64_t nodes,
+                                 const std::filesystem::path& path) {
+  const auto rows = static_cast<std::size_t>(file.rows.size(0));
+  const auto own_text = [&own](std::uint64_t node) { return own.text(node); };
+  if (const auto* texts = std::get_if<EmbeddingFile::Texts>(&file.ids))
+    return rows_by_node(
+        rows,
+        nodes,
+        [texts](std::size_t row) -> const std::string& { return (*texts)[row]; },
+        own_text,
+        shown_text,
+        path);
+  const auto& numbers = std::get<EmbeddingFile::Numbers>(file.ids);
+  if (own.kind() == IdKind::kString)
+    return rows_by_node(
+        rows,
+        nodes,
+        [&numbers](std::size_t row) { return std::to_string(numbers[row]); },
+        own_text,
+        shown_text,
+        path);
+  return rows_by_node(
+      rows,
+      nodes,
+      [&numbers](std::size_t row) { return numbers[row]; },
+      [&own](std::uint64_t node) { return own.integer(node); },
+      [](std::int64_t id) { return std::to_string(id); },
+      path);
+}
+
+}  // namespace
+
+EmbeddingFile read_safetensors_embeddings(const std::filesystem::path& path) {
+  const File file = File::open_read(path).or_throw();
+  const std::vector<SafetensorsEntry> entries = list_safetensors(file).or_throw();
+  const auto rows = std::ranges::find(entries, "rows", &SafetensorsEntry::name);
+  if (rows == entries.end() || rows->dtype != DType::kF32 || rows->shape.size() != 2)
+    refuse_embeddings(path, "there is no f32 matrix called 'rows'");
+  EmbeddingFile read;
+  read.rows = torch::empty({rows->shape[0], rows->shape[1]}, torch::kFloat32);
+  file.read_at(rows->begin,
+               std::as_writable_bytes(std::span(read.rows.data_ptr<float>(),
+                                                static_cast<std::size_t>(read.rows.numel()))))
+      .or_throw();
+  const auto offsets = tensor_in(file, entries, "ids.offsets", DType::kI64);
+  const auto ids = tensor_in(file, entries, "ids", offsets ? DType::kU8 : DType::kI64);
+  if (offsets && !ids) refuse_embeddings(path, "there are 'ids.offsets' without 'ids'");
+  if (offsets) {
+    read.ids = texts_of(*ids, *offsets, path);
+  } else if (ids) {
+    const auto numbers = ids->as<std::int64_t>();
+    read.ids = EmbeddingFile::Numbers(numbers.begin(), numbers.end());
+  }
+  return read;
+}
+
+EmbeddingFile read_embedding_file(const std::filesystem::path& path) {
+  if (path.extension() == ".npy") return read_npy_embeddings(path);
+  if (path.extension() == ".csv") return read_csv_embeddings(path);
+  if (path.extension() == ".safetensors") return read_safetensors_embeddings(path);
+  throw Error(ErrorCode::kUsage,
+              "embeddings are read from .npy, .csv and .safetensors, and this name ends in none",
+              "for example rows.npy",
+              Place{path.string(), -1, -1, -1});
+}
+
+Tensor read_embeddings(const std::filesystem::path& path,
+                       const Dataset& dataset,
+                       std::string_view node_type) {
+  const EmbeddingFile file = read_embedding_file(path);
+  const NodeTypeSchema* const type = dataset.schema().node_type(node_type);
+  if (type == nullptr) throw Error(ErrorCode::kUsage, "the dataset has no such node type");
+  const auto rows = static_cast<std::uint64_t>(file.rows.size(0));
+  const std::size_t num_ids = std::visit(
+      [rows](const auto& ids) -> std::size_t {
+        if constexpr (requires { ids.size(); }) return ids.size();
+        return rows;
+      },
+      file.ids);
+  if (num_ids != rows) refuse_embeddings(path, fmt::format("{} rows and {} ids", rows, num_ids));
+  if (rows != type->count)
+    refuse_embeddings(
+        path, fmt::format("{} rows, and {} nodes of type '{}'", rows, type->count, node_type));
+  if (std::holds_alternative<std::monostate>(file.ids)) return file.rows;
+  Charge charge;
+  if (dataset.ledger() != nullptr)
+    charge = dataset.ledger()->charge("embedding ids", bytes_of_ids(file)).or_throw();
+  const std::vector<std::int64_t> row_of = placed(file, dataset.ids(node_type), type->count, path);
+  return file.rows.index_select(0, torch::tensor(row_of, torch::kInt64));
+}
+
+}  // namespace sluice::probe

@@ -1,0 +1,185 @@
+#include "probe/probe_run.h"
+
+#include "core/interrupt.h"
+#include "probe/embedding_file.h"
+#include "probe/floors.h"
+#include "probe/link_pairs.h"
+#include "probe/node_data.h"
+
+#include <sluice/error.h>
+#include <sluice/nn/ledger_allocator.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+namespace sluice::probe {
+namespace {
+
+using torch::Tensor;
+
+Figure figure_of(const std::vector<double>& values) {
+  Figure figure;
+  const auto count = static_cast<double>(values.size());
+  for (const double value : values) figure.mean += value / count;
+  for (const double value : values)
+    figure.deviation += (value - figure.mean) * (value - figure.mean);
+  figure.deviation = values.size() < 2 ? 0 : std::sqrt(figure.deviation / (count - 1));
+  return figure;
+}
+
+// Of one member of each of the seeds' scores.
+template <class Scores>
+Figure figure_of(const std::vector<Scores>& all, double Scores::*member) {
+  std::vector<double> values;
+  for (const Scores& scores : all) values.push_back(scores.*member);
+  return figure_of(values);
+}
+
+// Groups are the same nodes by any seed: their accuracies are averaged.
+void add_groups(std::vector<NodeGroup>& sum, const std::vector<NodeGroup>& more, double share) {
+  if (sum.empty()) {
+    sum = more;
+    for (NodeGroup& group : sum) group.accuracy = 0;
+  }
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i].accuracy += share * more[i].accuracy;
+}
+
+bool has_own_edges(const GraphSchema& schema, const std::string& node_type) {
+  return std::ranges::any_of(schema.relations, [&](const RelationSchema& relation) {
+    return relation.source == node_type && relation.target == node_type;
+  });
+}
+
+class ProbeRun {
+ public:
+  ProbeRun(const ProbeRequest& request, const Dataset& dataset, ThreadArena& threads)
+      : request_(request),
+        dataset_(dataset),
+        threads_(threads),
+        type_(probed_type(dataset.schema(), request.node_type)) {
+    const bool edges = has_own_edges(dataset.schema(), type_);
+    if (edges) graph_.emplace(PlainGraph::of(dataset, type_));
+    if (request.links && !edges)
+      throw Error(ErrorCode::kUsage,
+                  "there are no edges between nodes of type '" + type_ + "'",
+                  "leave links out of --tasks, or choose another --type",
+                  Place{dataset.path(), -1, -1, -1});
+    if (request.classify || request.cluster) labels_ = read_labels(dataset, type_);
+    if (request.classify) parts_ = read_parts(dataset, type_, request.split);
+    if (request.cluster && labels_.values.dim() != 1)
+      throw Error(ErrorCode::kUsage,
+                  "nodes have several classes each, which clusters are not compared with",
+                  "leave cluster out of --tasks",
+                  Place{dataset.path(), -1, -1, -1});
+    if (!request.links) return;
+    held_out_ = read_held_out(dataset, type_, request.link_split, *graph_, key(0));
+    train_pairs_ = training_pairs(*graph_, request.train_pairs, key(0));
+  }
+
+  ProbeReport run() {
+    ProbeReport report;
+    report.node_type = type_;
+    report.nodes = dataset_.schema().node_type(type_)->count;
+    report.link_split = held_out_.split;
+    const auto same = [](const Tensor& rows) { return [rows](RandomKey) { return rows; }; };
+    report.rows.push_back(
+        measure("embeddings", same(read_embeddings(request_.embeddings, dataset_, type_))));
+    if (request_.floors == Floors::kNone) return report;
+    const Tensor features = read_features(dataset_, type_);
+    report.rows.push_back(measure("features", same(features)));
+    if (!graph_) return report;
+    report.rows.push_back(
+        measure("sgc", same(sgc_rows(features, *graph_, request_.hops, threads_))));
+    report.rows.push_back(measure("random", [&](RandomKey drawn) {
+      return random_encoder_rows(
+          features, *graph_, {.width = request_.random_width}, drawn, threads_);
+    }));
+    return report;
+  }
+
+ private:
+  RandomKey key(std::int64_t seed) const {
+    return RandomKey(request_.seed + static_cast<std::uint64_t>(seed)).with("probe");
+  }
+
+  RowsReport measure(std::string name, const std::function<Tensor(RandomKey)>& rows_by) {
+    RowsReport report;
+    report.name = std::move(name);
+    std::vector<ProbedNodes> probed;
+    std::vector<ClusterScores> clusters;
+    std::vector<LinkScores> dot, cosine, hadamard;
+    for (std::int64_t seed = 0; seed < request_.seeds; ++seed) {
+      throw_if_interrupted();
+      const Tensor rows = rows_by(key(seed));
+      report.columns = rows.size(1);
+      if (request_.classify)
+        probed.push_back(probe_nodes(rows, labels_.values, parts_, request_.linear, key(seed)));
+      if (request_.cluster)
+        clusters.push_back(cluster_scores(rows, labels_.values, labels_.classes, key(seed)));
+      if (!request_.links) continue;
+      dot.push_back(link_scores(rows, held_out_.test, PairScore::kDot));
+      cosine.push_back(link_scores(rows, held_out_.test, PairScore::kCosine));
+      hadamard.push_back(
+          link_scores(rows, train_pairs_, held_out_.valid, held_out_.test, request_.linear));
+    }
+    if (request_.classify) report.classify = classify_figures(probed);
+    if (request_.cluster)
+      report.cluster = ClusterFigures{figure_of(clusters, &ClusterScores::nmi),
+                                      figure_of(clusters, &ClusterScores::ari)};
+    const auto areas = [](const std::vector<LinkScores>& all) {
+      return LinkFigures::Areas{figure_of(all, &LinkScores::auc), figure_of(all, &LinkScores::ap)};
+    };
+    if (request_.links) report.links = LinkFigures{areas(dot), areas(cosine), areas(hadamard)};
+    return report;
+  }
+
+  ClassifyFigures classify_figures(const std::vector<ProbedNodes>& probed) const {
+    std::vector<ProbeScores> scores;
+    for (const ProbedNodes& of_seed : probed) scores.push_back(of_seed.scores);
+    ClassifyFigures figures{figure_of(scores, &ProbeScores::train),
+                            figure_of(scores, &ProbeScores::valid),
+                            figure_of(scores, &ProbeScores::test),
+                            figure_of(scores, &ProbeScores::f1_micro),
+                            figure_of(scores, &ProbeScores::f1_macro),
+                            std::nullopt};
+    if (!graph_) return figures;
+    NodeGroups sum;
+    const double share = 1 / static_cast<double>(probed.size());
+    for (const ProbedNodes& of_seed : probed) {
+      const NodeGroups groups = accuracy_by_group(of_seed, *graph_, of_seed.trained);
+      add_groups(sum.by_degree, groups.by_degree, share);
+      add_groups(sum.by_distance, groups.by_distance, share);
+    }
+    figures.groups = std::move(sum);
+    return figures;
+  }
+
+  const ProbeRequest& request_;
+  const Dataset& dataset_;
+  ThreadArena& threads_;
+  std::string type_;
+  std::optional<PlainGraph> graph_;  // none: the type has no edges of its own
+  NodeLabels labels_;
+  NodeParts parts_;
+  HeldOutPairs held_out_;
+  LinkPairs train_pairs_;
+};
+
+}  // namespace
+
+ProbeReport run_probe(const ProbeRequest& request,
+                      const std::shared_ptr<MemoryLedger>& ledger,
+                      ThreadArena& threads) {
+  if (!request.classify && !request.cluster && !request.links)
+    throw Error(ErrorCode::kUsage,
+                "there is nothing to measure",
+                "say --tasks with one or more of classify, cluster, links");
+  const nn::LedgerAllocation tensors(ledger);
+  const Dataset dataset = Dataset::open(request.dataset, {.ledger = ledger.get()});
+  return ProbeRun(request, dataset, threads).run();
+}
+
+}  // namespace sluice::probe
