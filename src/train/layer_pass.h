@@ -1,0 +1,67 @@
+// LayerPass: a model's rows of all nodes, one layer after the other, by their full neighbourhoods,
+// within what the ledger has left (docs/embed.md, decision 056). Between layers rows are on disk,
+// f32, in files without a name.
+//
+// A layer goes over targets in mini-batches of `chunk` nodes that follow each other: products are
+// of so many rows whatever the budget, and all else goes row by row, so that neither the budget nor
+// the number of threads changes a bit. Layers that want of neighbours a mean or a maximum read each
+// row once, a panel of columns at a time (list_rows.h); those that look at edges gather the rows of
+// as many mini-batches as there is room for at once (gathered_rows.h), or have them all in memory.
+//
+// Used by one thread. Throws Error: kInterrupted; kResource where the disk or the budget is too
+// small.
+#pragma once
+
+#include "core/progress.h"
+#include "storage/feature/panel_table.h"
+#include "train/parts.h"
+
+#include <sluice/models/layerwise.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// By node type: f32, in one panel; null where a type was not asked for.
+using NodeTables = std::vector<std::unique_ptr<PanelTable>>;
+
+/// What a layer moved. Layer 0 are the inputs.
+struct LayerFigures {
+  std::int64_t layer = 0;
+  std::string_view way;         ///< "rows", "lists" or "edges"
+  std::uint64_t rows = 0;       ///< that are read, of all node types
+  std::uint64_t rows_read = 0;  ///< each as often as it was brought for neighbours
+  std::uint32_t panels = 1;     ///< that columns are read in, the most of a type
+  std::uint64_t bytes_read = 0, bytes_written = 0;
+  double seconds = 0;
+
+  /// How often a row was read, on average.
+  double times() const {
+    return rows == 0 ? 0 : static_cast<double>(rows_read) / static_cast<double>(rows);
+  }
+};
+
+struct LayerPassOptions {
+  std::filesystem::path scratch;  ///< a folder
+  std::uint64_t chunk = 1024;     ///< targets of a mini-batch: results depend on it in last digits
+  ProgressStyle progress = ProgressStyle::kSilent;
+  std::int64_t layers = -1;  ///< so many; 0: the inputs; -1: all, what Model::encode() gives
+};
+
+/// Layers that such a pass has: 0 of a model that looks at the nodes' own rows alone. Throws kUsage
+/// for a run whose rows are of times, or whose model cannot be taken layer by layer.
+std::int64_t layers_to_pass(const Parts& parts);
+
+/// The rows of all nodes of the types that are wanted. @param wanted by node type
+/// Throws kUsage besides where a layer writes no rows of such a type.
+NodeTables pass_layers(Parts& parts,
+                       const std::vector<bool>& wanted,
+                       const LayerPassOptions& options,
+                       std::vector<LayerFigures>& figures);
+
+}  // namespace sluice
