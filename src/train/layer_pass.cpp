@@ -211,7 +211,7 @@ class Pass {
 
 std::int64_t layers_to_pass(const Parts& parts) {
   if (parts.sampler->needs_times() || dynamic_cast<PairModel*>(parts.model.get()) != nullptr ||
-      dynamic_cast<models::StatefulModel*>(parts.model.get()) != nullptr)
+      dynamic_cast<StatefulModel*>(parts.model.get()) != nullptr)
     refuse_model(parts, "gives rows of nodes at times: there is none of a node alone");
   const BatchNeeds needs = parts.model->needs();
   if (!needs.edge_feature_groups.empty())

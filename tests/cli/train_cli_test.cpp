@@ -169,7 +169,7 @@ TEST_CASE("predict writes the users' ids, as CSV and as NumPy records, whole or 
   CHECK(end.code == 2);
   CHECK(end.err.find("--end says which end --top looks for") != std::string::npos);
   CHECK(end.err.find("add --top 10 for one") != std::string::npos);
-  const Outcome none = train({"embed", box.dir(), "--out", csv});
+  const Outcome none = train({"embed", box.dir(), "--learned", "--out", csv});
   CHECK(none.code == 2);
   CHECK(none.err.find("this run has no learned rows") != std::string::npos);
   CHECK(none.err.find(box.dir().string()) != std::string::npos);
