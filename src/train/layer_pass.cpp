@@ -41,7 +41,7 @@ class Pass {
         options_(options),
         layerwise_(parts.model->layerwise()),
         layers_(options.layers < 0 ? layers_to_pass(parts) : options.layers),
-        layout_{options.scratch, parts.ledger->available() / 2} {}
+        room_(options.room != 0 ? options.room : parts.ledger->available() / 2) {}
 
   NodeTables run(std::vector<LayerFigures>& figures) {
     if (layerwise_ == nullptr || layers_ == 0 || options_.layers == 0) {
@@ -85,7 +85,7 @@ class Pass {
     shape.panel = std::max<std::uint32_t>(1, shape.columns);
     const bool by_lists = layerwise_ != nullptr && next_layer < layers_ &&
                           layerwise_->gathering(next_layer) != Gathering::kEdges;
-    if (by_lists) shape.panel = panel_columns(shape, layout_.room, type_of(type).name);
+    if (by_lists) shape.panel = panel_columns(shape, room_, type_of(type).name);
     return shape;
   }
 
@@ -172,13 +172,8 @@ class Pass {
     for (const auto& table : rows)
       if (table) figure.rows += table->shape().rows;
     NodeTables made = make_tables(layer + 1, written, layerwise_->columns(layer + 1));
-    const LayerWork work{parts_,
-                         *layerwise_,
-                         layer,
-                         options_.chunk,
-                         layout_.room,
-                         options_.scratch,
-                         options_.progress};
+    const LayerWork work{
+        parts_, *layerwise_, layer, options_.chunk, room_, options_.scratch, options_.progress};
     if (layerwise_->gathering(layer) == Gathering::kEdges) {
       figure.way = "edges";
       pass_by_edges(work, rows, made, carried_, figure);
@@ -193,17 +188,12 @@ class Pass {
     return made;
   }
 
-  struct Layout {
-    std::filesystem::path scratch;
-    std::uint64_t room;  // bytes of rows of neighbours
-  };
-
   Parts& parts_;
   std::vector<bool> wanted_;
   const LayerPassOptions& options_;
   const Layerwise* layerwise_;
   std::int64_t layers_;
-  Layout layout_;
+  std::uint64_t room_;  // bytes of rows of neighbours
   CarriedRows carried_;
 };
 

@@ -41,6 +41,29 @@ PlannedRun open_parts(const RunOptions& options, Work work) {
   }
 }
 
+// While this lives the run has another model, which needs no learned rows.
+class ModelInPlace {
+ public:
+  /// @param model null: the run's own stays
+  ModelInPlace(Parts& parts, std::shared_ptr<Model> model) : parts_(parts) {
+    if (!model) return;
+    own_ = std::exchange(parts.model, std::move(model));
+    rows_ = std::exchange(parts.rows, std::make_unique<nn::LearnedRows>());
+  }
+  ModelInPlace(const ModelInPlace&) = delete;
+  ModelInPlace& operator=(const ModelInPlace&) = delete;
+  ~ModelInPlace() {
+    if (!own_) return;
+    parts_.model = std::move(own_);
+    parts_.rows = std::move(rows_);
+  }
+
+ private:
+  Parts& parts_;
+  std::shared_ptr<Model> own_;
+  std::unique_ptr<nn::LearnedRows> rows_;
+};
+
 // Learned rows on disk get a cache for mini-batches of nodes that follow each other.
 void size_learned_caches(Parts& parts, std::uint64_t chunk) {
   constexpr std::uint64_t kShare = 8;  // of the budget that is left
@@ -84,9 +107,7 @@ std::unique_ptr<Opened> open_for_layers(const std::string& directory,
 
 Evaluation evaluate_by_layer(Opened& opened, Part part, const TrainContext& context) {
   Parts& parts = *opened.run.parts;
-  const auto memory_for = [&] {
-    return memory_of(*parts.evaluation_loader(part, {}), *parts.ledger);
-  };
+  std::shared_ptr<Model> made;
   if (layers_to_pass(parts) != 0) {
     LayerPassOptions options;
     options.scratch = opened.options.run.dir;
@@ -102,11 +123,12 @@ Evaluation evaluate_by_layer(Opened& opened, Part part, const TrainContext& cont
                        each.rows,
                        each.times(),
                        each.seconds);
-    parts.model = std::make_shared<StoredEncodings>(std::move(tables), *parts.ledger);
+    made = std::make_shared<StoredEncodings>(std::move(tables), *parts.ledger);
   }
-  const auto evaluated =
-      parts.count(part) == 0 ? LoaderMemory() : memory_for();  // no mini-batch to measure
-  return evaluate(parts, part, evaluated, 0, context.progress, context.log);
+  const ModelInPlace in_place(parts, std::move(made));
+  LoaderMemory memory;
+  if (parts.count(part) != 0) memory = memory_of(*parts.evaluation_loader(part, {}), *parts.ledger);
+  return evaluate(parts, part, memory, 0, context.progress, context.log);
 }
 
 }  // namespace sluice
