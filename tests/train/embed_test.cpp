@@ -109,7 +109,7 @@ TEST_CASE("embed writes the same bytes within any budget, from memory and from d
   (void)of.embed("roomy.csv", {}, {"memory.host=512MiB"});
   (void)of.embed("tight.csv",
                  {},
-                 {"memory.host=24MiB",
+                 {"memory.host=48MiB",
                   "storage.features=disk",
                   "storage.topology=disk",
                   "train.compute_threads=2",
