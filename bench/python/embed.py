@@ -52,11 +52,11 @@ def dataset(given):
     return out
 
 
-def trained_run(given, data):
+def trained_run(given, data, budget):
     run = given.dir / f"{data.name}-{given.model}-{given.layers}-{given.hidden}"
     if not (run / "report.json").exists():
         config = run.with_suffix(".toml")
-        config.write_text(f'dataset.path = "{data.resolve()}"\nrun.dir = "{run.resolve()}"\nmemory.host = "2GiB"\n'
+        config.write_text(f'dataset.path = "{data.resolve()}"\nrun.dir = "{run.resolve()}"\nmemory.host = "{budget}B"\n'
                           f'model = {{ type = "{given.model}", layers = {given.layers}, hidden = {given.hidden} }}\n'
                           f'sampler.fanout = {[5] * given.layers}\neval.fanout = {[5] * given.layers}\n'
                           f'train = {{ epochs = 1, compute_threads = {given.threads} }}\n', encoding="utf-8")
@@ -73,9 +73,9 @@ def main():
     confined = may_confine(given.cgroup)
     given.dir.mkdir(parents=True, exist_ok=True)
     data = dataset(given)
-    run = trained_run(given, data)
     size = bytes_below(data)
     budget = max(int(size * given.share), 64 << 20)
+    run = trained_run(given, data, 2 * budget)
     out = given.dir / "embed-rows.npy"
     words = [given.tools / "sluice-train", "embed", run, "--out", out, "--json", "--set", f"memory.host={budget}B", "--set",
              f"train.compute_threads={given.threads}", "--set", "storage.features=disk", "--set", "storage.topology=disk"]

@@ -9,6 +9,7 @@
 #include <sluice/models/state_model.h>
 #include <sluice/tasks/pair_model.h>
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,19 @@ namespace sluice {
 namespace {
 
 using PassClock = std::chrono::steady_clock;
+
+// LibTorch's products may round otherwise with another number of threads. Reading and gathering are
+// most of the work, and go on all of them.
+class ProductsOnOneThread {
+ public:
+  ProductsOnOneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
+  ProductsOnOneThread(const ProductsOnOneThread&) = delete;
+  ProductsOnOneThread& operator=(const ProductsOnOneThread&) = delete;
+  ~ProductsOnOneThread() { at::set_num_threads(before_); }
+
+ private:
+  int before_;
+};
 
 [[noreturn]] void refuse_model(const Parts& parts, const char* why) {
   throw Error(ErrorCode::kUsage,
@@ -225,6 +239,7 @@ NodeTables pass_layers(Parts& parts,
         fmt::format("choose --layer from 0, the inputs, to {}", depth),
         Place{parts.options.run.dir, -1, -1, -1});
   const torch::NoGradGuard no_grad;
+  const ProductsOnOneThread products;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
   return Pass(parts, wanted, options).run(figures);

@@ -4,6 +4,8 @@
 #include "core/interrupt.h"
 #include "pipeline/data/graph_data_state.h"
 
+#include <sluice/units.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -67,11 +69,12 @@ LoaderOptions sweep_options(const Parts& parts) {
 }  // namespace
 
 LoaderMemory memory_of(Loader& loader, const MemoryLedger& ledger) {
-  constexpr std::uint64_t kShare = 8;  // of what is left: more is of little use to rows read once
+  // Of what is left; more is of little use to rows that are read once.
+  constexpr std::uint64_t kShare = 8, kMost = 256 * kMiB;
   const LoaderProbe probe = loader.probe(1);
   LoaderMemory memory;
-  memory.window_bytes =
-      std::max(memory_ratios::raised(probe.window_bytes), ledger.available() / kShare);
+  memory.window_bytes = std::max(memory_ratios::raised(probe.window_bytes),
+                                 std::min(kMost, ledger.available() / kShare));
   memory.queue_bytes = memory_ratios::raised(probe.block_bytes + probe.feature_bytes);
   return memory;
 }
