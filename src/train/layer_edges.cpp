@@ -82,11 +82,12 @@ class EdgeLayer {
     Batch batch;
   };
 
+  // Rows that all stay leave a third of the room to mini-batches, which are larger here.
   static KeptRows keeps(const LayerWork& work, const NodeTables& rows) {
     std::uint64_t bytes = 0;
     for (const auto& table : rows)
       if (table) bytes += table->bytes();
-    return bytes <= work.room ? KeptRows::kAll : KeptRows::kWanted;
+    return bytes <= work.room / 3 * 2 ? KeptRows::kAll : KeptRows::kWanted;
   }
 
   static NeighborSamplerOptions whole_lists() {

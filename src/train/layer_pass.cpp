@@ -55,7 +55,7 @@ class Pass {
         options_(options),
         layerwise_(parts.model->layerwise()),
         layers_(options.layers < 0 ? layers_to_pass(parts) : options.layers),
-        room_(options.room != 0 ? options.room : parts.ledger->available() / 2) {}
+        room_(options.room != 0 ? options.room : parts.ledger->available() / 4 * 3) {}
 
   NodeTables run(std::vector<LayerFigures>& figures) {
     if (layerwise_ == nullptr || layers_ == 0 || options_.layers == 0) {

@@ -34,7 +34,8 @@ struct LayerPassOptions {
   std::filesystem::path scratch;  ///< a folder
   std::uint64_t chunk = 1024;     ///< targets of a mini-batch: results depend on it in last digits
   ProgressStyle progress = ProgressStyle::kSilent;
-  std::uint64_t room = 0;    ///< bytes of rows of neighbours; 0: half of what the ledger has left
+  std::uint64_t room =
+      0;  ///< bytes of rows of neighbours; 0: three quarters of what the ledger has left
   std::int64_t layers = -1;  ///< so many; 0: the inputs; -1: all, what Model::encode() gives
 };
 

@@ -9,7 +9,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kTargets = 8192;     // of a piece
+constexpr std::uint64_t kMostTargets = 8192, kLeastTargets = 64;  // of a piece
+constexpr std::uint64_t kSumBytes = 4 << 20;                      // of their rows, about
 constexpr std::uint64_t kPositions = 65536;  // of edges that are looked up at once
 constexpr std::size_t kTargetsOfTask = 64;
 constexpr std::uint64_t kPanelRead = 8 << 20;  // bytes
@@ -33,12 +34,17 @@ class ListSums {
  public:
   ListSums(const ListRowsPlace& place, std::uint32_t most_columns)
       : place_(place),
-        nodes_(kTargets, *place.ledger),
-        ranges_(kTargets, *place.ledger),
-        begins_(kTargets + 1, *place.ledger),
+        targets_(
+            std::clamp(kSumBytes / (most_columns * sizeof(float)), kLeastTargets, kMostTargets)),
+        nodes_(targets_, *place.ledger),
+        ranges_(targets_, *place.ledger),
+        begins_(targets_ + 1, *place.ledger),
         positions_(kPositions, *place.ledger),
         sources_(kPositions, *place.ledger),
-        sums_(kTargets * most_columns, *place.ledger) {}
+        sums_(targets_ * most_columns, *place.ledger) {}
+
+  /// The most targets of a piece.
+  std::uint64_t targets() const { return targets_; }
 
   /// Rows of the targets from `first` on. Valid until the next call.
   std::span<const float> make(const ListsOf& lists,
@@ -71,8 +77,8 @@ class ListSums {
  private:
   // Sources of the edges [edge, end), numbered through the piece's lists.
   void look_up(const ListsOf& lists, std::uint64_t edge, std::uint64_t end, std::uint64_t target) {
-    const auto begins = begins_.first(kTargets + 1);
-    const auto ranges = ranges_.first(kTargets);
+    const auto begins = begins_.first(targets_ + 1);
+    const auto ranges = ranges_.first(targets_);
     const auto positions = positions_.first(end - edge);
     for (std::uint64_t at = edge; at < end; ++target) {
       const std::uint64_t stop = std::min(end, begins[target + 1]);
@@ -136,6 +142,7 @@ class ListSums {
   }
 
   const ListRowsPlace& place_;
+  std::uint64_t targets_;
   Room<std::uint64_t> nodes_;
   Room<EdgeRange> ranges_;
   Room<std::uint64_t> begins_, positions_, sources_;
@@ -156,12 +163,6 @@ void load_panel(const PanelTable& table, std::uint32_t panel, std::span<float> o
 
 }  // namespace
 
-std::uint64_t list_rows_bytes(std::uint32_t panel_columns) {
-  constexpr std::uint64_t kAll = kTargets * (2 * sizeof(std::uint64_t) + sizeof(EdgeRange)) +
-                                 kPositions * 2 * sizeof(std::uint64_t) + 8 * kPageBytes;
-  return kAll + kTargets * panel_columns * sizeof(float);
-}
-
 std::vector<std::unique_ptr<PanelTable>> make_list_rows(const PanelTable& sources,
                                                         std::span<const ListsOf> relations,
                                                         const ListRowsPlace& place) {
@@ -172,7 +173,7 @@ std::vector<std::unique_ptr<PanelTable>> make_list_rows(const PanelTable& source
         place.scratch,
         PanelShape{lists.topology->num_targets(), shape.columns, shape.panel},
         DType::kF32));
-  const std::uint32_t most = std::min(shape.panel, shape.columns);
+  const std::uint32_t most = std::max<std::uint32_t>(1, std::min(shape.panel, shape.columns));
   Room<float> panel_room(shape.rows * most, *place.ledger);
   ListSums sums(place, most);
   for (std::uint32_t panel = 0; panel < shape.panels(); ++panel) {
@@ -181,9 +182,9 @@ std::vector<std::unique_ptr<PanelTable>> make_list_rows(const PanelTable& source
     load_panel(sources, panel, rows);
     for (std::size_t relation = 0; relation < relations.size(); ++relation) {
       const std::uint64_t targets = relations[relation].topology->num_targets();
-      for (std::uint64_t first = 0; first < targets; first += kTargets) {
+      for (std::uint64_t first = 0; first < targets; first += sums.targets()) {
         throw_if_interrupted();
-        const std::uint64_t count = std::min(kTargets, targets - first);
+        const std::uint64_t count = std::min(sums.targets(), targets - first);
         const auto piece = sums.make(relations[relation], first, count, rows, width);
         made[relation]->write_rows(panel, first, std::as_bytes(piece));
       }

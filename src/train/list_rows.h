@@ -44,7 +44,4 @@ std::vector<std::unique_ptr<PanelTable>> make_list_rows(const PanelTable& source
                                                         std::span<const ListsOf> relations,
                                                         const ListRowsPlace& place);
 
-/// Bytes of memory beside the panel.
-std::uint64_t list_rows_bytes(std::uint32_t panel_columns);
-
 }  // namespace sluice
