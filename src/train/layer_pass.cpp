@@ -41,15 +41,15 @@ class ProductsOnOneThread {
               Place{parts.options.run.dir, -1, -1, -1});
 }
 
-std::uint64_t edge_bytes(const Parts& parts) {
+std::uint64_t edge_bytes_read(const Parts& parts) {
   std::uint64_t bytes = 0;
   for (const auto& relation : parts.data.graph().relations) bytes += relation->stats().bytes_read;
   return bytes;
 }
 
-class Pass {
+class LayersInOrder {
  public:
-  Pass(Parts& parts, const std::vector<bool>& wanted, const LayerPassOptions& options)
+  LayersInOrder(Parts& parts, const std::vector<bool>& wanted, const LayerPassOptions& options)
       : parts_(parts),
         wanted_(wanted),
         options_(options),
@@ -179,7 +179,7 @@ class Pass {
 
   NodeTables make_layer(std::int64_t layer, NodeTables rows, std::vector<LayerFigures>& figures) {
     const auto begin = PassClock::now();
-    const std::uint64_t edges_before = edge_bytes(parts_);
+    const std::uint64_t edges_before = edge_bytes_read(parts_);
     const std::vector<bool> written = written_by(layer);
     LayerFigures& figure = figures.emplace_back();
     figure.layer = layer + 1;
@@ -197,7 +197,7 @@ class Pass {
     }
     for (const auto& table : made)
       if (table) figure.bytes_written += table->bytes();
-    figure.bytes_read += edge_bytes(parts_) - edges_before;
+    figure.bytes_read += edge_bytes_read(parts_) - edges_before;
     figure.seconds = std::chrono::duration<double>(PassClock::now() - begin).count();
     return made;
   }
@@ -242,7 +242,7 @@ NodeTables pass_layers(Parts& parts,
   const ProductsOnOneThread products;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
-  return Pass(parts, wanted, options).run(figures);
+  return LayersInOrder(parts, wanted, options).run(figures);
 }
 
 }  // namespace sluice

@@ -127,7 +127,8 @@ Evaluation evaluate_by_layer(Opened& opened, Part part, const TrainContext& cont
   }
   const ModelInPlace in_place(parts, std::move(made));
   LoaderMemory memory;
-  if (parts.count(part) != 0) memory = memory_of(*parts.evaluation_loader(part, {}), *parts.ledger);
+  if (parts.count(part) != 0)
+    memory = loader_memory(*parts.evaluation_loader(part, {}), *parts.ledger);
   return evaluate(parts, part, memory, 0, context.progress, context.log);
 }
 

@@ -68,7 +68,7 @@ LoaderOptions sweep_options(const Parts& parts) {
 
 }  // namespace
 
-LoaderMemory memory_of(Loader& loader, const MemoryLedger& ledger) {
+LoaderMemory loader_memory(Loader& loader, const MemoryLedger& ledger) {
   // Of what is left; more is of little use to rows that are read once.
   constexpr std::uint64_t kShare = 8, kMost = 256 * kMiB;
   const LoaderProbe probe = loader.probe(1);
@@ -90,7 +90,7 @@ LoaderStats sweep_nodes(Parts& parts,
   LoaderStats stats;
   {
     Loader loader(parts.data, sweep_options(parts), std::move(nodes), {}, *parts.ledger);
-    loader.set_memory(memory_of(loader, *parts.ledger));
+    loader.set_memory(loader_memory(loader, *parts.ledger));
     loader.start({});
     while (const std::shared_ptr<const Batch> batch = loader.next()) {
       throw_if_interrupted();

@@ -15,7 +15,7 @@
 namespace sluice {
 
 /// A loader's share of what the ledger has left, by its first mini-batch. Throws kResource.
-LoaderMemory memory_of(Loader& loader, const MemoryLedger& ledger);
+LoaderMemory loader_memory(Loader& loader, const MemoryLedger& ledger);
 
 /// Calls take(batch, number of its first node) for each mini-batch, in order, with the model in
 /// evaluation mode and its learned rows ready. The features' caches are gone afterwards. Throws
