@@ -28,6 +28,7 @@
 
 namespace sluice {
 
+class Layerwise;
 class ThreadArena;
 namespace kernels {
 struct KernelTable;
@@ -80,6 +81,10 @@ class Model : public torch::nn::Module {
   /// The learned rows that encode() gives as they are: all nodes of a type can be asked about then.
   /// Null where a node's row depends on more.
   virtual nn::LearnedRows* ranked_rows() const { return nullptr; }
+
+  /// The model one layer at a time over all nodes (sluice/models/layerwise.h); null where it cannot
+  /// be taken so, or has no layers.
+  virtual const Layerwise* layerwise() const { return nullptr; }
 
   /// Set by the trainer before each forward: the key of (seed, epoch, step), for dropout and other
   /// draws.

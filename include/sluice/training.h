@@ -5,6 +5,7 @@
 // IWYU pragma: begin_exports
 #include <sluice/model.h>
 #include <sluice/models/input_rows.h>
+#include <sluice/models/layerwise.h>
 #include <sluice/models/node_rows.h>
 #include <sluice/models/pair_encoder.h>
 #include <sluice/models/stack.h>

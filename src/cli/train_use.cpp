@@ -16,7 +16,7 @@ struct UseRequest {
   std::string out;
   BestRequest best{LinkEnd::kDestination, 0};
   bool end_given = false;
-  std::string type;
+  EmbedOptions embed;
 };
 
 void add_stored(CLI::App& command, UseRequest& request) {
@@ -58,6 +58,28 @@ PredictReport run_prediction(const UseRequest& request, TrainSession& session) {
       request.directory, request.sets, request.options, request.best, request.out, session.start());
 }
 
+nlohmann::ordered_json layer_json(const LayerFigures& layer) {
+  return {{"layer", layer.layer},
+          {"way", layer.way},
+          {"rows", layer.rows},
+          {"rows_read", layer.rows_read},
+          {"times_read", layer.times()},
+          {"panels", layer.panels},
+          {"bytes", {{"read", layer.bytes_read}, {"written", layer.bytes_written}}},
+          {"seconds", layer.seconds}};
+}
+
+void print_layer(const LayerFigures& layer) {
+  fmt::print("  {}: {} rows read {:.2f} times, {} panels, {} read, {} written, {:.2f} s\n",
+             layer.layer == 0 ? "inputs" : fmt::format("layer {}, by {}", layer.layer, layer.way),
+             format_count(layer.rows),
+             layer.times(),
+             layer.panels,
+             format_bytes(layer.bytes_read),
+             format_bytes(layer.bytes_written),
+             layer.seconds);
+}
+
 void print_written(const PredictReport& report, const char* what, const TrainSession& session) {
   if (session.json()) {
     nlohmann::ordered_json json = {{"out", report.out},
@@ -65,8 +87,11 @@ void print_written(const PredictReport& report, const char* what, const TrainSes
                                    {"not_finite", report.not_finite},
                                    {"seconds", report.seconds}};
     if (!report.classes.empty()) json["classes"] = report.classes;
+    for (const LayerFigures& layer : report.layers) json["layers"].push_back(layer_json(layer));
+    if (report.of_device) json["of_device"] = *report.of_device;
     print_json(json);
   } else {
+    for (const LayerFigures& layer : report.layers) print_layer(layer);
     fmt::print(
         "{}: {} {} in {:.2f} s\n", report.out, format_count(report.rows), what, report.seconds);
   }
@@ -100,7 +125,15 @@ void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
   auto request = std::make_shared<UseRequest>();
   add_common(*command, *request, session);
   session.add_trace(*command);
-  command->footer("Example:\n  sluice-train evaluate runs/papers --part valid --json");
+  command->add_flag_callback(
+      "--exact",
+      [request] { request->options.inference = Inference::kByLayer; },
+      "by full neighbourhoods of all nodes, layer by layer, whatever eval.fanout says: faster than "
+      "mini-batch by mini-batch where most nodes are asked about");
+  command->footer(
+      "Examples:\n"
+      "  sluice-train evaluate runs/papers --part valid --json\n"
+      "  sluice-train evaluate runs/papers --exact");
   command->callback([request, &session, &action] {
     action.run = [request, &session] {
       print_report(
@@ -161,32 +194,49 @@ void add_predict(CLI::App& app, TrainSession& session, TrainAction& action) {
 }
 
 void add_embed(CLI::App& app, TrainSession& session, TrainAction& action) {
-  CLI::App* command =
-      app.add_subcommand("embed", "write a run's learned rows, each behind its node's own id");
+  CLI::App* command = app.add_subcommand(
+      "embed", "write what a run makes of every node of a type, each behind its own id");
   auto request = std::make_shared<UseRequest>();
   add_stored(*command, *request);
   add_set(*command, request->sets);
   session.add_options(*command);
-  command->add_option("--type", request->type, "the node type; may be left out where one has rows")
+  command
+      ->add_option("--type",
+                   request->embed.type,
+                   "the node type; may be left out where the run makes rows of one")
       ->type_name("NAME");
+  command
+      ->add_option("--layer",
+                   request->embed.layer,
+                   "rows after so many layers of the model, 0 for what the first one reads; left "
+                   "out: what the task is given")
+      ->check(CLI::Range(0, 64))
+      ->type_name("N");
+  command->add_flag_callback(
+      "--learned",
+      [request] { request->embed.rows = EmbeddedRows::kLearned; },
+      "not what the model makes, but the rows that [embedding] learned, as they are");
   command
       ->add_option(
           "--out",
           request->out,
           "the file to write: .csv, .npy with records of id and e0, e1, ..., or .safetensors with "
-          "the tensors rows and ids")
+          "the tensors rows and ids; rows between layers lie on the same disk meanwhile")
       ->required()
       ->type_name("FILE");
   command->footer(
+      "Full neighbourhoods are gone through layer by layer within memory.host; the rows are the "
+      "same, bit for bit, whatever the budget and the number of threads.\n\n"
       "Examples:\n"
-      "  sluice-train embed runs/wn18rr-complex --out entities.npy\n"
-      "  sluice-train embed runs/wn18rr-complex --out entities.safetensors");
+      "  sluice-train embed runs/papers --out papers.npy\n"
+      "  sluice-train embed runs/papers --layer 1 --out hidden.safetensors\n"
+      "  sluice-train embed runs/wn18rr-complex --out entities.npy");
   command->callback([request, &session, &action] {
     action.run = [request, &session] {
       print_written(embed_run(request->directory,
                               request->sets,
                               request->options,
-                              request->type,
+                              request->embed,
                               request->out,
                               session.start()),
                     "rows",

@@ -31,6 +31,12 @@ BatchNeeds Gcn::needs() const {
   return {.degrees = normalisation_ == nn::GcnNorm::kSymmetric};
 }
 
+// By both ends' degrees, a row that was made weighs as its target's degree says: its own is 0. A
+// mean over a node and its neighbours is none of rows that were made before.
+Gathering Gcn::gathering(std::int64_t) const {
+  return normalisation_ == nn::GcnNorm::kSymmetric ? Gathering::kScaledMean : Gathering::kEdges;
+}
+
 torch::Tensor Gcn::convolve(std::int64_t layer,
                             const nn::LayerCall& call,
                             const torch::Tensor& x,

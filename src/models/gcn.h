@@ -17,6 +17,7 @@ class Gcn final : public Stack {
   Gcn(const Options& options, const ModelContext& context);
 
   BatchNeeds needs() const override;
+  Gathering gathering(std::int64_t layer) const override;
 
  private:
   torch::Tensor convolve(std::int64_t layer,

@@ -17,6 +17,8 @@ class Gin final : public Stack {
   Gin(const Options& options, const ModelContext& context);
 
   BatchNeeds needs() const override { return {.degrees = true}; }
+  /// A sum is a mean as often as there are in-edges.
+  Gathering gathering(std::int64_t) const override { return Gathering::kMean; }
 
  private:
   torch::Tensor convolve(std::int64_t layer,

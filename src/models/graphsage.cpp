@@ -23,7 +23,8 @@ void GraphSage::Options::describe(Schema& schema) {
 }
 
 GraphSage::GraphSage(const Options& options, const ModelContext& context)
-    : TypedStack(options.stack, context, "graphsage") {
+    : TypedStack(options.stack, context, "graphsage"),
+      gathering_(options.aggregator == nn::Aggregator::kMax ? Gathering::kMax : Gathering::kMean) {
   const GraphSchema& schema = context.schema;
   const bool plain = schema.nodes.size() == 1 && schema.relations.size() == 1;
   for (std::int64_t layer = 0; layer < num_layers(); ++layer) {
@@ -45,6 +46,10 @@ GraphSage::GraphSage(const Options& options, const ModelContext& context)
                 conv, parts.written, parts.relations, schema.nodes.size(), schema.relations.size()},
             key)));
   }
+}
+
+Gathering GraphSage::gathering(std::int64_t) const {
+  return gathering_;
 }
 
 TypedRows GraphSage::propagate(std::int64_t layer,

@@ -19,12 +19,15 @@ class GraphSage final : public TypedStack {
   };
   GraphSage(const Options& options, const ModelContext& context);
 
+  Gathering gathering(std::int64_t layer) const override;
+
  private:
   TypedRows propagate(std::int64_t layer,
                       const nn::LayerCall& call,
                       const TypedRows& x,
                       const Batch& batch) const override;
 
+  Gathering gathering_;
   // A layer each, of either: of one node type and relation, or of several.
   std::vector<std::shared_ptr<nn::SageConv>> convs_;
   std::vector<std::shared_ptr<nn::HeteroSageConv>> typed_convs_;

@@ -52,21 +52,43 @@ Hgt::Hgt(const Options& options, const ModelContext& context)
           options.hidden, context.output_width, nn::Bias::kZero, context.key.with("output")));
 }
 
-Encoding Hgt::encode(const Batch& batch) {
+nn::LayerCall Hgt::call_of(std::size_t layer) const {
+  return {executor_, nullptr, step_key().with("layer").with(layer)};
+}
+
+std::int64_t Hgt::columns(std::int64_t layer) const {
+  return layer == options_.layers ? output_->out() : options_.hidden;
+}
+
+std::vector<torch::Tensor> Hgt::input_rows(const Batch& batch) const {
   std::vector<torch::Tensor> x = inputs_->forward(batch);
-  for (std::size_t type = 0; type < x.size(); ++type) {
-    if (!x[type].defined()) continue;
-    x[type] = torch::tanh(x[type]);
-    if (is_training())
+  for (torch::Tensor& rows : x)
+    if (rows.defined()) rows = torch::tanh(rows);
+  return x;
+}
+
+std::vector<torch::Tensor> Hgt::layer_rows(std::int64_t layer,
+                                           const std::vector<torch::Tensor>& x,
+                                           const Batch& batch,
+                                           LayerCarry&) const {
+  const auto at = static_cast<std::size_t>(layer);
+  std::vector<torch::Tensor> out =
+      convs_[at]->forward(nn::UnionBlock(batch, at, flow_[at]), call_of(at), x);
+  if (at + 1 != convs_.size()) return out;
+  for (torch::Tensor& rows : out)
+    if (rows.defined()) rows = output_->forward(rows);
+  return out;
+}
+
+Encoding Hgt::encode(const Batch& batch) {
+  std::vector<torch::Tensor> x = input_rows(batch);
+  for (std::size_t type = 0; is_training() && type < x.size(); ++type)
+    if (x[type].defined())
       x[type] = nn::dropout(
           executor_, step_key().with("inputs").with(type), options_.input_dropout, x[type]);
-  }
-  for (std::size_t at = 0; at < convs_.size(); ++at) {
-    const nn::LayerCall call{executor_, nullptr, step_key().with("layer").with(at)};
-    x = convs_[at]->forward(nn::UnionBlock(batch, at, flow_[at]), call, x);
-  }
-  for (torch::Tensor& rows : x)
-    if (rows.defined()) rows = output_->forward(rows);
+  LayerCarry none;
+  for (std::int64_t layer = 0; layer < options_.layers; ++layer)
+    x = layer_rows(layer, x, batch, none);
   return x;
 }
 

@@ -5,6 +5,7 @@
 #include <sluice/executor.h>
 #include <sluice/model.h>
 #include <sluice/models/input_rows.h>
+#include <sluice/models/layerwise.h>
 #include <sluice/nn/hgt_conv.h>
 #include <sluice/nn/linear.h>
 #include <sluice/nn/union_block.h>
@@ -15,7 +16,7 @@
 
 namespace sluice::models {
 
-class Hgt final : public Model {
+class Hgt final : public Model, public Layerwise {
  public:
   struct Options {
     std::int64_t layers = 2;
@@ -32,8 +33,22 @@ class Hgt final : public Model {
   Encoding encode(const Batch& batch) override;
   std::int64_t num_layers() const override { return options_.layers; }
   BatchNeeds needs() const override { return inputs_->needs(); }
+  const Layerwise* layerwise() const override { return this; }
+
+  std::int64_t depth() const override { return options_.layers; }
+  const nn::LayerTypes& layer_types(std::int64_t layer) const override {
+    return flow_.at(static_cast<std::size_t>(layer));
+  }
+  std::int64_t columns(std::int64_t layer) const override;
+  std::vector<torch::Tensor> input_rows(const Batch& batch) const override;
+  std::vector<torch::Tensor> layer_rows(std::int64_t layer,
+                                        const std::vector<torch::Tensor>& x,
+                                        const Batch& batch,
+                                        LayerCarry& carry) const override;
 
  private:
+  nn::LayerCall call_of(std::size_t layer) const;
+
   Options options_;
   std::vector<nn::LayerTypes> flow_;
   kernels::Executor executor_;

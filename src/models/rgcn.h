@@ -19,6 +19,10 @@ class Rgcn final : public TypedStack {
   Rgcn(const Options& options, const ModelContext& context);
 
   BatchNeeds needs() const override;
+  /// A mean a relation, where edges have no classes that tell them apart.
+  Gathering gathering(std::int64_t) const override {
+    return needs().edge_labels ? Gathering::kEdges : Gathering::kMean;
+  }
 
  private:
   // A relation of the dataset among those that the layers tell apart.

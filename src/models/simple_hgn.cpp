@@ -13,6 +13,19 @@ namespace {
 
 constexpr double kLeastLength = 1e-12;  // of a row that is brought to length 1
 
+// A layer's weights as what is carried to the next: keys, edges, then own rows by node type.
+LayerCarry carry_of(nn::LayerAttention made) {
+  LayerCarry carry{std::move(made.keys), std::move(made.edges)};
+  for (torch::Tensor& own : made.own) carry.push_back(std::move(own));
+  return carry;
+}
+
+nn::LayerAttention attention_in(LayerCarry& carry) {
+  nn::LayerAttention before{std::move(carry.at(0)), std::move(carry.at(1)), {}};
+  for (std::size_t at = 2; at < carry.size(); ++at) before.own.push_back(std::move(carry[at]));
+  return before;
+}
+
 }  // namespace
 
 void SimpleHgn::Options::describe(Schema& schema) {
@@ -80,29 +93,50 @@ nn::SimpleHgnConvOptions SimpleHgn::conv_options(const ModelContext& context,
   return conv;
 }
 
+nn::LayerCall SimpleHgn::call_of(std::size_t layer) const {
+  return {executor_, nullptr, step_key().with("layer").with(layer)};
+}
+
+std::int64_t SimpleHgn::columns(std::int64_t layer) const {
+  if (layer == 0) return options_.input_width;
+  return convs_.at(static_cast<std::size_t>(layer) - 1)->out();
+}
+
+std::vector<torch::Tensor> SimpleHgn::input_rows(const Batch& batch) const {
+  return inputs_->forward(batch);
+}
+
+std::vector<torch::Tensor> SimpleHgn::layer_rows(std::int64_t layer,
+                                                 const std::vector<torch::Tensor>& x,
+                                                 const Batch& batch,
+                                                 LayerCarry& carry) const {
+  const auto at = static_cast<std::size_t>(layer);
+  const bool last = at + 1 == convs_.size();
+  const nn::UnionBlock all(batch, at, flow_[at]);
+  const nn::LayerCall call = call_of(at);
+  torch::Tensor rows = all.join(x);
+  if (is_training())
+    rows = nn::dropout(executor_,
+                       call.key.with("dropout"),
+                       at == 0 ? options_.input_dropout : options_.dropout,
+                       rows);
+  const bool mixes = at != 0 && !last;
+  nn::LayerAttention before, made;
+  if (mixes) before = attention_in(carry);
+  rows = convs_[at]->forward(
+      all, call, rows, mixes ? &before : nullptr, carries(layer) ? &made : nullptr);
+  carry = carries(layer) ? carry_of(std::move(made)) : LayerCarry();
+  if (!last) rows = torch::elu(rows);
+  if (last && options_.normalize_output)
+    rows = rows / rows.norm(2, {1}, /*keepdim=*/true).clamp_min(kLeastLength);
+  return all.split(rows);
+}
+
 Encoding SimpleHgn::encode(const Batch& batch) {
-  std::vector<torch::Tensor> x = inputs_->forward(batch);
-  nn::LayerAttention kept;  // of the hidden layer before
-  for (std::size_t at = 0; at < convs_.size(); ++at) {
-    const bool last = at + 1 == convs_.size();
-    const nn::UnionBlock all(batch, at, flow_[at]);
-    const nn::LayerCall call{executor_, nullptr, step_key().with("layer").with(at)};
-    torch::Tensor rows = all.join(x);
-    if (is_training())
-      rows = nn::dropout(executor_,
-                         call.key.with("dropout"),
-                         at == 0 ? options_.input_dropout : options_.dropout,
-                         rows);
-    nn::LayerAttention made;
-    const bool hidden_follows = at + 2 < convs_.size();
-    rows = convs_[at]->forward(
-        all, call, rows, at != 0 && !last ? &kept : nullptr, hidden_follows ? &made : nullptr);
-    kept = std::move(made);
-    if (!last) rows = torch::elu(rows);
-    if (last && options_.normalize_output)
-      rows = rows / rows.norm(2, {1}, /*keepdim=*/true).clamp_min(kLeastLength);
-    x = all.split(rows);
-  }
+  std::vector<torch::Tensor> x = input_rows(batch);
+  LayerCarry attention;  // of the hidden layer before
+  for (std::int64_t layer = 0; layer < options_.layers; ++layer)
+    x = layer_rows(layer, x, batch, attention);
   return x;
 }
 

@@ -5,6 +5,7 @@
 #include <sluice/executor.h>
 #include <sluice/model.h>
 #include <sluice/models/input_rows.h>
+#include <sluice/models/layerwise.h>
 #include <sluice/nn/simple_hgn_conv.h>
 #include <sluice/nn/union_block.h>
 
@@ -14,7 +15,7 @@
 
 namespace sluice::models {
 
-class SimpleHgn final : public Model {
+class SimpleHgn final : public Model, public Layerwise {
  public:
   struct Options {
     std::int64_t layers = 2;
@@ -37,8 +38,23 @@ class SimpleHgn final : public Model {
   Encoding encode(const Batch& batch) override;
   std::int64_t num_layers() const override { return options_.layers; }
   BatchNeeds needs() const override { return inputs_->needs(); }
+  const Layerwise* layerwise() const override { return this; }
+
+  std::int64_t depth() const override { return options_.layers; }
+  const nn::LayerTypes& layer_types(std::int64_t layer) const override {
+    return flow_.at(static_cast<std::size_t>(layer));
+  }
+  std::int64_t columns(std::int64_t layer) const override;
+  std::vector<torch::Tensor> input_rows(const Batch& batch) const override;
+  /// Of hidden layers that another follows: the weights of edges and own rows.
+  bool carries(std::int64_t layer) const override { return layer + 2 < options_.layers; }
+  std::vector<torch::Tensor> layer_rows(std::int64_t layer,
+                                        const std::vector<torch::Tensor>& x,
+                                        const Batch& batch,
+                                        LayerCarry& carry) const override;
 
  private:
+  nn::LayerCall call_of(std::size_t layer) const;
   nn::SimpleHgnConvOptions conv_options(const ModelContext& context, std::size_t layer) const;
 
   Options options_;

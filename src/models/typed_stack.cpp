@@ -201,20 +201,38 @@ void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRo
       x[type] = nn::dropout(executor_, one_type_ ? key : key.with(type), rate, x[type]);
 }
 
+nn::LayerCall TypedStack::call_of(std::int64_t layer) const {
+  return {executor_, nullptr, step_key().with("layer").with(static_cast<std::uint64_t>(layer))};
+}
+
+TypedRows TypedStack::apply(std::int64_t layer,
+                            const nn::LayerCall& call,
+                            const TypedRows& x,
+                            const Batch& batch) const {
+  TypedRows out = propagate(layer, call, x, batch);
+  if (is_last(layer)) {
+    activate_outputs(out);
+    return out;
+  }
+  const auto& between = between_[static_cast<std::size_t>(layer)];
+  for (std::size_t type = 0; type < out.size(); ++type)
+    if (out[type].defined()) out[type] = finish(between[type], out[type], x[type]);
+  return out;
+}
+
+std::vector<torch::Tensor> TypedStack::layer_rows(std::int64_t layer,
+                                                  const std::vector<torch::Tensor>& x,
+                                                  const Batch& batch,
+                                                  LayerCarry&) const {
+  return apply(layer, call_of(layer), x, batch);
+}
+
 Encoding TypedStack::encode(const Batch& batch) {
   TypedRows x = inputs_->forward(batch);
   for (std::int64_t layer = 0; layer < options_.layers; ++layer) {
-    const nn::LayerCall call{
-        executor_, nullptr, step_key().with("layer").with(static_cast<std::uint64_t>(layer))};
+    const nn::LayerCall call = call_of(layer);
     drop_out(layer, call, x);
-    TypedRows out = propagate(layer, call, x, batch);
-    if (is_last(layer)) activate_outputs(out);
-    if (!is_last(layer)) {
-      const auto& between = between_[static_cast<std::size_t>(layer)];
-      for (std::size_t type = 0; type < out.size(); ++type)
-        if (out[type].defined()) out[type] = finish(between[type], out[type], x[type]);
-    }
-    x = std::move(out);
+    x = apply(layer, call, x, batch);
   }
   return x;
 }

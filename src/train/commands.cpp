@@ -7,6 +7,7 @@
 #include "train/checks.h"
 #include "train/continual.h"
 #include "train/evaluation.h"
+#include "train/layer_run.h"
 #include "train/opened_run.h"
 #include "train/predictions.h"
 #include "train/trainer.h"
@@ -255,10 +256,17 @@ RunReport evaluate_run(const std::string& directory,
                        const std::vector<std::string>& sets,
                        const EvaluateOptions& wanted,
                        const TrainContext& context) {
-  const auto opened = open_run(directory, sets, wanted, context, check_measurable);
+  const bool by_layer = wanted.inference == Inference::kByLayer;
+  const auto opened = by_layer ? open_for_layers(directory, sets, wanted, context, check_measurable)
+                               : open_run(directory, sets, wanted, context, check_measurable);
   return traced(opened->run, context, [&] {
-    const Evaluation evaluation = evaluate(
-        *opened->run.parts, wanted.part, opened->run.plan.loader, 0, context.progress, context.log);
+    const Evaluation evaluation = by_layer ? evaluate_by_layer(*opened, wanted.part, context)
+                                           : evaluate(*opened->run.parts,
+                                                      wanted.part,
+                                                      opened->run.plan.loader,
+                                                      0,
+                                                      context.progress,
+                                                      context.log);
     RunReport report = begin_report(opened->run, context.peak, opened->run.parts->learned_xxh3());
     report.epochs = opened->state.epoch;
     report.metrics = evaluation.metrics;

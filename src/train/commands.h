@@ -6,12 +6,14 @@
 #include "core/peak_memory.h"
 #include "core/progress.h"
 #include "train/epoch_estimate.h"
+#include "train/layer_figures.h"
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/weights_file.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,12 +48,19 @@ RunReport continue_training(const std::string& directory,
                             RunDirectory::Mode mode,
                             const TrainContext& context);
 
+/// How outputs come about.
+enum class Inference {
+  kByBatch,  ///< mini-batch by mini-batch, by eval.fanout
+  kByLayer   ///< all nodes' full neighbourhoods, layer by layer (train/layer_pass.h)
+};
+
 struct EvaluateOptions {
   Part part = Part::kTest;
   CheckpointKind checkpoint = CheckpointKind::kBest;  ///< the last where the run has no best
   /// Of predictions: a file of events to ask about in the place of the part's
   /// (train/asked_events.h); empty: none.
   std::string events = {};
+  Inference inference = Inference::kByBatch;  ///< of evaluations
 };
 
 RunReport evaluate_run(const std::string& directory,
@@ -65,6 +74,10 @@ struct PredictReport {
   std::uint64_t not_finite = 0;  ///< rows of these without a prediction: outputs are not finite
   double seconds = 0;
   std::vector<std::string> classes{};  ///< names by number; empty where they have none
+  std::vector<LayerFigures> layers{};  ///< of embeddings: what each layer moved
+  /// Of embeddings: the seconds that the disk alone would take for these bytes, of those that
+  /// passed.
+  std::optional<double> of_device{};
 };
 
 /// Writes a prediction for each node of the part to `out` (.csv or .npy), under the user's own ids.
@@ -89,12 +102,25 @@ PredictReport predict_best_run(const std::string& directory,
                                const std::filesystem::path& out,
                                const TrainContext& context);
 
-/// Writes the learned rows of a node type to `out` (.csv or .npy), each behind its node's id.
-/// @param type its name; empty: the only one that has some
+/// Which rows of nodes are written.
+enum class EmbeddedRows {
+  kEncoded,  ///< what the run's model makes of them, by full neighbourhoods
+  kLearned   ///< those that are learned beside its weights, as they are
+};
+
+struct EmbedOptions {
+  std::string type = {};  ///< its name; empty: the only one that has such rows
+  EmbeddedRows rows = EmbeddedRows::kEncoded;
+  /// Of encoded ones: after so many layers; 0: what the first reads; -1: all.
+  std::int64_t layer = -1;
+};
+
+/// Writes the rows of all nodes of a type to `out` (.csv, .npy or .safetensors), each behind its
+/// node's id. Of a model that gives learned rows as they are, both kinds are the same.
 PredictReport embed_run(const std::string& directory,
                         const std::vector<std::string>& sets,
                         const EvaluateOptions& options,
-                        const std::string& type,
+                        const EmbedOptions& embed,
                         const std::filesystem::path& out,
                         const TrainContext& context);
 

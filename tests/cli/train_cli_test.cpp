@@ -170,10 +170,26 @@ TEST_CASE("predict writes the users' ids, as CSV and as NumPy records, whole or 
   CHECK(end.code == 2);
   CHECK(end.err.find("--end says which end --top looks for") != std::string::npos);
   CHECK(end.err.find("add --top 10 for one") != std::string::npos);
-  const Outcome none = train({"embed", box.dir(), "--out", csv});
+  const Outcome none = train({"embed", box.dir(), "--learned", "--out", csv});
   CHECK(none.code == 2);
   CHECK(none.err.find("this run has no learned rows") != std::string::npos);
   CHECK(none.err.find(box.dir().string()) != std::string::npos);
+  const std::string rows = (box.folder() / "rows.npy").string();
+  const Outcome embedded = train({"embed", box.dir(), "--out", rows, "--json"});
+  REQUIRE_MESSAGE(embedded.code == 0, embedded.err);
+  const json told = json::parse(embedded.out);
+  CHECK(told.at("rows") == 2000);
+  REQUIRE(told.at("layers").size() == 3);
+  CHECK(told.at("layers")[0].at("way") == "rows");
+  CHECK(told.at("layers")[2].at("way") == "lists");
+  CHECK(told.at("layers")[2].at("times_read") == 1);
+  CHECK(read_all(rows).find("'shape': (2000,)") != std::string::npos);
+  const Outcome deep = train({"embed", box.dir(), "--layer", "3", "--out", rows});
+  CHECK(deep.code == 2);
+  CHECK(deep.err.find("choose --layer from 0, the inputs, to 2") != std::string::npos);
+  const Outcome exact = train({"evaluate", box.dir(), "--exact", "--json"});
+  REQUIRE_MESSAGE(exact.code == 0, exact.err);
+  CHECK(json::parse(exact.out).at("metrics").contains("test.accuracy"));
   CHECK(train({"predict", box.dir(), "--out", (box.folder() / "no/p.csv").string()}).code == 3);
   for (const auto& entry : fs::directory_iterator(box.folder())) {
     CHECK(entry.path().filename().string().find("partial") == std::string::npos);

@@ -318,7 +318,7 @@ TEST_CASE("the best ends and the rows of a run come under the user's ids") {
   const std::string text = config_of(dir, "ranking = \"all\"\nloss = \"all\"");
   (void)run_training(options_of(text), RunDirectory::Mode::kNew, quiet.context);
   const std::string run = (dir / "run").string();
-  const PredictReport rows = embed_run(run, {}, {}, "", dir / "rows.csv", quiet.context);
+  const PredictReport rows = embed_run(run, {}, {}, {}, dir / "rows.csv", quiet.context);
   CHECK(rows.rows == kEntities);
   std::istringstream lines(read_all(dir / "rows.csv"));
   std::string line;
@@ -341,15 +341,15 @@ TEST_CASE("the best ends and the rows of a run come under the user's ids") {
   for (const char* name : {"run/weights.safetensors", "run/checkpoints/rows/entity/rows.npy"}) {
     CAPTURE(std::string(name));
     const Error error =
-        expect_error([&] { (void)embed_run(run, {}, {}, "", dir / name, quiet.context); });
+        expect_error([&] { (void)embed_run(run, {}, {}, {}, dir / name, quiet.context); });
     CHECK(error.code() == ErrorCode::kUsage);
     CHECK(error.message() == "this is a file of the run itself, which it would replace");
     CHECK(error.place().file == (dir / name).string());
   }
   CHECK(read_all(dir / "run/weights.safetensors") == kept);
-  CHECK(embed_run(run, {}, {}, "", dir / "run/rows.safetensors", quiet.context).rows == kEntities);
+  CHECK(embed_run(run, {}, {}, {}, dir / "run/rows.safetensors", quiet.context).rows == kEntities);
   const Error ending =
-      expect_error([&] { (void)embed_run(run, {}, {}, "", dir / "rows.txt", quiet.context); });
+      expect_error([&] { (void)embed_run(run, {}, {}, {}, dir / "rows.txt", quiet.context); });
   CHECK(ending.message().find(".safetensors") != std::string::npos);
 }
 

@@ -200,7 +200,7 @@ TEST_CASE("a run's rows are the same in every format, and another run begins as 
   const std::string run = (dir / "run").string();
   (void)run_training(options_of(config_of(dir, kTask)), RunDirectory::Mode::kNew, quiet.context);
   for (const char* name : {"rows.csv", "rows.npy", "rows.safetensors"})
-    CHECK(embed_run(run, {}, {}, "", dir / name, quiet.context).rows == kEntities);
+    CHECK(embed_run(run, {}, {}, {}, dir / name, quiet.context).rows == kEntities);
   const SafetensorsContent content = read_safetensors(dir / "rows.safetensors", nullptr).or_throw();
   const auto tensor = [&](const std::string& name) {
     return std::ranges::find(content.tensors, name, &CheckpointTensor::name)->value;

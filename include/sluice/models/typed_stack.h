@@ -10,6 +10,7 @@
 #include <sluice/executor.h>
 #include <sluice/model.h>
 #include <sluice/models/input_rows.h>
+#include <sluice/models/layerwise.h>
 #include <sluice/nn/layer_call.h>
 #include <sluice/nn/union_block.h>
 
@@ -49,12 +50,27 @@ struct StackInputs {
   std::optional<std::size_t> only_type = {};  ///< whose rows alone are read and written
 };
 
-class TypedStack : public Model {
+class TypedStack : public Model, public Layerwise {
  public:
   Encoding encode(const Batch& batch) final;
   std::int64_t num_layers() const override { return options_.layers; }
   /// What the inputs need.
   BatchNeeds needs() const override { return inputs_->needs(); }
+  /// Itself, unless it looks at the seeds alone.
+  const Layerwise* layerwise() const final { return num_layers() == 0 ? nullptr : this; }
+
+  std::int64_t depth() const final { return options_.layers; }
+  const nn::LayerTypes& layer_types(std::int64_t layer) const final { return types_of(layer); }
+  std::int64_t columns(std::int64_t layer) const final {
+    return layer == options_.layers ? output_width_ : width_in(layer);
+  }
+  std::vector<torch::Tensor> input_rows(const Batch& batch) const final {
+    return inputs_->forward(batch);
+  }
+  std::vector<torch::Tensor> layer_rows(std::int64_t layer,
+                                        const std::vector<torch::Tensor>& x,
+                                        const Batch& batch,
+                                        LayerCarry& carry) const final;
 
  protected:
   /// Throws kUsage where no node type that is read has features or learned rows.
@@ -93,6 +109,12 @@ class TypedStack : public Model {
     torch::nn::BatchNorm1d batch_norm{nullptr};
   };
 
+  nn::LayerCall call_of(std::int64_t layer) const;
+  /// The layer with what comes after it.
+  TypedRows apply(std::int64_t layer,
+                  const nn::LayerCall& call,
+                  const TypedRows& x,
+                  const Batch& batch) const;
   void make_between(std::int64_t layer, std::size_t type, RandomKey key);
   torch::Tensor batch_normed(const torch::nn::BatchNorm1d& norm, const torch::Tensor& x) const;
   /// Residual, norm and activation after a hidden layer.

@@ -4,9 +4,9 @@
 // a 1 for each label that it sees, then by part the labels themselves.
 #pragma once
 
-#include "prep/propagate/panel_table.h"
 #include "prep/propagate/product_walk.h"
 #include "prep/propagate/row_source.h"
+#include "storage/feature/panel_table.h"
 #include "storage/format/data_file_writer.h"
 
 #include <sluice/array.h>

@@ -4,9 +4,9 @@
 
 #include "prep/prep_context.h"
 #include "prep/propagate/panel_product.h"
-#include "prep/propagate/panel_table.h"
 #include "prep/propagate/propagation_plan.h"
 #include "prep/propagate/row_source.h"
+#include "storage/feature/panel_table.h"
 #include "storage/format/manifest.h"
 
 #include <cstddef>

@@ -4,9 +4,9 @@
 
 #include "prep/propagate/edge_operator.h"
 #include "prep/propagate/panel_product.h"
-#include "prep/propagate/panel_table.h"
 #include "prep/propagate/product_tree.h"
 #include "prep/propagate/propagate.h"
+#include "storage/feature/panel_table.h"
 
 #include <cstdint>
 #include <optional>

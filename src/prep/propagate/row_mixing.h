@@ -4,8 +4,8 @@
 // factor away, elements are 1 and -1 here.
 #pragma once
 
-#include "prep/propagate/panel_table.h"
 #include "prep/propagate/product_walk.h"
+#include "storage/feature/panel_table.h"
 
 #include <sluice/random.h>
 

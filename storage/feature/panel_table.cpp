@@ -1,4 +1,4 @@
-#include "prep/propagate/panel_table.h"
+#include "storage/feature/panel_table.h"
 
 #include <cstring>
 
@@ -32,6 +32,12 @@ void PanelTable::write_rows(std::uint32_t panel,
 
 void PanelTable::read_panel(std::uint32_t panel, std::span<std::byte> out) const {
   if (!out.empty()) file_.read_at(offset_of(panel, 0), out).or_throw();
+}
+
+void PanelTable::read_panel_rows(std::uint32_t panel,
+                                 std::uint64_t first_row,
+                                 std::span<std::byte> out) const {
+  if (!out.empty()) file_.read_at(offset_of(panel, first_row), out).or_throw();
 }
 
 void PanelTable::read_rows(std::uint64_t first_row,

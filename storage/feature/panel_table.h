@@ -1,5 +1,5 @@
 // PanelTable: rows of numbers by panels of columns, one panel after the other, in a file without a
-// name: what is read panel by panel between hops, and row by row at the end.
+// name: what is read panel by panel between hops or layers, and row by row at the end.
 //
 // One thread at a time. Throws Error: kResource for a full disk, kIo.
 #pragma once
@@ -40,6 +40,10 @@ class PanelTable {
   void write_rows(std::uint32_t panel, std::uint64_t first_row, std::span<const std::byte> rows);
   /// A whole panel, row-major. @pre out is as large as it
   void read_panel(std::uint32_t panel, std::span<std::byte> out) const;
+  /// Rows of a panel from `first_row` on, as many as `out` holds, row-major.
+  void read_panel_rows(std::uint32_t panel,
+                       std::uint64_t first_row,
+                       std::span<std::byte> out) const;
   /// Rows of all columns, or of those of the panels before `end_panel`, side by side.
   /// @param room as large as `out`
   void read_rows(std::uint64_t first_row,
