@@ -7,6 +7,7 @@
 #include <sluice/models/input_rows.h>
 #include <sluice/models/node_rows.h>
 #include <sluice/models/pair_encoder.h>
+#include <sluice/models/relation_first.h>
 #include <sluice/models/stack.h>
 #include <sluice/models/state_model.h>
 #include <sluice/models/typed_stack.h>

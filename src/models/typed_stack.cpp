@@ -80,8 +80,13 @@ TypedStack::TypedStack(const StackOptions& options,
       inputs_(std::move(own.rows)),
       executor_{context.threads, context.kernels} {
   if (!inputs_ && one_type_) inputs_ = std::make_shared<PlainRows>(context, name);
-  if (!inputs_)
-    inputs_ = std::make_shared<ProjectedRows>(context, name, flow_.front().read, options.hidden);
+  if (!inputs_) {
+    const std::vector<bool>& read = flow_.front().read;
+    inputs_ = projected_ = std::make_shared<ProjectedRows>(context, name, read, options.hidden);
+    if (own.execution)
+      relation_first_ =
+          std::make_shared<RelationFirst>(context, read, options.hidden, *own.execution);
+  }
   register_module("inputs", inputs_);
   for (std::int64_t layer = 0; !is_last(layer); ++layer) {
     between_.emplace_back(context.schema.nodes.size());
@@ -157,13 +162,18 @@ torch::Tensor TypedStack::batch_normed(const torch::nn::BatchNorm1d& norm,
                            at::globalContext().userEnabledCuDNN());
 }
 
-torch::Tensor TypedStack::finish(const Between& between,
-                                 torch::Tensor out,
-                                 const torch::Tensor& x) const {
-  if (options_.residual) {
-    const torch::Tensor own = x.narrow(0, 0, out.size(0));
-    out = out + (between.skip ? between.skip->forward(own) : own);
+void TypedStack::add_residuals(std::int64_t layer, const TypedRows& x, TypedRows& out) const {
+  if (!options_.residual || is_last(layer)) return;
+  const auto& between = between_[static_cast<std::size_t>(layer)];
+  for (std::size_t type = 0; type < out.size(); ++type) {
+    if (!out[type].defined() || !x[type].defined()) continue;
+    const torch::Tensor own = x[type].narrow(0, 0, out[type].size(0));
+    const auto& skip = between[type].skip;
+    out[type] = out[type] + (skip ? skip->forward(own) : own);
   }
+}
+
+torch::Tensor TypedStack::finish(const Between& between, torch::Tensor out) const {
   if (options_.norm == Norm::kLayer) {
     torch::nn::LayerNorm norm = between.layer_norm;
     out = norm->forward(out);
@@ -177,7 +187,6 @@ torch::Tensor TypedStack::finish(const Between& between,
 }
 
 void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRows& x) const {
-  if (!is_training()) return;
   const double rate = layer == 0 ? options_.input_dropout : options_.dropout;
   const RandomKey key = call.key.with("dropout");
   for (std::size_t type = 0; type < x.size(); ++type)
@@ -185,18 +194,47 @@ void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRo
       x[type] = nn::dropout(executor_, one_type_ ? key : key.with(type), rate, x[type]);
 }
 
+BatchNeeds TypedStack::needs() const {
+  BatchNeeds needs = inputs_->needs();
+  needs.deferred_features =
+      relation_first_ && relation_first_->execution() == Execution::kRelationFirst;
+  return needs;
+}
+
+nn::LayerCall TypedStack::call_of(std::int64_t layer) const {
+  const RandomKey key = step_key().with("layer").with(static_cast<std::uint64_t>(layer));
+  return {executor_, nullptr, key};
+}
+
+TypedRows TypedStack::first_layer(const Batch& batch) const {
+  const nn::LayerCall call = call_of(0);
+  const bool training = is_training();  // now, not when the backward pass asks
+  const auto of_inputs = [this, call, training](TypedRows x, const Batch& of) {
+    if (training) drop_out(0, call, x);
+    TypedRows out = propagate(0, call, x, of);
+    add_residuals(0, x, out);
+    return out;
+  };
+  if (relation_first_) relation_first_->note(batch);
+  if (!relation_first_ || relation_first_->execution() == Execution::kPlain)
+    return of_inputs(inputs_->forward(batch), batch);
+  const auto kept = std::make_shared<const Batch>(batch);  // its arrays are handles
+  const auto part = [this, of_inputs, kept](const std::vector<std::size_t>& types) {
+    return of_inputs(projected_->forward(*kept, types), *kept);
+  };
+  return relation_first_->sum(batch, parameters(), part);
+}
+
 Encoding TypedStack::encode(const Batch& batch) {
-  TypedRows x = inputs_->forward(batch);
-  for (std::int64_t layer = 0; layer < options_.layers; ++layer) {
-    const nn::LayerCall call{
-        executor_, nullptr, step_key().with("layer").with(static_cast<std::uint64_t>(layer))};
-    drop_out(layer, call, x);
-    TypedRows out = propagate(layer, call, x, batch);
-    if (!is_last(layer)) {
-      const auto& between = between_[static_cast<std::size_t>(layer)];
-      for (std::size_t type = 0; type < out.size(); ++type)
-        if (out[type].defined()) out[type] = finish(between[type], out[type], x[type]);
-    }
+  TypedRows x = first_layer(batch);
+  for (std::int64_t layer = 0; !is_last(layer); ++layer) {
+    const auto& between = between_[static_cast<std::size_t>(layer)];
+    for (std::size_t type = 0; type < x.size(); ++type)
+      if (x[type].defined()) x[type] = finish(between[type], x[type]);
+    const nn::LayerCall call = call_of(layer + 1);
+    if (is_training()) drop_out(layer + 1, call, x);
+    TypedRows out = propagate(layer + 1, call, x, batch);
+    add_residuals(layer + 1, x, out);
     x = std::move(out);
   }
   return x;
