@@ -5,6 +5,7 @@
 #include "train/batches_ahead.h"
 #include "train/checks.h"
 
+#include <sluice/deferred_features.h>
 #include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
