@@ -335,7 +335,7 @@ TEST_CASE("relation first: the peak of a step's features and activations is .65 
   for (const std::string& toml : {kSummingModels[0], kSummingModels[2]}) {
     INFO(toml);
     const double plain = peak_of(toml, "plain"), grouped = peak_of(toml, "relation_first");
-    INFO("bytes: plain " << plain << ", relation first " << grouped);
+    INFO("bytes: plain ", plain, ", relation first ", grouped);
     CHECK(plain > 2112.0 * 2048 * sizeof(float));
     CHECK(grouped > 1024.0 * 2048 * sizeof(float));
     CHECK(grouped <= 0.65 * plain);

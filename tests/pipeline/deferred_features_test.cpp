@@ -68,7 +68,7 @@ TEST_CASE("deferred features are those that come with mini-batches, from memory 
   write_sample(dir / "sparse", sparse);
   for (const char* const name : {"dense", "sparse"}) {
     for (const Placement features : {Placement::kMemory, Placement::kDisk}) {
-      INFO(name << (features == Placement::kDisk ? ", disk" : ", memory"));
+      INFO(name, (features == Placement::kDisk ? ", disk" : ", memory"));
       Setup setup;
       setup.features = features;
       setup.loader = base_options();
