@@ -12,6 +12,7 @@
 #include <sluice/models/state_model.h>
 #include <sluice/models/typed_stack.h>
 #include <sluice/nn/attention.h>
+#include <sluice/nn/batch_features.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/decoder.h>
 #include <sluice/nn/event_sequences.h>

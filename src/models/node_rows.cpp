@@ -1,27 +1,12 @@
 #include <sluice/models/node_rows.h>
 
-#include <sluice/deferred_features.h>
 #include <sluice/error.h>
+#include <sluice/nn/batch_features.h>
 #include <sluice/nn/learned_rows.h>
-#include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
 
 namespace sluice::models {
-
-namespace {
-
-// Gathered now where the batch leaves that to who asks.
-torch::Tensor features_of(const Batch& batch, std::size_t type) {
-  const std::int64_t columns = batch.deferred ? batch.deferred->columns(type, 0) : 0;
-  if (columns == 0) return nn::as_tensor(batch.features(type));
-  const torch::Tensor rows = torch::empty({batch.nodes[type].ids.numel(), columns});
-  batch.deferred->gather(
-      type, 0, 0, {rows.data_ptr<float>(), static_cast<std::size_t>(rows.numel())});
-  return rows;
-}
-
-}  // namespace
 
 NodeRows::NodeRows(const ModelContext& context, std::size_t type)
     : type_(type),
@@ -35,7 +20,7 @@ torch::Tensor NodeRows::of(const Batch& batch) const {
   if (width() == 0 || batch.nodes.at(type_).ids.numel() == 0) return {};
   torch::Tensor rows;
   if (feature_width_ != 0) {
-    rows = features_of(batch, type_);
+    rows = nn::features_of(batch, type_);
     if (rows.dim() != 2 || rows.size(1) != feature_width_)
       throw Error(
           ErrorCode::kInternal,

@@ -5,7 +5,7 @@
 #include "train/batches_ahead.h"
 #include "train/checks.h"
 
-#include <sluice/deferred_features.h>
+#include <sluice/nn/batch_features.h>
 #include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
@@ -56,24 +56,11 @@ std::string NotFinite::text(const Parts& parts, Part part) const {
                      first ? name_of_node(parts, of.type, *first) : "unknown");
 }
 
-namespace {
-
-torch::Tensor features_on_host(const Batch& batch, std::size_t type, std::size_t group) {
-  const std::int64_t columns = batch.deferred ? batch.deferred->columns(type, group) : 0;
-  if (columns == 0) return nn::as_tensor(batch.features(type, group)).cpu();
-  const torch::Tensor rows = torch::empty({batch.nodes[type].ids.numel(), columns});
-  batch.deferred->gather(
-      type, group, 0, {rows.data_ptr<float>(), static_cast<std::size_t>(rows.numel())});
-  return rows;
-}
-
-}  // namespace
-
 std::string node_of_bad_features(const Parts& parts, const Batch& batch) {
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     const BatchNodes& nodes = batch.nodes[type];
     for (std::size_t group = 0; group < nodes.features.size(); ++group) {
-      const torch::Tensor features = features_on_host(batch, type, group);
+      const torch::Tensor features = nn::features_of(batch, type, group).cpu();
       if (features.dim() != 2) continue;
       const Array finite = finite_rows(features);
       const Array ids = nn::as_array(nn::as_tensor(nodes.ids));
