@@ -18,6 +18,8 @@
 
 namespace sluice {
 
+class DeferredFeatures;
+
 /// The sampled edges of one relation at one layer: a bipartite graph from source rows to target
 /// rows (CSC), with its transpose, through which gradients flow back in a fixed order and without
 /// atomics.
@@ -76,6 +78,9 @@ struct Batch {
   /// Of a batch whose arrays are on a device: epoch, index, seeds, queries and labels on the host.
   /// Else null.
   std::shared_ptr<const Batch> host = nullptr;
+  /// Features of nodes that are gathered when somebody asks (LoaderOptions::deferred_features):
+  /// their arrays in `nodes` are empty. Else null.
+  std::shared_ptr<const DeferredFeatures> deferred = nullptr;
 
   /// BatchNodes::features of a type and group; empty where there are none.
   Array features(std::size_t type, std::size_t group = 0) const {

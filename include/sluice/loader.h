@@ -161,6 +161,9 @@ struct LoaderOptions {
   bool degrees = false;           ///< BatchNodes::degrees, for models that need them (Model::needs)
   bool relation_degrees = false;  ///< BatchNodes::relation_degrees, likewise
   bool edge_ids = false;        ///< Block::edge_ids; there too where what goes by them is asked for
+  /// Features of nodes are gathered when somebody asks: Batch::deferred. Not for a GPU. Such
+  /// mini-batches must not outlive their GraphData, nor be asked after its reopen().
+  bool deferred_features = false;
   bool hash = false;            ///< hash delivered batches (LoaderStats::batches_xxh3)
   bool exact = false;           ///< not from approximate snapshots: for evaluation
   bool normalize_rows = false;  ///< divide each node feature row by the sum of its absolute values

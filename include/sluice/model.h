@@ -57,6 +57,8 @@ struct BatchNeeds {
   bool relation_degrees = false;  ///< BatchNodes::relation_degrees of every node in the batch
   bool edge_ids = false;          ///< Block::edge_ids
   bool edge_labels = false;       ///< Block::labels of every relation whose edges have classes
+  /// On the CPU features of nodes may come when NodeRows or the model asks: Batch::deferred.
+  bool deferred_features = false;
   /// Of GraphDataOptions: a type's first group of features, and none of edges, unless it asks.
   std::vector<std::string> feature_groups{""};
   std::vector<std::string> edge_feature_groups{};

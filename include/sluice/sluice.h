@@ -10,6 +10,7 @@
 #include <sluice/compute_device.h>
 #include <sluice/cpu_isa.h>
 #include <sluice/dataset.h>
+#include <sluice/deferred_features.h>
 #include <sluice/dtype.h>
 #include <sluice/edge_rule.h>
 #include <sluice/embedding_table.h>

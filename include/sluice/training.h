@@ -8,10 +8,12 @@
 #include <sluice/models/layerwise.h>
 #include <sluice/models/node_rows.h>
 #include <sluice/models/pair_encoder.h>
+#include <sluice/models/relation_first.h>
 #include <sluice/models/stack.h>
 #include <sluice/models/state_model.h>
 #include <sluice/models/typed_stack.h>
 #include <sluice/nn/attention.h>
+#include <sluice/nn/batch_features.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/decoder.h>
 #include <sluice/nn/event_sequences.h>

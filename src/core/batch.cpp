@@ -1,14 +1,22 @@
 #include <sluice/batch.h>
+#include <sluice/deferred_features.h>
 #include <sluice/edge_rule.h>
 
 #include "core/batch_fields.h"
 #include "core/hash.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
 
 class BatchHasher {
  public:
+  explicit BatchHasher(const Batch& batch) : batch_(batch) {}
+
   template <class Number>
   void number(const Number& value) {
     add(static_cast<std::uint64_t>(value));
@@ -21,6 +29,7 @@ class BatchHasher {
   // derived follows from the rest.
   void array(const Array& array, BatchPart part) {
     if (part == BatchPart::kDerived) return;
+    if (part == BatchPart::kFeatures && batch_.deferred && add_deferred(array)) return;
     add(static_cast<std::uint64_t>(array.dtype()));
     add(array.shape().size());
     for (const std::int64_t extent : array.shape()) add(static_cast<std::uint64_t>(extent));
@@ -32,6 +41,37 @@ class BatchHasher {
  private:
   void add(std::uint64_t value) { hasher_.update(bytes_of(value)); }
 
+  // As if the features of nodes were there, a piece at a time. False of other arrays.
+  bool add_deferred(const Array& array) {
+    for (std::size_t type = 0; type < batch_.nodes.size(); ++type) {
+      const BatchNodes& nodes = batch_.nodes[type];
+      for (std::size_t group = 0; group < nodes.features.size(); ++group) {
+        if (&nodes.features[group] != &array) continue;
+        const std::int64_t columns = batch_.deferred->columns(type, group);
+        if (columns != 0) add_rows(type, group, nodes.ids.numel(), columns);
+        return columns != 0;
+      }
+    }
+    return false;
+  }
+
+  void add_rows(std::size_t type, std::size_t group, std::int64_t rows, std::int64_t columns) {
+    add(static_cast<std::uint64_t>(DType::kF32));
+    add(2);
+    add(static_cast<std::uint64_t>(rows));
+    add(static_cast<std::uint64_t>(columns));
+    const std::int64_t most = std::max<std::int64_t>(1, kPieceFloats / columns);
+    std::vector<float> piece;
+    for (std::int64_t first = 0; first < rows; first += most) {
+      piece.resize(static_cast<std::size_t>(std::min(most, rows - first) * columns));
+      batch_.deferred->gather(type, group, first, piece);
+      hasher_.update(std::as_bytes(std::span(std::as_const(piece))));
+    }
+  }
+
+  static constexpr std::int64_t kPieceFloats = 1 << 18;
+
+  const Batch& batch_;
   Hasher hasher_;
 };
 
@@ -71,7 +111,7 @@ SeedLists::SeedLists(const QueryBatch& batch) : SeedLists(batch.seeds) {
 }
 
 std::uint64_t hash_batch(const Batch& batch) {
-  BatchHasher hasher;
+  BatchHasher hasher(batch);
   visit_batch(batch, hasher);
   return hasher.digest();
 }

@@ -103,11 +103,11 @@ void visit_block(AnyBlock& block, Visitor& visitor) {
 }  // namespace batch_fields
 
 /// Goes over all of a Batch or const Batch in a fixed order, counts before what they count; `host`,
-/// which is a batch of its own, is left out.
+/// which is a batch of its own, is left out, and so are features that are not there yet.
 template <class Visitor, class AnyBatch>
 void visit_batch(AnyBatch& batch, Visitor& visitor) {
   static_assert(std::is_same_v<std::remove_const_t<AnyBatch>, Batch>);
-  auto& [epoch, index, seeds, queries, labels, nodes, layers, host] = batch;
+  auto& [epoch, index, seeds, queries, labels, nodes, layers, host, deferred] = batch;
   visitor.number(epoch);
   visitor.number(index);
   visitor.count(seeds);

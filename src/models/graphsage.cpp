@@ -20,10 +20,11 @@ void GraphSage::Options::describe(Schema& schema) {
               {{"sum", nn::Combine::kSum, "W1 x + W2 aggregate"},
                {"concat", nn::Combine::kConcat, "[W1 x ; W2 aggregate], half the width each"}})
       .help("how a hidden layer joins a node's own row and the aggregate");
+  describe_execution(schema, execution);
 }
 
 GraphSage::GraphSage(const Options& options, const ModelContext& context)
-    : TypedStack(options.stack, context, "graphsage"),
+    : TypedStack(options.stack, context, "graphsage", {nullptr, {}, options.execution}),
       gathering_(options.aggregator == nn::Aggregator::kMax ? Gathering::kMax : Gathering::kMean) {
   const GraphSchema& schema = context.schema;
   const bool plain = schema.nodes.size() == 1 && schema.relations.size() == 1;

@@ -15,6 +15,7 @@ class GraphSage final : public TypedStack {
     StackOptions stack;
     nn::Aggregator aggregator = nn::Aggregator::kMean;
     nn::Combine combine = nn::Combine::kSum;
+    Execution execution = Execution::kAuto;
     void describe(Schema& schema);
   };
   GraphSage(const Options& options, const ModelContext& context);

@@ -3,8 +3,8 @@
 #include "nn/seen_features.h"
 
 #include <sluice/error.h>
+#include <sluice/nn/batch_features.h>
 #include <sluice/nn/learned_rows.h>
-#include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ torch::Tensor NodeRows::of(const Batch& batch) const {
       throw Error(ErrorCode::kUsage,
                   "features cannot be masked beside learned rows, which would tell what they were",
                   "set embedding.dim = 0, or leave the node type out of embedding.types");
-    rows = seen != nullptr ? *seen : nn::as_tensor(batch.features(type_));
+    rows = seen != nullptr ? *seen : nn::features_of(batch, type_);
     if (rows.dim() != 2 || rows.size(1) != feature_width_)
       throw Error(
           ErrorCode::kInternal,

@@ -17,10 +17,11 @@ void Rgcn::Options::describe(Schema& schema) {
           "used, "
           "which then have nothing in common")
       .range(1, 1 << 16);
+  describe_execution(schema, execution);
 }
 
 Rgcn::Rgcn(const Options& options, const ModelContext& context)
-    : TypedStack(options.stack, context, "rgcn") {
+    : TypedStack(options.stack, context, "rgcn", {nullptr, {}, options.execution}) {
   std::int64_t count = 0;
   for (const RelationSchema& relation : context.schema.relations) {
     const bool told = relation.labels && relation.labels->kind == LabelKind::kClass;

@@ -14,6 +14,7 @@ class Rgcn final : public TypedStack {
   struct Options {
     StackOptions stack;
     std::int64_t bases = 8;
+    Execution execution = Execution::kAuto;
     void describe(Schema& schema);
   };
   Rgcn(const Options& options, const ModelContext& context);

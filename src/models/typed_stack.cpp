@@ -87,8 +87,13 @@ TypedStack::TypedStack(const StackOptions& options,
       inputs_(std::move(own.rows)),
       executor_{context.threads, context.kernels} {
   if (!inputs_ && one_type_) inputs_ = std::make_shared<PlainRows>(context, name);
-  if (!inputs_)
-    inputs_ = std::make_shared<ProjectedRows>(context, name, flow_.front().read, options.hidden);
+  if (!inputs_) {
+    const std::vector<bool>& read = flow_.front().read;
+    inputs_ = projected_ = std::make_shared<ProjectedRows>(context, name, read, options.hidden);
+    if (own.execution)
+      relation_first_ =
+          std::make_shared<RelationFirst>(context, read, options.hidden, *own.execution);
+  }
   register_module("inputs", inputs_);
   for (std::int64_t layer = 0; !is_last(layer); ++layer) {
     between_.emplace_back(context.schema.nodes.size());
@@ -165,13 +170,18 @@ torch::Tensor TypedStack::batch_normed(const torch::nn::BatchNorm1d& norm,
                            at::globalContext().userEnabledCuDNN());
 }
 
-torch::Tensor TypedStack::finish(const Between& between,
-                                 torch::Tensor out,
-                                 const torch::Tensor& x) const {
-  if (options_.residual) {
-    const torch::Tensor own = x.narrow(0, 0, out.size(0));
-    out = out + (between.skip ? between.skip->forward(own) : own);
+void TypedStack::add_residuals(std::int64_t layer, const TypedRows& x, TypedRows& out) const {
+  if (!options_.residual || is_last(layer)) return;
+  const auto& between = between_[static_cast<std::size_t>(layer)];
+  for (std::size_t type = 0; type < out.size(); ++type) {
+    if (!out[type].defined() || !x[type].defined()) continue;
+    const torch::Tensor own = x[type].narrow(0, 0, out[type].size(0));
+    const auto& skip = between[type].skip;
+    out[type] = out[type] + (skip ? skip->forward(own) : own);
   }
+}
+
+torch::Tensor TypedStack::finish(const Between& between, torch::Tensor out) const {
   if (options_.norm == Norm::kLayer) {
     torch::nn::LayerNorm norm = between.layer_norm;
     out = norm->forward(out);
@@ -193,7 +203,6 @@ void TypedStack::activate_outputs(TypedRows& rows) const {
 }
 
 void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRows& x) const {
-  if (!is_training()) return;
   const double rate = layer == 0 ? options_.input_dropout : options_.dropout;
   const RandomKey key = call.key.with("dropout");
   for (std::size_t type = 0; type < x.size(); ++type)
@@ -201,8 +210,16 @@ void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRo
       x[type] = nn::dropout(executor_, one_type_ ? key : key.with(type), rate, x[type]);
 }
 
+BatchNeeds TypedStack::needs() const {
+  BatchNeeds needs = inputs_->needs();
+  needs.deferred_features =
+      relation_first_ && relation_first_->execution() == Execution::kRelationFirst;
+  return needs;
+}
+
 nn::LayerCall TypedStack::call_of(std::int64_t layer) const {
-  return {executor_, nullptr, step_key().with("layer").with(static_cast<std::uint64_t>(layer))};
+  const RandomKey key = step_key().with("layer").with(static_cast<std::uint64_t>(layer));
+  return {executor_, nullptr, key};
 }
 
 TypedRows TypedStack::apply(std::int64_t layer,
@@ -210,29 +227,51 @@ TypedRows TypedStack::apply(std::int64_t layer,
                             const TypedRows& x,
                             const Batch& batch) const {
   TypedRows out = propagate(layer, call, x, batch);
-  if (is_last(layer)) {
-    activate_outputs(out);
-    return out;
-  }
-  const auto& between = between_[static_cast<std::size_t>(layer)];
-  for (std::size_t type = 0; type < out.size(); ++type)
-    if (out[type].defined()) out[type] = finish(between[type], out[type], x[type]);
+  add_residuals(layer, x, out);
   return out;
+}
+
+void TypedStack::finish(std::int64_t layer, TypedRows& rows) const {
+  if (is_last(layer)) return activate_outputs(rows);
+  const auto& between = between_[static_cast<std::size_t>(layer)];
+  for (std::size_t type = 0; type < rows.size(); ++type)
+    if (rows[type].defined()) rows[type] = finish(between[type], rows[type]);
 }
 
 std::vector<torch::Tensor> TypedStack::layer_rows(std::int64_t layer,
                                                   const std::vector<torch::Tensor>& x,
                                                   const Batch& batch,
                                                   LayerCarry&) const {
-  return apply(layer, call_of(layer), x, batch);
+  TypedRows out = apply(layer, call_of(layer), x, batch);
+  finish(layer, out);
+  return out;
+}
+
+TypedRows TypedStack::first_layer(const Batch& batch) const {
+  const nn::LayerCall call = call_of(0);
+  const bool training = is_training();  // now, not when the backward pass asks
+  const auto of_inputs = [this, call, training](TypedRows x, const Batch& of) {
+    if (training) drop_out(0, call, x);
+    return apply(0, call, x, of);
+  };
+  if (relation_first_) relation_first_->note(batch);
+  if (!relation_first_ || relation_first_->execution() == Execution::kPlain)
+    return of_inputs(inputs_->forward(batch), batch);
+  const auto kept = std::make_shared<const Batch>(batch);  // its arrays are handles
+  const auto part = [this, of_inputs, kept](const std::vector<std::size_t>& types) {
+    return of_inputs(projected_->forward(*kept, types), *kept);
+  };
+  return relation_first_->sum(batch, parameters(), part);
 }
 
 Encoding TypedStack::encode(const Batch& batch) {
-  TypedRows x = inputs_->forward(batch);
-  for (std::int64_t layer = 0; layer < options_.layers; ++layer) {
+  TypedRows x = first_layer(batch);
+  finish(0, x);
+  for (std::int64_t layer = 1; layer < options_.layers; ++layer) {
     const nn::LayerCall call = call_of(layer);
-    drop_out(layer, call, x);
+    if (is_training()) drop_out(layer, call, x);
     x = apply(layer, call, x, batch);
+    finish(layer, x);
   }
   return x;
 }

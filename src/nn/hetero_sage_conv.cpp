@@ -41,6 +41,22 @@ torch::Tensor HeteroSageConv::aggregate(const LayerCall& over, const torch::Tens
   return linear.bias().defined() ? sum + linear.bias() : sum;
 }
 
+// @param own, neighbours either may be undefined, which adds nothing
+torch::Tensor HeteroSageConv::joined(const torch::Tensor& own,
+                                     const torch::Tensor& neighbours) const {
+  if (!own.defined() && !neighbours.defined()) return {};
+  if (options_.combine == Combine::kConcat) {
+    const torch::Tensor& like = own.defined() ? own : neighbours;
+    const auto part = [&like](const torch::Tensor& of, std::int64_t columns) {
+      return of.defined() ? of : like.new_zeros({like.size(0), columns});
+    };
+    return torch::cat(
+        {part(own, options_.out - neighbours_out_), part(neighbours, neighbours_out_)}, 1);
+  }
+  if (!own.defined()) return neighbours;
+  return neighbours.defined() ? own + neighbours : own;
+}
+
 std::vector<torch::Tensor> HeteroSageConv::forward(const LayerCall& call,
                                                    const std::vector<BlockRef>& blocks,
                                                    const std::vector<torch::Tensor>& x,
@@ -54,14 +70,9 @@ std::vector<torch::Tensor> HeteroSageConv::forward(const LayerCall& call,
   }
   for (std::size_t type = 0; type < x.size(); ++type) {
     if (!own_[type] || targets.at(type) == 0) continue;
-    out[type] = own_[type]->forward(x[type].narrow(0, 0, targets[type]));
-    if (options_.combine == Combine::kConcat) {
-      const torch::Tensor& sum = sums[type];
-      const torch::Tensor none = out[type].new_zeros({targets[type], neighbours_out_});
-      out[type] = torch::cat({out[type], sum.defined() ? sum : none}, 1);
-    } else if (sums[type].defined()) {
-      out[type] = out[type] + sums[type];
-    }
+    torch::Tensor own;
+    if (x[type].defined()) own = own_[type]->forward(x[type].narrow(0, 0, targets[type]));
+    out[type] = joined(own, sums[type]);
   }
   return out;
 }

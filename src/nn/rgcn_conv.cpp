@@ -38,7 +38,7 @@ std::vector<torch::Tensor> RgcnConv::forward(const kernels::Executor& executor,
                                              const std::vector<std::int64_t>& targets) const {
   std::vector<torch::Tensor> sums(x.size()), out(x.size());
   for (const RelationBlock& each : blocks) {
-    if (!x.at(each.block->source_type).defined()) continue;  // no rows, and so no edges
+    if (!x.at(each.block->source_type).defined()) continue;
     const LayerCall call{executor, each.block};
     const torch::Tensor weights = relation_weights(call, coefficients_, each.relations);
     const torch::Tensor sum =
@@ -47,9 +47,11 @@ std::vector<torch::Tensor> RgcnConv::forward(const kernels::Executor& executor,
     all = all.defined() ? all + sum : sum;
   }
   for (std::size_t type = 0; type < x.size(); ++type) {
-    if (!x[type].defined() || targets.at(type) == 0) continue;
-    out[type] = own_->forward(x[type].narrow(0, 0, targets.at(type)));
-    if (sums[type].defined()) out[type] = out[type] + bases_->forward(sums[type]);
+    if (targets.at(type) == 0) continue;
+    if (x[type].defined()) out[type] = own_->forward(x[type].narrow(0, 0, targets[type]));
+    if (!sums[type].defined()) continue;
+    const torch::Tensor found = bases_->forward(sums[type]);
+    out[type] = out[type].defined() ? out[type] + found : found;
   }
   return out;
 }

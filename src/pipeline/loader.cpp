@@ -10,13 +10,23 @@
 #include <utility>
 
 namespace sluice {
+namespace {
+
+// To a GPU features go with their mini-batch.
+LoaderOptions options_for(const GraphData::State& data, LoaderOptions options) {
+  if (data.options.compute) options.deferred_features = false;
+  return options;
+}
+
+}  // namespace
+
 Loader::State::State(GraphData& graph,
                      const LoaderOptions& given,
                      std::shared_ptr<const QuerySource> asked,
                      const LoaderMemory& share,
                      MemoryLedger& book)
     : data(graph.state()),
-      options(given),
+      options(options_for(data, given)),
       memory(share),
       ledger(book),
       queries(std::move(asked)),

@@ -161,6 +161,7 @@ std::optional<Ready> Stages::make_ready(Window& window, std::size_t index) {
   }
   Batch& sampled = window.batches[index];
   const std::uint64_t bytes = set_.assembler.assembled_bytes(sampled);
+  const std::uint64_t useful = set_.assembler.feature_bytes(sampled);
   std::optional<Ready> ready;
   if (set_.feed != nullptr) {
     ready = set_.feed->send(std::move(sampled), window, index, busy);
@@ -176,7 +177,7 @@ std::optional<Ready> Stages::make_ready(Window& window, std::size_t index) {
   }
   if (!ready) return std::nullopt;
   ready->bytes = bytes;
-  bytes_useful_ += bytes;
+  bytes_useful_ += useful;
   return ready;
 }
 

@@ -6,6 +6,7 @@
 #include "train/batches_ahead.h"
 #include "train/checks.h"
 
+#include <sluice/nn/batch_features.h>
 #include <sluice/nn/tensor_view.h>
 
 #include <fmt/format.h>
@@ -59,8 +60,8 @@ std::string NotFinite::text(const Parts& parts, Part part) const {
 std::string node_of_bad_features(const Parts& parts, const Batch& batch) {
   for (std::size_t type = 0; type < batch.nodes.size(); ++type) {
     const BatchNodes& nodes = batch.nodes[type];
-    for (const Array& group : nodes.features) {
-      const torch::Tensor features = nn::as_tensor(group).cpu();
+    for (std::size_t group = 0; group < nodes.features.size(); ++group) {
+      const torch::Tensor features = nn::features_of(batch, type, group).cpu();
       if (features.dim() != 2) continue;
       const Array finite = finite_rows(features);
       const Array ids = nn::as_array(nn::as_tensor(nodes.ids));

@@ -188,6 +188,7 @@ LoaderOptions common_options(const RunOptions& options, const Model& model, Trac
   loader.degrees = needs.degrees;
   loader.relation_degrees = needs.relation_degrees;
   loader.edge_ids = needs.edge_ids;
+  loader.deferred_features = needs.deferred_features;
   loader.normalize_rows = options.dataset.normalize == Normalize::kRowL1;
   loader.window = options.storage.window;
   loader.data_threads = options.train.data_threads;

@@ -92,6 +92,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak, std::uint64_t we
     if (report.learned == "disk") own.slots = partition_slots(parts.options.embedding);
     if (parts.partitions) own.order = parts.partitions->order_name();
   }
+  report.execution = execution_of(*parts.model);
   report.plan = disk ? "direct" : "none";
   report.visibility = parts.sampler->visibility();
   report.engine = parts.data.engine();
@@ -150,6 +151,7 @@ ReportJson to_json(const RunReport& report) {
   if (!report.learned.empty()) json["storage"]["embeddings"] = report.learned;
   if (!report.visibility.empty()) json["visibility"] = report.visibility;
   if (report.continual) json["continual"] = to_json(*report.continual);
+  if (report.execution) json["execution"] = to_json(*report.execution);
   if (report.partitions) {
     const PartitionReport& own = *report.partitions;
     json["approximate"] = "partition mode";
@@ -191,6 +193,7 @@ std::string to_text(const RunReport& report) {
   if (!report.visibility.empty())
     text += fmt::format("  {:<16}  {}\n", "visibility", report.visibility);
   if (report.continual) text += to_text(*report.continual);
+  if (report.execution) text += to_text(*report.execution);
   if (report.partitions) {
     const PartitionReport& own = *report.partitions;
     text += fmt::format(

@@ -5,6 +5,7 @@
 #include "core/peak_memory.h"
 #include "train/checkpoint.h"
 #include "train/continual_report.h"
+#include "train/execution_report.h"
 #include "train/plan_run.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -56,6 +57,7 @@ struct RunReport {
   std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;
   std::optional<ContinualReport> continual;
+  std::optional<ExecutionReport> execution;  ///< of models whose first layer has a choice of order
   std::string visibility;  ///< which events a node at a time sees; empty: nothing is asked at times
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;

@@ -42,8 +42,13 @@ class ProjectedRows final : public InputRows {
 
   std::int64_t width() const override { return width_; }
   std::vector<torch::Tensor> forward(const Batch& batch) const override;
+  /// The same of some types alone: the others' are undefined.
+  std::vector<torch::Tensor> forward(const Batch& batch,
+                                     const std::vector<std::size_t>& types) const;
 
  private:
+  torch::Tensor rows_of(const Batch& batch, std::size_t type) const;
+
   // Of a node type; null and undefined of one that is not read.
   struct Type {
     NodeRows rows;

@@ -18,8 +18,9 @@ class NodeRows {
 
   /// Columns; 0 for a type with neither.
   std::int64_t width() const { return feature_width_ + learned_width_; }
-  /// f32 [nodes, width()]; undefined where there are no columns, or no nodes of the type. Throws
-  /// kInternal for a batch without the features.
+  /// f32 [nodes, width()], features gathered now where they are Batch::deferred; undefined where
+  /// there are no columns, or no nodes of the type. Throws kInternal for a batch without the
+  /// features.
   torch::Tensor of(const Batch& batch) const;
 
  private:

@@ -11,6 +11,7 @@
 #include <sluice/model.h>
 #include <sluice/models/input_rows.h>
 #include <sluice/models/layerwise.h>
+#include <sluice/models/relation_first.h>
 #include <sluice/nn/layer_call.h>
 #include <sluice/nn/union_block.h>
 
@@ -48,14 +49,19 @@ using TypedRows = std::vector<torch::Tensor>;
 struct StackInputs {
   std::shared_ptr<InputRows> rows = nullptr;  ///< null: as above
   std::optional<std::size_t> only_type = {};  ///< whose rows alone are read and written
+  /// Of a model whose first layer adds up over node types: the order that is asked for.
+  std::optional<Execution> execution = {};
 };
 
 class TypedStack : public Model, public Layerwise {
  public:
   Encoding encode(const Batch& batch) final;
   std::int64_t num_layers() const override { return options_.layers; }
-  /// What the inputs need.
-  BatchNeeds needs() const override { return inputs_->needs(); }
+  /// What the inputs need, and how they come.
+  BatchNeeds needs() const override;
+  /// The order of the first layer; null where there is no choice: of one node type, and of layers
+  /// that do not add up over them.
+  const RelationFirst* relation_first() const { return relation_first_.get(); }
   /// Itself, unless it looks at the seeds alone.
   const Layerwise* layerwise() const final { return num_layers() == 0 ? nullptr : this; }
 
@@ -96,6 +102,7 @@ class TypedStack : public Model, public Layerwise {
 
  private:
   /// What the layer makes of its input: rows of the batch's targets, of types that it writes.
+  /// Where StackInputs::execution is given, also of the rows of some types alone: what these add.
   /// @param call has no block
   virtual TypedRows propagate(std::int64_t layer,
                               const nn::LayerCall& call,
@@ -110,16 +117,21 @@ class TypedStack : public Model, public Layerwise {
   };
 
   nn::LayerCall call_of(std::int64_t layer) const;
-  /// The layer with what comes after it.
+  /// What a layer makes of its input, residuals with it.
   TypedRows apply(std::int64_t layer,
                   const nn::LayerCall& call,
                   const TypedRows& x,
                   const Batch& batch) const;
   void make_between(std::int64_t layer, std::size_t type, RandomKey key);
   torch::Tensor batch_normed(const torch::nn::BatchNorm1d& norm, const torch::Tensor& x) const;
-  /// Residual, norm and activation after a hidden layer.
-  torch::Tensor finish(const Between& between, torch::Tensor out, const torch::Tensor& x) const;
+  /// Residuals of a hidden layer's rows. @param x of some types or all
+  void add_residuals(std::int64_t layer, const TypedRows& x, TypedRows& out) const;
+  /// Norm and activation after a layer.
+  void finish(std::int64_t layer, TypedRows& rows) const;
+  torch::Tensor finish(const Between& between, torch::Tensor out) const;
   void activate_outputs(TypedRows& rows) const;
+  /// Of the first layer: all at once, or a group of types at a time.
+  TypedRows first_layer(const Batch& batch) const;
   void drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRows& x) const;
 
   StackOptions options_;
@@ -127,6 +139,8 @@ class TypedStack : public Model, public Layerwise {
   std::int64_t output_width_;
   std::vector<nn::LayerTypes> flow_;
   std::shared_ptr<InputRows> inputs_;
+  std::shared_ptr<ProjectedRows> projected_;  // the inputs, if these are they
+  std::shared_ptr<RelationFirst> relation_first_;
   kernels::Executor executor_;
   std::vector<std::vector<Between>> between_;  // by hidden layer and node type
 };

@@ -33,7 +33,8 @@ class HeteroSageConv : public torch::nn::Module {
   HeteroSageConv(const HeteroSageConvOptions& options, RandomKey key);
 
   /// @param blocks of a layer, into types that are written
-  /// @param x by node type: [rows read, in]; undefined for a type without
+  /// @param x by node type: [rows read, in]; undefined for a type without, or one whose rows are
+  /// left out: what a layer gives is the sum of what it gives of each type's rows alone
   /// @param targets by node type: how many rows, the first, get new ones
   /// @return by node type: [targets, out]; undefined for a type without
   std::vector<torch::Tensor> forward(const LayerCall& call,
@@ -43,6 +44,7 @@ class HeteroSageConv : public torch::nn::Module {
 
  private:
   torch::Tensor aggregate(const LayerCall& over, const torch::Tensor& x) const;
+  torch::Tensor joined(const torch::Tensor& own, const torch::Tensor& neighbours) const;
 
   SageConvOptions options_;
   std::int64_t neighbours_out_;

@@ -34,7 +34,8 @@ class RgcnConv : public torch::nn::Module {
   RgcnConv(const RgcnConvOptions& options, RandomKey key);
 
   /// @param blocks of a layer; relations of different blocks may be the same
-  /// @param x by node type: [rows, in]; undefined for a type without
+  /// @param x by node type: [rows, in]; undefined for a type without, or one whose rows are left
+  /// out: what a layer gives is the sum of what it gives of each type's rows alone
   /// @param targets by node type: how many rows, the first, get new ones
   /// @return by node type: [targets, out]; undefined for a type without
   std::vector<torch::Tensor> forward(const kernels::Executor& executor,

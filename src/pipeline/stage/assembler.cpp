@@ -1,29 +1,23 @@
 #include "pipeline/stage/assembler.h"
 
-#include "kernels/float_rows.h"
+#include "kernels/table.h"
+#include "pipeline/stage/deferred_rows.h"
 
 #include <sluice/samplers/transpose_block.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <cstring>
+#include <utility>
 
 namespace sluice {
-namespace {
-
-void normalize(std::span<float> row) {
-  double sum = 0;
-  for (const float value : row) sum += std::abs(static_cast<double>(value));
-  if (sum == 0) return;
-  for (float& value : row) value = static_cast<float>(static_cast<double>(value) / sum);
-}
-
-}  // namespace
 
 Assembler::Assembler(GraphData::State& data, const LoaderOptions& options, MemoryLedger& ledger)
-    : data_(data), options_(options), ledger_(ledger), arena_(options.data_threads) {
+    : data_(data),
+      options_(options),
+      ledger_(ledger),
+      arena_(std::make_shared<ThreadArena>(options.data_threads)) {
   for (const FeatureTable& table : data.tables) {
     const DType dtype = table.store->schema().dtype;
     if (!kernels::can_widen(dtype)) {
@@ -43,7 +37,10 @@ void Assembler::assemble(Batch& batch, const Window& window, std::size_t index) 
 void Assembler::assemble_blank(Batch& batch) {
   add_derived(batch);
   add_labels(batch);
-  for (const FeatureList& list : lists_of(batch)) {
+  const std::vector<FeatureList> lists = lists_of(batch);
+  if (options_.deferred_features) batch.deferred = defer(lists, batch, nullptr, 0);
+  for (const FeatureList& list : lists) {
+    if (deferred(data_.tables[list.table])) continue;
     Array& features = *list.features;
     features = Array::make(DType::kF32, shape_of(list), &ledger_, "batch features").or_throw();
     std::ranges::fill(features.as<float>(), 0.0f);
@@ -55,7 +52,7 @@ void Assembler::add_derived(Batch& batch) {
   for (auto& layer : batch.layers) {
     for (Block& block : layer) blocks.push_back(&block);
   }
-  arena_.for_each(blocks.size(), [&](std::size_t i) {
+  arena_->for_each(blocks.size(), [&](std::size_t i) {
     Block& block = *blocks[i];
     if (options_.transpose) transpose_block(block, &ledger_).or_throw();
     if (block.relation >= data_.edge_labels.size()) return;
@@ -70,11 +67,26 @@ void Assembler::add_labels(Batch& batch) {
     batch.labels = data_.labels.gather(batch.queries.ids.as<std::uint64_t>(), ledger_);
 }
 
-std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
+std::uint64_t Assembler::feature_bytes(const Batch& batch) const {
   std::uint64_t bytes = 0;
   for (const FeatureTable& table : data_.tables)
     bytes += count_rows(batch, table) * table.store->schema().dim * sizeof(float);
   return bytes;
+}
+
+std::uint64_t Assembler::assembled_bytes(const Batch& batch) const {
+  std::uint64_t bytes = 0;
+  for (const FeatureTable& table : data_.tables) {
+    const std::uint64_t rows = count_rows(batch, table);
+    if (!deferred(table)) bytes += rows * table.store->schema().dim * sizeof(float);
+    if (deferred(table) && table.on_disk()) bytes += rows * table.store->row_bytes();
+  }
+  return bytes;
+}
+
+RowScale Assembler::scale_of(const FeatureTable& table) const {
+  const bool normalized = options_.normalize_rows && table.of == FeatureTable::Of::kNodes;
+  return normalized ? RowScale::kByAbsoluteSum : RowScale::kAsStored;
 }
 
 Array::Shape Assembler::shape_of(const FeatureList& list) const {
@@ -98,33 +110,60 @@ void Assembler::for_rows(const FeatureList& list,
                   .subspan(list.first, wanted.size());
     places = std::as_const(cached->places).as<std::uint32_t>();
   }
-  constexpr std::size_t kGrain = 256;  // rows a task
-  arena_.for_ranges(wanted.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    std::array<const std::byte*, kGrain> rows;
-    for (std::size_t i = begin; i < end; ++i) {
-      rows[i - begin] =
-          slots != nullptr ? slots->row(places[numbers[i]]) : store.resident_row(wanted[i]);
+  const auto row_at = [&](std::size_t i) {
+    return slots != nullptr ? slots->row(places[numbers[i]]) : store.resident_row(wanted[i]);
+  };
+  for_stored_rows(*arena_, wanted.size(), row_at, see);
+}
+
+// @param window null: all rows are zeros
+std::shared_ptr<const DeferredFeatures> Assembler::defer(const std::vector<FeatureList>& lists,
+                                                         const Batch& batch,
+                                                         const Window* window,
+                                                         std::size_t index) {
+  std::vector<DeferredRows::Source> sources;
+  for (const FeatureList& list : lists) {
+    const FeatureTable& table = data_.tables[list.table];
+    if (!deferred(table)) continue;
+    DeferredRows::Source& source = sources.emplace_back();
+    source.type = table.owner;
+    source.group = table.group;
+    source.store = table.store.get();
+    if (window == nullptr) continue;
+    if (!table.on_disk()) {
+      source.ids = batch.nodes[table.owner].ids;
+      continue;
     }
-    see(begin, std::span<const std::byte* const>(rows.data(), end - begin));
-  });
+    const std::size_t bytes = table.store->row_bytes();
+    const auto count = static_cast<std::int64_t>(list.rows.size());
+    source.stored =
+        Array::make(
+            DType::kU8, {count, static_cast<std::int64_t>(bytes)}, &ledger_, "batch features")
+            .or_throw();
+    std::byte* const out = source.stored.raw().data();
+    for_rows(list, *window, index, [&](std::size_t at, std::span<const std::byte* const> rows) {
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        std::memcpy(out + (at + i) * bytes, rows[i], bytes);
+    });
+  }
+  const RowScale scale = options_.normalize_rows ? RowScale::kByAbsoluteSum : RowScale::kAsStored;
+  return std::make_shared<DeferredRows>(std::move(sources), scale, arena_);
 }
 
 void Assembler::add_features(Batch& batch, const Window& window, std::size_t index) {
-  for (const FeatureList& list : lists_of(batch)) {
+  const std::vector<FeatureList> lists = lists_of(batch);
+  if (options_.deferred_features) batch.deferred = defer(lists, batch, &window, index);
+  for (const FeatureList& list : lists) {
+    const FeatureTable& table = data_.tables[list.table];
+    if (deferred(table)) continue;
     Array& features = *list.features;
     if (features.shape().empty())
       features = Array::make(DType::kF32, shape_of(list), &ledger_, "batch features").or_throw();
     const FeatureSchema& schema = store_of(list).schema();
-    const bool normalized =
-        options_.normalize_rows && data_.tables[list.table].of == FeatureTable::Of::kNodes;
     const auto dim = static_cast<std::size_t>(schema.dim);
     const std::span<float> out = features.as<float>();
     const auto widen = [&](std::size_t first, std::span<const std::byte* const> rows) {
-      const std::span<float> to = out.subspan(first * dim, rows.size() * dim);
-      const auto count = static_cast<std::int64_t>(rows.size());
-      kernels::float_rows({}, schema, rows.data(), {to.data(), count, schema.dim});
-      for (std::size_t i = 0; normalized && i < rows.size(); ++i)
-        normalize(to.subspan(i * dim, dim));
+      widen_stored_rows(schema, scale_of(table), rows, out.subspan(first * dim, rows.size() * dim));
     };
     for_rows(list, window, index, widen);
   }

@@ -4,11 +4,14 @@
 
 #include "core/threads.h"
 #include "pipeline/data/graph_data_state.h"
+#include "pipeline/stage/widened_rows.h"
 #include "pipeline/stream/window.h"
 
+#include <sluice/deferred_features.h>
 #include <sluice/loader.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,7 +33,8 @@ class Assembler {
   void add_derived(Batch& batch);
   void add_labels(Batch& batch);
   /// Features come from the caches, where the window's rows are, or straight from a store in
-  /// memory; they go where the batch's arrays of features already are, or into new ones.
+  /// memory; they go where the batch's arrays of features already are, or into new ones. Of nodes
+  /// they are left to be asked for where the options say so.
   void add_features(Batch& batch, const Window& window, std::size_t index);
 
   /// What add_features() fills in; feature_lists() of the data's tables.
@@ -51,10 +55,20 @@ class Assembler {
                      std::size_t index,
                      std::span<std::uint64_t> addresses);
 
-  /// Bytes of the features that `assemble` adds to a batch.
+  /// Bytes of the features that `assemble` adds to a batch, deferred ones as it keeps them.
   std::uint64_t assembled_bytes(const Batch& batch) const;
+  /// Bytes of all features of a batch as f32, whenever they are gathered.
+  std::uint64_t feature_bytes(const Batch& batch) const;
 
  private:
+  bool deferred(const FeatureTable& table) const {
+    return options_.deferred_features && table.of == FeatureTable::Of::kNodes;
+  }
+  RowScale scale_of(const FeatureTable& table) const;
+  std::shared_ptr<const DeferredFeatures> defer(const std::vector<FeatureList>& lists,
+                                                const Batch& batch,
+                                                const Window* window,
+                                                std::size_t index);
   // Calls see(i, where the list's i-th and next rows are), on several threads.
   template <class See>
   void for_rows(const FeatureList& list, const Window& window, std::size_t index, const See& see);
@@ -62,7 +76,7 @@ class Assembler {
   GraphData::State& data_;
   LoaderOptions options_;
   MemoryLedger& ledger_;
-  ThreadArena arena_;
+  std::shared_ptr<ThreadArena> arena_;  // shared with features that are asked for later
 };
 
 }  // namespace sluice
