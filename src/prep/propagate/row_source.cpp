@@ -31,7 +31,8 @@ StoredRows::StoredRows(std::unique_ptr<FeatureStore> store,
   const std::uint64_t most = std::max<std::uint64_t>(1, std::min(chunk_rows, rows()));
   constexpr const char* kName = "propagated rows";
   wanted_ = AlignedBuffer::make(most * sizeof(std::uint64_t), &ledger, kName).or_throw();
-  if (widens()) stored_ = AlignedBuffer::make(most * store_->row_bytes(), &ledger, kName).or_throw();
+  if (widens())
+    stored_ = AlignedBuffer::make(most * store_->row_bytes(), &ledger, kName).or_throw();
   if (store_->schema().sparse()) spread_.resize(columns());
 }
 
@@ -49,7 +50,8 @@ void StoredRows::read(std::uint64_t first_row, std::span<std::byte> out) {
   if (row_bytes() == 0) return;
   const std::uint64_t count = out.size() / row_bytes();
   const std::uint64_t most = wanted_.size() / sizeof(std::uint64_t);
-  const std::uint64_t piece = widens() ? std::min(most, stored_.size() / store_->row_bytes()) : most;
+  const std::uint64_t piece =
+      widens() ? std::min(most, stored_.size() / store_->row_bytes()) : most;
   for (std::uint64_t at = 0; at < count; at += piece) {
     const std::uint64_t some = std::min(piece, count - at);
     const std::span<std::uint64_t> wanted(reinterpret_cast<std::uint64_t*>(wanted_.data()), some);
