@@ -25,9 +25,15 @@ epochs = 3
 batch_size = 1024
 """
 UMLS_MRR = 0.9  # of the test links, filtered
-AP_TOLERANCE = 0.02  # of UCI's test events, between the GPU's and the CPU's
-# Of UCI: an epoch, and its test by one random destination an event: ranks take minutes on a CPU.
-SHORT = {"train.epochs": 1, "task.ranked": 0, "task.eval_negatives": '["random"]'}
+# What is trained for a few epochs, twice on the GPU and once on the CPU: data, graph, the beginning of the configs' names, models, the
+# metric that is compared and by how much it may differ, and keys. Of UCI an epoch, and its test by one random destination an event:
+# ranks take minutes on a CPU.
+BESIDE_CPU = {
+    "temporal": ("uci", "uci-graph.toml", "uci", ("tftgn", "tgn", "tpnet"), "test.ap", 0.02,
+                 {"train.epochs": 1, "task.ranked": 0, "task.eval_negatives": '["random"]'}),
+    "types": ("acm", "acm-graph.toml", "acm", ("rgcn", "hgt", "bghgnn"), "test.f1_micro", 0.05, {"train.epochs": 20}),
+    "labelless": ("cora", "cora-graph.toml", "cora", ("gcmae",), "test.accuracy", 0.05, {"train.epochs": 20}),
+}
 ROWS, TABLE = 25_600_000, 256_000_000  # floats of a mini-batch, and of the table that it is gathered from
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SKIPPED = 77  # exit code of a test program that has no GPU
@@ -191,35 +197,36 @@ class Checks:
         """A measurement: so few epochs are not what the config reaches."""
         self.learned_rows("wn18rr", "wn18rr-typed-graph.toml", "wn18rr-complex.toml", {"train.epochs": epochs}, limit)
 
-    def temporal(self, limit=150):
-        """Models of events on UCI: the same bits twice on the GPU, and about the CPU's AP."""
-        data = self.imported("uci", "uci-graph.toml")
+    def beside_cpu(self, step, limit=150):
+        """Models of a row of BESIDE_CPU: the same bits twice on the GPU, and about the CPU's metric."""
+        name, graph, prefix, models, metric, tolerance, sets = BESIDE_CPU[step]
+        data = self.imported(name, graph)
         if data is None:
             return
-        for model in ("tftgn", "tgn", "tpnet"):
+        for model in models:
             if self.runner.left() < 20:
-                self.report.unfinished(f"uci {model}: no time")
+                self.report.unfinished(f"{name} {model}: no time")
                 continue
-            self.events_model(model, {"dataset.path": data, **SHORT}, limit)
+            self.model_beside_cpu(step, (f"{name} {model}", f"{prefix}-{model}.toml", metric, tolerance), {"dataset.path": data, **sets}, limit)
 
-    def events_model(self, model, sets, limit):
-        name = f"uci {model}"
+    def model_beside_cpu(self, step, what, sets, limit):
+        name, config, metric, tolerance = what
         runs = {}
         for side, device in (("once", "cuda"), ("again", "cuda"), ("cpu", "cpu")):
-            runs[side] = self.trained(f"{name} {side}", f"uci-{model}.toml", {**sets, "train.device": device}, limit)
+            runs[side] = self.trained(f"{name} {side}", config, {**sets, "train.device": device}, limit)
             if runs[side] is None:
                 return
-        precisions = {side: report["metrics"].get("test.ap") for side, report in runs.items()}
-        self.report.fields.setdefault("temporal", {})[model] = {
-            "test.ap": precisions["once"], "test.ap on the CPU": precisions["cpu"],
+        reached = {side: report["metrics"].get(metric) for side, report in runs.items()}
+        self.report.fields.setdefault(step, {})[name.split()[1]] = {
+            metric: reached["once"], f"{metric} on the CPU": reached["cpu"],
             "seconds_an_epoch": {side: report["seconds"]["epochs"][-1] for side, report in runs.items()},
             "device": runs["once"]["device"]}
         if runs["once"]["device"].get("kind") != "cuda":
             self.report.fail(f"{name}: ran on {runs['once']['device'].get('kind')}")
-        if runs["once"]["weights_xxh3"] != runs["again"]["weights_xxh3"] or precisions["once"] != precisions["again"]:
+        if runs["once"]["weights_xxh3"] != runs["again"]["weights_xxh3"] or reached["once"] != reached["again"]:
             self.report.fail(f"{name}: not the same bits twice")
-        if None in precisions.values() or abs(precisions["once"] - precisions["cpu"]) > AP_TOLERANCE:
-            self.report.fail(f"{name}: test.ap {precisions['once']} on the GPU, {precisions['cpu']} on the CPU")
+        if None in reached.values() or abs(reached["once"] - reached["cpu"]) > tolerance:
+            self.report.fail(f"{name}: {metric} {reached['once']} on the GPU, {reached['cpu']} on the CPU")
 
     def doctor(self):
         """What sluice-train itself says of io_uring and the GPU; and which CUDA runtimes the process loads for it."""

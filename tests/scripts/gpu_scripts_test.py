@@ -59,7 +59,7 @@ echo "$*" >>trained
 ap=0.9
 [[ $* != *train.device=cpu* ]] || ap=${FAKE_CPU_AP:-0.9}
 [ "$FAKE_WEIGHTS" != own ] || FAKE_WEIGHTS=$$
-echo '{"epochs": 2, "seconds": {"total": 5, "epochs": [3, 1, 2]}, "metrics": {"test.mrr": '${FAKE_MRR:-0.95}', "test.ap": '$ap'},' \\
+echo '{"epochs": 2, "seconds": {"total": 5, "epochs": [3, 1, 2]}, "metrics": {"test.mrr": '${FAKE_MRR:-0.95}', "test.ap": '$ap', "test.f1_micro": 0.8, "test.accuracy": 0.7},' \\
      '"weights_xxh3": "'$FAKE_WEIGHTS'", "device": {"kind": "cuda", "learned_rows": '${FAKE_KEPT:-4096}'}}'
 """
 SANITIZER = """#!/bin/bash
@@ -95,7 +95,7 @@ class Tree:
             config = pathlib.Path(work, "usr/lib/x86_64-linux-gnu/cmake/fmt/fmt-config.cmake")
             config.parent.mkdir(parents=True)
             config.write_text(content)
-            for name in ("uci", "umls"):
+            for name in ("acm", "uci", "umls"):
                 pathlib.Path(work, "data", name).mkdir(parents=True)
             (self.root / ".gpu").mkdir(exist_ok=True)
             with tarfile.open(self.root / ".gpu/prefix.tar.xz", "w:xz") as tar:
@@ -211,6 +211,11 @@ def models_of_events(tree):
            [("train.device=cpu" in run) for run in runs] == 3 * [False, False, True], runs)
     seen = tree.check("temporal", FAKE_CPU_AP="0.8", FAKE_WEIGHTS="own")
     expect("an AP that is not the CPU's, bits that differ", seen[0] == 1 and len(seen[1]["failures"]) == 6, seen)
+    seen = tree.check("types")
+    expect("models of several types", seen[0] == 0 and list(seen[1]["types"]) == ["rgcn", "hgt", "bghgnn"] and
+           seen[1]["types"]["hgt"]["test.f1_micro"] == 0.8, seen)
+    seen = tree.check("labelless")
+    expect("what was not packed is said", seen[0] == 0 and any("no data/cora" in text for text in seen[1]["skipped"]), seen)
 
 
 def ended(pid):
