@@ -160,7 +160,7 @@ struct LoaderOptions {
   bool transpose = true;           ///< blocks carry their transpose (for training)
   bool degrees = false;           ///< BatchNodes::degrees, for models that need them (Model::needs)
   bool relation_degrees = false;  ///< BatchNodes::relation_degrees, likewise
-  bool edge_ids = false;        ///< Block::edge_ids; there too where what goes by them is asked for
+  bool edge_ids = false;  ///< Block::edge_ids; there too where what goes by them is asked for
   /// Features of nodes are gathered when somebody asks: Batch::deferred. Not for a GPU. Such
   /// mini-batches must not outlive their GraphData, nor be asked after its reopen().
   bool deferred_features = false;
