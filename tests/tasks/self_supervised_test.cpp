@@ -23,7 +23,7 @@ using torch::Tensor;
 
 namespace {
 
-constexpr std::int64_t kNodes = 60, kColumns = 8, kWidth = 6;
+constexpr std::int64_t kPlantedNodes = 60, kColumns = 8, kWidth = 6;
 
 bool is_odd(std::int64_t node) {
   return node % 2 == 1;
@@ -33,26 +33,26 @@ bool is_odd(std::int64_t node) {
 /// beneath some noise.
 Batch planted(std::size_t layers) {
   std::vector<std::vector<std::int32_t>> neighbours;
-  for (std::int64_t node = 0; node < kNodes; ++node) {
+  for (std::int64_t node = 0; node < kPlantedNodes; ++node) {
     neighbours.emplace_back();
     for (const std::int64_t step : {2, 4, 10, 16, 58})
-      neighbours.back().push_back(static_cast<std::int32_t>((node + step) % kNodes));
+      neighbours.back().push_back(static_cast<std::int32_t>((node + step) % kPlantedNodes));
   }
-  std::vector<float> features = random_floats(kNodes * kColumns, 17);
-  for (std::int64_t node = 0; node < kNodes; ++node)
+  std::vector<float> features = random_floats(kPlantedNodes * kColumns, 17);
+  for (std::int64_t node = 0; node < kPlantedNodes; ++node)
     for (std::int64_t column = 0; column < kColumns; ++column)
       features[static_cast<std::size_t>(node * kColumns + column)] +=
           is_odd(column) == is_odd(node) ? 1.f : -1.f;
-  Batch batch = whole_graph(neighbours, array_of(features, {kNodes, kColumns}), layers);
+  Batch batch = whole_graph(neighbours, array_of(features, {kPlantedNodes, kColumns}), layers);
   std::vector<std::int64_t> rows;
-  for (std::int64_t node = 0; node < kNodes; ++node) rows.push_back(node);
+  for (std::int64_t node = 0; node < kPlantedNodes; ++node) rows.push_back(node);
   batch.queries.ids = batch.seeds[0];
   batch.queries.nodes = array_of(rows);
   return batch;
 }
 
 GraphSchema planted_schema() {
-  return homogeneous_schema(kNodes, kColumns, {LabelKind::kClass, 2});
+  return homogeneous_schema(kPlantedNodes, kColumns, {LabelKind::kClass, 2});
 }
 
 /// The task with its encoder, and a target where it wants one, as a run makes them.
@@ -280,7 +280,7 @@ TEST_CASE("a step is a function of its key, and of nodes' ids rather than of the
   CHECK(learner.loss(batch, 4).item<double>() != loss);
   Batch renamed = planted(learner.layers());
   std::vector<std::uint64_t> ids;
-  for (std::int64_t node = 0; node < kNodes; ++node)
+  for (std::int64_t node = 0; node < kPlantedNodes; ++node)
     ids.push_back(static_cast<std::uint64_t>(node + 1000));
   renamed.seeds = {array_of(ids)};
   renamed.nodes[0].ids = renamed.seeds[0];
@@ -313,18 +313,18 @@ TEST_CASE("a mini-batch's loss is of its seeds: masked nodes beside them do not 
     ids.push_back(static_cast<std::uint64_t>(node));
     neighbours.emplace_back();
     for (const std::int64_t step : {2, 4, 10, 16, 58})
-      neighbours.back().push_back(static_cast<std::int32_t>((node + step) % kNodes));
+      neighbours.back().push_back(static_cast<std::int32_t>((node + step) % kPlantedNodes));
   }
   some.seeds = {array_of(ids)};
-  some.layers[1] = {make_block(kNodes, neighbours)};
-  some.nodes[0].size_at = {kNodes, kNodes, kSeeds};
+  some.layers[1] = {make_block(kPlantedNodes, neighbours)};
+  some.nodes[0].size_at = {kPlantedNodes, kPlantedNodes, kSeeds};
   // Other features of those that are masked and no seeds: nobody sees what they were.
   const Tensor masked =
       nn::chosen(RandomKey(9).with(kStep).with("masked nodes"), nn::node_ids(whole, 0), 0.5);
   const Tensor changed =
-      masked.logical_and(torch::arange(kNodes).ge(kSeeds)).to(torch::kFloat32).unsqueeze(1);
+      masked.logical_and(torch::arange(kPlantedNodes).ge(kSeeds)).to(torch::kFloat32).unsqueeze(1);
   REQUIRE(changed.sum().item<double>() > 0);
-  const Tensor noise = random_tensor({kNodes, kColumns}, 23) * 5;
+  const Tensor noise = random_tensor({kPlantedNodes, kColumns}, 23) * 5;
   const auto with_noise = [&](Batch batch) {
     batch.nodes[0].features = {
         nn::as_array(nn::as_tensor(batch.nodes[0].features[0]) + changed * noise)};
