@@ -278,3 +278,18 @@ TEST_CASE("hidden layers and inputs can be had; what is not there is refused") {
   CHECK(narrow.message().find("one column of all 600 nodes") == 0);
   CHECK(narrow.hint().find("memory.host") != std::string::npos);
 }
+
+TEST_CASE("a model without layers has rows of the type that the task asks about, and no other") {
+  const TempDir dir;
+  generate_typed(dir);
+  Begun begun(dir, "model = { type = \"mlp\", hidden = 16 }", Placement::kMemory, 1);
+  std::vector<LayerFigures> figures;
+  CHECK(begun.by_layers(0, figures, 0).size(0) == static_cast<std::int64_t>(kPapers));
+  LayerPassOptions pass;
+  pass.scratch = dir.path();
+  pass.layers = 0;
+  const std::vector<bool> all(begun.parts.dataset.schema().nodes.size(), true);
+  const Error other = expect_error([&] { (void)pass_layers(begun.parts, all, pass, figures); });
+  CHECK(other.code() == ErrorCode::kUsage);
+  CHECK(other.message().find("has no rows of") != std::string::npos);
+}
