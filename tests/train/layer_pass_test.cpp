@@ -1,6 +1,7 @@
 // All nodes layer by layer: equal to recursive full-neighbour inference, of every model that can be
 // taken so; the same bits whatever the room and the number of threads; rows read once.
 #include "train/layer_pass.h"
+#include "models/readout.h"
 #include "support/expect_error.h"
 #include "support/generated_dataset.h"
 #include "train/layer_work.h"
@@ -292,4 +293,23 @@ TEST_CASE("a model without layers has rows of the type that the task asks about,
   const Error other = expect_error([&] { (void)pass_layers(begun.parts, all, pass, figures); });
   CHECK(other.code() == ErrorCode::kUsage);
   CHECK(other.message().find("has no rows of") != std::string::npos);
+}
+
+TEST_CASE("a matrix behind an encoder that was trained before comes with the last layer") {
+  const TempDir dir;
+  generate_homogeneous(dir);
+  Begun begun(dir, "model = { type = \"graphsage\", hidden = 16 }", Placement::kMemory, 1);
+  const Tensor bare = begun.by_layers(0);
+  Parts& parts = begun.parts;
+  const std::int64_t width = parts.task->output_width();
+  parts.model = std::make_shared<models::Readout>(
+      parts.model,
+      width,
+      models::EncoderWeights::kFrozen,
+      ModelContext{parts.dataset.schema(), parts.task->target_types(), width, RandomKey(3)});
+  const Tensor rows = begun.by_layers(0);
+  CHECK(difference(rows, begun.recursively()) < 1e-5);
+  CHECK(difference(rows, bare) > 1e-2);
+  std::vector<LayerFigures> figures;
+  CHECK(begun.by_layers(0, figures, 1).size(1) == 16);
 }
