@@ -50,11 +50,11 @@ void generate_typed(const TempDir& dir) {
                             "1600",
                             "--writes",
                             "900",
-                            "--works_at",
+                            "--works-at",
                             "200",
                             "--features",
                             "12",
-                            "--author_features",
+                            "--author-features",
                             "5",
                             "--classes",
                             "4"});
