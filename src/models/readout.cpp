@@ -32,9 +32,25 @@ Encoding Readout::encode(const Batch& batch) {
     if (weights_ == EncoderWeights::kFrozen) no_grad.emplace();
     rows = encoder_->encode(batch);
   }
+  return outputs_of(std::move(rows));
+}
+
+Encoding Readout::outputs_of(Encoding rows) const {
   for (torch::Tensor& each : rows)
     if (each.defined()) each = out_->forward(each);
   return rows;
+}
+
+std::int64_t Readout::columns(std::int64_t layer) const {
+  return layer == depth() ? out_->out() : layers().columns(layer);
+}
+
+std::vector<torch::Tensor> Readout::layer_rows(std::int64_t layer,
+                                               const std::vector<torch::Tensor>& x,
+                                               const Batch& batch,
+                                               LayerCarry& carry) const {
+  std::vector<torch::Tensor> rows = layers().layer_rows(layer, x, batch, carry);
+  return layer + 1 == depth() ? outputs_of(std::move(rows)) : rows;
 }
 
 }  // namespace sluice::models

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <sluice/model.h>
+#include <sluice/models/layerwise.h>
 #include <sluice/nn/linear.h>
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace sluice::models {
 
@@ -17,7 +19,7 @@ enum class EncoderWeights {
   kFrozen  ///< as they are; its dropout is off, and running statistics stay
 };
 
-class Readout final : public Model {
+class Readout final : public Model, public Layerwise {
  public:
   /// @param encoder gives rows of `width` columns @param context of the outputs
   Readout(std::shared_ptr<Model> encoder,
@@ -29,10 +31,32 @@ class Readout final : public Model {
   std::int64_t num_layers() const override { return encoder_->num_layers(); }
   BatchNeeds needs() const override { return encoder_->needs(); }
   void train(bool on = true) override;
+  /// Where the encoder is one: its layers, the matrix with the last of them.
+  const Layerwise* layerwise() const override {
+    return encoder_->layerwise() == nullptr ? nullptr : this;
+  }
+
+  std::int64_t depth() const override { return layers().depth(); }
+  const nn::LayerTypes& layer_types(std::int64_t layer) const override {
+    return layers().layer_types(layer);
+  }
+  std::int64_t columns(std::int64_t layer) const override;
+  std::vector<torch::Tensor> input_rows(const Batch& batch) const override {
+    return layers().input_rows(batch);
+  }
+  Gathering gathering(std::int64_t layer) const override { return layers().gathering(layer); }
+  bool carries(std::int64_t layer) const override { return layers().carries(layer); }
+  std::vector<torch::Tensor> layer_rows(std::int64_t layer,
+                                        const std::vector<torch::Tensor>& x,
+                                        const Batch& batch,
+                                        LayerCarry& carry) const override;
 
   const Model& encoder() const { return *encoder_; }
 
  private:
+  const Layerwise& layers() const { return *encoder_->layerwise(); }
+  Encoding outputs_of(Encoding rows) const;
+
   std::shared_ptr<Model> encoder_;
   std::shared_ptr<nn::Linear> out_;
   EncoderWeights weights_;

@@ -28,17 +28,19 @@ HeteroSageConv::HeteroSageConv(const HeteroSageConvOptions& options, RandomKey k
                                                  key.with("neighbours").with(each.relation)));
 }
 
-// Through the relation's matrix: [targets, neighbours_out_].
+// Through the relation's matrix, without its bias: [targets, neighbours_out_].
 torch::Tensor HeteroSageConv::aggregate(const LayerCall& over, const torch::Tensor& x) const {
   const Block& block = *over.block;
   const Linear& linear = *neighbours_[block.relation];
-  if (options_.aggregator == Aggregator::kMax) return linear.forward(max_neighbours(over, x));
+  const auto through = [&linear](const torch::Tensor& rows) {
+    return nn::linear(linear.precision(), rows, linear.weight(), {});
+  };
+  if (options_.aggregator == Aggregator::kMax) return through(max_neighbours(over, x));
   const torch::Tensor mean = sampled_degrees(block).clamp_min(1).reciprocal();
   const AggregationShape shape{
       block.num_sources, block.num_targets, block.num_edges(), linear.in(), linear.out()};
-  if (!transform_first(shape)) return linear.forward(sum_neighbours(over, x, {}, mean));
-  const torch::Tensor sum = sum_neighbours(over, linear.product(x), {}, mean);
-  return linear.bias().defined() ? sum + linear.bias() : sum;
+  if (!transform_first(shape)) return through(sum_neighbours(over, x, {}, mean));
+  return sum_neighbours(over, linear.product(x), {}, mean);
 }
 
 // @param own, neighbours either may be undefined, which adds nothing
@@ -67,6 +69,14 @@ std::vector<torch::Tensor> HeteroSageConv::forward(const LayerCall& call,
     const torch::Tensor part = aggregate({call.executor, block, call.key}, x[block->source_type]);
     torch::Tensor& sum = sums.at(block->target_type);
     sum = sum.defined() ? sum + part : part;
+  }
+  // A relation's bias belongs to its targets: it is there whether or not the mini-batch has rows of
+  // the sources' type, so it comes with the targets' own rows.
+  for (const BlockRef& block : blocks) {
+    const torch::Tensor& bias = neighbours_[block->relation]->bias();
+    if (block->num_targets == 0 || !bias.defined() || !x.at(block->target_type).defined()) continue;
+    torch::Tensor& sum = sums.at(block->target_type);
+    sum = sum.defined() ? sum + bias : bias.expand({block->num_targets, neighbours_out_});
   }
   for (std::size_t type = 0; type < x.size(); ++type) {
     if (!own_[type] || targets.at(type) == 0) continue;

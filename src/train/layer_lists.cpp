@@ -156,10 +156,11 @@ class ListLayer {
     joined.rows[type].push_back(read_rows(*rows_[type], first, count));
     joined.size[type] = static_cast<std::int64_t>(count);
     for (std::size_t relation = 0; relation < of_relation_.size(); ++relation) {
-      if (!of_relation_[relation] || target_of(relation) != type) continue;
+      if (target_of(relation) != type) continue;
       const std::size_t source = source_of(relation);
       joined.batch.layers[static_cast<std::size_t>(work_.layer)].push_back(
           block_of(relation, first, count, joined.size[source]));
+      if (!of_relation_[relation]) continue;  // of a type without nodes: no edges
       joined.rows[source].push_back(read_rows(*of_relation_[relation], first, count));
       joined.size[source] += static_cast<std::int64_t>(count);
     }

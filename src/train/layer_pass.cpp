@@ -58,8 +58,10 @@ class LayersInOrder {
         room_(options.room != 0 ? options.room : parts.ledger->available() / 4 * 3) {}
 
   NodeTables run(std::vector<LayerFigures>& figures) {
-    if (layerwise_ == nullptr || layers_ == 0 || options_.layers == 0) {
-      check_written(layerwise_ == nullptr ? wanted_ : layerwise_->layer_types(0).read);
+    if (layerwise_ == nullptr) {
+      check_written(asked_types());
+    } else if (layers_ == 0) {
+      check_written(layerwise_->layer_types(0).read);
     } else {
       check_written(layerwise_->layer_types(layers_ - 1).written);
     }
@@ -73,6 +75,13 @@ class LayersInOrder {
  private:
   const NodeTypeSchema& type_of(std::size_t type) const {
     return parts_.dataset.schema().nodes.at(type);
+  }
+
+  // Those that a model without layers gives rows of.
+  std::vector<bool> asked_types() const {
+    std::vector<bool> asked(wanted_.size(), false);
+    for (const std::size_t type : parts_.task->target_types()) asked.at(type) = true;
+    return asked;
   }
 
   void check_written(const std::vector<bool>& written) const {

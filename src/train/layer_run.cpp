@@ -108,6 +108,7 @@ std::unique_ptr<Opened> open_for_layers(const std::string& directory,
 Evaluation evaluate_by_layer(Opened& opened, Part part, const TrainContext& context) {
   Parts& parts = *opened.run.parts;
   std::shared_ptr<Model> made;
+  std::vector<LayerFigures> figures;
   if (layers_to_pass(parts) != 0) {
     LayerPassOptions options;
     options.scratch = opened.options.run.dir;
@@ -115,7 +116,6 @@ Evaluation evaluate_by_layer(Opened& opened, Part part, const TrainContext& cont
     options.progress = context.progress;
     std::vector<bool> wanted(parts.dataset.schema().nodes.size(), false);
     for (const std::size_t type : parts.task->target_types()) wanted[type] = true;
-    std::vector<LayerFigures> figures;
     NodeTables tables = pass_layers(parts, wanted, options, figures);
     for (const LayerFigures& each : figures)
       context.log.info("layer {}: {} rows, read {:.2f} times, {:.2f} s",
@@ -129,7 +129,9 @@ Evaluation evaluate_by_layer(Opened& opened, Part part, const TrainContext& cont
   LoaderMemory memory;
   if (parts.count(part) != 0)
     memory = loader_memory(*parts.evaluation_loader(part, {}), *parts.ledger);
-  return evaluate(parts, part, memory, 0, context.progress, context.log);
+  Evaluation found = evaluate(parts, part, memory, 0, context.progress, context.log);
+  for (const LayerFigures& each : figures) found.seconds += each.seconds;
+  return found;
 }
 
 }  // namespace sluice

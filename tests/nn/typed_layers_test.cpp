@@ -295,3 +295,22 @@ TEST_CASE("HeteroSageConv: an own matrix a type and a matrix a relation, summed 
         formula);
   }
 }
+
+TEST_CASE("HeteroSageConv: a relation's bias does not depend on other rows of the mini-batch") {
+  nn::HeteroSageConv conv(
+      {{4, 6, nn::Aggregator::kMean, nn::Combine::kConcat}, {0}, {{0, 1, 0}}, 2, 1}, RandomKey(7));
+  const torch::NoGradGuard no_grad;
+  for (Tensor& parameter : conv.parameters())
+    parameter.add_(random_tensor(parameter.sizes(), 92), 0.1);
+  const Tensor own = random_tensor({3, 4}, 93), sources = random_tensor({2, 4}, 94);
+  const auto rows_of = [&](std::int64_t num_sources, const ByType& x) {
+    const auto block = std::make_shared<const Block>(
+        typed_block(0, 1, 0, make_block(num_sources, SourceLists(3))));
+    return conv.forward({}, {block}, x, {3, 0})[0];
+  };
+  const Tensor with = rows_of(2, {own, sources});
+  CHECK(with.narrow(1, 3, 3).abs().min().item<float>() > 0);  // the bias alone: there are no edges
+  CHECK(torch::equal(with, rows_of(0, {own, Tensor()})));
+  // It comes once: with the targets' own rows, not with the sources'.
+  CHECK(rows_of(2, {Tensor(), sources}).abs().max().item<float>() == 0);
+}

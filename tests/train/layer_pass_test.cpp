@@ -1,6 +1,7 @@
 // All nodes layer by layer: equal to recursive full-neighbour inference, of every model that can be
 // taken so; the same bits whatever the room and the number of threads; rows read once.
 #include "train/layer_pass.h"
+#include "models/readout.h"
 #include "support/expect_error.h"
 #include "support/generated_dataset.h"
 #include "train/layer_work.h"
@@ -49,11 +50,11 @@ void generate_typed(const TempDir& dir) {
                             "1600",
                             "--writes",
                             "900",
-                            "--works_at",
+                            "--works-at",
                             "200",
                             "--features",
                             "12",
-                            "--author_features",
+                            "--author-features",
                             "5",
                             "--classes",
                             "4"});
@@ -277,4 +278,38 @@ TEST_CASE("hidden layers and inputs can be had; what is not there is refused") {
   CHECK(narrow.code() == ErrorCode::kResource);
   CHECK(narrow.message().find("one column of all 600 nodes") == 0);
   CHECK(narrow.hint().find("memory.host") != std::string::npos);
+}
+
+TEST_CASE("a model without layers has rows of the type that the task asks about, and no other") {
+  const TempDir dir;
+  generate_typed(dir);
+  Begun begun(dir, "model = { type = \"mlp\", hidden = 16 }", Placement::kMemory, 1);
+  std::vector<LayerFigures> figures;
+  CHECK(begun.by_layers(0, figures, 0).size(0) == static_cast<std::int64_t>(kPapers));
+  LayerPassOptions pass;
+  pass.scratch = dir.path();
+  pass.layers = 0;
+  const std::vector<bool> all(begun.parts.dataset.schema().nodes.size(), true);
+  const Error other = expect_error([&] { (void)pass_layers(begun.parts, all, pass, figures); });
+  CHECK(other.code() == ErrorCode::kUsage);
+  CHECK(other.message().find("has no rows of") != std::string::npos);
+}
+
+TEST_CASE("a matrix behind an encoder that was trained before comes with the last layer") {
+  const TempDir dir;
+  generate_homogeneous(dir);
+  Begun begun(dir, "model = { type = \"graphsage\", hidden = 16 }", Placement::kMemory, 1);
+  const Tensor bare = begun.by_layers(0);
+  Parts& parts = begun.parts;
+  const std::int64_t width = parts.task->output_width();
+  parts.model = std::make_shared<models::Readout>(
+      parts.model,
+      width,
+      models::EncoderWeights::kFrozen,
+      ModelContext{parts.dataset.schema(), parts.task->target_types(), width, RandomKey(3)});
+  const Tensor rows = begun.by_layers(0);
+  CHECK(difference(rows, begun.recursively()) < 1e-5);
+  CHECK(difference(rows, bare) > 1e-2);
+  std::vector<LayerFigures> figures;
+  CHECK(begun.by_layers(0, figures, 1).size(1) == 16);
 }
