@@ -6,15 +6,25 @@
 #include <sluice/nn/init.h>
 #include <sluice/nn/tensor_view.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 
 namespace sluice::models {
 namespace {
 
-// Uniform with the variance 1.
+// Uniform, of length 1 on average.
 torch::Tensor random_codes(RandomKey key, std::size_t count, std::int64_t width) {
-  return nn::uniform(key, {static_cast<std::int64_t>(count), width}, std::sqrt(3.0));
+  return nn::uniform(
+      key, {static_cast<std::int64_t>(count), width}, std::sqrt(3.0 / static_cast<double>(width)));
+}
+
+// Uniform with the variance 1, so that a code's product has it, too. A step of Adam moves all of a
+// row's entries at once: were codes longer and weights smaller, it would move products by several
+// times what they are.
+torch::Tensor code_weights(RandomKey key, std::int64_t columns, std::int64_t width) {
+  return nn::uniform(key, {columns, width}, std::sqrt(3.0));
 }
 
 }  // namespace
@@ -26,9 +36,6 @@ BlendedRows::BlendedRows(const BlendOptions& options,
   const GraphSchema& schema = context.schema;
   const std::int64_t columns = options.rank * options.width;
   const RandomKey key = context.key.with("blend");
-  const auto linear = [&](const std::string& name, std::int64_t in, RandomKey own) {
-    return register_module(name, std::make_shared<nn::Linear>(in, columns, nn::Bias::kNone, own));
-  };
   const auto one = [&](const std::string& name) {
     return register_parameter(name, nn::glorot(key.with(name), {1, columns}, 1, columns));
   };
@@ -37,15 +44,19 @@ BlendedRows::BlendedRows(const BlendOptions& options,
     rows_.emplace_back(context, type);
     by_features_.push_back(nullptr);
     if (read[type] && rows_[type].width() != 0)
-      by_features_[type] = linear(
-          "features" + std::to_string(type), rows_[type].width(), key.with("features").with(type));
+      by_features_[type] = register_module(
+          fmt::format("features{}", type),
+          std::make_shared<nn::Linear>(
+              rows_[type].width(), columns, nn::Bias::kNone, key.with("features").with(type)));
     std::vector<std::int64_t> into;
     for (const nn::TypedRelation& each : relations)
       if (each.target_type == type) into.push_back(static_cast<std::int64_t>(each.relation));
     relations_into_.push_back(torch::tensor(into, torch::kInt64));
   }
-  by_type_ = linear("type", options.code_width, key.with("type"));
-  by_relation_ = linear("relation", options.code_width, key.with("relation"));
+  by_type_ =
+      register_parameter("type", code_weights(key.with("type"), columns, options.code_width));
+  by_relation_ = register_parameter(
+      "relation", code_weights(key.with("relation"), columns, options.code_width));
   one_of_features_ = one("features_one");
   one_of_type_ = one("type_one");
   one_of_relation_ = one("relation_one");
@@ -84,13 +95,13 @@ torch::Tensor BlendedRows::of_relations(const Batch& batch, std::size_t type) co
   const torch::Tensor& into = relations_into_[type];
   if (into.numel() == 0) return one_of_relation_;
   const torch::Tensor codes = relation_codes_.index_select(0, into.to(relation_codes_.device()));
-  return shares(batch, type).mm(by_relation_->forward(codes)) + one_of_relation_;
+  return shares(batch, type).mm(codes.mm(by_relation_.t())) + one_of_relation_;
 }
 
 std::vector<torch::Tensor> BlendedRows::forward(const Batch& batch) const {
   const std::int64_t rank = options_.rank, width = options_.width;
   const torch::Tensor by_type =
-      (by_type_->forward(type_codes_) + one_of_type_).view({-1, rank, width}) * rank_weights_;
+      (type_codes_.mm(by_type_.t()) + one_of_type_).view({-1, rank, width}) * rank_weights_;
   std::vector<torch::Tensor> rows(rows_.size());
   for (std::size_t type = 0; type < rows.size(); ++type) {
     const std::int64_t count = batch.nodes.at(type).ids.numel();

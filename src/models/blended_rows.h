@@ -55,7 +55,7 @@ class BlendedRows final : public InputRows {
   std::vector<bool> read_;
   std::vector<NodeRows> rows_;                            // by node type
   std::vector<std::shared_ptr<nn::Linear>> by_features_;  // A by node type; null: has no columns
-  std::shared_ptr<nn::Linear> by_type_, by_relation_;     // B, C
+  torch::Tensor by_type_, by_relation_;                   // B, C: f32 [r * w, code_width]
   torch::Tensor one_of_features_, one_of_type_, one_of_relation_;  // the rows of the 1: [1, r * w]
   torch::Tensor rank_weights_, bias_;                              // f32 [rank, 1], [width]
   torch::Tensor type_codes_, relation_codes_;  // f32 [types or relations, code_width]
