@@ -168,6 +168,9 @@ class HoldOut {
                 "relation '{}' is not '{}' the other way round", reverse_->key(), relation_.key()),
             "leave --reverse out, or name another relation");
     }
+    if (const std::string problem = name_problem(options_.split); !problem.empty())
+      refuse_hold_out(fmt::format("--split '{}' {}", options_.split, problem),
+                      "for example --split links");
     const GraphSchema& schema = manifest_.schema;
     if (schema.graphs)
       refuse_hold_out("the dataset has many graphs", "links are held out of one graph");
