@@ -128,6 +128,7 @@ class HoldOut {
   }
 
   HoldOutReport run() {
+    warn_of_tables();
     choose();
     DatasetWriter writer(options_.out, options_.overwrite, &context_.ledger);
     for (const std::string& leftover : writer.staging().swept())
@@ -183,6 +184,19 @@ class HoldOut {
     if (schema.split(options_.split) != nullptr)
       refuse_hold_out(fmt::format("the dataset has a split '{}' already", options_.split),
                       "name another: --split NAME");
+  }
+
+  // A product of edges and features knows the links that are held out, and no schema says which
+  // tables are products.
+  void warn_of_tables() const {
+    for (const NodeTypeSchema& node : manifest_.schema.nodes)
+      for (const FeatureSchema& table : node.features)
+        if (table.name != "features")
+          context_.log.warn(
+              "feature table '{}' of node type '{}' stays as it is: where sluice-prep propagate "
+              "made it, it tells of the held-out links; hold links out first, then propagate",
+              table.name,
+              node.name);
   }
 
   DatasetEdges edges_of(const RelationSchema& relation) const {
