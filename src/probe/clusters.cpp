@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -34,10 +35,13 @@ class Lloyd {
  public:
   Lloyd(const Tensor& rows, std::int64_t clusters, RandomKey key)
       : rows_(rows),
-        squares_(rows.square().sum(1)),
+        squares_(torch::empty({rows.size(0)}, torch::kFloat32)),
         means_(torch::empty({clusters, rows.size(1)}, torch::kFloat32)),
         of_row_(torch::full({rows.size(0)}, -1, torch::kInt64)),
         distances_(torch::empty({rows.size(0)}, torch::kFloat32)) {
+    for_tiles(rows_, [this](std::int64_t first, const Tensor& tile) {
+      squares_.narrow(0, first, tile.size(0)).copy_(tile.square().sum(1));
+    });
     begin(key);
   }
 
@@ -54,7 +58,7 @@ class Lloyd {
   /// k-means++: each next mean is a row, drawn by its squared distance to the nearest so far.
   void begin(RandomKey key) {
     const std::int64_t n = rows_.size(0);
-    Tensor nearest;
+    Tensor nearest = torch::full({n}, std::numeric_limits<double>::infinity(), torch::kFloat32);
     for (std::int64_t c = 0; c < means_.size(0); ++c) {
       const auto draw = static_cast<std::uint64_t>(c);
       std::int64_t row = 0;
@@ -63,8 +67,10 @@ class Lloyd {
       else
         row = drawn_by(nearest, key.uniform(draw));
       means_[c].copy_(rows_[row]);
-      const Tensor to_this = (rows_ - rows_[row]).square().sum(1);
-      nearest = c == 0 ? to_this : torch::minimum(nearest, to_this);
+      for_tiles(rows_, [&](std::int64_t first, const Tensor& tile) {
+        Tensor before = nearest.narrow(0, first, tile.size(0));
+        before.copy_(torch::minimum(before, (tile - rows_[row]).square().sum(1)));
+      });
     }
   }
 

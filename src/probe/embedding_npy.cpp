@@ -184,16 +184,23 @@ void check_table(const NpyTable& table, const File& file) {
     const NpyField& field = table.fields[i];
     if (i >= first && field.kind != 'f')
       refuse_npy(file.path(), fmt::format("has a column '{}' that holds no floats", field.name));
-    record += field.size();
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(field.bytes, field.count, &bytes) ||
+        __builtin_add_overflow(record, bytes, &record))
+      refuse_npy(file.path(), fmt::format("has a column '{}' larger than any file", field.name));
     values += i >= first ? field.count : 0;
   }
   if (first == 1 && table.fields.front().count != 1)
     refuse_npy(file.path(), "has several ids a row");
-  if (values == 0) refuse_npy(file.path(), "has no column of floats");
   const std::uint64_t columns = table.records ? 1 : table.shape[1];
-  const unsigned __int128 bytes =
-      static_cast<unsigned __int128>(table.shape[0]) * columns * record + table.begin;
-  if (bytes != file.size().or_throw()) refuse_npy(file.path(), "is not as long as its header says");
+  if (values == 0 || columns == 0) refuse_npy(file.path(), "has no column of floats");
+  if (table.shape[0] == 0) refuse_npy(file.path(), "has no rows");
+  std::uint64_t bytes = 0;
+  const bool too_many = __builtin_mul_overflow(table.shape[0], columns, &bytes) ||
+                        __builtin_mul_overflow(bytes, record, &bytes) ||
+                        __builtin_add_overflow(bytes, table.begin, &bytes);
+  if (too_many || bytes != file.size().or_throw())
+    refuse_npy(file.path(), "is not as long as its header says");
 }
 
 float float_at(const std::byte* at, std::uint64_t bytes) {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,15 +26,49 @@ NodePair ordered(std::uint64_t a, std::uint64_t b) {
   return {std::min(a, b), std::max(a, b)};
 }
 
-Tensor tensor_of(const std::vector<NodePair>& pairs) {
-  Tensor made = torch::empty({std::ssize(pairs), 2}, torch::kInt64);
-  auto* out = made.data_ptr<std::int64_t>();
-  for (const auto& [a, b] : pairs) {
-    *out++ = static_cast<std::int64_t>(a);
-    *out++ = static_cast<std::int64_t>(b);
+// i64 [count, 2], filled from the front: the ledger knows of tensors.
+class PairList {
+ public:
+  explicit PairList(std::uint64_t count)
+      : pairs_(torch::empty({static_cast<std::int64_t>(count), 2}, torch::kInt64)),
+        next_(pairs_.data_ptr<std::int64_t>()) {}
+
+  void add(const NodePair& pair) {
+    *next_++ = static_cast<std::int64_t>(pair.first);
+    *next_++ = static_cast<std::int64_t>(pair.second);
   }
-  return made;
-}
+  const Tensor& all() const { return pairs_; }
+
+ private:
+  Tensor pairs_;
+  std::int64_t* next_;
+};
+
+// Pairs of different nodes of a PlainGraph, below 2^32: open addressing within a tensor.
+class PairSet {
+ public:
+  explicit PairSet(std::uint64_t most)
+      : mask_(std::bit_ceil(2 * most + 2) - 1),
+        cells_(torch::full({static_cast<std::int64_t>(mask_ + 1)}, kFree, torch::kInt64)) {}
+
+  /// Whether it was not there.
+  bool insert(const NodePair& pair) {
+    auto* const cells = cells_.data_ptr<std::int64_t>();
+    const std::uint64_t bits = pair.first << 32 | pair.second;
+    for (std::uint64_t at = RandomKey(bits).draw(0) & mask_;; at = (at + 1) & mask_) {
+      if (cells[at] == static_cast<std::int64_t>(bits)) return false;
+      if (cells[at] != kFree) continue;
+      cells[at] = static_cast<std::int64_t>(bits);
+      return true;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kFree = -1;  // the last node with itself
+
+  std::uint64_t mask_;
+  Tensor cells_;
+};
 
 // The split that is meant.
 EdgeSplit open_split(const Dataset& dataset, const std::string& wanted, std::string& name) {
@@ -64,14 +98,16 @@ class PartReader {
       : dataset_(dataset), node_type_(node_type), split_(std::move(split)) {}
 
   LinkPairs read(const Array& part, const char* name, const PlainGraph& graph, RandomKey key) {
-    std::vector<NodePair> links, others;
-    std::uint64_t leaked = 0;
     const auto cells = part.as<std::uint64_t>();
+    std::uint64_t num_links = 0, leaked = 0;
+    for (std::size_t at = 0; at + 5 <= cells.size(); at += 5) num_links += cells[at + 4] != 0;
+    const std::uint64_t num_others = cells.size() / 5 - num_links;
+    PairList links(num_links), others(num_others);
     for (std::size_t at = 0; at + 5 <= cells.size(); at += 5) {
       const EdgeSplit::Row row{
           cells[at], cells[at + 1], cells[at + 2], cells[at + 3], cells[at + 4]};
       check(row, graph.nodes());
-      (row.label != 0 ? links : others).push_back(ordered(row.source, row.target));
+      (row.label != 0 ? links : others).add(ordered(row.source, row.target));
       if (row.label != 0 && graph.linked(row.source, row.target)) ++leaked;
     }
     if (leaked != 0)
@@ -80,13 +116,13 @@ class PartReader {
           fmt::format("split '{}': {} of the {} links of its {} part are edges of the graph",
                       split_,
                       leaked,
-                      links.size(),
+                      num_links,
                       name),
           kHoldOutHint,
           Place{dataset_.path(), -1, -1, -1});
-    LinkPairs pairs{tensor_of(links), tensor_of(others)};
-    if (others.empty())
-      pairs.negatives = draw_unlinked(graph, pairs.positives, links.size(), key.with(name));
+    LinkPairs pairs{links.all(), others.all()};
+    if (num_others == 0)
+      pairs.negatives = draw_unlinked(graph, pairs.positives, num_links, key.with(name));
     return pairs;
   }
 
@@ -141,15 +177,19 @@ LinkPairs training_pairs(const PlainGraph& graph, std::uint64_t most, RandomKey 
   const double kept =
       static_cast<double>(most) / static_cast<double>(std::max(most, graph.pairs()));
   const RandomKey drawn = key.with("training pairs");
-  std::vector<NodePair> links;
-  for (std::uint64_t node = 0; node < graph.nodes(); ++node) {
-    if (node % 65536 == 0) throw_if_interrupted();
-    for (const std::uint32_t other : graph.neighbours(node))
-      if (node < other && (kept >= 1 || drawn.with(node).uniform(other) < kept))
-        links.emplace_back(node, other);
-  }
-  return {tensor_of(links),
-          draw_unlinked(graph, torch::empty({0, 2}, torch::kInt64), links.size(), key)};
+  const auto each_link = [&](const auto& visit) {
+    for (std::uint64_t node = 0; node < graph.nodes(); ++node) {
+      if (node % 65536 == 0) throw_if_interrupted();
+      for (const std::uint32_t other : graph.neighbours(node))
+        if (node < other && (kept >= 1 || drawn.with(node).uniform(other) < kept))
+          visit(NodePair(node, other));
+    }
+  };
+  std::uint64_t count = 0;
+  each_link([&count](const NodePair&) { ++count; });
+  PairList links(count);
+  each_link([&links](const NodePair& pair) { links.add(pair); });
+  return {links.all(), draw_unlinked(graph, torch::empty({0, 2}, torch::kInt64), count, key)};
 }
 
 Tensor draw_unlinked(const PlainGraph& graph,
@@ -158,24 +198,28 @@ Tensor draw_unlinked(const PlainGraph& graph,
                      RandomKey key) {
   constexpr std::uint64_t kTriesEach = 1000;
   const std::uint64_t nodes = graph.nodes();
-  std::set<NodePair> taken;
+  PairSet taken(static_cast<std::uint64_t>(except.size(0)) + count);
   const Tensor listed = except.contiguous();
   const auto* const ends = listed.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < listed.size(0); ++i)
-    taken.insert(ordered(static_cast<std::uint64_t>(ends[2 * i]),
-                         static_cast<std::uint64_t>(ends[2 * i + 1])));
+    (void)taken.insert(ordered(static_cast<std::uint64_t>(ends[2 * i]),
+                               static_cast<std::uint64_t>(ends[2 * i + 1])));
   const RandomKey drawn = key.with("unlinked pairs");
-  std::vector<NodePair> pairs;
-  for (std::uint64_t i = 0; pairs.size() < count; ++i) {
+  PairList pairs(count);
+  std::uint64_t found = 0;
+  for (std::uint64_t i = 0; found < count; ++i) {
+    if (i % 65536 == 0) throw_if_interrupted();
     if (nodes < 2 || i >= kTriesEach * (count + 1))
       throw Error(ErrorCode::kData,
-                  fmt::format("found {} of {} pairs of nodes without an edge", pairs.size(), count),
+                  fmt::format("found {} of {} pairs of nodes without an edge", found, count),
                   "the graph links nearly all nodes: hold out fewer edges");
     const NodePair pair = ordered(drawn.below(nodes, 2 * i), drawn.below(nodes, 2 * i + 1));
     if (pair.first == pair.second || graph.linked(pair.first, pair.second)) continue;
-    if (taken.insert(pair).second) pairs.push_back(pair);
+    if (!taken.insert(pair)) continue;
+    pairs.add(pair);
+    ++found;
   }
-  return tensor_of(pairs);
+  return pairs.all();
 }
 
 }  // namespace sluice::probe

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <tuple>
@@ -41,7 +42,18 @@ Tensor scores_of(const Tensor& pairs, const Score& score) {
   return scores;
 }
 
-LinkScores areas_of(const Tensor& positives, const Tensor& negatives) {
+// Of a list of pairs.
+struct ScoredPairs {
+  Tensor positives, negatives;  // f32 [any]
+
+  bool finite() const {
+    return positives.isfinite().all().item<bool>() && negatives.isfinite().all().item<bool>();
+  }
+};
+
+/// @param scored finite: what is no number has no place in an order
+LinkScores areas_of(const ScoredPairs& scored) {
+  const auto& [positives, negatives] = scored;
   const Tensor wanted = std::get<0>(positives.sort(0, /*descending=*/true)).contiguous();
   const Tensor others = std::get<0>(negatives.sort(0, /*descending=*/true)).contiguous();
   const auto span = [](const Tensor& scores) {
@@ -51,6 +63,13 @@ LinkScores areas_of(const Tensor& positives, const Tensor& negatives) {
   return {areas.auc, areas.ap};
 }
 
+LinkScores finite_areas(const ScoredPairs& scored) {
+  if (scored.finite()) return areas_of(scored);
+  throw Error(ErrorCode::kData,
+              "scores of pairs are no finite numbers: products of two rows are too large for f32",
+              "divide the embeddings by their largest value, or lower --learning-rate");
+}
+
 // Products of both ends' rows, standardised by the columns of those that are trained on.
 class Products {
  public:
@@ -58,8 +77,11 @@ class Products {
     const Tensor raw = ends(rows, train, 0) * ends(rows, train, 1);
     mean_ = raw.mean(0, /*keepdim=*/true);
     const Tensor deviation = (raw - mean_).square().mean(0, /*keepdim=*/true).sqrt();
-    // A column that is the same everywhere tells nothing: it stays near 0.
-    scale_ = torch::where(deviation.gt(0), deviation.reciprocal(), torch::zeros_like(deviation));
+    // A column that is the same everywhere but for rounding tells nothing: it is left out.
+    constexpr double kRounding = 1e-6;
+    scale_ = torch::where(deviation.gt(mean_.abs() * kRounding),
+                          deviation.reciprocal(),
+                          torch::zeros_like(deviation));
   }
   Tensor of(const Tensor& pairs) const {
     return (ends(rows_, pairs, 0) * ends(rows_, pairs, 1) - mean_) * scale_;
@@ -83,7 +105,7 @@ LinkScores link_scores(const Tensor& all_rows, const LinkPairs& pairs, PairScore
   const auto score = [&rows](const Tensor& some) {
     return (ends(rows, some, 0) * ends(rows, some, 1)).sum(1);
   };
-  return areas_of(scores_of(pairs.positives, score), scores_of(pairs.negatives, score));
+  return finite_areas({scores_of(pairs.positives, score), scores_of(pairs.negatives, score)});
 }
 
 LinkScores link_scores(const Tensor& all_rows,
@@ -105,11 +127,16 @@ LinkScores link_scores(const Tensor& all_rows,
   const Products products(rows, pairs);
   const Tensor truth = torch::cat(
       {torch::ones({train.positives.size(0), 1}), torch::zeros({train.negatives.size(0), 1})});
-  const auto areas = [&](const LinearLayer& layer, const LinkPairs& part) {
+  const auto scored = [&](const LinearLayer& layer, const LinkPairs& part) {
     const auto score = [&](const Tensor& some) {
       return layer.scores(products.of(some)).squeeze(1);
     };
-    return areas_of(scores_of(part.positives, score), scores_of(part.negatives, score));
+    return ScoredPairs{scores_of(part.positives, score), scores_of(part.negatives, score)};
+  };
+  // An epoch whose weights have run away has no quality.
+  const auto quality = [&](const LinearLayer& now) {
+    const ScoredPairs of_valid = scored(now, valid);
+    return of_valid.finite() ? areas_of(of_valid).auc : std::numeric_limits<double>::quiet_NaN();
   };
   const LinearLayer layer = train_layer(
       {torch::zeros({1, rows.size(1)}), torch::zeros({1})},
@@ -117,10 +144,10 @@ LinkScores link_scores(const Tensor& all_rows,
       [&truth](const Tensor& scores) {
         return torch::nn::functional::binary_cross_entropy_with_logits(scores, truth);
       },
-      [&](const LinearLayer& now) { return areas(now, valid).auc; },
+      quality,
       options);
   const torch::NoGradGuard no_gradients;
-  return areas(layer, test);
+  return finite_areas(scored(layer, test));
 }
 
 }  // namespace sluice::probe

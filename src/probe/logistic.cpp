@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,8 @@ LinearLayer train_layer(LinearLayer layer,
     adam.step();
     const torch::NoGradGuard no_gradients;
     const double reached = quality(layer);
-    // A comparison with what is no number is false: the last epoch counts then.
-    if (best.weight.defined() && reached <= best_quality) continue;
+    // While no quality is a number the last epoch counts; what is none is never better than one.
+    if (best.weight.defined() && !std::isnan(best_quality) && !(reached > best_quality)) continue;
     best = copy();
     best_quality = reached;
   }

@@ -45,7 +45,7 @@ PlainGraph::PlainGraph(std::uint64_t nodes, const Edges& edges, MemoryLedger* le
   if (nodes > std::numeric_limits<std::uint32_t>::max())
     throw Error(ErrorCode::kUsage,
                 fmt::format("{} nodes are too many for a graph in memory", nodes),
-                "leave out --floors and the links, which go by it");
+                "measure clusters alone, without --floors: all else goes by it");
   const auto list = [&](DType dtype, std::uint64_t size) {
     return Array::make(dtype, {static_cast<std::int64_t>(size)}, ledger, kGraphLedger).or_throw();
   };

@@ -61,7 +61,9 @@ class ProbeRun {
         threads_(threads),
         type_(probed_type(dataset.schema(), request.node_type)) {
     const bool edges = has_own_edges(dataset.schema(), type_);
-    if (edges) graph_.emplace(PlainGraph::of(dataset, type_));
+    // Groups of nodes, links and floors go by it; clusters alone do not.
+    const bool asked = request.classify || request.links || request.floors != Floors::kNone;
+    if (edges && asked) graph_.emplace(PlainGraph::of(dataset, type_));
     if (request.links && !edges)
       throw Error(ErrorCode::kUsage,
                   "there are no edges between nodes of type '" + type_ + "'",
@@ -161,7 +163,7 @@ class ProbeRun {
   const Dataset& dataset_;
   ThreadArena& threads_;
   std::string type_;
-  std::optional<PlainGraph> graph_;  // none: the type has no edges of its own
+  std::optional<PlainGraph> graph_;  // none: the type has no own edges, or nothing goes by them
   NodeLabels labels_;
   NodeParts parts_;
   HeldOutPairs held_out_;

@@ -159,7 +159,7 @@ std::uint64_t SelfSupervised::expected(Part part,
 void SelfSupervised::open(const TaskData& data) {
   const GraphSchema& schema = data.dataset.schema();
   split_ = {};
-  if (schema.split(data.split) == nullptr && options_.nodes == NodeSet::kAll) {
+  if (schema.splits.empty() && options_.nodes == NodeSet::kAll) {
     for (Array* part : {&split_.train, &split_.valid, &split_.test})
       *part = Array::make(DType::kU64, {0}).or_throw();
     return;

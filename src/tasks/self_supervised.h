@@ -61,8 +61,8 @@ class SelfSupervised final : public Task, public EncoderTask {
   std::uint64_t expected(Part part,
                          const GraphSchema& schema,
                          const std::string& split) const override;
-  /// A dataset without the split has no node to measure by; throws kUsage where it must name those
-  /// that are trained on.
+  /// A dataset without splits has no node to measure by; throws kUsage where it has others than the
+  /// one that is named, or must name those that are trained on.
   void open(const TaskData& data) override;
   bool reads_events() const override { return false; }
   LabelsOf labels_of() const override { return {type_, {}}; }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,35 @@ std::int64_t width_of(RunOptions& before) {
   return tasks::SelfSupervisedOptions{}.width;
 }
 
+// Values of a model's options as text, by key, that its rows depend on where its weights are given:
+// weights of the same shapes are those of another model where one differs.
+std::map<std::string, std::string> shaping_options(const RunOptions& run) {
+  std::map<std::string, std::string> values;
+  Schema schema;
+  if (run.model.options) run.model.options->describe(schema);
+  for (const auto& field : schema.fields()) {
+    const bool of_training = field->key().find("dropout") != std::string::npos;
+    if (!of_training && field->key() != "execution")
+      values.emplace(field->key(), field->value_text());
+  }
+  return values;
+}
+
+void check_same_model(const RunOptions& before, const RunOptions& now) {
+  const std::string& from = now.pretrained.from;
+  if (before.model.type != now.model.type)
+    throw_unusable(
+        from,
+        fmt::format("its model is '{}', and this run's '{}'", before.model.type, now.model.type));
+  const std::map<std::string, std::string> values = shaping_options(before);
+  for (const auto& [key, value] : shaping_options(now)) {
+    const auto was = values.find(key);
+    if (was != values.end() && was->second != value)
+      throw_unusable(from,
+                     fmt::format("its model.{} is {}, and this run's {}", key, was->second, value));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Model> make_run_model(const RunOptions& options, const ModelContext& context) {
@@ -65,11 +95,7 @@ void resolve_pretrained(RunOptions& options) {
   RunOptions before = kept_options(pretrained.from, {}, *options.registry);
   if (before.task.type != kSelfSupervised)
     throw_unusable(pretrained.from, fmt::format("its task is '{}'", before.task.type));
-  if (before.model.type != options.model.type)
-    throw_unusable(
-        pretrained.from,
-        fmt::format(
-            "its model is '{}', and this run's '{}'", before.model.type, options.model.type));
+  check_same_model(before, options);
   pretrained.width = width_of(before);
 }
 

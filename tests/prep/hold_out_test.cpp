@@ -203,6 +203,7 @@ TEST_CASE("it refuses what it does not carry, and shares that leave nothing") {
   CHECK(refused([](auto& options) { options.relation = "likes"; }).code() == ErrorCode::kUsage);
   CHECK(refused([](auto& options) { options.reverse = "edge"; }).code() == ErrorCode::kUsage);
   CHECK(refused([](auto& options) { options.split = "default"; }).code() == ErrorCode::kUsage);
+  CHECK(refused([](auto& options) { options.split = "../links"; }).code() == ErrorCode::kUsage);
   CHECK(refused([](auto& options) { options.test = 0; }).code() == ErrorCode::kUsage);
   CHECK(refused([](auto& options) { options.valid = 0.95; }).code() == ErrorCode::kUsage);
   CHECK(refused([](auto& options) { options.valid = 1e-9; }).code() == ErrorCode::kData);

@@ -158,4 +158,8 @@ TEST_CASE_FIXTURE(Fixture, "damaged .npy files, and those of other values") {
   CHECK(says(refused("d.npy", npy("<c8", "(3, 2)", std::string(48, '\0'))), "'<c8'"));
   CHECK(says(refused("e.npy", npy("<f4", "(6,)", bytes_of_values(values))), "1 dimensions"));
   CHECK(says(refused("f.npy", npy("<f4", "(4, 2)", bytes_of_values(values))), "as long as"));
+  // Sizes whose product wraps around, or that leave nothing to read.
+  CHECK(says(refused("g.npy", npy("<f4", "(9223372036854775808, 2)", "")), "as long as"));
+  CHECK(says(refused("h.npy", npy("<f4", "(9223372036854775807, 0)", "")), "column of floats"));
+  CHECK(says(refused("i.npy", npy("<f4", "(0, 9223372036854775808)", "")), "no rows"));
 }

@@ -1,5 +1,6 @@
 // The linear probe: separable rows, noise, a reference in f64 step by step, labels of both kinds.
 #include "probe/linear_probe.h"
+#include "probe/logistic.h"
 #include "probe/support.h"
 #include "support/expect_error.h"
 
@@ -167,6 +168,27 @@ TEST_CASE("its epochs are those of a reference, and the best on validation count
     CHECK(scores.valid == doctest::Approx(valid));
     CHECK(scores.test == doctest::Approx(test));
   }
+}
+
+TEST_CASE("the best epoch counts, and one without a quality only where no other has any") {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  // The place of the epoch whose weights came back: each epoch has others.
+  const auto chosen = [](const std::vector<double>& qualities) {
+    std::vector<float> weights;
+    const probe::LinearLayer best = probe::train_layer(
+        {torch::zeros({1, 1}), torch::zeros({1})},
+        torch::ones({2, 1}),
+        [](const Tensor& scores) { return (scores - 3).square().mean(); },
+        [&](const probe::LinearLayer& now) {
+          weights.push_back(now.weight.item<float>());
+          return qualities.at(weights.size() - 1);
+        },
+        {.epochs = std::ssize(qualities)});
+    return std::ranges::find(weights, best.weight.item<float>()) - weights.begin();
+  };
+  CHECK(chosen({0.1, 0.5, kNone, 0.5, 0.4}) == 1);
+  CHECK(chosen({kNone, 0.2, kNone}) == 1);
+  CHECK(chosen({kNone, kNone, kNone}) == 2);
 }
 
 TEST_CASE("rows without labels are passed over, a part may be empty, threads change nothing") {

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <string>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -157,6 +158,17 @@ TEST_CASE("shuffled features without structure are at chance; with it they are n
   CHECK(at_chance(without.dot));
   CHECK(at_chance(without.cosine));
   CHECK(at_chance(without.hadamard));
+}
+
+TEST_CASE("products beyond f32 are refused, and nothing hangs over them") {
+  const Tensor rows = torch::full({6, 2}, 1e30);
+  const LinkPairs pairs{tensor_of_pairs({{0, 1}, {2, 3}}), tensor_of_pairs({{1, 4}, {3, 5}})};
+  const Error dot = expect_error([&] { (void)probe::link_scores(rows, pairs, PairScore::kDot); });
+  CHECK(dot.code() == ErrorCode::kData);
+  CHECK(dot.message().find("too large") != std::string::npos);
+  const Error trained =
+      expect_error([&] { (void)probe::link_scores(rows, pairs, pairs, pairs, {.epochs = 3}); });
+  CHECK(trained.code() == ErrorCode::kData);
 }
 
 TEST_CASE("trained scores are the same with any threads") {

@@ -182,10 +182,18 @@ TEST_CASE("what cannot be gone on from is refused") {
   CHECK(refused({from + runs.path("classes")}).find("its task is") != std::string::npos);
   CHECK(refused({from + runs.path("pre"), "model.type=gin"}).find("its model is") !=
         std::string::npos);
-  CHECK(refused({from + runs.path("pre"), "model.hidden=24"}).find("another shape") !=
-        std::string::npos);
+  CHECK(refused({from + runs.path("pre"), "model.hidden=24"})
+            .find("its model.hidden is 16, and this run's 24") != std::string::npos);
+  // Weights of the same shapes, and yet another model.
+  CHECK(refused({from + runs.path("pre"), "model.output_activation=elu"})
+            .find("model.output_activation") != std::string::npos);
+  // Shapes that follow from the data are checked by the weights themselves.
+  generate_dataset(runs.dir / "wide", {{"--features", "24"}});
+  CHECK(refused({from + runs.path("pre"), "dataset.path=" + runs.path("wide")})
+            .find("another shape") != std::string::npos);
   CHECK(refused(joined(kDgi, {from + runs.path("pre")})).find("tasks with labels") !=
         std::string::npos);
+  CHECK(refused(joined(kDgi, {"dataset.split=defualt"})).find("defualt") != std::string::npos);
   CHECK(refused(joined(kGcmae, {"sampler.fanout=[5, 5]"})).find("another 1") != std::string::npos);
   CHECK(refused(joined(kDgi, {"model.type=sign", "model.dropout=0.0"})).find("masked or dropped") !=
         std::string::npos);

@@ -128,6 +128,7 @@ class HoldOut {
   }
 
   HoldOutReport run() {
+    warn_of_tables();
     choose();
     DatasetWriter writer(options_.out, options_.overwrite, &context_.ledger);
     for (const std::string& leftover : writer.staging().swept())
@@ -168,6 +169,9 @@ class HoldOut {
                 "relation '{}' is not '{}' the other way round", reverse_->key(), relation_.key()),
             "leave --reverse out, or name another relation");
     }
+    if (const std::string problem = name_problem(options_.split); !problem.empty())
+      refuse_hold_out(fmt::format("--split '{}' {}", options_.split, problem),
+                      "for example --split links");
     const GraphSchema& schema = manifest_.schema;
     if (schema.graphs)
       refuse_hold_out("the dataset has many graphs", "links are held out of one graph");
@@ -180,6 +184,19 @@ class HoldOut {
     if (schema.split(options_.split) != nullptr)
       refuse_hold_out(fmt::format("the dataset has a split '{}' already", options_.split),
                       "name another: --split NAME");
+  }
+
+  // A product of edges and features knows the links that are held out, and no schema says which
+  // tables are products.
+  void warn_of_tables() const {
+    for (const NodeTypeSchema& node : manifest_.schema.nodes)
+      for (const FeatureSchema& table : node.features)
+        if (table.name != "features")
+          context_.log.warn(
+              "feature table '{}' of node type '{}' stays as it is: where sluice-prep propagate "
+              "made it, it tells of the held-out links; hold links out first, then propagate",
+              table.name,
+              node.name);
   }
 
   DatasetEdges edges_of(const RelationSchema& relation) const {

@@ -55,13 +55,15 @@ std::vector<NodePair> draw_pairs_without_edges(const PairParts& parts,
       ledger.charge(kPairsLedger, count * (2 * sizeof(NodePair) + 2 * sizeof(DrawnPair)) + 4096)
           .or_throw();
   std::vector<NodePair> found;
+  found.reserve(count);  // what grows by itself would take more than is charged
   std::uint64_t next = 0;
   for (int round = 0; found.size() < count && round < kRounds; ++round) {
     std::vector<NodePair> before = found;
     std::ranges::sort(before);
+    const std::uint64_t missing = count - found.size(), draws = missing + missing / 16 + 16;
     std::vector<DrawnPair> drawn;
-    const std::uint64_t missing = count - found.size();
-    for (std::uint64_t i = 0; i < missing + missing / 16 + 16; ++i, ++next) {
+    drawn.reserve(draws);
+    for (std::uint64_t i = 0; i < draws; ++i, ++next) {
       const NodePair pair = parts.pair(key.below(nodes.sources, 2 * next),
                                        key.below(nodes.destinations, 2 * next + 1));
       if (parts.ends() == PairEnds::kOneType && pair.first == pair.second) continue;
