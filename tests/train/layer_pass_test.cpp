@@ -212,7 +212,7 @@ TEST_CASE("so are models over several node types and relations") {
                             "model = { type = \"bg_hgnn\", hidden = 16, code_width = 32 }",
                             "model = { type = \"rgcn\", hidden = 16 }\n"
                             "[embedding]\ndim = 4\ntypes = [\"author\"]"})
-    check_model(dir, model);
+    check_model(dir, std::string("task.node_type = \"paper\"\n") + model);
 }
 
 TEST_CASE("rows are read once a layer where lists go by, in as many panels as it takes") {
@@ -283,7 +283,10 @@ TEST_CASE("hidden layers and inputs can be had; what is not there is refused") {
 TEST_CASE("a model without layers has rows of the type that the task asks about, and no other") {
   const TempDir dir;
   generate_typed(dir);
-  Begun begun(dir, "model = { type = \"mlp\", hidden = 16 }", Placement::kMemory, 1);
+  Begun begun(dir,
+              "task.node_type = \"paper\"\nmodel = { type = \"mlp\", hidden = 16 }",
+              Placement::kMemory,
+              1);
   std::vector<LayerFigures> figures;
   CHECK(begun.by_layers(0, figures, 0).size(0) == static_cast<std::int64_t>(kPapers));
   LayerPassOptions pass;
