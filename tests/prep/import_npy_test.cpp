@@ -129,7 +129,7 @@ TEST_CASE("npy: headers that lie") {
   CHECK(file.fault(npy(">f4", "(1,)", "xxxx")) == "is big-endian ('>f4')");
   CHECK(file.fault(npy("|O", "(1,)", "xxxx")) == "holds pickled Python objects");
   CHECK(file.fault(npy("<U10", "(1,)", "xxxx")) == "dtype '<U10' is not supported");
-  CHECK(file.fault(npy("<i3", "(1,)", "xxx")) == "dtype '<i3' is not supported");
+  CHECK(file.fault(npy("<i3", "(1,)", "abc")) == "dtype '<i3' is not supported");
   CHECK(file.fault(npy("<c8", "(1,)", "xxxxxxxx")) == "dtype '<c8' is not supported");
   CHECK(file.fault(npy("", "(1,)", "xx")) == "dtype '' is not supported");
   CHECK(file.fault(npy("<f4", "()", "xxxx")) == "has 0 dimensions");
