@@ -107,7 +107,7 @@ Json hotness_json(const Hotness& hotness) {
   for (const HotNode& hot : hotness.hottest)
     hottest.push_back({{"node", hot.node}, {"out_degree", hot.out_degree}});
   Json caches = Json::array();
-  for (const CacheShare& cache : hotness.caches)
+  for (const HotRowsCache& cache : hotness.caches)
     caches.push_back(
         {{"share", cache.share}, {"bytes", cache.bytes}, {"answered", cache.answered}});
   return {

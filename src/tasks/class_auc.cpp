@@ -1,12 +1,17 @@
 #include "tasks/class_auc.h"
 
+#include "probe/ranking_areas.h"
+
 #include <sluice/nn/tensor_view.h>
 #include <sluice/tasks/classification_metrics.h>
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sluice::tasks {
@@ -14,26 +19,18 @@ namespace {
 
 constexpr double kNoAuc = std::numeric_limits<double>::quiet_NaN();
 
-/// @param scores f32 [n] @param truth f32 [n] NaN where all rows are of one kind
+std::span<const float> values_in(const torch::Tensor& scores) {
+  return {scores.data_ptr<float>(), static_cast<std::size_t>(scores.numel())};
+}
+
+/// @param scores f32 [n], finite @param truth f32 [n] NaN where all rows are of one kind
 double area_of(const torch::Tensor& scores, const torch::Tensor& truth) {
-  const auto [sorted, order] = scores.contiguous().sort(0);
-  const torch::Tensor actual = truth.index_select(0, order).contiguous();
-  const torch::Tensor ascending = sorted.contiguous();
-  const float* const score = ascending.data_ptr<float>();
-  const float* const is_one = actual.data_ptr<float>();
-  const std::int64_t count = ascending.size(0);
-  double ones = 0, others = 0, above = 0;
-  for (std::int64_t first = 0; first < count;) {
-    double tied_ones = 0, tied_others = 0;
-    std::int64_t last = first;
-    for (; last < count && score[last] == score[first]; ++last)
-      (is_one[last] > 0 ? tied_ones : tied_others) += 1;
-    above += tied_ones * (others + tied_others / 2);
-    ones += tied_ones;
-    others += tied_others;
-    first = last;
-  }
-  return ones == 0 || others == 0 ? kNoAuc : above / (ones * others);
+  const torch::Tensor is_one = truth.gt(0);
+  const auto sorted = [&scores](const torch::Tensor& rows) {
+    return std::get<0>(scores.masked_select(rows).sort(0, /*descending=*/true)).contiguous();
+  };
+  const torch::Tensor ones = sorted(is_one), others = sorted(is_one.logical_not());
+  return probe::ranking_areas(values_in(ones), values_in(others)).auc;
 }
 
 class AucMetrics final : public MetricAccumulator {

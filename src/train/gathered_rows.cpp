@@ -29,10 +29,6 @@ std::uint64_t num_words(std::uint64_t rows) {
 
 }  // namespace
 
-std::uint64_t GatheredRows::index_bytes(std::uint64_t rows) {
-  return 2 * num_words(rows) * sizeof(std::uint64_t) + kReadBytes + kGapBytes;
-}
-
 GatheredRows::GatheredRows(const PanelTable& table, KeptRows keep, MemoryLedger& ledger)
     : table_(table), keep_(keep), ledger_(ledger) {
   if (keep == KeptRows::kAll) return;

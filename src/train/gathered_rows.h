@@ -38,9 +38,6 @@ class GatheredRows {
   std::uint64_t rows_read() const { return rows_read_; }
   std::uint64_t bytes_read() const { return bytes_read_; }
 
-  /// What numbering rows takes, whatever is kept.
-  static std::uint64_t index_bytes(std::uint64_t rows);
-
  private:
   void read(std::uint64_t first, std::uint64_t count, std::span<std::byte> out);
   void fetch_all();

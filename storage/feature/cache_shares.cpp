@@ -113,15 +113,17 @@ std::vector<std::uint64_t> proportional_rows(std::span<const CachedTable> tables
   LeastShares shares = least_shares(tables, bytes);
   // Tables that all rows of fit leave the rest to the others, until none is of that kind.
   std::vector<bool> open(tables.size(), true);
-  for (bool again = true; again;) {
-    again = false;
+  const auto weight_of_open = [&] {
     double weight = 0;
     for (std::size_t t = 0; t < tables.size(); ++t)
       if (open[t]) weight += miss_seconds_of(tables[t], 0);
-    if (weight <= 0) break;
+    return weight;
+  };
+  for (double weight = weight_of_open(); weight > 0; weight = weight_of_open()) {
     const auto room = static_cast<double>(shares.bytes_left);
     std::vector<std::uint64_t> more(tables.size(), 0);
-    for (std::size_t t = 0; t < tables.size(); ++t) {
+    bool again = false;
+    for (std::size_t t = 0; t < tables.size() && !again; ++t) {
       if (!open[t]) continue;
       const double own = room * miss_seconds_of(tables[t], 0) / weight;
       const std::uint64_t left = tables[t].rows() - shares.rows[t];
@@ -132,10 +134,17 @@ std::vector<std::uint64_t> proportional_rows(std::span<const CachedTable> tables
       shares.bytes_left -= std::min(shares.bytes_left, more[t] * tables[t].row_bytes);
       open[t] = false;
       again = true;
-      break;
     }
     if (again) continue;
     for (std::size_t t = 0; t < tables.size(); ++t) shares.rows[t] += more[t];
+    return shares.rows;
+  }
+  // Those that are left are never used, as far as uses were counted: what is over is theirs.
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const std::uint64_t more =
+        std::min(tables[t].rows() - shares.rows[t], shares.bytes_left / tables[t].row_bytes);
+    shares.rows[t] += more;
+    shares.bytes_left -= more * tables[t].row_bytes;
   }
   return shares.rows;
 }

@@ -178,3 +178,21 @@ TEST_CASE("cache shares: by uses, cost and size, as one would by hand") {
   CHECK(proportional_rows(tables, 34) == std::vector<std::uint64_t>{1, 0});
   CHECK(single_table_rows(tables, 1, 100) == std::vector<std::uint64_t>{0, 2});
 }
+
+TEST_CASE("cache shares: what is over goes to rows that are never counted, as those of seeds are") {
+  CachedTable used, idle;
+  used.uses = rows_by_uses(std::vector<std::uint32_t>{2, 8});
+  used.row_bytes = 10;
+  used.miss_seconds = 1;
+  idle.uses = rows_by_uses(std::vector<std::uint32_t>{0, 0, 0});
+  idle.row_bytes = 10;
+  idle.miss_seconds = 1;
+  for (const auto& rule : {ranked_rows, proportional_rows}) {
+    const std::vector<CachedTable> tables{used, idle}, turned{idle, used};
+    CHECK(rule(tables, 100) == std::vector<std::uint64_t>{2, 3});
+    CHECK(rule(turned, 100) == std::vector<std::uint64_t>{3, 2});
+    CHECK(rule(tables, 35) == std::vector<std::uint64_t>{2, 1});
+    CHECK(rule(tables, 15) == std::vector<std::uint64_t>{1, 0});
+    CHECK(rule(std::vector<CachedTable>{idle}, 25) == std::vector<std::uint64_t>{2});
+  }
+}

@@ -155,6 +155,7 @@ void GraphData::State::make_caches(std::uint64_t bytes,
     }
     caches[table] = std::make_unique<RowCache>(cache, options.cache->make(std::move(hot)), &ledger);
   }
+  hotness.clear();  // what policies ask, they hold
 }
 
 }  // namespace sluice

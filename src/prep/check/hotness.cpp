@@ -39,7 +39,7 @@ std::string to_text(const Hotness& hotness) {
   for (const HotNode& hot : hotness.hottest)
     text += fmt::format("    {:>14}  {:>14}\n", hot.node, format_count(hot.out_degree));
   text += "    a cache of the hottest rows answers:\n";
-  for (const CacheShare& cache : hotness.caches) {
+  for (const HotRowsCache& cache : hotness.caches) {
     text += fmt::format("    {:>5.0f} % of the rows ({}): {:.1f} % of sampled neighbours\n",
                         100 * cache.share,
                         format_bytes(cache.bytes),

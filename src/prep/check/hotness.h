@@ -16,7 +16,7 @@ struct HotNode {
   std::uint64_t out_degree = 0;
 };
 
-struct CacheShare {
+struct HotRowsCache {
   double share = 0;         ///< of the rows
   std::uint64_t bytes = 0;  ///< of those rows, as stored
   double answered = 0;      ///< share of all edges whose source is among them
@@ -25,7 +25,7 @@ struct CacheShare {
 struct Hotness {
   std::string node_type;
   std::vector<HotNode> hottest;  ///< ten at most
-  std::vector<CacheShare> caches;
+  std::vector<HotRowsCache> caches;
 };
 
 /// Streams the relations whose source is the type; two numbers a node of memory.
