@@ -1,7 +1,7 @@
 #include "probe/clusters.h"
 
+#include "nn/one_thread.h"
 #include "probe/logistic.h"
-#include "probe/one_thread.h"
 
 #include <sluice/error.h>
 
@@ -182,7 +182,7 @@ double adjusted_rand(const Contingency& counts) {
 }  // namespace
 
 Clusters k_means(const Tensor& rows, std::int64_t clusters, RandomKey key) {
-  const OneThread one_thread;
+  const nn::OneThread one_thread;
   const torch::NoGradGuard no_gradients;
   const Tensor centred = (rows - rows.mean(0, /*keepdim=*/true)).contiguous();
   Clusters best;

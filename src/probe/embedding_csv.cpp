@@ -1,3 +1,4 @@
+#include "core/csv_line.h"
 #include "core/interrupt.h"
 #include "probe/embedding_file.h"
 #include "storage/io/file.h"
@@ -23,28 +24,6 @@ namespace {
       what,
       "write the header id,e0,e1,... and a line a node, or numbers alone in the nodes' order",
       Place{path.string(), line, -1, -1});
-}
-
-// The fields of a line, quoted ones as RFC 4180 has them, but on one line; none where a quote does
-// not end there.
-std::vector<std::string> csv_fields(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += c;
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
-    }
-  }
-  if (quoted) fields.clear();
-  return fields;
 }
 
 bool number_in(const std::string& field, float& value) {

@@ -1,8 +1,8 @@
 #include "probe/floors.h"
 
 #include "core/interrupt.h"
+#include "nn/one_thread.h"
 #include "probe/logistic.h"
-#include "probe/one_thread.h"
 
 #include <sluice/error.h>
 #include <sluice/nn/init.h>
@@ -75,7 +75,7 @@ Tensor random_encoder_rows(const Tensor& features,
                            ThreadArena& threads) {
   constexpr double kSlope = 0.25;
   check_fits(features, graph);
-  const OneThread one_thread;
+  const nn::OneThread one_thread;
   const torch::NoGradGuard no_gradients;
   Tensor rows = features.detach();
   for (std::int64_t layer = 0; layer < options.layers; ++layer) {

@@ -1,8 +1,8 @@
 #include "probe/linear_probe.h"
 
+#include "nn/one_thread.h"
 #include "probe/class_counts.h"
 #include "probe/logistic.h"
-#include "probe/one_thread.h"
 
 #include <sluice/error.h>
 #include <sluice/nn/init.h>
@@ -119,7 +119,7 @@ ProbedNodes probe_nodes(const Tensor& all_rows,
                         const NodeParts& parts,
                         const LinearProbeOptions& options,
                         RandomKey key) {
-  const OneThread one_thread;
+  const nn::OneThread one_thread;
   check_rows(all_rows);
   const Tensor rows = all_rows.detach();
   const Targets targets(labels, rows.size(0));

@@ -1,5 +1,5 @@
+#include "nn/one_thread.h"
 #include "probe/logistic.h"
-#include "probe/one_thread.h"
 #include "probe/ranking_areas.h"
 
 #include <sluice/error.h>
@@ -94,7 +94,7 @@ class Products {
 }  // namespace
 
 LinkScores link_scores(const Tensor& all_rows, const LinkPairs& pairs, PairScore kind) {
-  const OneThread one_thread;
+  const nn::OneThread one_thread;
   const torch::NoGradGuard no_gradients;
   check_rows(all_rows);
   check_pairs(pairs, all_rows.size(0), "pairs");
@@ -113,7 +113,7 @@ LinkScores link_scores(const Tensor& all_rows,
                        const LinkPairs& valid,
                        const LinkPairs& test,
                        const LinearProbeOptions& options) {
-  const OneThread one_thread;
+  const nn::OneThread one_thread;
   check_rows(all_rows);
   check_pairs(train, all_rows.size(0), "training pairs");
   check_pairs(valid, all_rows.size(0), "validation pairs");

@@ -1,5 +1,7 @@
 #include "train/asked_events.h"
 
+#include "core/csv_line.h"
+
 #include <sluice/error.h>
 
 #include <fmt/format.h>
@@ -9,7 +11,6 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,28 +24,6 @@ constexpr const char* kForm = "write it as CSV with the header source,target,tim
                               const std::string& message,
                               const std::string& hint) {
   throw Error(ErrorCode::kData, message, hint, Place{path, line, -1, -1});
-}
-
-// The fields of a line; quoted ones as RFC 4180 has them, but on one line: none where a quote does
-// not end there.
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += c;
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
-    }
-  }
-  if (quoted) fields.clear();
-  return fields;
 }
 
 struct AskedEvent {
@@ -100,7 +79,7 @@ class EventFile {
       ++line_;
       if (!line.empty() && line.back() == '\r') line.pop_back();
       if (line.empty()) continue;
-      fields = fields_of(line);
+      fields = csv_fields(line);
       if (fields.empty())
         refuse_line(path_,
                     line_,

@@ -1,6 +1,7 @@
 #include "train/layer_pass.h"
 
 #include "core/interrupt.h"
+#include "nn/one_thread.h"
 #include "storage/io/disk_space.h"
 #include "train/layer_edges.h"
 #include "train/layer_lists.h"
@@ -9,7 +10,6 @@
 #include <sluice/models/state_model.h>
 #include <sluice/tasks/pair_model.h>
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,19 +20,6 @@ namespace sluice {
 namespace {
 
 using PassClock = std::chrono::steady_clock;
-
-// LibTorch's products may round otherwise with another number of threads. Reading and gathering are
-// most of the work, and go on all of them.
-class ProductsOnOneThread {
- public:
-  ProductsOnOneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
-  ProductsOnOneThread(const ProductsOnOneThread&) = delete;
-  ProductsOnOneThread& operator=(const ProductsOnOneThread&) = delete;
-  ~ProductsOnOneThread() { at::set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 [[noreturn]] void refuse_model(const Parts& parts, const char* why) {
   throw Error(ErrorCode::kUsage,
@@ -248,7 +235,8 @@ NodeTables pass_layers(Parts& parts,
         fmt::format("choose --layer from 0, the inputs, to {}", depth),
         Place{parts.options.run.dir, -1, -1, -1});
   const torch::NoGradGuard no_grad;
-  const ProductsOnOneThread products;
+  // Products alone: reading and gathering are most of the work, and go on all threads.
+  const nn::OneThread one_thread;
   parts.model->eval();
   parts.model->set_step_key(parts.key());
   return LayersInOrder(parts, wanted, options).run(figures);

@@ -1,5 +1,6 @@
 #include "train/predictions.h"
 
+#include "core/csv_line.h"
 #include "storage/io/atomic_file.h"
 
 #include <fmt/format.h>
@@ -11,14 +12,6 @@
 
 namespace sluice {
 namespace {
-
-// RFC 4180: quoted where it must be.
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 // Columns of values that are written as numbers: the last may give way to its names.
 std::size_t number_columns(const PredictionSchema& schema) {
@@ -67,8 +60,8 @@ class CsvPredictions final : public PredictionFile {
     for (const PredictionSchema::Ids& column : schema.ids)
       header.append(header.empty() ? "" : ",").append(column.name);
     for (std::size_t c = 0; c < numbers_; ++c)
-      header.append(",").append(csv_text(schema.columns[c]));
-    if (!schema.names.empty()) header.append(",").append(csv_text(name_column(schema)));
+      header.append(",").append(csv_field(schema.columns[c]));
+    if (!schema.names.empty()) header.append(",").append(csv_field(name_column(schema)));
     file_.append(header.append("\n"));
   }
 
@@ -79,7 +72,7 @@ class CsvPredictions final : public PredictionFile {
     for (std::size_t row = 0; row < known.size(); ++row) {
       for (std::size_t column = 0; column < nodes.size(); ++column) {
         if (column != 0) text += ',';
-        text += csv_text(ids_[column].text(nodes[column].as<std::uint64_t>()[row]));
+        text += csv_field(ids_[column].text(nodes[column].as<std::uint64_t>()[row]));
       }
       for (std::size_t c = 0; c < numbers_; ++c) {
         text += ',';
@@ -87,7 +80,7 @@ class CsvPredictions final : public PredictionFile {
       }
       if (!schema_.names.empty()) {
         text += ',';
-        if (known[row] != 0) text += csv_text(name_of(schema_, values, row));
+        if (known[row] != 0) text += csv_field(name_of(schema_, values, row));
       }
       text += '\n';
     }

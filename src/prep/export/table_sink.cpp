@@ -1,5 +1,6 @@
 #include "prep/export/table_sink.h"
 
+#include "core/csv_line.h"
 #include "prep/export/array_file.h"
 #include "prep/export/parquet_file.h"
 
@@ -19,13 +20,7 @@ class CsvTable final : public TableSink {
   void integer(std::int64_t value) override { add(fmt::format("{}", value)); }
   void real(float value) override { add(fmt::format("{}", value)); }
   void null() override { add(""); }
-  // Quoted where it holds what would end it.
-  void text(std::string_view value) override {
-    if (value.find_first_of(",\"\n\r") == std::string_view::npos) return add(value);
-    std::string quoted = "\"";
-    for (const char c : value) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    add(quoted + '"');
-  }
+  void text(std::string_view value) override { add(csv_field(value)); }
   // "0 3 7"
   void list(std::span<const std::int32_t> values) override {
     std::string joined;

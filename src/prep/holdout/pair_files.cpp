@@ -1,5 +1,6 @@
 #include "prep/holdout/pair_files.h"
 
+#include "core/csv_line.h"
 #include "core/interrupt.h"
 #include "storage/io/atomic_file.h"
 
@@ -15,17 +16,6 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kTextAtOnce = std::size_t{1} << 20;
-
-// RFC 4180: quoted where it must be.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += c;
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 #include <ATen/Parallel.h>
 
-namespace sluice::probe {
+namespace sluice::nn {
 
 class OneThread {
  public:
@@ -17,4 +17,4 @@ class OneThread {
   int before_;
 };
 
-}  // namespace sluice::probe
+}  // namespace sluice::nn
