@@ -131,6 +131,10 @@ struct RelationSchema {
   std::vector<FeatureSchema> features{};  ///< rows by edge id, `edge_id_bound` of them
   std::optional<LabelSchema> labels{};    ///< by edge id too
   std::string title{};  ///< what the user calls it, where that is no name for a folder
+  /// Where few targets have in-edges, the CSC files have offsets of these alone: how many they are.
+  /// Nothing: an offset a target.
+  std::optional<std::uint64_t> listed_targets{};
+  std::optional<std::uint64_t> listed_sources{};  ///< the same of the CSR files
 
   DType edge_id_dtype() const {
     return edge_id_bound <= (std::uint64_t{1} << 32) ? DType::kU32 : DType::kU64;

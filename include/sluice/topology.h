@@ -11,6 +11,8 @@
 #include <sluice/error.h>
 #include <sluice/request_latency.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -23,15 +25,65 @@ struct EdgeRange {
   std::uint64_t degree() const { return end - begin; }
 };
 
+/// The nodes that have lists, where these are few among a type's: doubly compressed columns (Buluc
+/// and Gilbert, IPDPS 2008). List i is that of the i-th of them.
+struct ListedNodes {
+  std::span<const std::uint32_t> nodes32;  ///< ascending; of the two one is in use
+  std::span<const std::uint64_t> nodes64;
+  /// How many of them are below each multiple of 2^shift. Empty: every node has a list.
+  std::span<const std::uint64_t> directory;
+  unsigned shift = 0;
+
+  bool in_use() const { return !directory.empty(); }
+  std::size_t size() const { return nodes64.size() + nodes32.size(); }
+  std::uint64_t node(std::size_t list) const {
+    return nodes32.empty() ? nodes64[list] : nodes32[list];
+  }
+  /// How many are below `node`. @pre node is below the type's count
+  std::size_t rank(std::uint64_t node) const {
+    const std::uint64_t* bucket = directory.data() + (node >> shift);
+    return rank_among(node, bucket[0], bucket[1]);
+  }
+  /// The same, where it is known that [first, last] has it.
+  std::size_t rank_among(std::uint64_t node, std::size_t first, std::size_t last) const {
+    const auto search = [&](const auto* nodes) {
+      return static_cast<std::size_t>(std::lower_bound(nodes + first, nodes + last, node) - nodes);
+    };
+    return nodes32.empty() ? search(nodes64.data()) : search(nodes32.data());
+  }
+  /// What is at `node`: an empty range between its neighbours' lists where it has none.
+  /// @param offsets of the lists: size() + 1
+  EdgeRange range(std::span<const std::uint64_t> offsets, std::uint64_t node) const {
+    return range_at(offsets, node, rank(node));
+  }
+  EdgeRange range_at(std::span<const std::uint64_t> offsets,
+                     std::uint64_t of,
+                     std::size_t its_rank) const {
+    const bool there = its_rank < size() && node(its_rank) == of;
+    return {offsets[its_rank], offsets[there ? its_rank + 1 : its_rank]};
+  }
+};
+
 /// A CSC graph in RAM. Of the two neighbour spans one is in use: 32 bits where every source id
 /// fits.
 struct CscView {
-  std::span<const std::uint64_t> offsets;  ///< num_targets + 1
+  std::span<const std::uint64_t> offsets;  ///< num_targets + 1; of `listed` ones their number + 1
   std::span<const std::uint32_t> neighbours32;
   std::span<const std::uint64_t> neighbours64;
   /// By position too; at most one is in use. Both empty: ask Topology::edge_ids().
   std::span<const std::uint32_t> edge_ids32;
   std::span<const std::uint64_t> edge_ids64;
+  ListedNodes listed{};  ///< in use where few targets have in-edges: `offsets` are of these alone
+
+  /// Where a target's in-edges are, however the offsets are kept.
+  EdgeRange range(std::uint64_t target) const {
+    if (listed.in_use()) return listed.range(offsets, target);
+    return {offsets[target], offsets[target + 1]};
+  }
+  /// Whose in-edges the list of offsets[list] to offsets[list + 1] holds.
+  std::uint64_t target_of(std::size_t list) const {
+    return listed.in_use() ? listed.node(list) : list;
+  }
 
   std::uint64_t neighbour(std::uint64_t position) const {
     return neighbours32.empty() ? neighbours64[position] : neighbours32[position];
