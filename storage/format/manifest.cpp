@@ -86,9 +86,13 @@ int Manifest::version_of(const GraphSchema& schema) {
                        owner.features.end(),
                        [](const FeatureSchema& table) { return table.sparse(); });
   };
-  // Older readers would take the rows for dense ones.
+  const auto lists_nodes = [](const RelationSchema& relation) {
+    return relation.listed_targets || relation.listed_sources;
+  };
+  // Older readers would take the rows for dense ones, and offsets for those of all nodes.
   if (std::any_of(schema.nodes.begin(), schema.nodes.end(), sparse) ||
-      std::any_of(schema.relations.begin(), schema.relations.end(), sparse))
+      std::any_of(schema.relations.begin(), schema.relations.end(), sparse) ||
+      std::any_of(schema.relations.begin(), schema.relations.end(), lists_nodes))
     return 7;
   // Older readers would put these edges behind all others, whatever their times.
   if (std::ranges::any_of(schema.relations, [](const RelationSchema& relation) {

@@ -32,8 +32,8 @@ struct Manifest {
   /// The layout of a feature table of this manifest's schema.
   static FeatureLayout layout_of(const FeatureSchema& features);
 
-  /// The oldest format version that has what the schema says: 6 with appended edges that have
-  /// times; 5 with a scaled or filled feature table; 4 with edge weights, features or
+  /// The oldest format version that has what the schema says: 7 with sparse rows or listed nodes; 6
+  /// with appended edges that have times; 5 with a scaled or filled feature table; 4 with edge weights, features or
   /// labels, times of nodes, named classes, splits of edges or many graphs; 3 with times or
   /// appended edges; 2 with a bf16 or int8 table; else 1.
   static int version_of(const GraphSchema& schema);

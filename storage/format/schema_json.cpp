@@ -192,6 +192,13 @@ std::vector<EdgeSplitSchema> read_edge_splits(const Json& object) {
   return splits;
 }
 
+std::optional<std::uint64_t> read_listed(const Json& object, const char* key, std::uint64_t nodes) {
+  if (!object.contains(key)) return std::nullopt;
+  const auto listed = get<std::uint64_t>(object, key);
+  if (listed > nodes) throw Malformed{fmt::format("'{}' is {} of {} nodes", key, listed, nodes)};
+  return listed;
+}
+
 GraphCollectionSchema read_graphs(const Json& entry) {
   GraphCollectionSchema graphs;
   graphs.node_type = get_name(entry, "node_type");
@@ -228,6 +235,8 @@ Json schema_to_json(const GraphSchema& schema) {
     if (relation.has_out_edges) edges.back()["out_edges"] = true;
     if (relation.has_weights) edges.back()["weights"] = true;
     if (!relation.title.empty()) edges.back()["title"] = relation.title;
+    if (relation.listed_targets) edges.back()["listed_targets"] = *relation.listed_targets;
+    if (relation.listed_sources) edges.back()["listed_sources"] = *relation.listed_sources;
     if (relation.appended != 0) {
       edges.back()["appended"] = relation.appended;
       edges.back()["appended_id_bound"] = relation.appended_id_bound;
@@ -282,6 +291,10 @@ GraphSchema schema_from_json(const Json& object) {
       if (schema.node_type(end) == nullptr)
         throw Malformed{fmt::format("an edge names the unknown node type '{}'", end)};
     }
+    relation.listed_targets =
+        read_listed(entry, "listed_targets", schema.node_type(relation.target)->count);
+    relation.listed_sources =
+        read_listed(entry, "listed_sources", schema.node_type(relation.source)->count);
     if (schema.relation(relation.key()) != nullptr)
       throw Malformed{fmt::format("relation '{}' stands twice", relation.key())};
     schema.relations.push_back(std::move(relation));
