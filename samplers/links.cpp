@@ -19,7 +19,7 @@ Result<void> RelationLinks::find(std::span<const std::uint64_t> numbers, const E
 Result<std::uint64_t> RelationLinks::target_of(std::uint64_t position) const {
   if (const CscView* const csc = topology_->resident()) {
     const auto above = std::ranges::upper_bound(csc->offsets, position);
-    return static_cast<std::uint64_t>(above - csc->offsets.begin()) - 1;
+    return csc->target_of(static_cast<std::size_t>(above - csc->offsets.begin()) - 1);
   }
   std::uint64_t low = 0, high = topology_->num_targets();  // it is in [low, high)
   while (high - low > 1) {

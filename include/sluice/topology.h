@@ -51,6 +51,15 @@ struct ListedNodes {
     };
     return nodes32.empty() ? search(nodes64.data()) : search(nodes32.data());
   }
+  // rank() reads the directory and then some nodes: their address is known by the former.
+  void prefetch_nodes(std::uint64_t node) const { prefetch_at(directory[node >> shift]); }
+  void prefetch_at(std::size_t list) const {
+    if (nodes32.empty()) {
+      __builtin_prefetch(nodes64.data() + list);
+    } else {
+      __builtin_prefetch(nodes32.data() + list);
+    }
+  }
   /// What is at `node`: an empty range between its neighbours' lists where it has none.
   /// @param offsets of the lists: size() + 1
   EdgeRange range(std::span<const std::uint64_t> offsets, std::uint64_t node) const {

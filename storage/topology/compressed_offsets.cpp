@@ -31,13 +31,13 @@ CompressedOffsets CompressedOffsets::load(const std::filesystem::path& root,
                                           const Manifest& manifest,
                                           const RelationSchema& relation,
                                           const DatasetOptions& options) {
-  const std::string file = relation_path(relation, "offsets.bin");
-  const FileEntry entry = find_file(root, manifest, file).or_throw();
-  const std::uint64_t targets = manifest.schema.node_type(relation.target)->count;
-  const std::uint64_t needed = (targets + 1) * sizeof(std::uint64_t);
-  if (round_up_to_page(needed) != entry.bytes) throw size_error(root / file, entry.bytes, needed);
+  const RelationLists lists = RelationLists::of(manifest.schema, relation, ListsOf::kTargets);
+  const FileEntry entry = find_file(root, manifest, lists.offsets).or_throw();
+  const std::uint64_t needed = (lists.lists + 1) * sizeof(std::uint64_t);
+  if (round_up_to_page(needed) != entry.bytes)
+    throw size_error(root / lists.offsets, entry.bytes, needed);
 
-  Builder builder(targets, relation.edges, root / file, options.ledger);
+  Builder builder(lists.lists, relation.edges, root / lists.offsets, options.ledger);
   scan_file(root,
             entry,
             {options.verify},
@@ -48,11 +48,13 @@ CompressedOffsets CompressedOffsets::load(const std::filesystem::path& root,
               return builder.add({reinterpret_cast<const std::uint64_t*>(bytes.data()), count});
             })
       .or_throw();
-  return builder.finish().or_throw();
+  CompressedOffsets built = builder.finish().or_throw();
+  built.listed_ = NodeList::load(root, manifest, lists, options).or_throw();
+  return built;
 }
 
 std::uint64_t CompressedOffsets::bytes() const {
-  std::uint64_t bytes = blocks_.size() * sizeof(Block);
+  std::uint64_t bytes = blocks_.size() * sizeof(Block) + listed_.bytes();
   for (const Array& segment : segment_storage_) bytes += segment.bytes();
   return bytes;
 }
@@ -62,13 +64,13 @@ CompressedOffsets::Builder::Builder(std::uint64_t num_targets,
                                     std::filesystem::path path,
                                     MemoryLedger* ledger)
     : path_(std::move(path)), ledger_(ledger) {
-  built_.num_targets_ = num_targets;
+  built_.num_lists_ = num_targets;
   built_.num_edges_ = num_edges;
 }
 
 // The first call's work: here, as it may fail.
 Result<void> CompressedOffsets::Builder::start() {
-  const std::uint64_t blocks = (built_.num_targets_ + kBlockTargets - 1) / kBlockTargets;
+  const std::uint64_t blocks = (built_.num_lists_ + kBlockTargets - 1) / kBlockTargets;
   const std::uint64_t segment =
       std::min(blocks, kSegmentTargets / kBlockTargets) * kBlockTargets * sizeof(std::uint64_t);
   if (ledger_ != nullptr) {
@@ -137,7 +139,7 @@ Result<void> CompressedOffsets::Builder::close_segment() {
 }
 
 Result<CompressedOffsets> CompressedOffsets::Builder::finish() {
-  if (seen_ != built_.num_targets_ + 1 || last_ != built_.num_edges_)
+  if (seen_ != built_.num_lists_ + 1 || last_ != built_.num_edges_)
     return offsets_error(path_, built_.num_edges_);
   if (filled_ != 0) close_block();
   if (!segment_.empty()) {

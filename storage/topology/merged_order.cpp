@@ -3,11 +3,10 @@
 #include "storage/format/appended_edges.h"
 #include "storage/format/data_file_reader.h"
 #include "storage/format/layout.h"
-#include "storage/topology/topology_errors.h"
+#include "storage/topology/relation_offsets.h"
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -22,7 +21,7 @@ Result<Array> make_u64(std::size_t count, MemoryLedger* ledger) {
 std::uint64_t place_among(const MergedOrder::Source& source,
                           std::uint64_t target,
                           std::uint64_t row) {
-  const std::uint64_t begin = source.offsets[target], end = source.offsets[target + 1];
+  const auto [begin, end] = source.range(target);
   if (source.log_times.empty()) return end;
   const auto list = source.times.subspan(begin, end - begin);
   const auto above = std::ranges::upper_bound(list, source.log_times[row]);
@@ -90,8 +89,9 @@ Result<RelationLog> RelationLog::load(const std::filesystem::path& root,
   return loaded;
 }
 
-MergedOrder::Source RelationLog::source(std::span<const std::uint64_t> offsets) const {
-  MergedOrder::Source all{.offsets = offsets, .log = rows.as<std::uint64_t>()};
+MergedOrder::Source RelationLog::source(std::span<const std::uint64_t> offsets,
+                                        const ListedNodes& listed) const {
+  MergedOrder::Source all{.offsets = offsets, .log = rows.as<std::uint64_t>(), .listed = listed};
   if (row_times.shape().empty()) return all;
   all.times = times.as<std::int64_t>();
   all.log_times = row_times.as<std::int64_t>();
@@ -104,21 +104,10 @@ Result<Array> load_merged_times(const std::filesystem::path& root,
                                 const DatasetOptions& options) {
   auto log = RelationLog::load(root, manifest, relation, options);
   if (!log) return std::move(log).error();
-  const std::string path = relation_path(relation, "offsets.bin");
-  const std::uint64_t targets = manifest.schema.node_type(relation.target)->count;
-  auto loaded = load_array(root,
-                           manifest,
-                           path,
-                           DType::kU64,
-                           {static_cast<std::int64_t>(targets) + 1},
-                           options,
-                           "topology");
-  if (!loaded) return loaded;
-  const auto offsets = std::as_const(loaded.value()).as<std::uint64_t>();
-  const bool sound =
-      offsets.front() == 0 && offsets.back() == relation.edges && std::ranges::is_sorted(offsets);
-  if (!sound) return offsets_error(root / path, relation.edges);
-  const MergedOrder::Source source = log.value().source(offsets);
+  const auto loaded = RelationOffsets::load(root, manifest, relation, options);
+  if (!loaded) return loaded.error();
+  const MergedOrder::Source source =
+      log.value().source(loaded.value().values(), loaded.value().listed.view());
   auto order = MergedOrder::make(source, options.ledger);
   if (!order) return std::move(order).error();
   auto merged = Array::make(DType::kI64,

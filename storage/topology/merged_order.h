@@ -12,6 +12,7 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 #include <sluice/memory.h>
+#include <sluice/topology.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +25,16 @@ class MergedOrder {
  public:
   /// What is merged. Of the log: u64 [rows, 3] as in appended.bin.
   struct Source {
-    std::span<const std::uint64_t> offsets;  ///< of the CSC: targets + 1
+    std::span<const std::uint64_t> offsets;  ///< of the CSC: targets + 1, or lists + 1
     std::span<const std::uint64_t> log;
     std::span<const std::int64_t> times = {};      ///< of the CSC's edges; empty: there are none
     std::span<const std::int64_t> log_times = {};  ///< by row of the log; empty likewise
+    ListedNodes listed = {};  ///< in use where the offsets are of these targets alone
+
+    EdgeRange range(std::uint64_t target) const {
+      if (listed.in_use()) return listed.range(offsets, target);
+      return {offsets[target], offsets[target + 1]};
+    }
   };
 
   /// O(rows log rows log degree), 16 bytes a row, charged to `ledger` as "topology". Errors:
@@ -40,7 +47,7 @@ class MergedOrder {
   /// Its position there; they ascend.
   std::uint64_t position(std::size_t k) const { return positions_.as<std::uint64_t>()[k]; }
 
-  /// The merged lists' offsets. @pre of the size of those of the CSC
+  /// The merged lists' offsets, where every target has one. @pre of the size of those of the CSC
   void merge_offsets(const Source& source, std::span<std::uint64_t> out) const;
 
   /// A column in the merged order. @param of_row its value for a row of the log
@@ -72,7 +79,8 @@ struct RelationLog {
                                   const RelationSchema& relation,
                                   const DatasetOptions& options);
 
-  MergedOrder::Source source(std::span<const std::uint64_t> offsets) const;
+  MergedOrder::Source source(std::span<const std::uint64_t> offsets,
+                             const ListedNodes& listed = {}) const;
 };
 
 /// The times of a relation with a log, in the merged order: i64 [edges + appended], charged as

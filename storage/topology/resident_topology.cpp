@@ -10,14 +10,6 @@
 namespace sluice {
 namespace {
 
-void check_offsets(const std::filesystem::path& path,
-                   std::span<const std::uint64_t> offsets,
-                   std::uint64_t edges) {
-  const bool sound = offsets.front() == 0 && offsets.back() == edges &&
-                     std::is_sorted(offsets.begin(), offsets.end());
-  if (!sound) throw offsets_error(path, edges);
-}
-
 template <class Id>
 void check_neighbours(const std::filesystem::path& path,
                       std::span<const Id> neighbours,
@@ -38,7 +30,7 @@ std::unique_ptr<ResidentTopology> ResidentTopology::load(const std::filesystem::
                                                          IoChoice io) {
   auto topology = std::make_unique<ResidentTopology>();
   topology->num_sources_ = manifest.schema.node_type(relation.source)->count;
-  const std::uint64_t targets = manifest.schema.node_type(relation.target)->count;
+  topology->num_targets_ = manifest.schema.node_type(relation.target)->count;
   const auto edges = static_cast<std::int64_t>(relation.edges);
   const auto load = [&](const char* file, DType dtype, std::int64_t count) {
     return load_array(root,
@@ -51,17 +43,16 @@ std::unique_ptr<ResidentTopology> ResidentTopology::load(const std::filesystem::
                       io)
         .or_throw();
   };
-  topology->offsets_ = load("offsets.bin", DType::kU64, static_cast<std::int64_t>(targets) + 1);
+  topology->offsets_ = RelationOffsets::load(root, manifest, relation, options, io).or_throw();
+  topology->show_offsets();
   topology->neighbours_ = load("neighbours.bin", node_id_dtype(topology->num_sources_), edges);
   if (relation.has_edge_ids)
     topology->edge_ids_ = load("edge_ids.bin", relation.edge_id_dtype(), edges);
 
   CscView& view = topology->view_;
-  view.offsets = std::as_const(topology->offsets_).as<std::uint64_t>();
-  check_offsets(root / relation_path(relation, "offsets.bin"), view.offsets, relation.edges);
   if (relation.appended != 0) {
     const RelationLog log = RelationLog::load(root, manifest, relation, options).or_throw();
-    topology->merge(log.source(view.offsets), relation, options);
+    topology->merge(log.source(view.offsets, view.listed), relation, options);
   }
   const std::filesystem::path neighbours_path = root / relation_path(relation, "neighbours.bin");
   if (topology->neighbours_.dtype() == DType::kU32) {
@@ -75,6 +66,11 @@ std::unique_ptr<ResidentTopology> ResidentTopology::load(const std::filesystem::
   if (!ids.empty() && ids.dtype() == DType::kU32) view.edge_ids32 = ids.as<std::uint32_t>();
   if (!ids.empty() && ids.dtype() == DType::kU64) view.edge_ids64 = ids.as<std::uint64_t>();
   return topology;
+}
+
+void ResidentTopology::show_offsets() {
+  view_.offsets = std::as_const(offsets_).values();
+  view_.listed = offsets_.listed.view();
 }
 
 // Merges the log's edges into the lists.
@@ -107,10 +103,8 @@ void ResidentTopology::merge(const MergedOrder::Source& source,
       merge_column(edge_ids_, std::uint64_t{}, std::uint64_t{}, id_of);
     }
   }
-  Array offsets = make(DType::kU64, offsets_.numel());
-  order.merge_offsets(source, offsets.as<std::uint64_t>());
-  offsets_ = std::move(offsets);
-  view_.offsets = std::as_const(offsets_).as<std::uint64_t>();
+  offsets_ = offsets_.merged(order, source, options.ledger).or_throw();
+  show_offsets();
 }
 
 namespace {
@@ -145,7 +139,7 @@ void ResidentTopology::remove(RemovedPositions removed) {
   close(neighbours_, view_.neighbours32, view_.neighbours64);
   close(edge_ids_, view_.edge_ids32, view_.edge_ids64);
   std::size_t before = 0;
-  for (std::uint64_t& offset : offsets_.as<std::uint64_t>()) {
+  for (std::uint64_t& offset : offsets_.offsets.as<std::uint64_t>()) {
     while (before < gone.size() && gone[before] < offset) ++before;
     offset -= before;
   }
@@ -154,9 +148,7 @@ void ResidentTopology::remove(RemovedPositions removed) {
 
 Result<void> ResidentTopology::ranges(std::span<const std::uint64_t> targets,
                                       std::span<EdgeRange> out) {
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    out[i] = {view_.offsets[targets[i]], view_.offsets[targets[i] + 1]};
-  }
+  for (std::size_t i = 0; i < targets.size(); ++i) out[i] = view_.range(targets[i]);
   return {};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "storage/format/manifest.h"
-#include "storage/topology/merged_order.h"
+#include "storage/topology/relation_offsets.h"
 #include "storage/topology/removed_positions.h"
 
 #include <sluice/array.h>
@@ -25,7 +25,7 @@ class ResidentTopology final : public Topology {
                                                 IoChoice io);
 
   std::uint64_t num_sources() const override { return num_sources_; }
-  std::uint64_t num_targets() const override { return view_.offsets.size() - 1; }
+  std::uint64_t num_targets() const override { return num_targets_; }
   std::uint64_t num_edges() const override { return view_.offsets.back(); }
   Result<void> ranges(std::span<const std::uint64_t> targets, std::span<EdgeRange> out) override;
   Result<void> neighbours(std::span<const std::uint64_t> positions,
@@ -39,13 +39,16 @@ class ResidentTopology final : public Topology {
   void remove(RemovedPositions removed);
 
  private:
+  void show_offsets();
   /// Puts the edges of the log among those of the files.
   void merge(const MergedOrder::Source& source,
              const RelationSchema& relation,
              const DatasetOptions& options);
 
   std::uint64_t num_sources_ = 0;
-  Array offsets_, neighbours_, edge_ids_;
+  std::uint64_t num_targets_ = 0;
+  RelationOffsets offsets_;
+  Array neighbours_, edge_ids_;
   CscView view_;
   RemovedPositions removed_;  // where edge ids are positions, those that they were
 };
