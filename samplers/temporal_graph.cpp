@@ -64,7 +64,22 @@ void take_ids(const Array& ids,
 struct Loaded {
   std::shared_ptr<Topology> topology;
   Array times;
+  Array offsets;  // of all nodes, where the topology lists those that have edges
 };
+
+// Offsets of all nodes: events are searched by node at every hop.
+Result<Array> offsets_of_all(const CscView& csc, std::uint64_t nodes, MemoryLedger* ledger) {
+  auto made = Array::make(DType::kU64, {static_cast<std::int64_t>(nodes) + 1}, ledger, "topology");
+  if (!made) return made;
+  const auto offsets = made.value().as<std::uint64_t>();
+  std::size_t list = 0;
+  offsets[0] = 0;
+  for (std::uint64_t node = 0; node < nodes; ++node) {
+    if (list < csc.listed.size() && csc.listed.node(list) == node) ++list;
+    offsets[node + 1] = csc.offsets[list];
+  }
+  return made;
+}
 
 template <class Id>
 Result<std::span<const TemporalRecord<Id>>> make_records(const TemporalView& view,
@@ -136,11 +151,18 @@ Result<TemporalGraph> TemporalGraph::own(TemporalArrays arrays) {
 
 Result<TemporalGraph> TemporalGraph::of(std::shared_ptr<Topology> topology,
                                         Array times,
-                                        bool one_type) {
-  const auto loaded = std::make_shared<Loaded>(std::move(topology), std::move(times));
+                                        bool one_type,
+                                        MemoryLedger* ledger) {
+  const auto loaded = std::make_shared<Loaded>(std::move(topology), std::move(times), Array());
   const CscView& csc = *loaded->topology->resident();
   TemporalView view;
   view.offsets = csc.offsets;
+  if (csc.listed.in_use()) {
+    auto offsets = offsets_of_all(csc, loaded->topology->num_targets(), ledger);
+    if (!offsets) return std::move(offsets).error();
+    loaded->offsets = std::move(offsets).value();
+    view.offsets = std::as_const(loaded->offsets).as<std::uint64_t>();
+  }
   view.neighbours32 = csc.neighbours32;
   view.neighbours64 = csc.neighbours64;
   view.edge_ids32 = csc.edge_ids32;
@@ -155,7 +177,10 @@ Result<TemporalGraph> TemporalGraph::of(std::shared_ptr<Topology> topology,
 Result<TemporalGraph> TemporalGraph::load(const Dataset& dataset, std::string_view key) try {
   const RelationSchema* relation = dataset.schema().relation(key);
   Array times = dataset.edge_times(key);  // says so where there are none, or no such relation
-  return of(dataset.topology(key), std::move(times), relation->source == relation->target);
+  return of(dataset.topology(key),
+            std::move(times),
+            relation->source == relation->target,
+            dataset.ledger());
 } catch (const Error& error) {
   return error;
 }

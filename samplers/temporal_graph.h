@@ -79,9 +79,13 @@ class TemporalGraph {
   /// relation without times; what Dataset fails with; as over().
   static Result<TemporalGraph> load(const Dataset& dataset, std::string_view relation);
 
-  /// The edges of a topology in RAM, with the times that stand beside them. Errors: as over().
-  /// @param times i64 [edges] @param one_type TemporalView::one_type
-  static Result<TemporalGraph> of(std::shared_ptr<Topology> topology, Array times, bool one_type);
+  /// The edges of a topology in RAM, with the times that stand beside them. Where it lists its
+  /// targets, offsets of all nodes are made, charged to `ledger` as "topology". Errors: as over();
+  /// kResource. @param times i64 [edges] @param one_type TemporalView::one_type
+  static Result<TemporalGraph> of(std::shared_ptr<Topology> topology,
+                                  Array times,
+                                  bool one_type,
+                                  MemoryLedger* ledger = nullptr);
 
   /// Arrays that somebody else keeps for as long as this lives. Errors: kData where sizes do not
   /// agree, offsets do not ascend, or a list is not in (time, edge id) order. Reads all of it once.

@@ -1,6 +1,7 @@
 #include "samplers/snapshot/snapshot_graph.h"
 
 #include "core/type_index.h"
+#include "storage/format/relation_lists.h"
 
 #include <sluice/graph_schema.h>
 #include <sluice/units.h>
@@ -19,9 +20,11 @@ namespace {
 constexpr std::uint64_t kLeastUses = std::uint64_t{1} << 18;
 constexpr std::uint64_t kBytesAUse = 64;
 
-std::uint64_t bytes_of_relation(const Topology& topology) {
+std::uint64_t bytes_of_relation(const SamplerGraph& graph, std::size_t r) {
+  const Topology& topology = *graph.relations[r];
   return topology.num_edges() * size_of(node_id_dtype(topology.num_sources())) +
-         (topology.num_targets() + 1) * sizeof(std::uint64_t);
+         RelationLists::of(*graph.schema, graph.schema->relations[r], ListsOf::kTargets)
+             .resident_bytes();
 }
 
 Result<std::uint64_t> capacity_of(const SamplerGraph& graph, const SnapshotOptions& options) {
@@ -73,7 +76,7 @@ Error with_hint(const Error& error) {
 
 std::uint64_t SnapshotGraph::bytes_of(const SamplerGraph& graph) {
   std::uint64_t sum = 0;
-  for (const auto& topology : graph.relations) sum += bytes_of_relation(*topology);
+  for (std::size_t r = 0; r < graph.relations.size(); ++r) sum += bytes_of_relation(graph, r);
   return sum;
 }
 
@@ -95,7 +98,7 @@ Result<std::unique_ptr<SnapshotGraph>> SnapshotGraph::make(const SamplerGraph& g
   const GraphSchema& schema = *graph.schema;
   const auto bytes = static_cast<double>(std::max<std::uint64_t>(bytes_of(graph), 1));
   for (std::size_t r = 0; r < graph.relations.size(); ++r) {
-    const double share = static_cast<double>(bytes_of_relation(*graph.relations[r])) / bytes;
+    const double share = static_cast<double>(bytes_of_relation(graph, r)) / bytes;
     SnapshotTopology::Setup setup;
     setup.options = options;
     setup.slots = slots.value();

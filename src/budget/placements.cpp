@@ -1,5 +1,7 @@
 #include "budget/placements.h"
 
+#include "storage/format/relation_lists.h"
+
 #include <sluice/units.h>
 
 #include <fmt/format.h>
@@ -21,9 +23,9 @@ std::uint64_t topology_bytes(const GraphSchema& schema) {
   std::uint64_t sum = 0;
   for (const RelationSchema& relation : schema.relations) {
     const NodeTypeSchema* source = schema.node_type(relation.source);
-    const NodeTypeSchema* target = schema.node_type(relation.target);
     const std::uint64_t width = source->count <= 0xffffffff ? 4 : 8;
-    sum += relation.edges * width + (target->count + 1) * sizeof(std::uint64_t);
+    sum += relation.edges * width +
+           RelationLists::of(schema, relation, ListsOf::kTargets).resident_bytes();
   }
   return sum;
 }

@@ -17,19 +17,43 @@ namespace {
 class Side {
  public:
   Side(const ConvertOptions& options, ThreadArena& arena, MemoryLedger* ledger)
-      : converter_(options, arena, ledger), ids_(options.edge_ids) {}
+      : converter_(options, arena, ledger),
+        ids_(options.edge_ids),
+        sources_(options.rules.num_sources),
+        nodes_(options.rules.num_targets),
+        both_ways_(options.rules.both_ways),
+        loops_(options.add_loops) {}
 
   Converter& converter() { return converter_; }
   const Converter& converter() const { return converter_; }
 
-  /// @param prefix of the files' names
+  /// The layout of so many edges' offsets. By a bound of how many nodes have some, which is known
+  /// before the first is written; so offsets take at most 12 bytes an edge that came, or 16.
+  OffsetLayout layout_of(std::uint64_t edges_read) const {
+    return choose_offset_layout(nodes_, most_edges(edges_read));
+  }
+
+  /// What is written of so many edges at most, but for padding.
+  std::uint64_t most_bytes(std::uint64_t edges_read) const {
+    RelationLists lists;
+    lists.nodes = nodes_;
+    lists.layout = layout_of(edges_read);
+    lists.lists = lists.are_listed() ? most_edges(edges_read) : nodes_;
+    const std::uint64_t an_edge =
+        size_of(node_id_dtype(sources_)) + (ids_ ? sizeof(std::uint32_t) : 0);
+    return lists.offset_bytes() + edges_read * (both_ways_ ? 2 : 1) * an_edge;
+  }
+
+  /// Sets how many nodes the relation lists. @param id dtype of edge ids
   ConvertStats write(DatasetWriter& writer,
-                     const RelationSchema& relation,
-                     const std::string& prefix,
-                     DType neighbour,
+                     RelationSchema& relation,
+                     ListsOf side,
                      DType id,
                      std::uint64_t edges_read) {
-    auto offsets = writer.create(relation_path(relation, prefix + "offsets.bin"));
+    const bool in_edges = side == ListsOf::kTargets;
+    const std::string prefix = in_edges ? "" : "out_";
+    const DType neighbour = node_id_dtype(sources_);
+    ListWriter lists(writer, relation, side, nodes_, layout_of(edges_read));
     auto neighbours = writer.create(relation_path(relation, prefix + "neighbours.bin"));
     std::unique_ptr<DataFileWriter> ids;
     if (ids_) ids = writer.create(relation_path(relation, prefix + "edge_ids.bin"));
@@ -37,21 +61,27 @@ class Side {
     {
       FileCsc sink(neighbour,
                    ids_ ? std::optional(id) : std::nullopt,
-                   *offsets,
+                   lists,
                    *neighbours,
                    ids.get(),
                    writer.ledger());
       stats = converter_.drain(sink, edges_read);
     }
-    writer.add(std::move(offsets));
+    (in_edges ? relation.listed_targets : relation.listed_sources) = lists.finish(writer);
     writer.add(std::move(neighbours));
     if (ids) writer.add(std::move(ids));
     return stats;
   }
 
  private:
+  std::uint64_t most_edges(std::uint64_t edges_read) const {
+    return edges_read * (both_ways_ ? 2 : 1) + (loops_ ? nodes_ : 0);
+  }
+
   Converter converter_;
   bool ids_;
+  std::uint64_t sources_, nodes_;  // of this direction: nodes have the lists
+  bool both_ways_, loops_;
 };
 
 class Builder {
@@ -84,14 +114,12 @@ class Builder {
     relation_.edge_id_bound = options_.edge_ids ? bound : 0;
     relation_.has_out_edges = out_.has_value();
     const DType id = bound <= (std::uint64_t{1} << 32) ? DType::kU32 : DType::kU64;
-    const ConvertStats in =
-        in_->write(writer_, relation_, "", node_id_dtype(num_sources_), id, edges_read_);
+    relation_.listed_sources = std::nullopt;
+    const ConvertStats in = in_->write(writer_, relation_, ListsOf::kTargets, id, edges_read_);
     in_.reset();
     std::uint64_t spilled = in.spilled_bytes;
     if (out_) {
-      spilled +=
-          out_->write(writer_, relation_, "out_", node_id_dtype(num_targets_), id, edges_read_)
-              .spilled_bytes;
+      spilled += out_->write(writer_, relation_, ListsOf::kSources, id, edges_read_).spilled_bytes;
     }
     relation_.edges = in.edges_written;
     return {edges_read_,
@@ -140,16 +168,8 @@ class Builder {
   // first edge comes, where their number is known.
   void check_space(std::optional<std::uint64_t> expected) const {
     if (!expected) return;
-    const std::uint64_t edges = *expected * (options_.undirected ? 2 : 1);
-    const std::uint64_t ids = options_.edge_ids ? sizeof(std::uint32_t) : 0;
-    std::uint64_t bytes = (num_targets_ + 1) * sizeof(std::uint64_t) +
-                          edges * (size_of(node_id_dtype(num_sources_)) + ids);
-    bytes += in_->converter().plan().spill_bytes;
-    if (out_) {
-      bytes += (num_sources_ + 1) * sizeof(std::uint64_t) +
-               edges * (size_of(node_id_dtype(num_targets_)) + ids) +
-               out_->converter().plan().spill_bytes;
-    }
+    std::uint64_t bytes = in_->most_bytes(*expected) + in_->converter().plan().spill_bytes;
+    if (out_) bytes += out_->most_bytes(*expected) + out_->converter().plan().spill_bytes;
     require_space(writer_.staging().path(),
                   bytes,
                   fmt::format("the edges of relation '{}'", relation_.key()));

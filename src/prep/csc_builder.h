@@ -44,7 +44,8 @@ struct CscStats {
 };
 
 /// Drains `edges` and writes the relation's files through `writer`; sets relation.edges,
-/// relation.has_edge_ids and relation.has_out_edges.
+/// has_edge_ids, has_out_edges, listed_targets and listed_sources. Where edges are few beside
+/// nodes, these are listed (choose_offset_layout()).
 /// @param num_sources, num_targets node counts; ids at or beyond them are a kData error that names
 /// the edge
 CscStats build_csc(DatasetWriter& writer,

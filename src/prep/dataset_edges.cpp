@@ -20,37 +20,15 @@ FileEntry entry_of(const std::filesystem::path& root,
 
 }  // namespace
 
-ValueCursor::ValueCursor(const std::filesystem::path& root,
-                         const FileEntry& entry,
-                         DType dtype,
-                         std::uint64_t count,
-                         MemoryLedger* ledger)
-    : cursor_(FileCursor::open(root, entry, {}, ledger).or_throw()),
-      width_(size_of(dtype)),
-      left_(count) {
-  if (entry.bytes >= count * width_) return;
-  throw Error(ErrorCode::kData,
-              "the file is shorter than the manifest's counts need",
-              "the dataset is damaged: restore it from a copy or prepare it again",
-              Place{(root / entry.path).string(), -1, -1, -1});
-}
-
-void ValueCursor::refill() {
-  piece_ = cursor_.next().or_throw();
-  at_ = 0;
-}
-
 DatasetEdges::DatasetEdges(const std::filesystem::path& root,
                            const Manifest& manifest,
                            const RelationSchema& relation,
                            Renumbering renumbering,
                            MemoryLedger* ledger)
-    : edges_(relation.edges),
-      offsets_(root,
-               entry_of(root, manifest, relation, "offsets.bin"),
-               DType::kU64,
-               manifest.schema.node_type(relation.target)->count + 1,
-               ledger),
+    : offsets_path_(root / relation_path(relation, "offsets.bin")),
+      edges_(relation.edges),
+      lists_(
+          root, manifest, RelationLists::of(manifest.schema, relation, ListsOf::kTargets), ledger),
       neighbours_(root,
                   entry_of(root, manifest, relation, "neighbours.bin"),
                   node_id_dtype(manifest.schema.node_type(relation.source)->count),
@@ -67,8 +45,12 @@ DatasetEdges::DatasetEdges(const std::filesystem::path& root,
   }
   if (ledger != nullptr)
     charge_ = ledger->charge("edges", 3 * kChunkEdges * sizeof(std::uint64_t)).or_throw();
-  (void)offsets_.next();
-  end_ = offsets_.next().value_or(0);
+}
+
+void DatasetEdges::next_list() {
+  const auto list = lists_.next();
+  if (!list) throw damaged_file(offsets_path_, "its lists hold fewer than all edges");
+  list_ = *list;
 }
 
 std::optional<EdgeView> DatasetEdges::next() {
@@ -78,13 +60,10 @@ std::optional<EdgeView> DatasetEdges::next() {
   chunk_.resize(count);
   if (ids_) chunk_ids_.resize(count);
   for (std::uint64_t i = 0; i < count; ++i, ++at_) {
-    while (at_ == end_) {
-      ++target_;
-      end_ = offsets_.next().value_or(edges_);
-    }
+    while (at_ >= list_.end) next_list();
     const std::uint64_t source = *neighbours_.next();
     chunk_.source[i] = renumbering_.source ? renumbering_.source(source) : source;
-    chunk_.target[i] = renumbering_.target ? renumbering_.target(target_) : target_;
+    chunk_.target[i] = renumbering_.target ? renumbering_.target(list_.node) : list_.node;
     if (ids_) chunk_ids_[i] = *ids_->next();
   }
   EdgeSpan<std::uint64_t> span{chunk_.source.data(), chunk_.target.data(), count};

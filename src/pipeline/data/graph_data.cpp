@@ -78,7 +78,8 @@ std::shared_ptr<const TemporalGraph> with_times(const Dataset& from,
   if (held != nullptr)
     times = without_positions<std::int64_t>(times, held->positions, "edge times", from.ledger());
   return std::make_shared<TemporalGraph>(
-      TemporalGraph::of(std::move(topology), std::move(times), relation.source == relation.target)
+      TemporalGraph::of(
+          std::move(topology), std::move(times), relation.source == relation.target, from.ledger())
           .or_throw());
 }
 

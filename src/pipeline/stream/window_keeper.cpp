@@ -1,6 +1,7 @@
 #include "pipeline/stream/window_keeper.h"
 
 #include "pipeline/trace.h"
+#include "storage/format/relation_lists.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,10 +19,10 @@ constexpr std::uint64_t kMostStaging = 16 << 20;
 // What a relation's edges and offsets take in RAM.
 std::uint64_t resident_bytes(const GraphSchema& schema, const RelationSchema& relation) {
   const std::uint64_t sources = schema.node_type(relation.source)->count;
-  const std::uint64_t targets = schema.node_type(relation.target)->count;
   const std::uint64_t an_edge = size_of(node_id_dtype(sources)) +
                                 (relation.has_edge_ids ? size_of(relation.edge_id_dtype()) : 0);
-  return relation.edges * an_edge + (targets + 1) * sizeof(std::uint64_t);
+  return relation.edges * an_edge +
+         RelationLists::of(schema, relation, ListsOf::kTargets).resident_bytes();
 }
 
 // Of all relations on disk.

@@ -1,7 +1,6 @@
 #include "prep/check/inspect.h"
 
-#include "storage/format/data_file.h"
-#include "storage/format/data_file_reader.h"
+#include "storage/format/list_cursor.h"
 
 #include <fmt/format.h>
 #include <sluice/units.h>
@@ -23,38 +22,28 @@ RelationFigures measure(const std::string& root,
   const std::uint64_t targets = manifest.schema.node_type(relation.target)->count;
   if (targets != 0)
     figures.mean_in_degree = static_cast<double>(relation.edges) / static_cast<double>(targets);
-  const FileEntry entry =
-      find_file(root, manifest, relation_path(relation, "offsets.bin")).or_throw();
-  std::uint64_t last = 0;
-  const auto take = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
-    for (std::uint64_t at = 0; at < bytes.size(); at += 8) {
-      const std::uint64_t index = (offset + at) / 8;
-      if (index > targets) break;
-      std::uint64_t value = 0;
-      std::memcpy(&value, bytes.data() + at, 8);
-      if (index != 0) {
-        if (value < last) {
-          return Error(
-              ErrorCode::kData,
-              "the offsets do not ascend",
-              "run sluice-prep verify",
-              Place{root + "/" + entry.path, -1, -1, static_cast<std::int64_t>(offset + at)});
-        }
-        const std::uint64_t degree = value - last;
-        const auto bucket = static_cast<std::size_t>(std::bit_width(degree));
-        if (figures.degree_histogram.size() <= bucket) figures.degree_histogram.resize(bucket + 1);
-        ++figures.degree_histogram[bucket];
-        figures.isolated_targets += degree == 0 ? 1 : 0;
-        if (degree > figures.max_in_degree) {
-          figures.max_in_degree = degree;
-          figures.max_in_degree_node = index - 1;
-        }
-      }
-      last = value;
-    }
-    return {};
+  const auto count = [&figures](std::uint64_t degree, std::uint64_t nodes) {
+    if (nodes == 0) return;
+    const auto bucket = static_cast<std::size_t>(std::bit_width(degree));
+    if (figures.degree_histogram.size() <= bucket) figures.degree_histogram.resize(bucket + 1);
+    figures.degree_histogram[bucket] += nodes;
+    figures.isolated_targets += degree == 0 ? nodes : 0;
   };
-  scan_file(root, entry, {}, &ledger, take).or_throw();
+  const RelationLists lists = RelationLists::of(manifest.schema, relation, ListsOf::kTargets);
+  ListCursor cursor(root, manifest, lists, &ledger);
+  count(0, targets - lists.lists);
+  for (std::int64_t byte = 8; const auto list = cursor.next(); byte += 8) {
+    if (list->end < list->begin)
+      throw Error(ErrorCode::kData,
+                  "the offsets do not ascend",
+                  "run sluice-prep verify",
+                  Place{root + "/" + lists.offsets, -1, -1, byte});
+    const std::uint64_t degree = list->end - list->begin;
+    count(degree, 1);
+    if (degree <= figures.max_in_degree) continue;
+    figures.max_in_degree = degree;
+    figures.max_in_degree_node = list->node;
+  }
   return figures;
 }
 

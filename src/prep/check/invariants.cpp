@@ -48,11 +48,9 @@ class Checker {
   }
 
   void check_relation(const RelationSchema& relation) {
-    const std::uint64_t sources = manifest_.schema.node_type(relation.source)->count;
-    const std::uint64_t targets = manifest_.schema.node_type(relation.target)->count;
-    check_direction(relation, "", sources, targets);
-    if (relation.has_out_edges) check_direction(relation, "out_", targets, sources);
-    if (relation.has_times) check_times(relation, targets);
+    check_direction(relation, ListsOf::kTargets);
+    if (relation.has_out_edges) check_direction(relation, ListsOf::kSources);
+    if (relation.has_times) check_times(relation);
     if (relation.has_weights) {
       files_.stream<float>(
           relation_path(relation, "weights.bin"),
@@ -75,18 +73,23 @@ class Checker {
   }
 
   // Times ascend in each node's list.
-  void check_times(const RelationSchema& relation, std::uint64_t targets) {
-    auto entry = find_file(root_, manifest_, relation_path(relation, "offsets.bin"));
-    if (!entry) return;  // that was said
-    ValueCursor offsets(root_, entry.value(), DType::kU64, targets + 1, &ledger_);
-    std::uint64_t end = offsets.next().value_or(0);
+  void check_times(const RelationSchema& relation) {
+    const RelationLists lists = RelationLists::of(manifest_.schema, relation, ListsOf::kTargets);
+    if (!find_file(root_, manifest_, lists.offsets)) return;  // that was said
+    if (lists.are_listed() && !files_.sound()) return;        // so was that, if it is of the list
+    ListCursor cursor(root_, manifest_, lists, &ledger_);
+    std::uint64_t end = cursor.end();
+    const auto next_end = [&] {
+      const auto list = cursor.next();
+      return list ? list->end : std::numeric_limits<std::uint64_t>::max();
+    };
     std::int64_t last = 0;
     files_.stream<std::int64_t>(
         relation_path(relation, "times.bin"),
         relation.edges,
         [&](std::uint64_t i, std::int64_t time) {
           const bool begins = i == end;
-          while (i >= end) end = offsets.next().value_or(std::numeric_limits<std::uint64_t>::max());
+          while (i >= end) end = next_end();
           const bool sound = begins || time >= last;
           const std::string wrong =
               sound ? std::string()
@@ -96,30 +99,45 @@ class Checker {
         });
   }
 
-  // Lists of `nodes` nodes, of neighbours below `neighbours`.
-  void check_direction(const RelationSchema& relation,
-                       const std::string& prefix,
-                       std::uint64_t neighbours,
-                       std::uint64_t nodes) {
-    const std::string offsets = relation_path(relation, prefix + "offsets.bin");
-    const std::uint64_t end = files_.ascending(offsets, nodes);
+  void check_direction(const RelationSchema& relation, ListsOf side) {
+    const RelationLists lists = RelationLists::of(manifest_.schema, relation, side);
+    const std::uint64_t neighbours = lists.neighbour_nodes;
+    const std::uint64_t end = files_.ascending(lists.offsets, lists.lists);
     if (end != relation.edges)
-      files_.report(offsets, fmt::format("they end at {}, not at {} edges", end, relation.edges));
+      files_.report(lists.offsets,
+                    fmt::format("they end at {}, not at {} edges", end, relation.edges));
+    if (lists.are_listed()) check_listed(lists);
     const auto below = [](const char* what, std::uint64_t bound, const char* of) {
       return [=](std::uint64_t i, std::uint64_t id) {
         return id < bound ? std::string()
                           : fmt::format("{} {} is {}, not below {}{}", what, i, id, bound, of);
       };
     };
-    files_.stream_ids(relation_path(relation, prefix + "neighbours.bin"),
+    files_.stream_ids(lists.neighbours,
                       node_id_dtype(neighbours),
                       relation.edges,
                       below("neighbour", neighbours, " nodes"));
     if (!relation.has_edge_ids) return;
-    files_.stream_ids(relation_path(relation, prefix + "edge_ids.bin"),
+    const char* const ids = side == ListsOf::kTargets ? "edge_ids.bin" : "out_edge_ids.bin";
+    files_.stream_ids(relation_path(relation, ids),
                       relation.edge_id_dtype(),
                       relation.edges,
                       below("edge id", relation.edge_id_bound, ""));
+  }
+
+  // Listed nodes ascend, below the count.
+  void check_listed(const RelationLists& lists) {
+    std::uint64_t least = 0;
+    files_.stream_ids(
+        lists.listed, lists.node_dtype(), lists.lists, [&](std::uint64_t i, std::uint64_t node) {
+          const bool sound = node >= least && node < lists.nodes;
+          least = node + 1;
+          return sound ? std::string()
+                       : fmt::format("listed node {} is {}: they ascend, below {} nodes",
+                                     i,
+                                     node,
+                                     lists.nodes);
+        });
   }
 
   void check_split(const SplitSchema& split) {

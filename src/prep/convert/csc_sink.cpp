@@ -74,18 +74,11 @@ void MemoryCsc::commit(std::uint64_t targets, std::uint64_t edges) {
 
 FileCsc::FileCsc(DType neighbour,
                  std::optional<DType> id,
-                 DataFileWriter& offsets,
+                 ListWriter& lists,
                  DataFileWriter& neighbours,
                  DataFileWriter* ids,
                  MemoryLedger* ledger)
-    : CscSink(neighbour, id),
-      offsets_(offsets),
-      neighbours_(neighbours),
-      ids_(ids),
-      ledger_(ledger) {
-  const std::uint64_t begin = 0;
-  offsets_.append_values(std::span(&begin, 1));
-}
+    : CscSink(neighbour, id), lists_(lists), neighbours_(neighbours), ids_(ids), ledger_(ledger) {}
 
 FileCsc::~FileCsc() {
   if (writing_.valid()) writing_.wait();
@@ -112,7 +105,7 @@ void FileCsc::commit(std::uint64_t targets, std::uint64_t edges) {
   const CscRoom room = parts_[static_cast<std::size_t>(filling_)].room;
   filling_ = 1 - filling_;
   writing_ = std::async(std::launch::async, [this, room, targets, edges] {
-    offsets_.append_values(std::span<const std::uint64_t>(room.ends, targets));
+    lists_.append(std::span<const std::uint64_t>(room.ends, targets));
     neighbours_.append({room.neighbours, edges * size_of(neighbour_dtype())});
     if (ids_ != nullptr) ids_->append({room.ids, edges * size_of(*id_dtype())});
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "storage/format/data_file_writer.h"
+#include "storage/format/list_writer.h"
 #include "storage/io/aligned_buffer.h"
 
 #include <sluice/dtype.h>
@@ -86,13 +87,13 @@ class MemoryCsc final : public CscSink {
   std::uint64_t edges_ = 0;
 };
 
-/// Into three data files. While one part is filled, the one before is written.
+/// Into data files. While one part is filled, the one before is written.
 class FileCsc final : public CscSink {
  public:
-  /// `offsets` and `neighbours` are new; `ids` null without edge ids. Held by reference.
+  /// `lists` and `neighbours` are new; `ids` null without edge ids. Held by reference.
   FileCsc(DType neighbour,
           std::optional<DType> id,
-          DataFileWriter& offsets,
+          ListWriter& lists,
           DataFileWriter& neighbours,
           DataFileWriter* ids,
           MemoryLedger* ledger);
@@ -106,7 +107,7 @@ class FileCsc final : public CscSink {
     AlignedBuffer memory;
     CscRoom room;
   };
-  DataFileWriter& offsets_;
+  ListWriter& lists_;
   DataFileWriter& neighbours_;
   DataFileWriter* ids_;
   MemoryLedger* ledger_;

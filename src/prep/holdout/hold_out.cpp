@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -275,22 +276,17 @@ class HoldOut {
                    const RelationSchema& written,
                    Direction direction) const {
     const std::filesystem::path& root = writer.staging().path();
-    const std::uint64_t targets = manifest_.schema.node_type(written.target)->count;
-    ValueCursor offsets(root,
-                        writer.entry(relation_path(written, "offsets.bin")),
-                        DType::kU64,
-                        targets + 1,
-                        &context_.ledger);
+    const RelationLists lists = RelationLists::of(manifest_.schema, written, ListsOf::kTargets);
+    const auto entry = [&](const std::string& path) { return writer.entry(path); };
+    ListCursor cursor(root, lists, entry, &context_.ledger);
     ValueCursor neighbours(root,
-                           writer.entry(relation_path(written, "neighbours.bin")),
-                           node_id_dtype(manifest_.schema.node_type(written.source)->count),
+                           writer.entry(lists.neighbours),
+                           node_id_dtype(lists.neighbour_nodes),
                            written.edges,
                            &context_.ledger);
-    std::uint64_t begin = offsets.next().value_or(0);
-    for (std::uint64_t target = 0; target < targets; ++target) {
-      const std::uint64_t end = offsets.next().value_or(begin);
-      for (; begin < end; ++begin) {
-        const NodePair pair = pair_of(parts_, direction, neighbours.next().value_or(0), target);
+    while (const auto list = cursor.next()) {
+      for (std::uint64_t at = list->begin; at < list->end; ++at) {
+        const NodePair pair = pair_of(parts_, direction, neighbours.next().value_or(0), list->node);
         if (valid_.has(pair) || test_.has(pair))
           throw Error(ErrorCode::kInternal,
                       fmt::format("edge ({}, {}) was held out and is in relation '{}' still",

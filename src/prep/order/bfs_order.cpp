@@ -1,6 +1,7 @@
 #include "prep/order/bfs_order.h"
 
 #include "core/interrupt.h"
+#include "storage/format/relation_lists.h"
 
 #include <sluice/dataset.h>
 
@@ -23,7 +24,8 @@ class Search {
         seen_(input.node.count, false) {
     for (const RelationSchema* relation : input.own_relations()) {
       const std::uint64_t bytes =
-          relation->edges * size_of(node_id_dtype(input.node.count)) + (input.node.count + 1) * 8;
+          relation->edges * size_of(node_id_dtype(input.node.count)) +
+          RelationLists::of(input.manifest.schema, *relation, ListsOf::kTargets).resident_bytes();
       const bool fits = bytes < input.context.ledger.available() / 2;
       topologies_.push_back(dataset_.topology(
           relation->key(), {.placement = fits ? Placement::kMemory : Placement::kDisk}));

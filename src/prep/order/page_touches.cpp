@@ -1,6 +1,7 @@
 #include "prep/order/page_touches.h"
 
 #include "core/interrupt.h"
+#include "storage/format/relation_lists.h"
 
 #include <sluice/dataset.h>
 #include <sluice/random.h>
@@ -35,8 +36,9 @@ class Epoch {
         key_(RandomKey(1).with("page touches")) {
     if (!input.node.features.empty()) layout_ = Manifest::layout_of(input.node.features.front());
     for (const RelationSchema* relation : input.own_relations()) {
-      const std::uint64_t bytes = relation->edges * size_of(node_id_dtype(input.node.count)) +
-                                  (input.node.count + 1) * sizeof(std::uint64_t);
+      const std::uint64_t bytes =
+          relation->edges * size_of(node_id_dtype(input.node.count)) +
+          RelationLists::of(input.manifest.schema, *relation, ListsOf::kTargets).resident_bytes();
       const bool fits = bytes < input.context.ledger.available() / 2;
       topologies_.push_back(dataset_.topology(
           relation->key(), {.placement = fits ? Placement::kMemory : Placement::kDisk}));

@@ -1,7 +1,5 @@
 #include "prep/propagate/edge_operator.h"
 
-#include "storage/format/layout.h"
-
 #include <sluice/error.h>
 
 #include <fmt/format.h>
@@ -32,20 +30,14 @@ EdgeOperator turned(const EdgeOperator& op) {
 
 }  // namespace
 
-OperatorFiles files_of(const GraphSchema& schema, const EdgeOperator& op) {
-  const RelationSchema& relation = schema.relations[op.relation];
-  const bool along = op.along == Along::kEdges;
-  return {relation_path(relation, along ? "offsets.bin" : "out_offsets.bin"),
-          relation_path(relation, along ? "neighbours.bin" : "out_neighbours.bin"),
-          relation.edges,
-          schema.nodes[op.from].count,
-          schema.nodes[op.to].count};
+RelationLists lists_of(const GraphSchema& schema, const EdgeOperator& op) {
+  const ListsOf side = op.along == Along::kEdges ? ListsOf::kTargets : ListsOf::kSources;
+  return RelationLists::of(schema, schema.relations[op.relation], side);
 }
 
 std::uint64_t list_bytes(const GraphSchema& schema, const EdgeOperator& op) {
-  const OperatorFiles files = files_of(schema, op);
-  return files.edges * size_of(node_id_dtype(files.sources)) +
-         (files.targets + 1) * sizeof(std::uint64_t);
+  const RelationLists lists = lists_of(schema, op);
+  return lists.edges * size_of(node_id_dtype(lists.neighbour_nodes)) + lists.offset_bytes();
 }
 
 std::vector<EdgeOperator> operators_of(const GraphSchema& schema, Ways directions) {

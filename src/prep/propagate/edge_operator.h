@@ -2,6 +2,8 @@
 // of the sources' out-edges, which is its transpose. And the metapaths that operators make up.
 #pragma once
 
+#include "storage/format/relation_lists.h"
+
 #include <sluice/graph_schema.h>
 
 #include <cstddef>
@@ -25,15 +27,8 @@ struct EdgeOperator {
   friend bool operator==(const EdgeOperator&, const EdgeOperator&) = default;
 };
 
-/// Where an operator's lists are: paths below the dataset.
-struct OperatorFiles {
-  std::string offsets;
-  std::string neighbours;
-  std::uint64_t edges = 0;
-  std::uint64_t sources = 0;  ///< nodes of type `from`
-  std::uint64_t targets = 0;  ///< nodes of type `to`
-};
-OperatorFiles files_of(const GraphSchema& schema, const EdgeOperator& op);
+/// An operator's lists: those of the nodes of type `to`, whose neighbours are of type `from`.
+RelationLists lists_of(const GraphSchema& schema, const EdgeOperator& op);
 
 /// Bytes of an operator's lists on disk: what a pass over them reads, but for padding.
 std::uint64_t list_bytes(const GraphSchema& schema, const EdgeOperator& op);

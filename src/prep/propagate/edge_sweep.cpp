@@ -11,12 +11,12 @@ namespace {
 
 FileCursor open_neighbours(const std::filesystem::path& dataset,
                            const Manifest& manifest,
-                           const OperatorFiles& files,
+                           const RelationLists& lists,
                            MemoryLedger& ledger) {
   FileReading how;
   how.ahead = IoChoice::kAuto;
   return FileCursor::open(
-             dataset, find_file(dataset, manifest, files.neighbours).or_throw(), how, &ledger)
+             dataset, find_file(dataset, manifest, lists.neighbours).or_throw(), how, &ledger)
       .or_throw();
 }
 
@@ -27,26 +27,28 @@ EdgeSweep::EdgeSweep(const std::filesystem::path& dataset,
                      const EdgeOperator& op,
                      std::size_t max_targets,
                      MemoryLedger& ledger)
-    : offsets_path_(dataset / files_of(manifest.schema, op).offsets),
-      targets_(files_of(manifest.schema, op).targets),
-      edges_(files_of(manifest.schema, op).edges),
-      width_(node_id_dtype(files_of(manifest.schema, op).sources)),
+    : EdgeSweep(dataset, manifest, lists_of(manifest.schema, op), max_targets, ledger) {}
+
+EdgeSweep::EdgeSweep(const std::filesystem::path& dataset,
+                     const Manifest& manifest,
+                     const RelationLists& lists,
+                     std::size_t max_targets,
+                     MemoryLedger& ledger)
+    : offsets_path_(dataset / lists.offsets),
+      targets_(lists.nodes),
+      edges_(lists.edges),
+      width_(node_id_dtype(lists.neighbour_nodes)),
       max_targets_(max_targets),
       charge_(ledger.charge("edges", max_targets * sizeof(std::uint64_t)).or_throw()),
-      offsets_(dataset,
-               find_file(dataset, manifest, files_of(manifest.schema, op).offsets).or_throw(),
-               DType::kU64,
-               targets_ + 1,
-               &ledger),
-      neighbours_(open_neighbours(dataset, manifest, files_of(manifest.schema, op), ledger)) {
+      lists_(dataset, manifest, lists, &ledger),
+      neighbours_(open_neighbours(dataset, manifest, lists, ledger)) {
   ends_.reserve(max_targets);
-  list_end_ = next_end();
-  if (list_end_ != 0) throw damaged_file(offsets_path_, "the first list does not begin at 0");
+  if (lists_.end() != 0) throw damaged_file(offsets_path_, "the first list does not begin at 0");
   if (targets_ != 0) list_end_ = next_end();
 }
 
 std::uint64_t EdgeSweep::next_end() {
-  const std::uint64_t end = offsets_.next().value_or(edges_);
+  const std::uint64_t end = lists_.next_end();
   if (end < list_end_ || end > edges_)
     throw damaged_file(offsets_path_, "its offsets do not ascend to the number of edges");
   return end;

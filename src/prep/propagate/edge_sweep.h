@@ -2,9 +2,9 @@
 // they are read. A pass reads each byte once.
 #pragma once
 
-#include "prep/dataset_edges.h"
 #include "prep/propagate/edge_operator.h"
 #include "storage/format/file_cursor.h"
+#include "storage/format/list_cursor.h"
 #include "storage/format/manifest.h"
 
 #include <sluice/memory.h>
@@ -46,6 +46,11 @@ class EdgeSweep {
   std::optional<Batch> next();
 
  private:
+  EdgeSweep(const std::filesystem::path& dataset,
+            const Manifest& manifest,
+            const RelationLists& lists,
+            std::size_t max_targets,
+            MemoryLedger& ledger);
   std::uint64_t next_end();
   void refill();
 
@@ -55,7 +60,7 @@ class EdgeSweep {
   std::size_t max_targets_;
   Charge charge_;
   std::vector<std::uint64_t> ends_;
-  ValueCursor offsets_;
+  ListCursor lists_;
   FileCursor neighbours_;
   std::span<const std::byte> piece_;  // what is left of it
   std::uint64_t target_ = 0;          // whose list comes now

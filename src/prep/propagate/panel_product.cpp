@@ -1,7 +1,7 @@
 #include "prep/propagate/panel_product.h"
 
 #include "prep/features/elements.h"
-#include "storage/format/data_file.h"
+#include "storage/format/list_cursor.h"
 
 #include <fmt/format.h>
 
@@ -134,19 +134,15 @@ AlignedBuffer inverse_roots(const std::filesystem::path& dataset,
                             const EdgeOperator& op,
                             Weighting weighting,
                             MemoryLedger& ledger) {
-  const OperatorFiles files = files_of(manifest.schema, op);
+  const RelationLists lists = lists_of(manifest.schema, op);
   AlignedBuffer roots =
-      AlignedBuffer::make(files.targets * sizeof(float), &ledger, "degrees").or_throw();
-  ValueCursor offsets(dataset,
-                      find_file(dataset, manifest, files.offsets).or_throw(),
-                      DType::kU64,
-                      files.targets + 1,
-                      &ledger);
+      AlignedBuffer::make(lists.nodes * sizeof(float), &ledger, "degrees").or_throw();
+  ListCursor cursor(dataset, manifest, lists, &ledger);
   const std::uint64_t loop = weighting == Weighting::kSymmetricWithLoops ? 1 : 0;
-  std::uint64_t begin = offsets.next().value_or(0);
+  std::uint64_t begin = cursor.end();
   auto* const out = reinterpret_cast<float*>(roots.data());
-  for (std::uint64_t node = 0; node < files.targets; ++node) {
-    const std::uint64_t end = offsets.next().value_or(begin);
+  for (std::uint64_t node = 0; node < lists.nodes; ++node) {
+    const std::uint64_t end = cursor.next_end();
     const std::uint64_t degree = end - begin + loop;
     out[node] = degree == 0 ? 0.0f : static_cast<float>(1 / std::sqrt(static_cast<double>(degree)));
     begin = end;

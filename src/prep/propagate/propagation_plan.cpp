@@ -53,8 +53,10 @@ class Planner {
   void note_needs(const TreePlan& plan) {
     most_column_ = std::max(most_column_, round_up_to_page(column_bytes(plan)));
     std::uint64_t lists = 0;
-    for (const Product& product : plan.tree.products)
+    for (const Product& product : plan.tree.products) {
       lists = std::max(lists, list_bytes(schema_, product.op));
+      if (lists_of(schema_, product.op).are_listed()) listed_bytes_ = kSumBlockBytes;
+    }
     most_sums_ = std::max(most_sums_, (lists + plan.stored_bytes) / kPageBytes * 5);
     widest_ = std::max(widest_, plan.shape.columns);
   }
@@ -75,7 +77,7 @@ class Planner {
     if (plan_.weighting != Weighting::kMean) kept_bytes_ += target().count * sizeof(float);
     if (options_.method == PropagationMethod::kLabels) kept_bytes_ += label_bytes();
     // A row on its way may be wide: there is room for one of each kind.
-    kept_bytes_ += most_sums_ + std::uint64_t{widest_} * 64;
+    kept_bytes_ += most_sums_ + listed_bytes_ + std::uint64_t{widest_} * 64;
     plan_.report.least_memory = kept_bytes_ + most_column_ + kLeastWork;
     if (memory_ < plan_.report.least_memory)
       throw Error(
@@ -158,9 +160,10 @@ class Planner {
   const PropagationOptions& options_;
   std::uint64_t memory_;
   PropagationPlan plan_;
-  std::uint64_t kept_bytes_ = 0;   // beside panels and buffers
-  std::uint64_t most_column_ = 0;  // of a panel, at the least
-  std::uint64_t most_sums_ = 0;    // checksums of files that are read
+  std::uint64_t kept_bytes_ = 0;    // beside panels and buffers
+  std::uint64_t most_column_ = 0;   // of a panel, at the least
+  std::uint64_t most_sums_ = 0;     // checksums of files that are read
+  std::uint64_t listed_bytes_ = 0;  // a read buffer of listed nodes
   std::uint32_t widest_ = 0;
   std::uint64_t panel_bytes_ = 0;
 };

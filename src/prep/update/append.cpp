@@ -8,6 +8,7 @@
 #include "prep/update/generation.h"
 #include "prep/update/timed_edges.h"
 #include "storage/format/appended_edges.h"
+#include "storage/format/relation_lists.h"
 
 #include <sluice/catalog.h>
 
@@ -151,8 +152,8 @@ class Append {
     }
     const std::string log_path = relation_path(relation, kAppendedName);
     std::vector<std::string> anew;
-    extend_offsets(relation, relation.target, "offsets.bin", anew);
-    if (relation.has_out_edges) extend_offsets(relation, relation.source, "out_offsets.bin", anew);
+    extend_offsets(relation, ListsOf::kTargets, anew);
+    if (relation.has_out_edges) extend_offsets(relation, ListsOf::kSources, anew);
     const std::string times_path = relation_path(relation, kAppendedTimesName);
     if (!specs.empty()) anew.insert(anew.end(), {log_path, times_path});
     next_.keep_relation(relation, anew);
@@ -180,17 +181,17 @@ class Append {
     std::unique_ptr<DataFileWriter> times;  // null: it has none
   };
 
-  // New nodes have no edges in the files that are there.
+  // New nodes have no edges in the files that are there: where nodes are listed, these stay.
   void extend_offsets(const RelationSchema& relation,
-                      const std::string& type,
-                      const std::string& name,
+                      ListsOf side,
                       std::vector<std::string>& anew) {
-    const std::uint64_t before = next_.old_manifest().schema.node_type(type)->count;
-    const std::uint64_t more = imports_.node(type).schema.count - before;
-    if (more == 0) return;
-    anew.push_back(relation_path(relation, name));
-    auto file = next_.writer().create(anew.back());
-    next_.copy_values(anew.back(), before + 1, *file);
+    const RelationLists lists = RelationLists::of(next_.old_manifest().schema, relation, side);
+    const std::string& type = side == ListsOf::kTargets ? relation.target : relation.source;
+    const std::uint64_t more = imports_.node(type).schema.count - lists.nodes;
+    if (more == 0 || lists.are_listed()) return;
+    anew.push_back(lists.offsets);
+    auto file = next_.writer().create(lists.offsets);
+    next_.copy_values(lists.offsets, lists.lists + 1, *file);
     const std::vector<std::uint64_t> ends(std::min<std::uint64_t>(more, 1 << 16), relation.edges);
     for (std::uint64_t left = more; left != 0;) {
       const std::uint64_t some = std::min<std::uint64_t>(left, ends.size());
