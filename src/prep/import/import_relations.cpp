@@ -4,6 +4,7 @@
 #include "prep/import/relation_names.h"
 #include "prep/spool/edge_column.h"
 #include "prep/spool/sorted_edges.h"
+#include "storage/format/relation_lists.h"
 
 #include <sluice/units.h>
 
@@ -110,20 +111,24 @@ class Relations {
     report_[first].skipped = table_->skipped;
   }
 
-  // Each relation has offsets of all its nodes, and pages of its own.
+  // Each relation has offsets and pages of its own.
   void warn_of_size() const {
     constexpr std::uint64_t kFewTypes = 8, kSmall = 256 * kKiB, kTimes = 4, kEdgeBytes = 16;
     const std::uint64_t types = table_->type_names.size();
     const std::uint64_t nodes = *context_.node(spec_.target).ids.count();
     const std::uint64_t ways = spec_.csc.out_edges || !spec_.reverse.empty() ? 2 : 1;
     const auto pages = [](std::uint64_t bytes) { return (bytes / kPageBytes + 1) * kPageBytes; };
-    const std::uint64_t bytes =
-        types * ways *
-        (pages((nodes + 1) * 8) + pages(table_->rows / std::max<std::uint64_t>(types, 1) * 4));
+    const std::uint64_t edges = table_->rows / std::max<std::uint64_t>(types, 1);  // of a type
+    RelationLists lists;
+    lists.nodes = nodes;
+    lists.layout = choose_offset_layout(nodes, edges);
+    lists.lists = lists.are_listed() ? edges : nodes;
+    const std::uint64_t bytes = types * ways * (pages(lists.offset_bytes()) + pages(edges * 4));
     if (types < kFewTypes || bytes < kSmall || bytes / kTimes < table_->rows * kEdgeBytes) return;
     context_.prep.log.warn(
-        "{}: {} types of edges make as many relations, each with the offsets of {} nodes: about {} "
-        "for {} edges; types = \"labels\" makes one relation of them, with the type as a label",
+        "{}: {} types of edges make as many relations, each with files of its own beside {} nodes: "
+        "about {} for {} edges; types = \"labels\" makes one relation of them, with the type as a "
+        "label",
         spec_.file,
         format_count(types),
         format_count(nodes),
