@@ -33,9 +33,9 @@ struct Manifest {
   static FeatureLayout layout_of(const FeatureSchema& features);
 
   /// The oldest format version that has what the schema says: 7 with sparse rows or listed nodes; 6
-  /// with appended edges that have times; 5 with a scaled or filled feature table; 4 with edge weights, features or
-  /// labels, times of nodes, named classes, splits of edges or many graphs; 3 with times or
-  /// appended edges; 2 with a bf16 or int8 table; else 1.
+  /// with appended edges that have times; 5 with a scaled or filled feature table; 4 with edge
+  /// weights, features or labels, times of nodes, named classes, splits of edges or many graphs; 3
+  /// with times or appended edges; 2 with a bf16 or int8 table; else 1.
   static int version_of(const GraphSchema& schema);
 
   /// Serialized text with its checksum in place; its version is `version_of(schema)`.

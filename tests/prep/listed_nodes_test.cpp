@@ -44,7 +44,7 @@ std::vector<std::vector<std::uint64_t>> located(const Dataset& dataset, Placemen
     std::vector<std::uint64_t> positions(ranges[i].degree());
     std::iota(positions.begin(), positions.end(), ranges[i].begin);
     lists[targets[i]].resize(positions.size());
-    gather(*topology, positions, lists[targets[i]]).or_throw();
+    if (!positions.empty()) gather(*topology, positions, lists[targets[i]]).or_throw();
   }
   return lists;
 }
