@@ -23,7 +23,7 @@ class NodeTask : public Task, public ContinualTask {
                          const GraphSchema& schema,
                          const std::string& split) const final;
   /// Throws kUsage where the split is of another node type.
-  void open(const TaskData& data) final;
+  void open(const TaskData& data) override;
   bool reads_events() const override { return false; }
   LabelsOf labels_of() const final { return {target_type_, {}}; }
   std::uint64_t count(Part part, const GraphData& data) const final;
@@ -47,8 +47,8 @@ class NodeTask : public Task, public ContinualTask {
                                         std::uint64_t batches) const final;
 
   torch::Tensor outputs(Model& model, const Batch& batch) final;
-  torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) final;
-  std::int64_t num_labelled(const Batch& batch) const final {
+  torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) override;
+  std::int64_t num_labelled(const Batch& batch) const override {
     return labels_that_count(batch.labels);
   }
 
@@ -66,8 +66,8 @@ class NodeTask : public Task, public ContinualTask {
  protected:
   explicit NodeTask(std::size_t target_type) : target_type_(target_type) {}
   std::size_t target_type() const { return target_type_; }
-  /// u64 [n]: those of a part.
-  Array nodes(Part part, const GraphData& data) const;
+  /// u64 [n]: those of a part; those that the split lists, unless a task trains on more.
+  virtual Array nodes(Part part, const GraphData& data) const;
 
  private:
   const Split& split_of(Era era) const { return splits_.at(static_cast<std::size_t>(era)); }
