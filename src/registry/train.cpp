@@ -12,6 +12,7 @@
 #include "models/jodie.h"
 #include "models/mlp.h"
 #include "models/rgcn.h"
+#include "models/rphgnn.h"
 #include "models/sehgnn.h"
 #include "models/sign.h"
 #include "models/simple_hgn.h"
@@ -51,6 +52,7 @@ ModelCatalog builtin_models() {
   all.add<models::Mlp>("mlp", "the node's own features alone: the baseline");
   all.add<models::Sign>("sign", "an MLP over each propagated feature table, side by side");
   all.add<models::SeHgnn>("sehgnn", "attention over feature tables propagated along metapaths");
+  all.add<models::RpHgnn>("rphgnn", "rounds of random projections, mixed relation by relation");
   all.add<models::Embedding>("embedding", "a learned row a node: no features, no graph");
   all.add<models::TfTgn>("tf_tgn", "a Transformer decoder over a node's latest events");
   all.add<models::Tgat>("tgat", "attention over events of before, hop by hop back in time");
