@@ -91,7 +91,8 @@ const std::vector<std::string> kTableModels{
     "model.type = 'sign'\nmodel.hidden = 16\nmodel.layers = 2\nmodel.table_dropout = 0.1",
     "model.type = 'sehgnn'\nmodel.hidden = 16\nmodel.dropout = 0.1",
     "model.type = 'sehgnn'\nmodel.hidden = 16\nmodel.tables = ['features', 'p-*']\n"
-    "model.label_tables = ['y-*']\nmodel.dropout = 0.1"};
+    "model.label_tables = ['y-*']\nmodel.dropout = 0.1",
+    "model.type = 'rphgnn'\nmodel.hidden = 16\nmodel.dropout = 0.1"};
 
 }  // namespace
 
@@ -201,7 +202,7 @@ TEST_CASE("models over tables learn what a propagated table tells, the same on a
 
 TEST_CASE("tables that are not there are refused by name") {
   const Tables tables;
-  for (const char* type : {"sign", "sehgnn"}) {
+  for (const char* type : {"sign", "sehgnn", "rphgnn"}) {
     const Error error = test::expect_error([&] {
       (void)tables.make(std::string("model.type = '") + type + "'\nmodel.tables = ['q-*']");
     });

@@ -178,7 +178,8 @@ TEST_CASE("every model that asks no times is the same layer by layer as recursiv
                            "bg_hgnn",
                            "mlp",
                            "sign",
-                           "sehgnn"})
+                           "sehgnn",
+                           "rphgnn"})
     CHECK_MESSAGE(std::ranges::count(able, name) == 1, name);
   for (const std::string& name : able)
     check_model(dir, "model = { type = \"" + name + "\", hidden = 16 }");
