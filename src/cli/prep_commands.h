@@ -49,6 +49,7 @@ void add_append(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_compact(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_export(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_partition(CLI::App& app, PrepSession& session, PrepAction& action);
+void add_attach(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_propagate(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_hold_out(CLI::App& app, PrepSession& session, PrepAction& action);
 void add_inspect(CLI::App& app, PrepSession& session, PrepAction& action);

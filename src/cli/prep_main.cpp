@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   sluice::cli::add_append(app, session, action);
   sluice::cli::add_compact(app, session, action);
   sluice::cli::add_partition(app, session, action);
+  sluice::cli::add_attach(app, session, action);
   sluice::cli::add_propagate(app, session, action);
   sluice::cli::add_hold_out(app, session, action);
   sluice::cli::add_export(app, session, action);

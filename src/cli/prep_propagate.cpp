@@ -173,6 +173,11 @@ void add_places(CLI::App& command, PropagateRequest& request) {
           "--parts", options.parts, "of labels: of the training nodes; each sees the others'")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  command
+      .add_option("--predictions",
+                  options.predictions,
+                  "of labels: a table of class scores (attach), whose softmax other nodes show")
+      ->type_name("NAME");
   command.add_option("--seed", options.seed, "of labels' parts and of random projections")
       ->capture_default_str();
   command

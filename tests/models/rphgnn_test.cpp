@@ -19,7 +19,7 @@ using torch::Tensor;
 
 namespace {
 
-constexpr std::int64_t kNodes = 7, kOutputs = 3;
+constexpr std::int64_t kRoundNodes = 7, kRoundOutputs = 3;
 constexpr std::uint64_t kTablesSeed = 41;
 
 /// A type with its own table, two rounds of one relation, out of order, and a table of labels.
@@ -29,7 +29,7 @@ struct Rounds {
   std::vector<Array> all;
 
   Rounds() {
-    schema = homogeneous_schema(kNodes, 4, {LabelKind::kClass, kOutputs});
+    schema = homogeneous_schema(kRoundNodes, 4, {LabelKind::kClass, kRoundOutputs});
     auto& features = schema.nodes[0].features;
     for (const auto& [name, dim] :
          std::vector<std::pair<const char*, std::uint32_t>>{{"projected-2-a-even", 4},
@@ -37,22 +37,23 @@ struct Rounds {
                                                             {"projected-2-a-odd", 3},
                                                             {"projected-1-a-even", 4},
                                                             {"labels-a", 2}})
-      features.push_back({name, DType::kF32, kNodes, dim});
+      features.push_back({name, DType::kF32, kRoundNodes, dim});
     std::vector<std::uint64_t> ids;
-    for (std::uint64_t node = 0; node < kNodes; ++node) ids.push_back(node);
+    for (std::uint64_t node = 0; node < kRoundNodes; ++node) ids.push_back(node);
     batch.seeds = {array_of(ids)};
     batch.nodes.resize(1);
     batch.nodes[0].ids = batch.seeds[0];
-    batch.nodes[0].size_at = {kNodes};
+    batch.nodes[0].size_at = {kRoundNodes};
     for (const FeatureSchema& table : features)
-      all.push_back(array_of(random_floats(kNodes * table.dim, kTablesSeed + all.size()),
-                             {kNodes, static_cast<std::int64_t>(table.dim)}));
+      all.push_back(array_of(random_floats(kRoundNodes * table.dim, kTablesSeed + all.size()),
+                             {kRoundNodes, static_cast<std::int64_t>(table.dim)}));
   }
 
   std::unique_ptr<Model> make(const std::string& more) const {
     const RunOptions options("model.type = 'rphgnn'\nmodel.hidden = 5\n" + more +
                              "\noptimizer.type = 'adam'\n");
-    return builtin_models().create(options.model, {schema, {0}, kOutputs, RandomKey(3), nullptr});
+    return builtin_models().create(options.model,
+                                   {schema, {0}, kRoundOutputs, RandomKey(3), nullptr});
   }
   const Batch& of(const Model& model) {
     batch.nodes[0].features.clear();
@@ -67,7 +68,7 @@ struct Rounds {
 
 using Row = std::vector<double>;
 
-Row row_of(const Array& table, std::int64_t node) {
+Row numbers_of(const Array& table, std::int64_t node) {
   const auto values = table.as<float>();
   Row row;
   for (std::int64_t c = 0; c < table.size(1); ++c)
@@ -119,7 +120,7 @@ Row layer(const Model& model, const std::string& name, const Row& x) {
 
 // The row that the model should give, by merge.
 Row expected_row(const Model& model, const Rounds& rounds, std::int64_t node, bool mean) {
-  const auto at = [&](std::size_t table) { return row_of(rounds.all[table], node); };
+  const auto at = [&](std::size_t table) { return numbers_of(rounds.all[table], node); };
   const std::vector<std::vector<Row>> groups{{at(0), at(4), at(1)}, {at(2), at(3)}, {at(5)}};
   Row joined;
   for (std::size_t group = 0; group < groups.size(); ++group) {
@@ -207,10 +208,10 @@ TEST_CASE("rphgnn mixes the rounds of each relation, and joins what they become"
     CHECK(model->named_parameters()["group0_filters"].size(0) == 2);
     CHECK(model->named_parameters()["group2_filters"].numel() == 1);
     const Tensor found = model->encode(rounds.of(*model))[0];
-    REQUIRE(found.sizes() == torch::IntArrayRef({kNodes, kOutputs}));
-    for (std::int64_t node = 0; node < kNodes; ++node) {
+    REQUIRE(found.sizes() == torch::IntArrayRef({kRoundNodes, kRoundOutputs}));
+    for (std::int64_t node = 0; node < kRoundNodes; ++node) {
       const Row expected = expected_row(*model, rounds, node, mean);
-      for (std::int64_t c = 0; c < kOutputs; ++c)
+      for (std::int64_t c = 0; c < kRoundOutputs; ++c)
         CHECK(number(found, node, c) ==
               doctest::Approx(expected[static_cast<std::size_t>(c)]).epsilon(1e-4));
     }

@@ -66,6 +66,8 @@ class NodeTask : public Task, public ContinualTask {
  protected:
   explicit NodeTask(std::size_t target_type) : target_type_(target_type) {}
   std::size_t target_type() const { return target_type_; }
+  /// Whether it is about what was appended to a dataset, of divide().
+  bool continues() const { return !stages_.since.empty(); }
   /// u64 [n]: those of a part; those that the split lists, unless a task trains on more.
   virtual Array nodes(Part part, const GraphData& data) const;
 

@@ -33,6 +33,16 @@ LabelRows::LabelRows(const Dataset& dataset,
     if (kind_ == LabelKind::kClass && labels_.as<std::int32_t>()[id] < 0) continue;
     parts[id] = static_cast<std::uint8_t>(key.below(num_parts_, id));
   }
+  if (options.predictions.empty()) return;
+  predicted_ = std::make_unique<PredictedScores>(dataset, node, options.predictions, ledger);
+  shares_.resize(classes_);
+  for (std::uint64_t id = 0; id < node.count; ++id)
+    if (parts[id] == num_parts_)
+      parts[id] = static_cast<std::uint8_t>(key.below(num_parts_, id) | kPredicted);
+}
+
+std::uint64_t LabelRows::stored_bytes() const {
+  return predicted_ ? predicted_->stored_bytes() : 0;
 }
 
 bool LabelRows::has_class(std::uint64_t node, std::uint32_t of) const {
@@ -42,21 +52,33 @@ bool LabelRows::has_class(std::uint64_t node, std::uint32_t of) const {
   return (labels_.as<std::uint8_t>()[node * row_bytes + of / 8] >> (of % 8) & 1) != 0;
 }
 
+// What a node shows of each class, as f16.
+void LabelRows::show(std::uint64_t node, std::span<std::uint16_t> out) {
+  if ((parts_.as<std::uint8_t>()[node] & kPredicted) == 0) {
+    for (std::uint32_t of = 0; of < classes_; ++of) out[of] = has_class(node, of) ? kOne : 0;
+    return;
+  }
+  predicted_->probabilities(node, shares_);
+  convert_elements(DType::kF64,
+                   std::as_bytes(std::span<const double>(shares_)),
+                   DType::kF16,
+                   std::as_writable_bytes(out));
+}
+
 void LabelRows::read(std::uint64_t first_row, std::span<std::byte> out) {
   const std::uint64_t count = out.size() / row_bytes();
   std::memset(out.data(), 0, out.size());
   auto* const elements = reinterpret_cast<std::uint16_t*>(out.data());
+  std::vector<std::uint16_t> shown(classes_);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t node = first_row + i;
-    const std::uint32_t own = part_of(node);
+    const std::uint32_t own = part_of(first_row + i);
     if (own == num_parts_) continue;
+    show(first_row + i, shown);
     std::uint16_t* const row = elements + i * columns();
     for (std::uint32_t part = 0; part <= num_parts_; ++part) {
       if (part == own) continue;
       row[part] = kOne;
-      std::uint16_t* const seen = row + num_parts_ + 1 + part * classes_;
-      for (std::uint32_t of = 0; of < classes_; ++of)
-        if (has_class(node, of)) seen[of] = kOne;
+      std::ranges::copy(shown, row + num_parts_ + 1 + part * classes_);
     }
   }
 }

@@ -32,8 +32,11 @@ struct PropagationOptions {
   DType dtype = DType::kF16;      ///< of the tables, and of what lies between hops: f32, f16, bf16
   bool backwards = false;         ///< paths go along out-edges too, where relations have them
   std::string split = "default";  ///< of kLabels: whose training nodes show their labels
-  std::uint64_t parts = 3;        ///< of kLabels: of the training nodes
-  std::uint64_t seed = 1;         ///< of kLabels: of the parts; of kRandomProjection
+  std::uint64_t parts = 3;        ///< of kLabels: of the nodes that show labels
+  /// Of kLabels: a table of the type with class scores of a model of before, whose softmax nodes
+  /// that are not trained on show; empty: they show nothing.
+  std::string predictions = {};
+  std::uint64_t seed = 1;     ///< of kLabels: of the parts; of kRandomProjection
   std::uint32_t columns = 0;  ///< of kRandomProjection, of types without features; 0: as many as
                               ///< the node type's features have, or 64
   std::uint32_t panel = 0;    ///< columns of a panel at most; 0: as memory allows

@@ -1,5 +1,6 @@
 #include "prep/propagate/propagation_plan.h"
 
+#include "prep/propagate/predicted_scores.h"
 #include "storage/format/layout.h"
 #include "storage/io/aligned_buffer.h"
 
@@ -68,7 +69,11 @@ class Planner {
     const std::uint64_t row = labels.kind == LabelKind::kClass
                                   ? sizeof(std::int32_t)
                                   : (std::uint64_t{labels.width} + 7) / 8;
-    return target().count * (row + 1) +
+    const std::uint64_t scores =
+        options_.predictions.empty()
+            ? 0
+            : PredictedScores::kBytes + labels.width * 2 * sizeof(std::uint64_t);
+    return target().count * (row + 1) + scores +
            (split.train + split.valid + split.test) * sizeof(std::uint64_t);
   }
 

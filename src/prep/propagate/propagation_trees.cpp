@@ -171,6 +171,7 @@ class TreePlanner {
       refuse(fmt::format("the dataset has no split '{}' of '{}'", options_.split, target().name),
              "say one with --split; sluice-prep inspect shows them");
     TreePlan plan;
+    if (!options_.predictions.empty()) plan.stored_bytes = prediction_bytes();
     plan.tree = metapaths_from(plan_.target);
     if (plan.tree.products.empty())
       refuse(fmt::format(
@@ -179,6 +180,29 @@ class TreePlanner {
     plan.dtype = DType::kF16;
     plan.shape = {target().count, label_root_columns(target(), options_), 1};
     plan_.rounds.push_back({std::move(plan)});
+  }
+
+  // Of the table of class scores that nodes without a label show.
+  std::uint64_t prediction_bytes() const {
+    const auto& tables = target().features;
+    const auto found = std::ranges::find(tables, options_.predictions, &FeatureSchema::name);
+    if (target().labels->kind != LabelKind::kClass)
+      refuse(fmt::format("nodes of '{}' are of many classes, and predictions are of one each",
+                         target().name),
+             "leave --predictions out");
+    if (found == tables.end())
+      refuse(fmt::format("node type '{}' has no table '{}' of predictions",
+                         target().name,
+                         options_.predictions),
+             "sluice-prep attach makes one of what `sluice-train embed` writes");
+    if (found->dim != label_columns(target()))
+      refuse(fmt::format("table '{}' has {} columns, and '{}' {} classes",
+                         found->name,
+                         found->dim,
+                         target().name,
+                         label_columns(target())),
+             "attach the class scores that `sluice-train embed` writes");
+    return found->rows * feature_row_bytes(*found);
   }
 
   void add_projections() {
@@ -246,7 +270,8 @@ class TreePlanner {
           const bool there =
               std::ranges::count(target().features, product.table, &FeatureSchema::name) != 0;
           if (there &&
-              (options_.tables == Overwrite::kRefuse || product.table == options_.features))
+              (options_.tables == Overwrite::kRefuse || product.table == options_.features ||
+               product.table == options_.predictions))
             refuse(fmt::format("node type '{}' has a feature table '{}' already",
                                target().name,
                                product.table),
