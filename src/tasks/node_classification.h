@@ -11,12 +11,19 @@ class NodeClassification final : public NodeTask {
   struct Options {
     std::string node_type;
     bool auc = false;
+    std::string predictions;
+    double confidence = 0.75;
+    double predicted_weight = 10;
     void describe(Schema& schema);
   };
   NodeClassification(const Options& options, const TaskContext& context);
 
   std::int64_t output_width() const override { return labels_.width; }
 
+  /// Throws kUsage too for predictions that are not of this type's classes, or not there.
+  void open(const TaskData& data) override;
+  torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) override;
+  std::int64_t num_labelled(const Batch& batch) const override;
   torch::Tensor loss(const torch::Tensor& outputs, const Batch& batch) override;
   /// "accuracy" (multi-label: every class of a node right), "f1_micro", "f1_macro", "loss"; "auc"
   /// where the options ask for it.
@@ -32,9 +39,14 @@ class NodeClassification final : public NodeTask {
   std::vector<std::string> prediction_names() const override;
   std::vector<std::string> class_names() const override { return labels_.names; }
 
+ protected:
+  Array nodes(Part part, const GraphData& data) const override;
+
  private:
   LabelSchema labels_;
   bool auc_;
+  PredictionOptions predictions_;
+  std::unique_ptr<const PredictedLabels> predicted_;  // null: no predictions
 };
 
 }  // namespace sluice::tasks

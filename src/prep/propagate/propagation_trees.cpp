@@ -275,9 +275,9 @@ class TreePlanner {
             refuse(fmt::format("node type '{}' has a feature table '{}' already",
                                target().name,
                                product.table),
-                   product.table == options_.features
-                       ? "choose another --name: it is what is propagated"
-                       : "choose another --name, or replace it with --replace");
+                   options_.tables == Overwrite::kRefuse
+                       ? "choose another --name, or replace it with --replace"
+                       : "choose another --name: it is what is propagated");
           if (!names.insert(product.table).second)
             refuse(fmt::format("two metapaths would be named '{}'", product.table),
                    "rename node types or relations so that '-' and '.' tell them apart");
