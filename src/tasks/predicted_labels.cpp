@@ -25,7 +25,7 @@ Array predicted_array(DType dtype, std::size_t count, MemoryLedger* ledger) {
       .or_throw();
 }
 
-void check_scores(const NodeTypeSchema& node, const std::string& name) {
+void check_predictions(const NodeTypeSchema& node, const std::string& name) {
   const auto table = std::ranges::find(node.features, name, &FeatureSchema::name);
   if (table == node.features.end())
     throw Error(ErrorCode::kUsage,
@@ -46,7 +46,7 @@ void check_scores(const NodeTypeSchema& node, const std::string& name) {
 }
 
 // u64: the nodes of both, ascending.
-Array candidates_of(const Split& split, MemoryLedger* ledger) {
+Array nodes_to_join(const Split& split, MemoryLedger* ledger) {
   const auto valid = split.valid.as<std::uint64_t>(), test = split.test.as<std::uint64_t>();
   Array all = predicted_array(DType::kU64, valid.size() + test.size(), ledger);
   const auto nodes = all.as<std::uint64_t>();
@@ -62,8 +62,8 @@ PredictedLabels::PredictedLabels(const Dataset& dataset,
                                  const Split& split,
                                  const PredictionOptions& options)
     : options_(options) {
-  check_scores(node, options.table);
-  const Array candidates = candidates_of(split, dataset.ledger());
+  check_predictions(node, options.table);
+  const Array candidates = nodes_to_join(split, dataset.ledger());
   const auto count = static_cast<std::size_t>(candidates.numel());
   ids_ = predicted_array(DType::kU64, count, dataset.ledger());
   classes_ = predicted_array(DType::kI32, count, dataset.ledger());

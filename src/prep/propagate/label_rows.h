@@ -47,7 +47,7 @@ class LabelRows final : public RowSource {
   std::uint32_t num_parts() const { return num_parts_; }
 
  private:
-  static constexpr std::uint8_t kPredicted = 0x80;  // of a node that shows a prediction
+  static constexpr std::uint32_t kPredicted = 0x80;  // of a node that shows a prediction
 
   bool has_class(std::uint64_t node, std::uint32_t of) const;
   void show(std::uint64_t node, std::span<std::uint16_t> out);
