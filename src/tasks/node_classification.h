@@ -1,8 +1,15 @@
 // Node classification: one class a node (cross-entropy; missing labels do not count), or any number
-// of classes a node (binary cross-entropy by class).
+// of classes a node (binary cross-entropy by class). With predictions of a run before, nodes that
+// it is sure of are trained on too (tasks/predicted_labels.h).
 #pragma once
 
+#include "tasks/predicted_labels.h"
+
 #include <sluice/tasks/node_task.h>
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace sluice::tasks {
 

@@ -140,8 +140,8 @@ Tensor PredictedLabels::loss(const Tensor& outputs, const Batch& batch) const {
   const auto labels = host.labels.as<std::int32_t>();
   const auto queries = static_cast<std::int64_t>(labels.size());
   const Tensor targets = torch::empty({queries}, torch::kInt64), weights = torch::ones({queries});
-  const auto target = targets.accessor<std::int64_t, 1>();
-  const auto weight = weights.accessor<float, 1>();
+  auto target = targets.accessor<std::int64_t, 1>();
+  auto weight = weights.accessor<float, 1>();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);
     target[row] = labels[i];
