@@ -15,7 +15,9 @@ constexpr double kFirstSlope = 0.25;  // of PReLU, as published
 void Sign::Options::describe(Schema& schema) {
   schema.field("tables", tables)
       .help("feature tables to read, as [\"features\", \"sign-*\"]; none: all of the node type");
-  schema.field("layers", layers).help("layers of each table's MLP").range(1, 64);
+  schema.field("layers", layers)
+      .help("layers of each table's MLP; 0: one matrix over all tables as they are, as SGC has it")
+      .range(0, 64);
   schema.field("hidden", hidden).help("columns that a table becomes").range(1, 1 << 16);
   schema.field("dropout", dropout)
       .help("share of hidden elements zeroed in training")
@@ -30,6 +32,7 @@ Sign::Sign(const Options& options, const ModelContext& context)
       inputs_(context, options.tables, "sign"),
       num_types_(context.schema.nodes.size()),
       executor_{context.threads, context.kernels} {
+  std::int64_t width = 0;
   for (std::size_t table = 0; table < inputs_.size(); ++table) {
     const std::string name = "table" + std::to_string(table);
     const RandomKey key = context.key.with("table").with(table);
@@ -41,9 +44,10 @@ Sign::Sign(const Options& options, const ModelContext& context)
           std::make_shared<nn::Linear>(
               in, options.hidden, nn::Bias::kZero, key.with(static_cast<std::uint64_t>(layer)))));
     }
-    slopes_.push_back(register_parameter(name + "_slope", nn::zeros({1}) + kFirstSlope));
+    if (options.layers != 0)
+      slopes_.push_back(register_parameter(name + "_slope", nn::zeros({1}) + kFirstSlope));
+    width += options.layers == 0 ? inputs_.widths()[table] : options.hidden;
   }
-  const auto width = static_cast<std::int64_t>(inputs_.size()) * options.hidden;
   out_ =
       register_module("out",
                       std::make_shared<nn::Linear>(

@@ -1,6 +1,6 @@
 // SIGN (Frasca et al. 2020): a small MLP over each of a node's feature tables, its own and those
 // that `sluice-prep propagate` made of its neighbourhoods, side by side, and a matrix over all. No
-// graph is read in training.
+// graph is read in training. Without layers, over one table, it is SGC (Wu et al. 2019).
 #pragma once
 
 #include "models/table_inputs.h"
@@ -39,7 +39,7 @@ class Sign final : public Model {
   std::size_t num_types_;
   kernels::Executor executor_;
   std::vector<std::vector<std::shared_ptr<nn::Linear>>> of_table_;  // by table and layer
-  std::vector<torch::Tensor> slopes_;                               // of what is below 0, by table
+  std::vector<torch::Tensor> slopes_;                               // of what is below 0, by table; none without layers
   std::shared_ptr<nn::Linear> out_;
 };
 

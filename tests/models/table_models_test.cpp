@@ -115,6 +115,18 @@ TEST_CASE("sign is a matrix over the tables' own layers, side by side") {
   CHECK(torch::allclose(found, expected, 1e-4, 1e-5));
 }
 
+TEST_CASE("sign without layers is one matrix over the tables as they are") {
+  Tables tables;
+  const auto model =
+      tables.make("model.type = 'sign'\nmodel.layers = 0\nmodel.tables = ['p-2', 'y-a']");
+  model->eval();
+  CHECK(model->named_parameters().size() == 2);
+  const Tensor found = model->encode(tables.of(*model))[0];
+  const Tensor expected =
+      linear_of(*model, "out", torch::cat({tables.table(2), tables.table(3)}, 1));
+  CHECK(torch::allclose(found, expected, 1e-4, 1e-5));
+}
+
 TEST_CASE("sehgnn fuses tables by attention between them, row by row") {
   Tables tables;
   const auto model =
