@@ -39,7 +39,7 @@ class Sign final : public Model {
   std::size_t num_types_;
   kernels::Executor executor_;
   std::vector<std::vector<std::shared_ptr<nn::Linear>>> of_table_;  // by table and layer
-  std::vector<torch::Tensor> slopes_;                               // of what is below 0, by table; none without layers
+  std::vector<torch::Tensor> slopes_;  // of what is below 0, by table; none without layers
   std::shared_ptr<nn::Linear> out_;
 };
 

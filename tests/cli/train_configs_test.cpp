@@ -37,6 +37,26 @@ TEST_CASE("Cora's config of propagated features trains") {
   CHECK(report.at("metrics").at("test.accuracy") > 0.65);
 }
 
+TEST_CASE("SGC is that config without layers, over the table of its hops") {
+  const TempDir dir;
+  const fs::path dataset = dir / "cora";
+  if (!import_cora(dataset)) return;
+  const Outcome outcome = run({tool("sluice-prep"),
+                               "propagate",
+                               dataset.string(),
+                               "--method",
+                               "sgc",
+                               "--memory",
+                               "256MiB"});
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  const json report = run_config(
+      "cora-sign.toml",
+      dataset,
+      dir,
+      {"--set", "train.epochs=100", "--set", "model.layers=0", "--set", "model.tables=[\"sgc\"]"});
+  CHECK(report.at("metrics").at("test.accuracy") > 0.6);
+}
+
 TEST_CASE("Cora's configs without labels train, and tell more than chance") {
   const TempDir dir;
   const fs::path dataset = dir / "cora";
