@@ -15,6 +15,7 @@ namespace {
 using torch::Tensor;
 
 constexpr std::size_t kScoresAtOnce = 4096;
+constexpr std::uint64_t kScoreReadBytes = std::uint64_t{2} << 20;
 constexpr const char* kPredictedLedger = "predicted labels";
 constexpr const char* kPredictedHint =
     "sluice-train embed RUN --out scores.safetensors, then sluice-prep attach --name NAME, makes "
@@ -75,7 +76,9 @@ PredictedLabels::PredictedLabels(const Dataset& dataset,
 void PredictedLabels::join(const Dataset& dataset,
                            const NodeTypeSchema& node,
                            const Array& candidates) {
-  const auto store = dataset.features(node.name, {}, options_.table);
+  FeatureStoreOptions how;
+  how.staging_bytes = kScoreReadBytes;
+  const auto store = dataset.features(node.name, how, options_.table);
   const auto all = candidates.as<std::uint64_t>();
   for (std::size_t at = 0; at < all.size(); at += kScoresAtOnce) {
     const auto nodes = all.subspan(at, std::min(kScoresAtOnce, all.size() - at));
