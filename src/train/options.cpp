@@ -48,6 +48,7 @@ void clear_free_keys(RunOptions& options) {
   options.train.compute_threads = defaults.compute_threads;
   options.train.device = defaults.device;
   options.train.early_stopping.patience = 0;
+  options.embedding.exact_run.clear();  // what the report says beside
 }
 
 std::map<std::string, std::string> result_keys(const std::string& text,
@@ -130,10 +131,12 @@ void EmbeddingSection::describe(Schema& schema) {
                {"partitions",
                 RowsMode::kPartitions,
                 "links come by pairs of partitions that are in memory together, beside nodes of "
-                "these: approximate, and bounded in what it reads and writes"}})
+                "these, and neighbours are drawn among them: approximate, and bounded in what it "
+                "reads and writes"}})
       .help(
-          "how training goes through rows; partitions is for tasks about links of models without "
-          "neighbours, \"embedding\" for one. Evaluation is exact in both");
+          "how training goes through rows; partitions is for tasks about links. Evaluation is "
+          "exact "
+          "in both");
   schema.field("partitions", partitions)
       .help("of mode \"partitions\": parts that the rows of a type are divided into")
       .range(1, 4096);
@@ -157,6 +160,10 @@ void EmbeddingSection::describe(Schema& schema) {
                 PartitionOrder::kLegend,
                 "the one that just came stays; the spare part is trained too"}})
       .help("of mode \"partitions\": which parts are in memory together, one after the other");
+  schema.field("exact_run", exact_run)
+      .help(
+          "of mode \"partitions\": directory of a run that is done, of the same config in mode "
+          "\"exact\", whose metrics the report sets beside this run's; empty: none");
 }
 
 void PretrainedSection::describe(Schema& schema) {

@@ -68,6 +68,7 @@ struct EmbeddingSection {
   std::int64_t partitions = 16;
   std::int64_t slots = 4;
   PartitionOrder order = PartitionOrder::kBeta;
+  std::string exact_run;  ///< of partitions: a run directory to set its metrics beside; empty: none
   const SparseOptimizerCatalog* optimizers = nullptr;  ///< what `optimizer` may name
   void describe(Schema& schema);
 };
