@@ -129,12 +129,16 @@ std::string kept_config(RunOptions options) {
   }
   // Whoever goes on names the directory anew, so it need not be right to the byte.
   options.run.dir = as_utf8(std::filesystem::absolute(options.run.dir).lexically_normal().string());
+  std::string& exact = options.embedding.exact_run;
+  if (!exact.empty()) exact = as_utf8(std::filesystem::absolute(exact).lexically_normal().string());
   return options.text();
 }
 
+// @param exact the run that this one is set beside, where one is named
 RunReport finish(PlannedRun& run,
                  Trainer& trainer,
                  RunDirectory& directory,
+                 const std::optional<ExactRun>& exact,
                  const TrainContext& context) {
   trainer.train();
   const std::uint64_t weights = run.parts->learned_xxh3();  // those that training ended with
@@ -144,6 +148,7 @@ RunReport finish(PlannedRun& run,
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
   report.continual = std::move(continual);
+  report.exact = exact;
   report.metrics.insert(tested.begin(), tested.end());
   report.metrics.insert(trainer.untrained().begin(), trainer.untrained().end());
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
@@ -207,6 +212,7 @@ RunReport run_training(const RunOptions& options,
                        const TrainContext& context) {
   RunDirectory::check(options.run.dir, mode);
   const std::string config = kept_config(options);
+  const std::optional<ExactRun> exact = read_exact_run(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
   check_continual(*run.parts);
@@ -219,7 +225,7 @@ RunReport run_training(const RunOptions& options,
     sort_links(run, directory.path(), context.log);
     Trainer trainer(run, directory, config, context.log, context.progress);
     trainer.begin();
-    return finish(run, trainer, directory, context);
+    return finish(run, trainer, directory, exact, context);
   });
 }
 
@@ -228,6 +234,7 @@ RunReport resume_training(const std::string& path,
                           const TrainContext& context) {
   const RunOptions options = kept_options(path, sets, context.registry);
   const std::string config = kept_config(options);
+  const std::optional<ExactRun> exact = read_exact_run(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
   return traced(run, context, [&] {
@@ -248,7 +255,7 @@ RunReport resume_training(const std::string& path,
     }
     directory.write_config(config);
     say_plan(run, context.log);
-    return finish(run, trainer, directory, context);
+    return finish(run, trainer, directory, exact, context);
   });
 }
 

@@ -1,5 +1,6 @@
 #include "train/partition_mode.h"
 
+#include "samplers/in_buffer_sampler.h"
 #include "train/parts.h"
 
 #include <sluice/units.h>
@@ -75,7 +76,7 @@ BucketOrderKind kind_of(const Parts& parts) {
   return chosen(parts.options.embedding, parts.count(Part::kTrain), parts.tables.needs().disk);
 }
 
-// How the nodes at an end are divided: as the rows of their table.
+// How the nodes of a type are divided: as the rows of their table.
 NodeDivision division_of(const Parts& parts, std::size_t type) {
   const auto& rows = parts.tables.tables().at(type).rows;
   return {rows->rows(), rows->rows_each(whole(parts.options.embedding.partitions))};
@@ -114,10 +115,13 @@ void check_partition_mode(const Parts& parts) {
   if (options.dataset.follow)
     refuse_partitions("the links of a dataset that is followed change, and buckets are sorted once",
                       "set dataset.follow = false, or embedding.mode = \"exact\"");
-  if (parts.model->num_layers() != 0)
-    refuse_partitions(fmt::format("model '{}' reads neighbours, which may be in other partitions",
-                                  options.model.type),
-                      "set model.type = \"embedding\", or embedding.mode = \"exact\"");
+  if (parts.model->num_layers() != 0 && !InBufferMethod::serves(*parts.sampler))
+    refuse_partitions(fmt::format("model '{}' reads neighbours, and [sampler] '{}' as it is set "
+                                  "cannot draw them among the nodes that are in memory",
+                                  options.model.type,
+                                  options.sampler.type),
+                      "set sampler.type = \"neighbor\" or \"labor\", without weights, replacement "
+                      "or a snapshot cache, or embedding.mode = \"exact\"");
   for (const std::size_t type : parts.task->target_types()) {
     if (parts.tables.tables().at(type).rows) continue;
     refuse_partitions(fmt::format("nodes of type '{}', an end of the links, have no learned rows",
@@ -132,9 +136,17 @@ void check_partition_mode(const Parts& parts) {
   }
 }
 
+std::shared_ptr<const SamplerMethod> in_buffer_sampler(const Parts& parts) {
+  InBufferNodes nodes;
+  nodes.types.resize(parts.tables.tables().size());
+  for (std::size_t type = 0; type < nodes.types.size(); ++type)
+    if (parts.tables.tables()[type].rows) nodes.types[type] = division_of(parts, type);
+  if (parts.partitions) nodes.tour = parts.partitions->tour();
+  return std::make_shared<InBufferMethod>(parts.sampler, std::move(nodes));
+}
+
 PartitionMode::PartitionMode(const Parts& parts, const std::filesystem::path& folder) {
   const EmbeddingSection& rows = parts.options.embedding;
-  const std::vector<std::size_t> types = parts.task->target_types();
   const BucketOrderKind kind = kind_of(parts);
   const PartitionedLinks asked = parts.task->partitioned_links(parts.data);
   BucketLinksOptions sorted;
@@ -177,10 +189,10 @@ void PartitionMode::go_to(std::uint64_t epoch, std::uint64_t index, const Parts&
   std::vector<std::uint32_t> held = stop.resident;
   held.insert(held.end(), stop.coming.begin(), stop.coming.end());
   std::uint32_t swaps = 0;
-  for (const std::size_t type : parts.task->target_types()) {
-    TableRows& rows = *parts.tables.tables()[type].rows;
-    if (epoch_ != epoch) (void)rows.hold(stop.resident);
-    swaps = std::max(swaps, rows.hold(held));
+  for (const RowTables::Table& table : parts.tables.tables()) {
+    if (!table.rows) continue;
+    if (epoch_ != epoch) (void)table.rows->hold(stop.resident);
+    swaps = std::max(swaps, table.rows->hold(held));
   }
   swaps_ += swaps;
   epoch_ = epoch;

@@ -293,6 +293,8 @@ std::unique_ptr<Loader> Parts::training_loader(const LoaderMemory& memory) {
   }
   QueryRequest asked{Part::kTrain, options.train.batch_size, true, key(), {}, ledger.get()};
   asked.sampler = loader.sampler;
+  if (layers != 0 && placement.rows == RowsMode::kPartitions)
+    loader.sampler = in_buffer_sampler(*this);
   if (partitions) {
     asked.links = partitions->links();
     asked.order = partitions->order();

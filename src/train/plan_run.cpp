@@ -294,7 +294,8 @@ void sort_links(PlannedRun& run, const std::filesystem::path& scratch, Logger& l
   log.info("partitions: {}", parts.partitions->told());
   log.warn(
       "approximate: partition mode. Links are trained bucket by bucket beside nodes of resident "
-      "partitions; evaluation is exact");
+      "partitions{}; evaluation is exact",
+      parts.model->num_layers() == 0 ? "" : ", and neighbours are drawn among these");
 }
 
 bool follow_dataset(PlannedRun& run) {

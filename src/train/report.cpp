@@ -91,6 +91,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak, std::uint64_t we
     own.partitions = static_cast<std::uint64_t>(parts.options.embedding.partitions);
     if (report.learned == "disk") own.slots = partition_slots(parts.options.embedding);
     if (parts.partitions) own.order = parts.partitions->order_name();
+    own.in_buffer = parts.model->num_layers() != 0;
   }
   report.execution = execution_of(*parts.model);
   report.plan = disk ? "direct" : "none";
@@ -158,11 +159,13 @@ ReportJson to_json(const RunReport& report) {
     json["partitions"] = {{"partitions", own.partitions},
                           {"slots", own.slots},
                           {"order", own.order},
+                          {"neighbours", own.in_buffer ? "resident" : "none"},
                           {"swaps", own.figures.swaps},
                           {"bytes_read", own.figures.bytes_read},
                           {"bytes_written", own.figures.bytes_written},
                           {"waited", own.figures.waited}};
   }
+  if (report.exact) json["exact"] = to_json(*report.exact, report.metrics);
   json["bytes"] = {{"read", report.bytes_read},
                    {"written", report.bytes_written},
                    {"useful", report.bytes_useful}};
@@ -197,15 +200,17 @@ std::string to_text(const RunReport& report) {
   if (report.partitions) {
     const PartitionReport& own = *report.partitions;
     text += fmt::format(
-        "  {:<16}  partition mode: trained by {} partitions, {} swaps, rows read {}, written {}, "
+        "  {:<16}  partition mode: trained by {} partitions{}, {} swaps, rows read {}, written {}, "
         "waited {:.2f} s; evaluated exactly\n",
         "approximate",
         own.partitions,
+        own.in_buffer ? ", neighbours drawn among resident ones" : "",
         own.figures.swaps,
         format_bytes(own.figures.bytes_read),
         format_bytes(own.figures.bytes_written),
         own.figures.waited);
   }
+  if (report.exact) text += to_text(*report.exact, report.metrics);
   const DeviceReport& device = report.device;
   if (device.kind != "cpu") {
     text += fmt::format("  {:<16}  {}, busy {:.0f} %; {} in flight and {} of tensors of {}\n",

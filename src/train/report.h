@@ -5,6 +5,7 @@
 #include "core/peak_memory.h"
 #include "train/checkpoint.h"
 #include "train/continual_report.h"
+#include "train/exact_run.h"
 #include "train/execution_report.h"
 #include "train/plan_run.h"
 
@@ -36,6 +37,8 @@ struct PartitionReport {
   std::uint64_t partitions = 0;
   std::uint64_t slots = 0;  ///< in memory at once; 0: all rows are
   std::string order;        ///< empty where the run was not trained in this session
+  /// Whose model reads neighbours: they were drawn among resident nodes.
+  bool in_buffer = false;
   PartitionFigures figures;
 };
 
@@ -53,6 +56,7 @@ struct RunReport {
   std::string features;  ///< "memory" or "disk"
   std::string learned;   ///< likewise of learned rows; empty: there are none
   std::optional<PartitionReport> partitions;
+  std::optional<ExactRun> exact;  ///< that a run by partitions is set beside
   std::string topology;
   std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;

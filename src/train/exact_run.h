@@ -1,0 +1,34 @@
+// The exact run that a run by partitions is set beside, by [embedding] exact_run: what it reached,
+// read from its directory. The two are runs of their own: trained one after the other, each within
+// the budget, by one config but for how training goes through learned rows.
+#pragma once
+
+#include "train/checkpoint.h"
+#include "train/options.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sluice {
+
+struct ExactRun {
+  std::string run;  ///< its directory
+  std::uint64_t epochs = 0;
+  Metrics metrics;  ///< of its best epoch, and of the test part
+};
+
+/// The run that is named; nothing where none is. Throws kUsage where this run is not by partitions,
+/// and where that one is not done, is not exact, or had another dataset or config; kData where its
+/// report makes no sense.
+std::optional<ExactRun> read_exact_run(const RunOptions& options);
+
+/// Its metrics, and this run's in parts of them.
+/// @param own metrics of this run
+nlohmann::ordered_json to_json(const ExactRun& exact, const Metrics& own);
+/// A line of a report for each metric that both have.
+std::string to_text(const ExactRun& exact, const Metrics& own);
+
+}  // namespace sluice
