@@ -70,7 +70,8 @@ ExactRun read_report(const std::string& run) {
     const auto report = nlohmann::json::parse(read_text_file(path, kMostReportBytes).or_throw());
     exact.epochs = report.at("epochs").get<std::uint64_t>();
     // A metric that is no figure is written as null.
-    for (const auto& [name, value] : report.at("metrics").items())
+    const auto& metrics = report.at("metrics").get_ref<const nlohmann::json::object_t&>();
+    for (const auto& [name, value] : metrics)
       if (value.is_number()) exact.metrics[name] = value.get<double>();
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorCode::kData,
