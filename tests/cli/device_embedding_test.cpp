@@ -125,6 +125,27 @@ TEST_CASE("device: GraphSAGE over learned rows gives the CPU's results") {
   }
 }
 
+TEST_CASE("device: GraphSAGE by partitions of learned rows gives the CPU's results") {
+  const Triples ground(kEntities);
+  const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
+  const Sets sets{"model.type=graphsage",
+                  "model.hidden=16",
+                  "sampler.fanout=[4, 4]",
+                  "embedding.mode=partitions",
+                  "embedding.partitions=4",
+                  "embedding.slots=2",
+                  "train.epochs=2"};
+  const json expected =
+      report_over(ground.command(joined(sets, {"train.device=cpu", "storage.embeddings=memory"})));
+  for (const char* rows : {"storage.embeddings=memory", "storage.embeddings=disk"}) {
+    CAPTURE(rows);
+    const json got = report_over(ground.command(joined(sets, {"train.device=cuda", rows})));
+    CHECK(got.at("device").at("kind") == "fake");
+    CHECK(results(got) == results(expected));
+    CHECK(got.at("partitions").at("neighbours") == "resident");
+  }
+}
+
 TEST_CASE("device: a dry run says what learned rows take on the GPU") {
   const Triples ground(kEntities);
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
