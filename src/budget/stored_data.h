@@ -6,7 +6,6 @@
 #include "budget/storage_section.h"
 #include "core/feature_groups.h"
 
-#include <sluice/feature_store.h>
 #include <sluice/graph_schema.h>
 #include <sluice/loader.h>
 #include <sluice/sampler.h>

@@ -179,14 +179,6 @@ Tensor UnionBlock::join(const std::vector<Tensor>& rows) const {
   return torch::cat(parts);
 }
 
-Tensor UnionBlock::join_targets(const std::vector<Tensor>& rows) const {
-  if (!places_.defined()) return rows.at(0).narrow(0, 0, num_targets_);
-  std::vector<Tensor> parts;
-  for (std::size_t type = 0; type < targets_.size(); ++type)
-    if (targets_[type] != 0) parts.push_back(rows.at(type).narrow(0, 0, targets_[type]));
-  return torch::cat(parts);
-}
-
 std::vector<Tensor> UnionBlock::split(const Tensor& targets) const {
   if (!places_.defined()) return {targets};
   std::vector<Tensor> rows(targets_.size());

@@ -4,7 +4,10 @@
 #include "pipeline/stream/batch_spool.h"
 #include "pipeline/stream/window_sampler.h"
 
+#include <sluice/cache_policy.h>
+
 #include <algorithm>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -48,12 +51,28 @@ std::uint64_t sampled_bytes(const GraphData::State& data, const BatchSizes& batc
   return bytes;
 }
 
+// How often each node is a neighbour is counted before there are caches, and may be held by them.
+std::uint64_t hotness_bytes(const GraphData::State& data) {
+  const CachePolicyKind& policy = *data.options.cache;
+  if (!policy.needs_hotness() && policy.share() == CacheShare::kAsked) return 0;
+  std::uint64_t nodes = 0;
+  const std::vector<NodeTypeSchema>& types = data.graph.schema->nodes;
+  for (std::size_t type = 0; type < types.size(); ++type) {
+    bool counted = false;
+    for (std::size_t table = 0; table < data.tables.size(); ++table)
+      counted = counted || (data.on_disk(table) && data.tables[table].owner == type &&
+                            data.tables[table].of == FeatureTable::Of::kNodes);
+    if (counted) nodes += types[type].count;
+  }
+  return nodes * sizeof(std::uint32_t);
+}
+
 }  // namespace
 
 std::uint64_t least_window_bytes(const GraphData::State& data,
                                  const BatchSizes& batch,
                                  const Phases& phases) {
-  std::uint64_t bytes = phases.live_windows() * sampled_bytes(data, batch);
+  std::uint64_t bytes = hotness_bytes(data) + phases.live_windows() * sampled_bytes(data, batch);
   for (std::size_t table = 0; table < batch.rows.size(); ++table) {
     if (!data.on_disk(table)) continue;
     const std::uint64_t rows = batch.rows[table];
@@ -96,8 +115,8 @@ WindowBudget split_for(const GraphData::State& data,
   budget.limits.most_rows.resize(tables);
   const std::uint64_t one = sampled_bytes(data, batch);
   budget.limits.block_bytes = kind.known ? WindowLimits::kNoBlocks : batches * one;
-  std::uint64_t others =
-      kind.known ? kBrought * one : kind.phases.live_windows() * budget.limits.block_bytes;
+  std::uint64_t others = hotness_bytes(data);
+  others += kind.known ? kBrought * one : kind.phases.live_windows() * budget.limits.block_bytes;
   const std::uint64_t share = kind.known && kind.batches == 0 ? kShareOfRows : 2;
   // The lists are as long as windows have rows, and windows have rows as the cache has slots: half
   // of them at most, so that one window is read in while the one before is in use.

@@ -43,12 +43,8 @@ class UnionBlock {
   /// Rows of all types in one list: f32 [sources, columns].
   /// @param rows by node type: [rows read, columns]; undefined for a type without
   torch::Tensor join(const std::vector<torch::Tensor>& rows) const;
-  /// The same of rows of targets: [targets, columns]. @param rows by type: the first are taken
-  torch::Tensor join_targets(const std::vector<torch::Tensor>& rows) const;
   /// Rows of targets by node type; undefined for a type without.
   std::vector<torch::Tensor> split(const torch::Tensor& targets) const;
-  /// Where the targets of a type begin among all.
-  std::int64_t targets_begin(std::size_t type) const { return target_begins_.at(type); }
   std::int64_t num_targets(std::size_t type) const { return targets_.at(type); }
 
   /// Rows of edges, block after block, in the order of the union's edges; and back.

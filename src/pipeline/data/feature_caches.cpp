@@ -55,11 +55,14 @@ const std::shared_ptr<const Array>& GraphData::State::hotness_of(std::size_t typ
 }
 
 std::vector<std::uint64_t> GraphData::State::bytes_by_uses(
-    std::uint64_t bytes, const std::vector<std::uint64_t>& least_slots, MemoryLedger& ledger) {
+    std::uint64_t bytes,
+    const std::vector<std::uint64_t>& wanted_bytes,
+    const std::vector<std::uint64_t>& least_slots,
+    MemoryLedger& ledger) {
   std::vector<CachedTable> cached(tables.size());
   std::uint64_t least_bytes = 0;
   for (std::size_t table = 0; table < tables.size(); ++table) {
-    if (!on_disk(table)) continue;
+    if (!on_disk(table) || wanted_bytes[table] == 0) continue;
     const std::size_t row_bytes = tables[table].store->row_bytes();
     CachedTable& one = cached[table];
     one.row_bytes = bytes_of_slot(row_bytes);
@@ -96,7 +99,7 @@ std::vector<std::uint64_t> GraphData::State::slots_for(
     if (on_disk(table)) all_bits += RowDirectory::bytes_of_table(tables[table].rows());
   std::vector<std::uint64_t> by_uses;
   if (options.cache->share() != CacheShare::kAsked)
-    by_uses = bytes_by_uses(bytes - std::min(bytes, all_bits), least_slots, ledger);
+    by_uses = bytes_by_uses(bytes - std::min(bytes, all_bits), wanted_bytes, least_slots, ledger);
   for (std::size_t table = 0; table < tables.size(); ++table) {
     if (!on_disk(table) || wanted == 0) continue;
     const std::uint64_t rows = tables[table].rows();

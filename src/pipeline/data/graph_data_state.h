@@ -102,9 +102,10 @@ struct GraphData::State {
                                        const std::vector<std::uint64_t>& wanted_bytes,
                                        const std::vector<std::uint64_t>& least_slots,
                                        MemoryLedger& ledger);
-  /// Bytes by table of caches of `bytes` in all, by the rows that are used most.
-  /// Empty where the least slots do not fit.
+  /// Bytes by table of caches of `bytes` in all, by the rows that are used most: none to tables of
+  /// which nothing is wanted. Empty where the least slots do not fit.
   std::vector<std::uint64_t> bytes_by_uses(std::uint64_t bytes,
+                                           const std::vector<std::uint64_t>& wanted_bytes,
                                            const std::vector<std::uint64_t>& least_slots,
                                            MemoryLedger& ledger);
   /// The hotness of a node type, counted when it is first asked for. Throws kResource.
