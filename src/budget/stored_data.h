@@ -6,6 +6,7 @@
 #include "budget/storage_section.h"
 #include "core/feature_groups.h"
 
+#include <sluice/dataset.h>
 #include <sluice/graph_schema.h>
 #include <sluice/loader.h>
 #include <sluice/sampler.h>

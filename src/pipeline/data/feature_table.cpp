@@ -3,10 +3,10 @@
 #include "core/feature_groups.h"
 #include "device/device.h"  // IWYU pragma: keep, it is a HostPinning
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 namespace sluice {
