@@ -31,7 +31,7 @@ struct PropagationSession {
   }
 };
 
-using EdgePairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+using EndPairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 /// A dense matrix, row by row.
 struct Dense {
@@ -58,7 +58,7 @@ inline Dense absolute(Dense a) {
 }
 
 /// How many edges go from each source to each target: [targets, sources].
-inline Dense counts_of(const EdgePairs& edges, std::size_t targets, std::size_t sources) {
+inline Dense counts_of(const EndPairs& edges, std::size_t targets, std::size_t sources) {
   Dense counts(targets, sources);
   for (const auto& [source, target] : edges) counts.at(target, source) += 1;
   return counts;
@@ -94,7 +94,7 @@ struct TypedGraph {
   static constexpr std::size_t kA = 60, kB = 41, kC = 9;
   static constexpr std::uint32_t kDimA = 7, kDimB = 5, kClasses = 4;
 
-  std::map<std::string, EdgePairs> edges;
+  std::map<std::string, EndPairs> edges;
   std::vector<std::int32_t> labels;
   std::vector<std::uint64_t> train, valid, rest;
 
@@ -165,17 +165,17 @@ struct TypedGraph {
   }
 
  private:
-  static EdgePairs drawn(RandomKey key,
+  static EndPairs drawn(RandomKey key,
                          std::size_t count,
                          std::size_t sources,
                          std::size_t targets) {
-    EdgePairs pairs;
+    EndPairs pairs;
     for (std::uint64_t i = 0; i < count; ++i)
       pairs.emplace_back(key.below(sources, 2 * i), key.below(targets, 2 * i + 1));
     return pairs;
   }
-  static EdgePairs turned(const EdgePairs& pairs) {
-    EdgePairs back;
+  static EndPairs turned(const EndPairs& pairs) {
+    EndPairs back;
     for (const auto& [source, target] : pairs) back.emplace_back(target, source);
     return back;
   }

@@ -205,7 +205,7 @@ TEST_CASE("a hub's list goes over many pieces of the file, and its row is still 
   constexpr std::uint64_t kNodes = 1000, kHub = 5, kEdges = 700'000;
   const RandomKey key = RandomKey(kSeed).with("hub");
   const TempDir dir;
-  EdgePairs edges{{1, 0}, {2, kHub}};
+  EndPairs edges{{1, 0}, {2, kHub}};
   std::vector<double> expected(3), sizes(3);
   const auto value = [](std::uint64_t row, std::uint32_t column) {
     return TypedGraph::value("n", row, column);
@@ -440,7 +440,7 @@ TEST_CASE("f16 that cannot hold a sum is an error, not infinity") {
         return 60000.0f;
       }));
   writer.schema().nodes.push_back(node);
-  EdgePairs star;
+  EndPairs star;
   for (std::uint64_t leaf = 1; leaf < 200; ++leaf) {
     star.emplace_back(leaf, 0);
     star.emplace_back(0, leaf);
