@@ -147,7 +147,7 @@ def _error(status: int, out: str, said: _Said) -> Error:
     return made(status, message, hint, place)
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
     """A warning of the line that called into the package."""
     level, frame = 1, sys._getframe().f_back
     while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _HERE:
@@ -199,7 +199,7 @@ def run(arguments: List[str], *, progress: Optional[bool], json_wanted: bool = T
     if interrupted or child.returncode == 130:
         raise KeyboardInterrupt
     for warning in said.warnings:
-        _warn(warning)
+        warn(warning)
     if child.returncode != 0:
         raise _error(child.returncode, out, said)
     return json.loads(out) if json_wanted else out

@@ -13,20 +13,23 @@ import os
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._child import run, tool
+from ._child import run, tool, warn
 from ._keys import toml
 from .errors import Error
 
 __all__ = [
     "append",
+    "attach",
     "check",
     "compact",
     "describe",
     "export",
     "generate",
+    "hold_out",
     "import_",
     "inspect",
     "partition",
+    "propagate",
     "reorder",
     "tool",
     "verify",
@@ -58,6 +61,15 @@ def _flags(options: Mapping[str, Any]) -> List[str]:
 
 def _sets(keys: Optional[Mapping[str, Any]]) -> List[str]:
     return [word for key, value in (keys or {}).items() for word in ("--set", f"{key}={toml(value)}")]
+
+
+def _skipped(said: Dict[str, Any]) -> Dict[str, Any]:
+    """What was asked to be skipped is said too, as a warning with its number."""
+    for relation in said.get("relations", []):
+        rows = relation.get("rows_skipped", 0)
+        if rows:
+            warn(f"{relation['relation']}: rows left out, as they name nodes that are not there: {rows:,}")
+    return said
 
 
 def _with_config(command: List[str], config: Optional[Config], root: Optional[Path], progress: Optional[bool]) -> Any:
@@ -102,7 +114,7 @@ def import_(
     options = {"layout": layout, "dtype": dtype, "rounding": rounding, "overwrite": overwrite, "resume": resume}
     common = {"out": out, "memory": memory, "threads": threads, "json": True}
     command = ["import", *_paths(path)] + _flags({**options, **common, "yes": path is not None}) + _sets(keys)
-    return _with_config(command, config, root, progress)
+    return _skipped(_with_config(command, config, root, progress))
 
 
 def describe(
@@ -172,7 +184,7 @@ def append(
 ) -> Dict[str, Any]:
     """Adds nodes and edges to a dataset, as a new generation. config: what to add, as for `import_`."""
     command = ["append", os.fspath(dataset)] + _flags({"memory": memory, "threads": threads, "json": True})
-    return _with_config(command + _sets(keys), config, root, progress)
+    return _skipped(_with_config(command + _sets(keys), config, root, progress))
 
 
 def compact(
@@ -195,6 +207,69 @@ def partition(
     """Adds node ranges and edge buckets, for training a few partitions at a time. level: of zstd."""
     options = {"parts": parts, "type": type, "level": level, "memory": memory, "threads": threads, "json": True}
     return run(["partition", os.fspath(dataset)] + _flags(options), progress=progress)
+
+
+def propagate(
+    dataset: Path,
+    method: str,
+    *,
+    hops: int = 2,
+    name: Optional[str] = None,
+    replace: bool = False,
+    memory: str = "auto",
+    threads: int = 0,
+    progress: Optional[bool] = None,
+    **options: Any,
+) -> Dict[str, Any]:
+    """Carries features or labels along the edges once: new feature tables of the dataset, by column panels within `memory`.
+
+    method: "sgc", "sign", "metapaths", "random_projection" or "labels". name: of the tables. replace: those that are there.
+    options: those that `sluice-prep propagate --help` lists, with underscores: dtype="f32", split="20", dry_run=True.
+    """
+    common = {"method": method, "hops": hops, "name": name, "replace": replace, "memory": memory, "threads": threads, "json": True}
+    return run(["propagate", os.fspath(dataset)] + _flags({**options, **common}), progress=progress)
+
+
+def attach(
+    dataset: Path,
+    file: Path,
+    *,
+    name: str,
+    type: Optional[str] = None,
+    dtype: str = "f32",
+    replace: bool = False,
+    memory: str = "auto",
+    threads: int = 0,
+    progress: Optional[bool] = None,
+) -> Dict[str, Any]:
+    """Makes rows of a .safetensors file (`rows`, f32 [nodes, columns]) the feature table `name` of a node type."""
+    options = {"name": name, "type": type, "dtype": dtype, "replace": replace, "memory": memory, "threads": threads, "json": True}
+    return run(["attach", os.fspath(dataset), os.fspath(file)] + _flags(options), progress=progress)
+
+
+def hold_out(
+    dataset: Path,
+    *,
+    out: Path,
+    relation: Optional[str] = None,
+    reverse: Optional[str] = None,
+    valid: float = 0.05,
+    test: float = 0.1,
+    seed: int = 0,
+    pairs: Optional[Path] = None,
+    overwrite: bool = False,
+    memory: str = "auto",
+    threads: int = 0,
+    progress: Optional[bool] = None,
+) -> Dict[str, Any]:
+    """Makes the dataset `out` without some links, which it keeps apart to be predicted.
+
+    relation: whose links; reverse: the relation that holds them the other way round. valid, test: shares of its pairs.
+    pairs: a folder for valid.csv and test.csv as well (source, target, label), by external ids.
+    """
+    options = {"relation": relation, "reverse": reverse, "valid": valid, "test": test, "seed": seed, "pairs": pairs}
+    common = {"out": out, "overwrite": overwrite, "memory": memory, "threads": threads, "json": True}
+    return run(["hold-out", os.fspath(dataset)] + _flags({**options, **common}), progress=progress)
 
 
 def export(

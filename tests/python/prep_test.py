@@ -1,7 +1,9 @@
 """sluice.prep: own files with text ids from end to end, progress, errors, Ctrl-C; datasets and results by id."""
 
 import io
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -120,6 +122,33 @@ class Prep(Case):
             self.assertEqual(os.path.basename(raised.filename), os.path.basename(__file__))
             self.assertNotIn("since", screen.getvalue())
             self.assertEqual(said["relations"][0]["rows_skipped"], 1)
+        with self.assertWarnsRegex(UserWarning, "person__knows__person: rows left out, .*: 1"):
+            sluice.prep.import_(config=config, root=self.folder, out=self.path("again"), progress=False)
+
+    def test_every_command_is_a_function(self):
+        told = subprocess.run([sluice.prep.tool(), "--help"], capture_output=True, text=True, check=True).stdout
+        commands = re.findall(r"^  ([a-z-]+)  ", told.split("Subcommands:")[1].split("Examples:")[0], re.MULTILINE)
+        self.assertGreater(len(commands), 10)
+        names = {"import": "import_"}
+        for command in commands:
+            self.assertIn(names.get(command, command.replace("-", "_")), sluice.prep.__all__)
+
+    def test_tables_that_are_made_and_links_that_are_held_out(self):
+        out, kept = self.path("graph"), self.path("kept")
+        sluice.prep.generate("sbm", nodes=300, edges=3000, features=4, out=out, progress=False)
+        sluice.prep.propagate(out, "sgc", hops=1, name="hop", dtype="f32", progress=False)
+        with sluice.Dataset(out) as dataset:
+            self.assertEqual([group.name for group in dataset.node_type().features], ["features", "hop"])
+        held = sluice.prep.hold_out(out, out=kept, valid=0.1, test=0.2, seed=3, progress=False)
+        self.assertLess(sluice.prep.inspect(kept)["edges"], sluice.prep.inspect(out)["edges"])
+        self.assertTrue(held)
+        rows = np.arange(600, dtype=np.float32).reshape(300, 2)
+        head = json.dumps({"rows": {"dtype": "F32", "shape": [300, 2], "data_offsets": [0, 2400]}}).encode()
+        with open(self.path("rows.safetensors"), "wb") as file:
+            file.write(len(head).to_bytes(8, "little") + head + rows.tobytes())
+        sluice.prep.attach(out, self.path("rows.safetensors"), name="more", progress=False)
+        with sluice.Dataset(out) as dataset:
+            self.assertTrue(np.array_equal(dataset.features(group="more"), rows))
 
     def test_progress_is_one_line_in_a_notebook(self):
         screen = io.StringIO()
