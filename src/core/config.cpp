@@ -30,10 +30,27 @@ struct Problem {
   std::string hint;
 };
 
+std::string join_path(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+// The full name of a key of that name in any section, if there is one.
+std::string section_with(const Schema& schema, std::string_view key, const std::string& path) {
+  for (const auto& field : schema.fields())
+    if (field->key() == key) return join_path(path, key);
+  for (const auto& entry : schema.nested()) {
+    if (!entry.schema) continue;
+    std::string found = section_with(*entry.schema, key, join_path(path, entry.key));
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 // Walks a table beside a schema, setting members and collecting problems.
 class Binder {
  public:
-  explicit Binder(Origins overridden) : overridden_(std::move(overridden)) {}
+  Binder(Origins overridden, const Schema& root)
+      : overridden_(std::move(overridden)), root_(root) {}
 
   void bind_table(const toml::table& table,
                   const Schema& schema,
@@ -55,12 +72,9 @@ class Binder {
                       bool has_type_key);
 
   Origins overridden_;
+  const Schema& root_;
   std::vector<Problem> problems_;
 };
-
-std::string join_path(const std::string& path, std::string_view key) {
-  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
-}
 
 std::string describe_node(const toml::node& node) {
   switch (node.type()) {
@@ -219,6 +233,8 @@ void Binder::report_unknown(const toml::key& key,
   std::string hint;
   if (const auto nearest = nearest_word(key.str(), known)) {
     hint = fmt::format("did you mean '{}'?", *nearest);
+  } else if (const std::string other = section_with(root_, key.str(), {}); !other.empty()) {
+    hint = fmt::format("did you mean '{}'?", other);
   } else {
     hint = fmt::format("known keys: {}", fmt::join(known, ", "));
   }
@@ -475,7 +491,7 @@ void Config::set(std::string_view assignment, std::string origin) {
 }
 
 void Config::bind(Schema& schema) const {
-  Binder binder(document_->overridden);
+  Binder binder(document_->overridden, schema);
   binder.bind_table(document_->root, schema, "", false);
   if (!binder.problems().empty()) document_->fail(std::move(binder.problems()));
 }

@@ -144,6 +144,9 @@ TEST_CASE("one problem is told with line, column, snippet and hint") {
       {"\n[storage]\n hots = 1",
        "run.toml:3:2: unknown key 'storage.hots'\n    3 |  hots = 1\n      |  ^",
        "did you mean 'host'?"},
+      {"timeout = \"2min\"",
+       "run.toml:1:1: unknown key 'timeout'\n    1 | timeout = \"2min\"\n      | ^",
+       "did you mean 'storage.timeout'?"},
       {"epochs = \"3\"",
        "run.toml:1:10: 'epochs': expected integer, found the text \"3\"\n    1 | epochs = \"3\"\n  "
        "    |          ^",
