@@ -120,8 +120,7 @@ std::set<std::string> ids_in(const fs::path& folder, std::size_t source) {
 /// A folder of real data; empty, with a message, where it is not there.
 fs::path real_data(const std::string& name) {
   const char* data = std::getenv("SLUICE_DATA");
-  fs::path folder =
-      (data == nullptr ? source_folder() / "../shared/data" : fs::path(data)) / name;
+  fs::path folder = (data == nullptr ? source_folder() / "../shared/data" : fs::path(data)) / name;
   if (fs::exists(folder)) return folder;
   MESSAGE("skipped: there is no " << folder);
   return {};
