@@ -166,9 +166,9 @@ struct TypedGraph {
 
  private:
   static EndPairs drawn(RandomKey key,
-                         std::size_t count,
-                         std::size_t sources,
-                         std::size_t targets) {
+                        std::size_t count,
+                        std::size_t sources,
+                        std::size_t targets) {
     EndPairs pairs;
     for (std::uint64_t i = 0; i < count; ++i)
       pairs.emplace_back(key.below(sources, 2 * i), key.below(targets, 2 * i + 1));
