@@ -51,6 +51,8 @@ class CsvLines {
     return false;
   }
   std::int64_t number() const { return number_; }
+  /// Whether lines ended because the file could not be read on.
+  bool broken() const { return file_.bad(); }
 
  private:
   std::ifstream file_;
@@ -59,7 +61,7 @@ class CsvLines {
 
 }  // namespace
 
-EmbeddingFile read_csv_embeddings(const std::filesystem::path& path) {
+EmbeddingFile read_csv_embeddings(const std::filesystem::path& path, MemoryLedger* ledger) {
   CsvLines lines(path);
   std::string line;
   if (!lines.next(line)) refuse_csv(path, -1, "the file has no line");
@@ -79,6 +81,7 @@ EmbeddingFile read_csv_embeddings(const std::filesystem::path& path) {
     values.clear();
   };
   EmbeddingFile::Texts texts;
+  IdMemory memory(ledger);
   for (bool more = !header || lines.next(line); more; more = lines.next(line)) {
     if (lines.number() % 4096 == 0) throw_if_interrupted();
     std::vector<std::string> fields = csv_fields(line);
@@ -92,15 +95,25 @@ EmbeddingFile read_csv_embeddings(const std::filesystem::path& path) {
             path, lines.number(), fmt::format("'{}' in column {} is no number", fields[c], c + 1));
       values.push_back(value);
     }
-    if (ids) texts.push_back(std::move(fields.front()));
+    if (ids) {
+      // A list that grows takes up to three of its elements for each that it holds.
+      memory.take(3 * sizeof(std::string) + fields.front().capacity() + 1);
+      texts.push_back(std::move(fields.front()));
+    }
     if (values.size() >= kValuesAtOnce) keep_values();
   }
+  if (lines.broken())
+    throw Error(ErrorCode::kIo,
+                "the file cannot be read on",
+                "check the disk that it is on",
+                Place{path.string(), lines.number(), -1, -1});
   keep_values();
   EmbeddingFile read;
   const auto width = static_cast<std::int64_t>(head.size() - first);
   const torch::Tensor all = torch::cat(pieces);
   read.rows = all.view({all.numel() / width, width});
   if (ids) read.ids = std::move(texts);
+  read.memory = std::move(memory);
   return read;
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 using torch::Tensor;
 
+constexpr const char* kIdsLedger = "embedding ids";
 constexpr const char* kRowsHint =
     "write it as `sluice-train embed` does: a row for each node, behind its own id";
 
@@ -30,25 +31,30 @@ constexpr const char* kRowsHint =
 std::optional<Array> tensor_in(const File& file,
                                const std::vector<SafetensorsEntry>& entries,
                                std::string_view name,
-                               DType dtype) {
+                               DType dtype,
+                               MemoryLedger* ledger) {
   const auto found = std::ranges::find(entries, name, &SafetensorsEntry::name);
   if (found == entries.end()) return std::nullopt;
   if (found->dtype != dtype)
     refuse_embeddings(file.path(), fmt::format("tensor '{}' is of another type", name));
-  Array made = Array::make(found->dtype, found->shape).or_throw();
+  Array made = Array::make(found->dtype, found->shape, ledger, kIdsLedger).or_throw();
   file.read_at(found->begin, made.raw()).or_throw();
   return made;
 }
 
 EmbeddingFile::Texts texts_of(const Array& bytes,
                               const Array& offsets,
-                              const std::filesystem::path& path) {
+                              const std::filesystem::path& path,
+                              IdMemory& memory) {
   const auto ends = offsets.as<std::int64_t>();
   const auto all = bytes.as<std::uint8_t>();
   const bool sound = !ends.empty() && ends.front() == 0 && ends.back() == std::ssize(all) &&
                      std::ranges::is_sorted(ends);
   if (!sound) refuse_embeddings(path, "'ids.offsets' do not lead through 'ids'");
+  const std::size_t count = ends.size() - 1;
+  memory.take(count * (sizeof(std::string) + 1) + all.size());
   EmbeddingFile::Texts texts;
+  texts.reserve(count);
   for (std::size_t i = 0; i + 1 < ends.size(); ++i)
     texts.emplace_back(reinterpret_cast<const char*>(all.data()) + ends[i],
                        static_cast<std::size_t>(ends[i + 1] - ends[i]));
@@ -112,14 +118,6 @@ std::string shown_text(const std::string& id) {
   return id;
 }
 
-// Of a file's ids, and of the places of its rows and nodes.
-std::uint64_t bytes_of_ids(const EmbeddingFile& file) {
-  std::uint64_t bytes = static_cast<std::uint64_t>(file.rows.size(0)) * 3 * sizeof(std::int64_t);
-  if (const auto* texts = std::get_if<EmbeddingFile::Texts>(&file.ids))
-    for (const std::string& text : *texts) bytes += sizeof text + text.size();
-  return bytes;
-}
-
 std::vector<std::int64_t> placed(const EmbeddingFile& file,
                                  const ExternalIds& own,
                                  std::uint64_t nodes,
@@ -154,34 +152,46 @@ std::vector<std::int64_t> placed(const EmbeddingFile& file,
 
 }  // namespace
 
-EmbeddingFile read_safetensors_embeddings(const std::filesystem::path& path) {
+IdMemory::IdMemory(MemoryLedger* ledger) : charges_(ledger != nullptr) {
+  if (charges_) charge_ = ledger->charge(kIdsLedger, 0).or_throw();
+}
+
+void IdMemory::take(std::uint64_t bytes) {
+  constexpr std::uint64_t kStep = 64 * 1024;  // the ledger is not asked for each id
+  taken_ += bytes;
+  if (charges_ && taken_ > charge_.bytes()) charge_.resize((taken_ / kStep + 1) * kStep).or_throw();
+}
+
+EmbeddingFile read_safetensors_embeddings(const std::filesystem::path& path, MemoryLedger* ledger) {
   const File file = File::open_read(path).or_throw();
   const std::vector<SafetensorsEntry> entries = list_safetensors(file).or_throw();
   const auto rows = std::ranges::find(entries, "rows", &SafetensorsEntry::name);
   if (rows == entries.end() || rows->dtype != DType::kF32 || rows->shape.size() != 2)
     refuse_embeddings(path, "there is no f32 matrix called 'rows'");
   EmbeddingFile read;
+  read.memory = IdMemory(ledger);
   read.rows = torch::empty({rows->shape[0], rows->shape[1]}, torch::kFloat32);
   file.read_at(rows->begin,
                std::as_writable_bytes(std::span(read.rows.data_ptr<float>(),
                                                 static_cast<std::size_t>(read.rows.numel()))))
       .or_throw();
-  const auto offsets = tensor_in(file, entries, "ids.offsets", DType::kI64);
-  const auto ids = tensor_in(file, entries, "ids", offsets ? DType::kU8 : DType::kI64);
+  const auto offsets = tensor_in(file, entries, "ids.offsets", DType::kI64, ledger);
+  const auto ids = tensor_in(file, entries, "ids", offsets ? DType::kU8 : DType::kI64, ledger);
   if (offsets && !ids) refuse_embeddings(path, "there are 'ids.offsets' without 'ids'");
   if (offsets) {
-    read.ids = texts_of(*ids, *offsets, path);
+    read.ids = texts_of(*ids, *offsets, path, read.memory);
   } else if (ids) {
     const auto numbers = ids->as<std::int64_t>();
+    read.memory.take(numbers.size_bytes());
     read.ids = EmbeddingFile::Numbers(numbers.begin(), numbers.end());
   }
   return read;
 }
 
-EmbeddingFile read_embedding_file(const std::filesystem::path& path) {
-  if (path.extension() == ".npy") return read_npy_embeddings(path);
-  if (path.extension() == ".csv") return read_csv_embeddings(path);
-  if (path.extension() == ".safetensors") return read_safetensors_embeddings(path);
+EmbeddingFile read_embedding_file(const std::filesystem::path& path, MemoryLedger* ledger) {
+  if (path.extension() == ".npy") return read_npy_embeddings(path, ledger);
+  if (path.extension() == ".csv") return read_csv_embeddings(path, ledger);
+  if (path.extension() == ".safetensors") return read_safetensors_embeddings(path, ledger);
   throw Error(ErrorCode::kUsage,
               "embeddings are read from .npy, .csv and .safetensors, and this name ends in none",
               "for example rows.npy",
@@ -191,7 +201,7 @@ EmbeddingFile read_embedding_file(const std::filesystem::path& path) {
 Tensor read_embeddings(const std::filesystem::path& path,
                        const Dataset& dataset,
                        std::string_view node_type) {
-  const EmbeddingFile file = read_embedding_file(path);
+  EmbeddingFile file = read_embedding_file(path, dataset.ledger());
   const NodeTypeSchema* const type = dataset.schema().node_type(node_type);
   if (type == nullptr) throw Error(ErrorCode::kUsage, "the dataset has no such node type");
   const auto rows = static_cast<std::uint64_t>(file.rows.size(0));
@@ -206,9 +216,8 @@ Tensor read_embeddings(const std::filesystem::path& path,
     refuse_embeddings(
         path, fmt::format("{} rows, and {} nodes of type '{}'", rows, type->count, node_type));
   if (std::holds_alternative<std::monostate>(file.ids)) return file.rows;
-  Charge charge;
-  if (dataset.ledger() != nullptr)
-    charge = dataset.ledger()->charge("embedding ids", bytes_of_ids(file)).or_throw();
+  // The rows in the order of their ids, and the row of each node.
+  file.memory.take(rows * 2 * sizeof(std::int64_t) + rows / 8);
   const std::vector<std::int64_t> row_of = placed(file, dataset.ids(node_type), type->count, path);
   return file.rows.index_select(0, torch::tensor(row_of, torch::kInt64));
 }

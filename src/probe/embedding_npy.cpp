@@ -233,8 +233,17 @@ std::int64_t integer_at(const std::byte* at, std::uint64_t bytes) {
 // Ids of records, as they come.
 class NpyIds {
  public:
-  explicit NpyIds(const NpyTable& table) : there_(has_ids(table)) {
-    if (there_) field_ = table.fields.front();
+  NpyIds(const NpyTable& table, MemoryLedger* ledger) : there_(has_ids(table)), memory_(ledger) {
+    if (!there_) return;
+    field_ = table.fields.front();
+    const std::uint64_t rows = table.shape[0];
+    if (field_.kind == 'i') {
+      memory_.take(rows * sizeof(std::int64_t));
+      numbers_.reserve(rows);
+    } else {
+      memory_.take(rows * (sizeof(std::string) + field_.bytes + 1));
+      texts_.reserve(rows);
+    }
   }
   void add(const std::byte* record) {
     if (!there_) return;
@@ -244,6 +253,7 @@ class NpyIds {
     texts_.emplace_back(text, ::strnlen(text, field_.bytes));
   }
   void give_to(EmbeddingFile& file) {
+    file.memory = std::move(memory_);
     if (!there_) return;
     if (field_.kind == 'i')
       file.ids = std::move(numbers_);
@@ -254,13 +264,14 @@ class NpyIds {
  private:
   bool there_;
   NpyField field_;
+  IdMemory memory_;
   EmbeddingFile::Numbers numbers_;
   EmbeddingFile::Texts texts_;
 };
 
 }  // namespace
 
-EmbeddingFile read_npy_embeddings(const std::filesystem::path& path) {
+EmbeddingFile read_npy_embeddings(const std::filesystem::path& path, MemoryLedger* ledger) {
   const File file = File::open_read(path).or_throw();
   NpyTable table = read_header(file);
   check_table(table, file);
@@ -278,7 +289,7 @@ EmbeddingFile read_npy_embeddings(const std::filesystem::path& path) {
       torch::empty({static_cast<std::int64_t>(table.shape[0]), static_cast<std::int64_t>(width)},
                    torch::kFloat32);
   float* out = read.rows.data_ptr<float>();
-  NpyIds ids(table);
+  NpyIds ids(table, ledger);
   std::vector<std::byte> piece;
   const std::uint64_t rows_at_once =
       std::max<std::uint64_t>(1, kPieceBytes / std::max<std::uint64_t>(1, record));

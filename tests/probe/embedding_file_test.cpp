@@ -7,6 +7,7 @@
 #include "support/temp_dir.h"
 
 #include <sluice/dataset.h>
+#include <sluice/memory.h>
 #include <sluice/nn/tensor_view.h>
 
 #include <doctest/doctest.h>
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 using namespace sluice;
@@ -65,6 +67,38 @@ std::string records(const std::string& last_id = "c") {
   add(last_id, 8.25f, 16);
   add("ann", 1, -2);
   add("b,o", 0.5f, 4);
+  return file;
+}
+
+// Ids of 100 letters each, and a value behind each of them.
+constexpr std::size_t kLongIds = 4000, kIdLetters = 100;
+
+std::string long_id(std::size_t row) {
+  std::string id = std::to_string(row);
+  id.resize(kIdLetters, 'x');
+  return id;
+}
+
+std::string csv_of_long_ids() {
+  std::string text = "id,e0\n";
+  for (std::size_t row = 0; row < kLongIds; ++row) text += long_id(row) + ",1\n";
+  return text;
+}
+
+std::string npy_of_long_ids() {
+  std::string header =
+      "{'descr': [('id', '|S100'), ('e0', '<f4')], 'fortran_order': False, 'shape': (4000,), }";
+  header.append(63 - (12 + header.size()) % 64, ' ');
+  header += '\n';
+  const auto length = static_cast<std::uint32_t>(header.size());
+  const float value = 1;
+  std::string file("\x93NUMPY\x02\x00", 8);
+  file.append(reinterpret_cast<const char*>(&length), 4);
+  file += header;
+  for (std::size_t row = 0; row < kLongIds; ++row) {
+    file += long_id(row);
+    file.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
   return file;
 }
 
@@ -162,4 +196,38 @@ TEST_CASE_FIXTURE(Fixture, "damaged .npy files, and those of other values") {
   CHECK(says(refused("g.npy", npy("<f4", "(9223372036854775808, 2)", "")), "as long as"));
   CHECK(says(refused("h.npy", npy("<f4", "(9223372036854775807, 0)", "")), "column of floats"));
   CHECK(says(refused("i.npy", npy("<f4", "(0, 9223372036854775808)", "")), "no rows"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "ids are charged before they are kept, in every format") {
+  (void)dir.write("a.csv", csv_of_long_ids());
+  (void)dir.write("a.npy", npy_of_long_ids());
+  std::vector<std::int64_t> ends{0};
+  std::string letters;
+  for (std::size_t row = 0; row < kLongIds; ++row) {
+    letters += long_id(row);
+    ends.push_back(static_cast<std::int64_t>(letters.size()));
+  }
+  Array bytes = Array::make(DType::kU8, {std::ssize(letters)}).or_throw();
+  std::memcpy(bytes.data(), letters.data(), letters.size());
+  const Tensor rows = torch::ones({static_cast<std::int64_t>(kLongIds), 1});
+  (void)write_safetensors(dir / "a.safetensors",
+                          {{},
+                           {{"rows", nn::as_array(rows)},
+                            {"ids", bytes},
+                            {"ids.offsets", nn::as_array(torch::tensor(ends, torch::kInt64))}}});
+  for (const char* name : {"a.csv", "a.npy", "a.safetensors"}) {
+    CAPTURE(name);
+    MemoryLedger small(256 << 10), large(8 << 20);  // the letters alone are 390 KiB
+    const Error none = expect_error([&] { (void)probe::read_embedding_file(dir / name, &small); });
+    CHECK(none.code() == ErrorCode::kResource);
+    CHECK(small.used() == 0);
+    {
+      const probe::EmbeddingFile read = probe::read_embedding_file(dir / name, &large);
+      const auto& texts = std::get<probe::EmbeddingFile::Texts>(read.ids);
+      REQUIRE(texts.size() == kLongIds);
+      CHECK(texts.back() == long_id(kLongIds - 1));
+      CHECK(large.used() >= kLongIds * kIdLetters);
+    }
+    CHECK(large.used() == 0);
+  }
 }
