@@ -74,6 +74,30 @@ TEST_CASE("attach makes a file's rows a feature table, and leaves all else") {
   CHECK(verified.strangers == std::vector<std::string>());
 }
 
+TEST_CASE("a table that is replaced keeps its place among the type's tables") {
+  const TypedGraph graph(kAttachSeed);
+  const TempDir dir;
+  graph.write(dir / "x");
+  const std::vector<float> values = attached_values();
+  write_embedded(dir / "rows.safetensors", values, kAttachColumns, ids_in_order());
+  PropagationSession session;
+  AttachOptions options = attach_options(dir / "x", dir / "rows.safetensors");
+  (void)attach_table(options, session.context);
+  options.name = "features";
+  options.table = Overwrite::kReplace;
+  (void)attach_table(options, session.context);
+  const Dataset opened = Dataset::open((dir / "x").string());
+  const auto& tables = opened.schema().nodes[0].features;
+  REQUIRE(tables.size() == 2);
+  CHECK(tables[0].name == "features");
+  CHECK(tables[0].dim == kAttachColumns);
+  CHECK(tables[1].name == "scores");
+  const Dense found = read_table(dir / "x", "a", "features");
+  REQUIRE(found.values.size() == values.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    CHECK(found.values[i] == static_cast<double>(values[i]));
+}
+
 TEST_CASE("attach refuses rows that are not the nodes', and leaves the dataset as it was") {
   const TypedGraph graph(kAttachSeed);
   const TempDir dir;

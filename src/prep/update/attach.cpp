@@ -145,16 +145,23 @@ void check_attached(const AttachOptions& options, const NodeTypeSchema& node) {
         "choose another --name, or replace it with --replace");
 }
 
-// Everything but the table, and the file that it is in.
-void keep_without(NextGeneration& next, const std::string& type, const std::string& table) {
+// Everything but the table's file; the schema has `table` in the place of one of its name, else
+// behind the others: where several are there, the first is what a type's features are by default.
+void keep_beside(NextGeneration& next, const std::string& type, const FeatureSchema& table) {
   const GraphSchema& old = next.old_manifest().schema;
   GraphSchema& schema = next.writer().schema();
   for (const NodeTypeSchema& node : old.nodes) {
     NodeTypeSchema kept = node;
     std::vector<std::string> left_out;
-    if (node.name == type &&
-        std::erase_if(kept.features, [&](const FeatureSchema& one) { return one.name == table; }))
-      left_out.push_back(node_path(type, table + ".bin"));
+    if (node.name == type) {
+      const auto same = std::ranges::find(kept.features, table.name, &FeatureSchema::name);
+      if (same == kept.features.end()) {
+        kept.features.push_back(table);
+      } else {
+        *same = table;
+        left_out.push_back(node_path(type, table.name + ".bin"));
+      }
+    }
     next.keep_nodes(node, left_out);
     schema.nodes.push_back(std::move(kept));
   }
@@ -213,12 +220,10 @@ AttachReport attach_table(const AttachOptions& options, PrepContext& context) {
   require_space(next.writer().staging().path(),
                 Manifest::layout_of(table).file_bytes(),
                 fmt::format("the table '{}'", table.name));
-  keep_without(next, node.name, table.name);
+  keep_beside(next, node.name, table);
   auto file = next.writer().create(node_path(node.name, table.name + ".bin"));
   copy_rows(rows, table, *file, context);
   next.writer().add(std::move(file));
-  for (NodeTypeSchema& kept : next.writer().schema().nodes)
-    if (kept.name == node.name) kept.features.push_back(table);
   const std::uint64_t bytes = Manifest::layout_of(table).file_bytes();
   UpdateReport update;
   next.commit(options.created_by, update);
