@@ -45,6 +45,13 @@ std::int64_t Readout::columns(std::int64_t layer) const {
   return layer == depth() ? out_->out() : layers().columns(layer);
 }
 
+std::uint64_t Readout::carried_bytes(std::int64_t layer,
+                                     std::uint64_t targets,
+                                     std::uint64_t edges) const {
+  const auto* const size = dynamic_cast<const CarrySize*>(&layers());
+  return size == nullptr ? 0 : size->carried_bytes(layer, targets, edges);
+}
+
 std::vector<torch::Tensor> Readout::layer_rows(std::int64_t layer,
                                                const std::vector<torch::Tensor>& x,
                                                const Batch& batch,

@@ -3,6 +3,8 @@
 // is frozen.
 #pragma once
 
+#include "models/carry_size.h"
+
 #include <sluice/model.h>
 #include <sluice/models/layerwise.h>
 #include <sluice/nn/linear.h>
@@ -19,7 +21,7 @@ enum class EncoderWeights {
   kFrozen  ///< as they are; its dropout is off, and running statistics stay
 };
 
-class Readout final : public Model, public Layerwise {
+class Readout final : public Model, public Layerwise, public CarrySize {
  public:
   /// @param encoder gives rows of `width` columns @param context of the outputs
   Readout(std::shared_ptr<Model> encoder,
@@ -46,6 +48,9 @@ class Readout final : public Model, public Layerwise {
   }
   Gathering gathering(std::int64_t layer) const override { return layers().gathering(layer); }
   bool carries(std::int64_t layer) const override { return layers().carries(layer); }
+  std::uint64_t carried_bytes(std::int64_t layer,
+                              std::uint64_t targets,
+                              std::uint64_t edges) const override;
   std::vector<torch::Tensor> layer_rows(std::int64_t layer,
                                         const std::vector<torch::Tensor>& x,
                                         const Batch& batch,

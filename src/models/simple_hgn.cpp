@@ -102,6 +102,14 @@ std::int64_t SimpleHgn::columns(std::int64_t layer) const {
   return convs_.at(static_cast<std::size_t>(layer) - 1)->out();
 }
 
+std::uint64_t SimpleHgn::carried_bytes(std::int64_t layer,
+                                       std::uint64_t targets,
+                                       std::uint64_t edges) const {
+  if (!carries(layer)) return 0;
+  const std::uint64_t of_heads = static_cast<std::uint64_t>(options_.heads) * sizeof(float);
+  return edges * (sizeof(std::int64_t) + of_heads) + targets * of_heads;
+}
+
 std::vector<torch::Tensor> SimpleHgn::input_rows(const Batch& batch) const {
   return inputs_->forward(batch);
 }

@@ -2,6 +2,8 @@
 // edge's relation and keeps a part of the layer before's, with residuals and rows of length 1.
 #pragma once
 
+#include "models/carry_size.h"
+
 #include <sluice/executor.h>
 #include <sluice/model.h>
 #include <sluice/models/input_rows.h>
@@ -15,7 +17,7 @@
 
 namespace sluice::models {
 
-class SimpleHgn final : public Model, public Layerwise {
+class SimpleHgn final : public Model, public Layerwise, public CarrySize {
  public:
   struct Options {
     std::int64_t layers = 2;
@@ -48,6 +50,9 @@ class SimpleHgn final : public Model, public Layerwise {
   std::vector<torch::Tensor> input_rows(const Batch& batch) const override;
   /// Of hidden layers that another follows: the weights of edges and own rows.
   bool carries(std::int64_t layer) const override { return layer + 2 < options_.layers; }
+  std::uint64_t carried_bytes(std::int64_t layer,
+                              std::uint64_t targets,
+                              std::uint64_t edges) const override;
   std::vector<torch::Tensor> layer_rows(std::int64_t layer,
                                         const std::vector<torch::Tensor>& x,
                                         const Batch& batch,

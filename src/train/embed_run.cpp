@@ -93,6 +93,14 @@ std::filesystem::path folder_of(const std::filesystem::path& out) {
   return out.has_parent_path() ? out.parent_path() : std::filesystem::path(".");
 }
 
+// Of the rows that are written.
+std::int64_t columns_of(const Parts& parts, std::int64_t layer) {
+  const Layerwise* const layerwise = parts.model->layerwise();
+  if (layerwise == nullptr) return parts.task->output_width();
+  const std::int64_t depth = layerwise->depth();
+  return layerwise->columns(layer < 0 || layer > depth ? depth : layer);
+}
+
 PredictReport write_encodings(Opened& opened,
                               const EmbedOptions& embed,
                               const std::filesystem::path& out,
@@ -107,6 +115,8 @@ PredictReport write_encodings(Opened& opened,
   options.chunk = static_cast<std::uint64_t>(opened.options.eval.batch_size);
   options.progress = context.progress;
   options.layers = embed.layer;
+  options.output_bytes = least_row_file_bytes(
+      parts.dataset.schema().nodes.at(type), columns_of(parts, embed.layer), out);
   std::vector<bool> wanted(parts.dataset.schema().nodes.size(), false);
   wanted[type] = true;
   PredictReport report;

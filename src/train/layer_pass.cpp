@@ -1,6 +1,7 @@
 #include "train/layer_pass.h"
 
 #include "core/interrupt.h"
+#include "models/carry_size.h"
 #include "nn/one_thread.h"
 #include "storage/io/disk_space.h"
 #include "train/layer_edges.h"
@@ -117,16 +118,40 @@ class LayersInOrder {
     return bytes;
   }
 
-  // The rows that a layer reads, what it gets of lists, and what it writes are there at once.
-  void require_room() const {
-    if (layerwise_ == nullptr) return;
+  // What a layer leaves for the next, of all targets that it writes.
+  std::uint64_t carried_bytes(std::int64_t layer) const {
+    const auto* const size = dynamic_cast<const models::CarrySize*>(layerwise_);
+    if (size == nullptr || layer < 0 || layer >= layers_) return 0;
     const GraphSchema& schema = parts_.dataset.schema();
-    std::uint64_t most = bytes_of(layerwise_->layer_types(0).read, layerwise_->columns(0));
+    const std::vector<bool> written = written_by(layer);
+    std::uint64_t targets = 0, edges = 0;
+    for (std::size_t type = 0; type < written.size(); ++type)
+      if (written[type]) targets += type_of(type).count;
+    for (std::size_t relation = 0; relation < schema.relations.size(); ++relation)
+      if (written[type_number(schema, schema.relations[relation].target)])
+        edges += parts_.data.graph().relations.at(relation)->num_edges();
+    return size->carried_bytes(layer, targets, edges);
+  }
+
+  // The rows that a layer reads, what it gets of lists, what the layer before left and what it
+  // leaves, and the rows that it writes are there at once; and the last rows with their file.
+  void require_room() const {
+    if (layerwise_ == nullptr) {
+      const std::uint64_t bytes = bytes_of(wanted_, parts_.task->output_width());
+      return require_space(options_.scratch, bytes + options_.output_bytes, "rows of the model");
+    }
+    const GraphSchema& schema = parts_.dataset.schema();
+    const std::vector<bool>& inputs = layerwise_->layer_types(0).read;
+    const std::uint64_t last =
+        bytes_of(layers_ == 0 ? wanted_ : written_by(layers_ - 1), layerwise_->columns(layers_));
+    std::uint64_t most = std::max(bytes_of(inputs, layerwise_->columns(0)),
+                                  last + carried_bytes(layers_ - 1) + options_.output_bytes);
     for (std::int64_t layer = 0; layer < layers_; ++layer) {
       const std::int64_t columns = layerwise_->columns(layer);
       const std::vector<bool> written = written_by(layer);
       std::uint64_t bytes = bytes_of(layerwise_->layer_types(layer).read, columns) +
-                            bytes_of(written, layerwise_->columns(layer + 1));
+                            bytes_of(written, layerwise_->columns(layer + 1)) +
+                            carried_bytes(layer - 1) + carried_bytes(layer);
       for (const RelationSchema& relation : schema.relations) {
         std::vector<bool> target(schema.nodes.size(), false);
         const std::size_t type = type_number(schema, relation.target);

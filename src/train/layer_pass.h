@@ -36,7 +36,8 @@ struct LayerPassOptions {
   ProgressStyle progress = ProgressStyle::kSilent;
   std::uint64_t room =
       0;  ///< bytes of rows of neighbours; 0: three quarters of what the ledger has left
-  std::int64_t layers = -1;  ///< so many; 0: the inputs; -1: all, what Model::encode() gives
+  std::uint64_t output_bytes = 0;  ///< of a file in `scratch` that the rows are written to
+  std::int64_t layers = -1;        ///< so many; 0: the inputs; -1: all, what Model::encode() gives
 };
 
 /// Layers that such a pass has: 0 of a model that looks at the nodes' own rows alone. Throws kUsage

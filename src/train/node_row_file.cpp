@@ -106,6 +106,14 @@ void check_row_file_name(const std::filesystem::path& out) {
               Place{out.string(), -1, -1, -1});
 }
 
+std::uint64_t least_row_file_bytes(const NodeTypeSchema& type,
+                                   std::int64_t columns,
+                                   const std::filesystem::path& out) {
+  // A digit and what parts it from the next; an f32.
+  const std::uint64_t of_value = out.extension() == ".csv" ? 2 : sizeof(float);
+  return type.count * static_cast<std::uint64_t>(columns) * of_value;
+}
+
 std::uint64_t write_node_rows(const Parts& parts,
                               const NodeRowSource& rows,
                               const std::filesystem::path& out) {

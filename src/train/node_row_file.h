@@ -26,6 +26,11 @@ struct NodeRowSource {
 /// Throws kUsage for a name that ends in none of the three.
 void check_row_file_name(const std::filesystem::path& out);
 
+/// Bytes that such a file takes at the least. @param columns of a row
+std::uint64_t least_row_file_bytes(const NodeTypeSchema& type,
+                                   std::int64_t columns,
+                                   const std::filesystem::path& out);
+
 /// Replaces `out`. Throws Error: kInterrupted, kResource where disk or budget are full, kIo.
 /// @return rows written
 std::uint64_t write_node_rows(const Parts& parts,

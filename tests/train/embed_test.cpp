@@ -5,6 +5,7 @@
 #include "support/expect_error.h"
 #include "support/file_size_limit.h"
 #include "support/generated_dataset.h"
+#include "train/node_row_file.h"
 #include "train/support.h"
 
 #include <doctest/doctest.h>
@@ -119,6 +120,19 @@ TEST_CASE("embed writes the same bytes within any budget, from memory and from d
   hidden.layer = 1;
   CHECK(of.embed("hidden.csv", hidden).layers.size() == 2);
   CHECK(values_in_csv(of.dir / "hidden.csv", 16).size() == kAllNodes * 16);
+}
+
+TEST_CASE("a file of rows takes no less than the disk is asked for") {
+  TrainedRun of;
+  const Dataset dataset = Dataset::open((of.dir / "data").string());
+  const NodeTypeSchema& type = dataset.schema().nodes.at(0);
+  for (const char* name : {"rows.csv", "rows.npy", "rows.safetensors"}) {
+    CAPTURE(name);
+    (void)of.embed(name);
+    const std::uint64_t least = least_row_file_bytes(type, kClasses, of.dir / name);
+    CHECK(least >= kAllNodes * kClasses * 2);
+    CHECK(fs::file_size(of.dir / name) >= least);
+  }
 }
 
 TEST_CASE("embed says which rows there are") {

@@ -1,6 +1,7 @@
 // All nodes layer by layer: equal to recursive full-neighbour inference, of every model that can be
 // taken so; the same bits whatever the room and the number of threads; rows read once.
 #include "train/layer_pass.h"
+#include "models/carry_size.h"
 #include "models/readout.h"
 #include "support/expect_error.h"
 #include "support/generated_dataset.h"
@@ -297,6 +298,34 @@ TEST_CASE("a model without layers has rows of the type that the task asks about,
   const Error other = expect_error([&] { (void)pass_layers(begun.parts, all, pass, figures); });
   CHECK(other.code() == ErrorCode::kUsage);
   CHECK(other.message().find("has no rows of") != std::string::npos);
+}
+
+TEST_CASE("the disk is asked for what layers leave each other, and for the file of the rows") {
+  const TempDir dir;
+  generate_homogeneous(dir);
+  Begun begun(dir,
+              "model = { type = \"simple_hgn\", layers = 3, hidden = 16, heads = 4 }\n"
+              "[sampler]\nfanout = [3, 3, 3]",
+              Placement::kMemory,
+              1);
+  std::vector<LayerFigures> figures;
+  (void)begun.by_layers(0, figures);
+  REQUIRE(figures.size() == 4);
+  const auto* const size = dynamic_cast<const models::CarrySize*>(begun.parts.model.get());
+  REQUIRE(size != nullptr);
+  const std::uint64_t edges = begun.parts.dataset.schema().relations.at(0).edges;
+  const std::uint64_t rows = kNodes * 16 * sizeof(float);
+  // What the first layer wrote: its rows, and weights for the second, which leaves none.
+  CHECK(size->carried_bytes(0, kNodes, edges) == edges * (8 + 4 * 4) + kNodes * 4 * 4);
+  CHECK(figures[1].bytes_written == rows + size->carried_bytes(0, kNodes, edges));
+  CHECK(size->carried_bytes(1, kNodes, edges) == 0);
+  CHECK(figures[2].bytes_written == rows);
+  LayerPassOptions pass;
+  pass.scratch = dir.path();
+  pass.output_bytes = std::uint64_t{1} << 62;
+  const Error full = expect_error([&] { (void)pass_layers(begun.parts, {true}, pass, figures); });
+  CHECK(full.code() == ErrorCode::kResource);
+  CHECK(full.message().find("rows between layers") == 0);
 }
 
 TEST_CASE("a matrix behind an encoder that was trained before comes with the last layer") {
