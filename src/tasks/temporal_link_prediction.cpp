@@ -103,6 +103,7 @@ std::uint64_t TemporalLinkPrediction::expected(Part part,
 }
 
 void TemporalLinkPrediction::open(const TaskData& data) {
+  dataset_ = &data.dataset;
   key_ = data.key;
   stored_split_.reset();
   if (options_.split.by != SplitBy::kStored) return;
@@ -115,20 +116,32 @@ void TemporalLinkPrediction::open(const TaskData& data) {
   stored_split_ = data.dataset.edge_split(data.split);
 }
 
+// Which events there are is known in RAM. Where those that are sampled stay on disk, the asked
+// relation's are loaded beside them.
+std::shared_ptr<const TemporalGraph> TemporalLinkPrediction::events_of(
+    const GraphData& data) const {
+  const SamplerGraph& graph = data.graph();
+  if (relation_ < graph.temporal.size() && graph.temporal[relation_])
+    return graph.temporal[relation_];
+  if (relation_ >= graph.paged_events.size() || !graph.paged_events[relation_])
+    refuse_run("events are asked about at their times, which [sampler] type gives none of",
+               "set sampler.type = \"temporal\"");
+  return std::make_shared<const TemporalGraph>(
+      TemporalGraph::load(*dataset_, data.schema().relations[relation_].key()).or_throw());
+}
+
 void TemporalLinkPrediction::attach(const GraphData& data) {
   history_.reset();
   ledger_ = data.ledger();
-  const auto& temporal = data.graph().temporal;
-  if (relation_ >= temporal.size() || !temporal[relation_])
-    refuse_run("events are asked about at their times, which [sampler] type gives none of",
-               "set sampler.type = \"temporal\"");
-  graph_ = temporal[relation_];
+  asked_ = {};
+  all_.reset();
+  graph_.reset();
+  graph_ = events_of(data);
   const GraphSchema& schema = data.schema();
   num_sources_ = schema.nodes[source_type_].count;
   num_destinations_ = schema.nodes[destination_type_].count;
   ThreadArena arena;
   all_.emplace(EventLinks::make(graph_, arena, ledger_).or_throw());
-  asked_ = {};
   if (!since_.empty()) return attach_stages();
   ask(Era::kNew,
       EventParts(*all_, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger_));

@@ -44,6 +44,7 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
   void open(const TaskData& data) override;
   void expect_best_ends() override { asks_ = Asks::kBestEnds; }
   void attach(const GraphData& data) override;
+  bool reads_events() const override { return false; }  // it loads what it reads
   void serve(PairModel& model, std::string_view visibility) override;
   std::uint64_t count(Part part, const GraphData& data) const override;
   std::unique_ptr<QuerySource> queries(const QueryRequest& request,
@@ -99,6 +100,7 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
 
   const Asked& asked() const { return asked_of(era_); }
   const Asked& asked_of(Era era) const { return *asked_.at(static_cast<std::size_t>(era)); }
+  std::shared_ptr<const TemporalGraph> events_of(const GraphData& data) const;
   void attach_stages();
   void ask(Era era, EventParts parts);
   EventQueryOptions query_options(const QueryRequest& request) const;
@@ -131,6 +133,7 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
   Era era_ = Era::kNew;
 
   // Of open().
+  const Dataset* dataset_ = nullptr;
   RandomKey key_{0};
   std::optional<EdgeSplit> stored_split_;
 
