@@ -1,5 +1,7 @@
 #include "pipeline/stages.h"
 
+#include "samplers/paged_events.h"
+
 #include <utility>
 
 namespace sluice {
@@ -13,6 +15,10 @@ FeatureStats DataCounts::disk_of(const GraphData::State& data) {
 TopologyStats DataCounts::topology_of(const GraphData::State& data) {
   TopologyStats sum;
   for (const auto& topology : data.graph.relations) sum += topology->stats();
+  for (const auto& events : data.graph.paged_events) {
+    if (const auto* const paged = dynamic_cast<const PagedEvents*>(events.get()); paged != nullptr)
+      sum.bytes_read += paged->bytes_read();
+  }
   return sum;
 }
 
