@@ -3,7 +3,7 @@
 usage: temporal_from_disk.py --tools BUILD [--dataset DIR | --events 10000000 --features 172 --nodes 1000000]
          [--models tf_tgn,tgat] [--peer PYTHON] [--train 100000] [--valid 10000] [--epochs 1] [--rounds 1] [--batch 600]
          [--width 100] [--neighbours 10] [--lr 0.001] [--budget-share 0.12 | --budget SIZE] [--memory SIZE] [--threads N]
-         [--cgroup auto|off|require] [--dir bench-data]
+         [--edges memory|disk] [--cgroup auto|off|require] [--dir bench-data]
        temporal_from_disk.py --memory-rows --tools BUILD [--memory-nodes 5000000] [--memory-events 10000000]
          [--memory-train 600000] [--equal-nodes 20000] [--budget 1GiB] [--beside SIZE] [--width 100] ...
 
@@ -13,8 +13,8 @@ kept: 10 million events with 172 features are 7.1 GB. --peer names a Python with
 Trained is on the `train` events before the last `valid`, with all events before them as their past: an epoch, or the middle one
 of those after the first. AP is that of the last `valid` events after it. Sides run in turn, each in a process of its own; a side
 counts by the middle of its rounds. TF-TGN has two layers over the `neighbours` latest events, TGAT two hops of as many.
-A line a model and place, `in_memory` with everything there, `in_budget` with features on disk in a cgroup of the budget and
-300 MiB: events a second, and from the report of the epoch
+A line a model and place, `in_memory` with everything there, `in_budget` with features on disk (with --edges disk events are sampled
+from there, too) in a cgroup of the budget and 300 MiB: events a second, and from the report of the epoch
   sampling_share, reading_share   time that stages sampled (sample, plan) and read (fetch, repack): both go on beside the steps
   waiting_share                   time that steps waited for a mini-batch
 The weights of both places have to be the same: else it ends with 1.
@@ -48,7 +48,7 @@ CONFIG = """
 seed = 1
 dataset.path = "{data}"
 memory.host = "{budget}B"
-storage = {{ features = "{features}", topology = "memory", embeddings = "{rows}" }}
+storage = {{ features = "{features}", topology = "{edges}", embeddings = "{rows}" }}
 run.dir = "{run}"
 {model}
 [task]
@@ -98,6 +98,7 @@ def arguments():
     parser.add_argument("--budget-share", type=float, default=0.12, help="of the data on disk")
     parser.add_argument("--budget", type=bytes_of)
     parser.add_argument("--memory", type=bytes_of, help="budget of what runs in memory")
+    parser.add_argument("--edges", choices=("memory", "disk"), default="memory", help="where they are in the budget")
     parser.add_argument("--memory-rows", action="store_true")
     parser.add_argument("--beside", type=bytes_of)
     parser.add_argument("--cgroup", choices=("auto", "off", "require"), default="auto")
@@ -161,7 +162,8 @@ def trained(given, run, confined):
     """The report of a run, with the line of the epoch that counts, its weights and what the process took."""
     config = given.dir / "temporal-run.toml"
     about = {"run": given.dir / "temporal-run", "width": given.width, "batch": given.batch, "lr": given.lr,
-             "threads": given.threads, "epochs": given.epochs, "features": "memory", "rows": "memory", **run}
+             "threads": given.threads, "epochs": given.epochs, "features": "memory", "rows": "memory",
+             "edges": "memory", **run}
     about["model"] = MODELS[run["model"]].format(count=given.neighbours, width=given.width)
     config.write_text(CONFIG.format(**about))
     words = [given.tools / "sluice-train", "run", config, "--overwrite", "--json"]
@@ -233,7 +235,7 @@ def epoch_lines(given, model, places, peer):
                     ap_difference=ap - peer["ap"][-1], peers={"tgat": peer})
     yield line
     yield {"case": "temporal_epoch", "part": "in_budget", **about, **figures(outside, given.train),
-           "ap": outside["metrics"]["valid.ap"], "budget": outside["budget"], "cgroup": outside["cgroup"],
+           "ap": outside["metrics"]["valid.ap"], "budget": outside["budget"], "cgroup": outside["cgroup"], "edges": given.edges,
            "peer": "everything in memory", "peer_rate": given.train / inside["seconds"],
            "times_in_memory": outside["seconds"] / inside["seconds"], "weights_equal": True}
 
@@ -244,7 +246,8 @@ def measure_epochs(given, confined):
     budget = given.budget or int(given.budget_share * stored)
     times = split_times(data, given.train, given.valid)
     places = {"in_memory": {"budget": given.memory or int(1.1 * stored) + (3 << 30), "cgroup": None},
-              "in_budget": {"budget": budget, "cgroup": budget + OVERHEAD if confined else None, "features": "disk"}}
+              "in_budget": {"budget": budget, "cgroup": budget + OVERHEAD if confined else None, "features": "disk",
+                            "edges": given.edges}}
     rounds, peers = {(model, place): [] for model in given.models for place in places}, []
     for _ in range(given.rounds):
         if given.peer:
