@@ -55,34 +55,51 @@ class Lloyd {
   }
 
  private:
-  /// k-means++: each next mean is a row, drawn by its squared distance to the nearest so far.
+  /// Greedy k-means++: rows are drawn by their squared distance to the nearest mean so far, and the
+  /// one that leaves the least inertia, of equals the first, is the next mean.
   void begin(RandomKey key) {
-    const std::int64_t n = rows_.size(0);
-    Tensor nearest = torch::full({n}, std::numeric_limits<double>::infinity(), torch::kFloat32);
-    for (std::int64_t c = 0; c < means_.size(0); ++c) {
-      const auto draw = static_cast<std::uint64_t>(c);
-      std::int64_t row = 0;
-      if (c == 0)
-        row = static_cast<std::int64_t>(key.below(static_cast<std::uint64_t>(n), draw));
-      else
-        row = drawn_by(nearest, key.uniform(draw));
-      means_[c].copy_(rows_[row]);
-      for_tiles(rows_, [&](std::int64_t first, const Tensor& tile) {
-        Tensor before = nearest.narrow(0, first, tile.size(0));
-        before.copy_(torch::minimum(before, (tile - rows_[row]).square().sum(1)));
-      });
+    const auto rows = static_cast<std::uint64_t>(rows_.size(0));
+    const auto first = static_cast<std::int64_t>(key.below(rows, 0));
+    means_[0].copy_(rows_[first]);
+    Tensor nearest = distances_to(first);
+    const std::int64_t candidates =
+        2 + static_cast<std::int64_t>(std::log(static_cast<double>(means_.size(0))));
+    for (std::int64_t c = 1; c < means_.size(0); ++c) {
+      const Tensor sums = nearest.to(torch::kFloat64).cumsum(0);
+      Tensor least;
+      double least_inertia = 0;
+      for (std::int64_t i = 0; i < candidates; ++i) {
+        const auto draw = static_cast<std::uint64_t>(c * candidates + i);
+        const std::int64_t row = drawn_by(sums, key.uniform(draw));
+        Tensor left = torch::minimum(nearest, distances_to(row));
+        const double inertia = left.to(torch::kFloat64).sum().item<double>();
+        if (least.defined() && !(inertia < least_inertia)) continue;
+        means_[c].copy_(rows_[row]);
+        least = std::move(left);
+        least_inertia = inertia;
+      }
+      nearest = std::move(least);
     }
   }
 
-  /// The row at a share of the sum of all weights; where all are 0 by number.
-  static std::int64_t drawn_by(const Tensor& weights, double share) {
-    const Tensor sums = weights.to(torch::kFloat64).cumsum(0);
+  /// f32 [n], squared.
+  Tensor distances_to(std::int64_t row) const {
+    Tensor distances = torch::empty({rows_.size(0)}, torch::kFloat32);
+    for_tiles(rows_, [&](std::int64_t first, const Tensor& tile) {
+      distances.narrow(0, first, tile.size(0)).copy_((tile - rows_[row]).square().sum(1));
+    });
+    return distances;
+  }
+
+  /// The row at a share of the sum of all weights, whose running sums are given; where all are 0 by
+  /// number.
+  static std::int64_t drawn_by(const Tensor& sums, double share) {
     const double sum = sums[-1].item<double>();
-    const std::int64_t last = weights.size(0) - 1;
+    const std::int64_t last = sums.size(0) - 1;
     if (!(sum > 0))
       return std::min(last, static_cast<std::int64_t>(share * static_cast<double>(last + 1)));
     const double* const begin = sums.const_data_ptr<double>();
-    const double* const found = std::upper_bound(begin, begin + weights.size(0), share * sum);
+    const double* const found = std::upper_bound(begin, begin + sums.size(0), share * sum);
     return std::min<std::int64_t>(last, found - begin);
   }
 

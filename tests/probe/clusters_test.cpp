@@ -100,6 +100,17 @@ TEST_CASE("k-means finds planted clusters, each row nearest to its own mean") {
   }
 }
 
+TEST_CASE("k-means finds each of many clusters, where ten starts without candidates do not") {
+  constexpr std::int64_t kClusters = 24;
+  const Tensor labels = torch::arange(kClusters * 8).remainder(kClusters);
+  const Tensor places = 12 * torch::one_hot(labels, kClusters).to(torch::kFloat32);
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    MESSAGE("seed " << seed);
+    const Tensor rows = normal_rows(labels.size(0), kClusters, RandomKey(seed)) + places;
+    check_scores(probe::cluster_scores(rows, labels, kClusters, RandomKey(seed)), 1, 1);
+  }
+}
+
 TEST_CASE("clusters are the same with any threads, and of equal rows") {
   const Tensor rows = normal_rows(3000, 12, RandomKey(5));
   const probe::Clusters found = probe::k_means(rows, 7, RandomKey(9));
