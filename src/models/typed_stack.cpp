@@ -4,6 +4,7 @@
 
 #include <sluice/error.h>
 #include <sluice/nn/block_ops.h>
+#include <sluice/nn/init.h>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,8 @@
 
 namespace sluice::models {
 namespace {
+
+constexpr double kFirstPreluSlope = 0.25;  // as He et al. 2015 begin
 
 // Of a graph of one node type: what there is of its nodes, as it is.
 class PlainRows final : public InputRows {
@@ -62,14 +65,16 @@ void StackOptions::describe(Schema& schema) {
       .choice("activation",
               activation,
               {{"relu", Activation::kRelu, "max(0, x)"},
-               {"elu", Activation::kElu, "x above 0, exp(x) - 1 below"}})
+               {"elu", Activation::kElu, "x above 0, exp(x) - 1 below"},
+               {"prelu", Activation::kPrelu, "x above 0, x times a learned number below"}})
       .help("after each hidden layer");
   schema
       .choice("output_activation",
               output_activation,
               {{"none", OutputActivation::kNone, "none: what classes and targets are told by"},
                {"relu", OutputActivation::kRelu, "max(0, x)"},
-               {"elu", OutputActivation::kElu, "x above 0, exp(x) - 1 below"}})
+               {"elu", OutputActivation::kElu, "x above 0, exp(x) - 1 below"},
+               {"prelu", OutputActivation::kPrelu, "x above 0, x times a learned number below"}})
       .help("after the last layer, of embeddings that are learned without labels");
   schema.field("residual", residual)
       .help("add each hidden layer's input to its output, through a matrix where widths differ");
@@ -100,6 +105,8 @@ TypedStack::TypedStack(const StackOptions& options,
     for (std::size_t type = 0; type < context.schema.nodes.size(); ++type)
       if (types_of(layer).written[type]) make_between(layer, type, context.key);
   }
+  if (options.output_activation == OutputActivation::kPrelu)
+    output_slope_ = register_parameter("output_slope", nn::zeros({1}) + kFirstPreluSlope);
 }
 
 void TypedStack::make_between(std::int64_t layer, std::size_t type, RandomKey key) {
@@ -122,6 +129,9 @@ void TypedStack::make_between(std::int64_t layer, std::size_t type, RandomKey ke
     between.batch_norm =
         register_module(fmt::format("norm{}", number), torch::nn::BatchNorm1d(width));
   }
+  if (options_.activation == Activation::kPrelu)
+    between.slope =
+        register_parameter(fmt::format("slope{}", number), nn::zeros({1}) + kFirstPreluSlope);
 }
 
 std::int64_t TypedStack::width_in(std::int64_t layer) const {
@@ -187,6 +197,7 @@ torch::Tensor TypedStack::finish(const Between& between, torch::Tensor out) cons
     out = norm->forward(out);
   }
   if (options_.norm == Norm::kBatch) out = batch_normed(between.batch_norm, out);
+  if (options_.activation == Activation::kPrelu) return torch::prelu(out, between.slope);
   // In place where nothing before it needs what it was for its gradient: rows of several types are
   // parts of one tensor at times.
   if (!one_type_)
@@ -195,11 +206,21 @@ torch::Tensor TypedStack::finish(const Between& between, torch::Tensor out) cons
 }
 
 void TypedStack::activate_outputs(TypedRows& rows) const {
-  if (options_.output_activation == OutputActivation::kNone) return;
+  const auto bent = [this](const torch::Tensor& x) {
+    switch (options_.output_activation) {
+      case OutputActivation::kRelu:
+        return torch::relu(x);
+      case OutputActivation::kElu:
+        return torch::elu(x);
+      case OutputActivation::kPrelu:
+        return torch::prelu(x, output_slope_);
+      case OutputActivation::kNone:
+        break;
+    }
+    return x;
+  };
   for (torch::Tensor& each : rows)
-    if (each.defined())
-      each = options_.output_activation == OutputActivation::kElu ? torch::elu(each)
-                                                                  : torch::relu(each);
+    if (each.defined()) each = bent(each);
 }
 
 void TypedStack::drop_out(std::int64_t layer, const nn::LayerCall& call, TypedRows& x) const {

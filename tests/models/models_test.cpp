@@ -194,6 +194,33 @@ TEST_CASE("batch norm takes a single row by its running statistics, and leaves t
   }
 }
 
+TEST_CASE("prelu begins at a quarter, is relu at slope 0 and nothing at 1, and its slopes learn") {
+  const Groups groups;
+  const auto made = [&groups](const std::string& hidden, const std::string& last) {
+    const RunOptions options(
+        "model.type = 'gcn'\nmodel.hidden = 16\nmodel.dropout = 0\n"
+        "model.activation = '" +
+        hidden + "'\nmodel.output_activation = '" + last + "'\noptimizer.type = 'sgd'\n");
+    return builtin_models().create(options.model,
+                                   {groups.schema, {0}, kClasses, RandomKey(3), nullptr});
+  };
+  const auto rows = [&groups](Model& model) { return model.encode(groups.batch)[0]; };
+  const auto bent = made("prelu", "prelu");
+  Tensor hidden_slope = bent->named_parameters()["slope0"];
+  Tensor output_slope = bent->named_parameters()["output_slope"];
+  CHECK(hidden_slope.item<float>() == 0.25f);
+  CHECK(output_slope.item<float>() == 0.25f);
+  rows(*bent).square().sum().backward();
+  CHECK(hidden_slope.grad().item<float>() != 0);
+  CHECK(output_slope.grad().item<float>() != 0);
+  const torch::NoGradGuard no_grad;
+  hidden_slope.zero_();
+  output_slope.zero_();
+  CHECK(torch::equal(rows(*bent), rows(*made("relu", "relu"))));
+  output_slope.fill_(1);
+  CHECK(torch::equal(rows(*bent), rows(*made("relu", "none"))));
+}
+
 TEST_CASE("models refuse what they are not for, in words") {
   GraphSchema schema = homogeneous_schema(100, kDim, {LabelKind::kClass, 5});
   const auto create = [&](const std::string& toml) {

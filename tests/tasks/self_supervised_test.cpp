@@ -191,6 +191,9 @@ TEST_CASE("the loss of each method falls") {
   SUBCASE("dgi") {
     check_falls(method(tasks::PretextMethod::kDgi), "gcn", "elu");
   }
+  SUBCASE("dgi, prelu") {
+    check_falls(method(tasks::PretextMethod::kDgi), "gcn", "prelu");
+  }
   SUBCASE("bgrl") {
     check_falls(method(tasks::PretextMethod::kBgrl));
   }

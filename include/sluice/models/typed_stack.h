@@ -27,8 +27,8 @@
 namespace sluice::models {
 
 enum class Norm { kNone, kLayer, kBatch };
-enum class Activation { kRelu, kElu };
-enum class OutputActivation { kNone, kRelu, kElu };
+enum class Activation { kRelu, kElu, kPrelu };
+enum class OutputActivation { kNone, kRelu, kElu, kPrelu };
 
 struct StackOptions {
   std::int64_t layers = 2;
@@ -114,6 +114,7 @@ class TypedStack : public Model, public Layerwise {
     std::shared_ptr<nn::Linear> skip;  ///< null: the identity
     torch::nn::LayerNorm layer_norm{nullptr};
     torch::nn::BatchNorm1d batch_norm{nullptr};
+    torch::Tensor slope;  // [1], of Activation::kPrelu
   };
 
   nn::LayerCall call_of(std::int64_t layer) const;
@@ -143,6 +144,7 @@ class TypedStack : public Model, public Layerwise {
   std::shared_ptr<RelationFirst> relation_first_;
   kernels::Executor executor_;
   std::vector<std::vector<Between>> between_;  // by hidden layer and node type
+  torch::Tensor output_slope_;                 // [1], of OutputActivation::kPrelu
 };
 
 }  // namespace sluice::models
