@@ -182,6 +182,7 @@ void add_inspect(CLI::App& app, PrepSession& session, PrepAction& action) {
       run_inspect(*dataset, *hot ? Hot::kMeasure : Hot::kSkip, session);
     };
   });
+  command->footer("Example:\n  sluice-prep inspect data/papers --hot");
 }
 
 void add_verify(CLI::App& app, PrepSession& session, PrepAction& action) {
@@ -192,6 +193,7 @@ void add_verify(CLI::App& app, PrepSession& session, PrepAction& action) {
   command->callback([dataset, &session, &action] {
     action.run = [dataset, &session] { run_verify(*dataset, session); };
   });
+  command->footer("Example:\n  sluice-prep verify data/papers");
 }
 
 }  // namespace sluice::cli

@@ -42,6 +42,7 @@ void add_export(CLI::App& app, PrepSession& session, PrepAction& action) {
   command->callback([options, &session, &action] {
     action.run = [options, &session] { run_export(*options, session); };
   });
+  command->footer("Example:\n  sluice-prep export data/papers --format parquet --out exported");
 }
 
 }  // namespace sluice::cli

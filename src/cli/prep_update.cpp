@@ -103,6 +103,7 @@ void add_partition(CLI::App& app, PrepSession& session, PrepAction& action) {
   command->callback([dataset, options, &session, &action] {
     action.run = [dataset, options, &session] { run_partition(*dataset, *options, session); };
   });
+  command->footer("Example:\n  sluice-prep partition data/papers --parts 16");
 }
 
 void add_append(CLI::App& app, PrepSession& session, PrepAction& action) {
@@ -126,6 +127,7 @@ void add_append(CLI::App& app, PrepSession& session, PrepAction& action) {
   command->callback([request, &session, &action] {
     action.run = [request, &session] { run_append(*request, session); };
   });
+  command->footer("Example:\n  sluice-prep append data/papers --config more.toml");
 }
 
 void add_compact(CLI::App& app, PrepSession& session, PrepAction& action) {
@@ -137,6 +139,7 @@ void add_compact(CLI::App& app, PrepSession& session, PrepAction& action) {
   command->callback([dataset, &session, &action] {
     action.run = [dataset, &session] { run_compact(*dataset, session); };
   });
+  command->footer("Example:\n  sluice-prep compact data/papers");
 }
 
 }  // namespace sluice::cli

@@ -108,6 +108,7 @@ void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {
   command->callback([folder, &session, &action] {
     action.run = [folder, &session] { doctor(*folder, session); };
   });
+  command->footer("Example:\n  sluice-train doctor --dir data");
 }
 
 }  // namespace sluice::cli
