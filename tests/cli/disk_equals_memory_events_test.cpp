@@ -27,11 +27,11 @@ namespace {
 enum class StateOf { kNothing, kNodes };
 
 struct EventModel {
-  const char* table;
+  std::string table;
   StateOf state;
 };
 
-constexpr EventModel kEventModels[] = {
+const EventModel kEventModels[] = {
     {"type = \"tf_tgn\", hidden = 12, feed_forward = 24", StateOf::kNothing},
     {"type = \"tgn\", hidden = 12", StateOf::kNodes},
     {"type = \"tpnet\", hidden = 12, events = 4, walks = 2, walk_width = 20, walk_decay = 0.001",
@@ -126,14 +126,16 @@ class EventGround {
   std::filesystem::path config_;
 };
 
-// Of what a run says of itself: where things lay, and that what lay on disk was read there.
+// Of what a run says of itself: where things lay, and that features on disk were read there.
 void check_places(const json& report, const EventPlaces& places, StateOf state) {
   const json& storage = report.at("storage");
   CHECK(storage.at("topology") == EventPlaces::name(places.edges_on_disk));
   CHECK(storage.at("features") == EventPlaces::name(places.features_on_disk));
   if (state == StateOf::kNodes)
     CHECK(storage.at("embeddings") == EventPlaces::name(places.rows_on_disk));
-  if (places.edges_on_disk || places.features_on_disk) CHECK(report.at("bytes").at("read") > 0);
+  // So few edges are all in the cache of pages before the first epoch, by what is sampled for the
+  // plan: of theirs nothing may be left to read.
+  if (places.features_on_disk) CHECK(report.at("bytes").at("read") > 0);
 }
 
 }  // namespace
