@@ -31,7 +31,7 @@ def arguments():
     parser.add_argument("dataset")
     parser.add_argument("--package", help="the folder that the package sluice lies in, unless it is installed")
     parser.add_argument("--memory", default="512MiB", help="budget of the loader from disk")
-    parser.add_argument("--scratch", help="a folder for epoch plans of the loader from disk")
+    parser.add_argument("--scratch", help="a folder for epoch plans of the loader from disk, else that of DATASET")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=("sluice", "pyg"), help="one side, in this process")
@@ -63,7 +63,9 @@ def loaders(options, dataset):
     if options.only == "sluice":
         from sluice.pyg import NeighborLoader
 
-        words = {"memory": options.memory, "features": "disk", "data_threads": options.threads, "scratch": options.scratch}
+        words = {"memory": options.memory, "features": "disk", "data_threads": options.threads}
+        if options.scratch:
+            words["scratch"] = options.scratch
         train = NeighborLoader(dataset, FANOUT, "train", batch_size=BATCH, shuffle=True, **words)
         return train, lambda: NeighborLoader(dataset, FANOUT, "test", batch_size=BATCH, **words)
     from torch_geometric.loader import NeighborLoader

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
@@ -23,6 +24,20 @@ _LISTS = ("nodes", "ids", "times", "links", "link_ids", "truth", "graphs")
 def loader_options() -> str:
     """Every option of a `Loader` with its type, default, range and meaning, those of all samplers among them: text."""
     return _core.options()
+
+
+_BYTES = {"f16": 2, "bf16": 2, "i8": 1, "int8": 1}  # a number; 4 of others
+
+
+def _scratch_beside(dataset: Dataset) -> Optional[str]:
+    """The folder that holds a dataset, where plans of epochs can be written: two at a time, of no more than all features
+    each. Their files have no names, and go with the process."""
+    folder = os.path.dirname(os.path.realpath(dataset.path))
+    tables = [group for owner in (*dataset.schema.nodes, *dataset.schema.relations) for group in owner.features]
+    wanted = 2 * sum(group.rows * group.dim * _BYTES.get(group.dtype, 4) for group in tables)
+    if not os.access(folder, os.W_OK) or shutil.disk_usage(folder).free < wanted:
+        return None
+    return folder
 
 
 class Epoch(Iterator[Batch]):
@@ -81,7 +96,8 @@ class Loader(Closing):
     memory: of all buffers and mini-batches that are alive: "512 MiB", bytes, or "auto": half of what the process may use.
     held: mini-batches that you still have while the next one comes; a for loop has one.
     features, topology: "auto", "memory" or "disk". cache, io, plan, window, verify: as in [storage] of a training config.
-    scratch: a folder for epoch plans, on a disk; with features on disk each epoch is then known before it is read.
+    scratch: a folder for epoch plans, on a disk; with features on disk each epoch is then known before it is read. "auto":
+    the folder that holds the dataset, where it may be written to and has room for twice the features. None: no plans.
     data_threads: sample and read; 0: all cores.
 
     Several processes: rank of world_size has every world_size-th mini-batch. even: as many for each, some are left out.
@@ -126,7 +142,7 @@ class Loader(Closing):
         window: Optional[int] = None,
         verify: Optional[str] = None,
         held: int = 1,
-        scratch: Optional[Path] = None,
+        scratch: Optional[Path] = "auto",
         data_threads: int = 0,
         rank: int = 0,
         world_size: int = 1,
@@ -165,6 +181,8 @@ class Loader(Closing):
 
     def _settle(self, options: Dict[str, Any], lists: Dict[str, Any]) -> None:
         """Fills in what follows from what was given, and brings lists into shape."""
+        if options.get("scratch") == "auto":
+            options["scratch"] = _scratch_beside(self.dataset)
         if lists["ids"] is not None:
             if lists["nodes"] is not None:
                 raise UsageError("nodes and ids are both given", "give dense ids as nodes, or the user's own as ids")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -88,7 +89,20 @@ class SameBits(Case):
                     self.assertEqual(got, wanted, (threads, features, topology))
         self.assertEqual(hash_of(features="disk", scratch=self.folder, io="pread", cache="lru", window=1), wanted)
         self.assertEqual(hash_of(features="disk", scratch=self.folder, plan="repack"), wanted)
+        self.assertEqual(hash_of(features="disk", scratch=None), wanted)
         self.assertNotEqual(hash_of(seed=2), wanted)
+
+    def test_plans_lie_beside_the_dataset_where_there_is_room(self):
+        from sluice.loader import _scratch_beside
+
+        dataset = sluice.Dataset(cora())
+        self.assertEqual(_scratch_beside(dataset), os.path.dirname(os.path.realpath(cora())))
+        with mock.patch("shutil.disk_usage", return_value=mock.Mock(free=2 * 2708 * 1433 * 4 - 1)):
+            self.assertIsNone(_scratch_beside(dataset))
+        with mock.patch("os.access", return_value=False):
+            self.assertIsNone(_scratch_beside(dataset))
+        options = sluice.Loader(dataset, fanout=[2], features="disk", memory="64MiB").resolved_options()
+        self.assertIn(f'scratch = "{_scratch_beside(dataset)}"', options)
 
     def test_equal_to_the_training_tool(self):
         if not os.access(TRAIN, os.X_OK):
