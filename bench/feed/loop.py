@@ -9,7 +9,7 @@ sys.path.insert(0, package)
 
 import sluice  # noqa: E402
 
-loader = sluice.Loader(data, fanout=[10, 10], features="disk", memory=memory)
+loader = sluice.Loader(data, fanout=[10, 10], features="disk", memory=memory, scratch=None)  # as the loop in C++
 seconds = []
 for epoch in range(int(epochs)):
     begin = time.perf_counter()
