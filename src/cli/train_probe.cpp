@@ -30,7 +30,9 @@ struct ProbeCommand {
 };
 
 nlohmann::ordered_json figure_json(const probe::Figure& figure) {
-  return {{"mean", figure.mean}, {"deviation", figure.deviation}};
+  nlohmann::ordered_json json = {{"mean", figure.mean}};
+  if (figure.deviation) json["deviation"] = *figure.deviation;
+  return json;
 }
 
 nlohmann::ordered_json groups_json(const std::vector<probe::NodeGroup>& groups) {
@@ -84,14 +86,16 @@ nlohmann::ordered_json report_json(const ProbeCommand& command, const probe::Pro
 }
 
 std::string figure_text(const probe::Figure& figure) {
-  return fmt::format("{:.4f} +- {:.4f}", figure.mean, figure.deviation);
+  if (!figure.deviation) return fmt::format("{:.4f}", figure.mean);
+  return fmt::format("{:.4f} +- {:.4f}", figure.mean, *figure.deviation);
 }
 
 void print_probe(const ProbeCommand& command, const probe::ProbeReport& report) {
-  fmt::print("{} nodes of type '{}', {} seeds; mean +- deviation\n",
+  const std::int64_t seeds = command.request.seeds;
+  fmt::print("{} nodes of type '{}', {}\n",
              format_count(report.nodes),
              report.node_type,
-             command.request.seeds);
+             seeds == 1 ? "one seed" : fmt::format("{} seeds; mean +- deviation", seeds));
   const auto line = [](const std::string& rows, const char* what, const probe::Figure& figure) {
     fmt::print("  {:<12} {:<22} {}\n", rows, what, figure_text(figure));
   };

@@ -24,9 +24,10 @@ Figure figure_of(const std::vector<double>& values) {
   Figure figure;
   const auto count = static_cast<double>(values.size());
   for (const double value : values) figure.mean += value / count;
-  for (const double value : values)
-    figure.deviation += (value - figure.mean) * (value - figure.mean);
-  figure.deviation = values.size() < 2 ? 0 : std::sqrt(figure.deviation / (count - 1));
+  if (values.size() < 2) return figure;
+  double squares = 0;
+  for (const double value : values) squares += (value - figure.mean) * (value - figure.mean);
+  figure.deviation = std::sqrt(squares / (count - 1));
   return figure;
 }
 

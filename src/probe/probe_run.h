@@ -40,7 +40,7 @@ struct ProbeRequest {
 /// Over the seeds.
 struct Figure {
   double mean = 0;
-  double deviation = 0;  ///< of the sample, by n - 1; 0 of one
+  std::optional<double> deviation;  ///< of the sample, by n - 1; none of one
 };
 
 struct ClassifyFigures {

@@ -106,6 +106,13 @@ TEST_CASE("probe: rows that are the classes are perfect, floors stand beside, gr
   const Outcome text = train({"probe", rows, "--dataset", data});
   CHECK(text.code == 0);
   CHECK(text.out.find("accuracy, test") != std::string::npos);
+  // Of one seed there is no deviation.
+  CHECK(text.out.find("+-") == std::string::npos);
+  CHECK(text.out.find("one seed") != std::string::npos);
+  const json once = probed({rows, "--dataset", data});
+  CHECK_FALSE(once.at("results")[0].at("classify").at("test").contains("deviation"));
+  const Outcome twice = train({"probe", rows, "--dataset", data, "--seeds", "2"});
+  CHECK(twice.out.find("1.0000 +- 0.0000") != std::string::npos);
 }
 
 TEST_CASE("probe reads CSV by ids; links are held out before, and random rows are near chance") {
