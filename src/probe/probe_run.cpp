@@ -90,20 +90,33 @@ class ProbeRun {
     const auto same = [](const Tensor& rows) { return [rows](RandomKey) { return rows; }; };
     report.rows.push_back(
         measure("embeddings", same(read_embeddings(request_.embeddings, dataset_, type_))));
-    if (request_.floors == Floors::kNone) return report;
-    const Tensor features = read_features(dataset_, type_);
-    report.rows.push_back(measure("features", same(features)));
-    if (!graph_) return report;
-    report.rows.push_back(
-        measure("sgc", same(sgc_rows(features, *graph_, request_.hops, threads_))));
-    report.rows.push_back(measure("random", [&](RandomKey drawn) {
-      return random_encoder_rows(
-          features, *graph_, {.width = request_.random_width}, drawn, threads_);
-    }));
+    for (RowsReport& floor : floors()) report.rows.push_back(std::move(floor));
+    return report;
+  }
+
+  BesideReport beside(const ProbedNodes& probed) {
+    BesideReport report;
+    if (graph_) report.groups = accuracy_by_group(probed, *graph_, probed.trained);
+    report.floors = floors();
     return report;
   }
 
  private:
+  std::vector<RowsReport> floors() {
+    if (request_.floors == Floors::kNone) return {};
+    const auto same = [](const Tensor& rows) { return [rows](RandomKey) { return rows; }; };
+    std::vector<RowsReport> all;
+    const Tensor features = read_features(dataset_, type_);
+    all.push_back(measure("features", same(features)));
+    if (!graph_) return all;
+    all.push_back(measure("sgc", same(sgc_rows(features, *graph_, request_.hops, threads_))));
+    all.push_back(measure("random", [&](RandomKey drawn) {
+      return random_encoder_rows(
+          features, *graph_, {.width = request_.random_width}, drawn, threads_);
+    }));
+    return all;
+  }
+
   RandomKey key(std::int64_t seed) const {
     return RandomKey(request_.seed + static_cast<std::uint64_t>(seed)).with("probe");
   }
@@ -183,6 +196,31 @@ ProbeReport run_probe(const ProbeRequest& request,
   const nn::LedgerAllocation tensors(ledger);
   const Dataset dataset = Dataset::open(request.dataset, {.ledger = ledger.get()});
   return ProbeRun(request, dataset, threads).run();
+}
+
+BesideReport measure_beside(const ProbeRequest& request,
+                            const Dataset& dataset,
+                            const ProbedNodes& probed,
+                            ThreadArena& threads) {
+  return ProbeRun(request, dataset, threads).beside(probed);
+}
+
+std::uint64_t beside_bytes(const ProbeRequest& request, const Dataset& dataset) {
+  constexpr std::uint64_t kCopies = 4;
+  const std::string type = probed_type(dataset.schema(), request.node_type);
+  const NodeTypeSchema& nodes = *dataset.schema().node_type(type);
+  std::uint64_t edges = 0;
+  for (const RelationSchema& relation : dataset.schema().relations)
+    if (relation.source == type && relation.target == type)
+      edges += relation.edges + relation.appended;
+  // Offsets and where a list is filled to; an edge in the lists of both its ends.
+  std::uint64_t bytes = 2 * sizeof(std::uint64_t) * (nodes.count + 1);
+  bytes += 2 * sizeof(std::uint32_t) * edges;
+  if (request.floors == Floors::kNone) return bytes;
+  auto columns = static_cast<std::uint64_t>(request.random_width);
+  for (const FeatureSchema& table : nodes.features)
+    if (table.name == "features") columns = std::max<std::uint64_t>(columns, table.dim);
+  return bytes + kCopies * nodes.count * columns * sizeof(float);
 }
 
 }  // namespace sluice::probe

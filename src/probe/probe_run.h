@@ -4,9 +4,11 @@
 // One at a time in a process: tensors are charged to the ledger meanwhile.
 #pragma once
 
+#include "probe/linear_probe.h"
 #include "probe/node_groups.h"
 #include "probe/probe.h"
 
+#include <sluice/dataset.h>
 #include <sluice/memory.h>
 #include <sluice/threads.h>
 
@@ -79,5 +81,24 @@ struct ProbeReport {
 ProbeReport run_probe(const ProbeRequest& request,
                       const std::shared_ptr<MemoryLedger>& ledger,
                       ThreadArena& threads);
+
+/// What stands beside a probe that was made elsewhere.
+struct BesideReport {
+  std::optional<NodeGroups> groups;  ///< of that probe; none without edges within the type
+  std::vector<RowsReport> floors;    ///< by the request; none where it wants none
+};
+
+/// Groups the outcomes of a probe, and measures floors. What `request` says of embeddings and where
+/// the dataset lies is not read. Tensors are charged where a LedgerAllocation is installed, the
+/// graph to the dataset's ledger. Throws as run_probe().
+/// @param probed `trained` and `tested` are numbers of nodes
+BesideReport measure_beside(const ProbeRequest& request,
+                            const Dataset& dataset,
+                            const ProbedNodes& probed,
+                            ThreadArena& threads);
+
+/// Bytes that measure_beside() takes at most, about: the graph while it is made, and with floors
+/// four copies of features or of the random encoder's rows, whichever are wider.
+std::uint64_t beside_bytes(const ProbeRequest& request, const Dataset& dataset);
 
 }  // namespace sluice::probe

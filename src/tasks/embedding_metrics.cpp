@@ -28,15 +28,20 @@ Tensor rows_among(std::span<const std::uint64_t> nodes, const Array& list) {
   return torch::tensor(rows, torch::kInt64);
 }
 
+// i64 [n]
+Tensor ids_of(const std::vector<std::uint64_t>& nodes) {
+  return torch::tensor(std::vector<std::int64_t>(nodes.begin(), nodes.end()), torch::kInt64);
+}
+
 // In the order of the nodes, whatever the mini-batches' was.
 struct CollectedRows {
   Tensor rows, labels;
   std::vector<std::uint64_t> nodes;
 };
 
-class EmbeddingMetrics final : public MetricAccumulator {
+class CollectedEmbeddings final : public EmbeddingMetrics {
  public:
-  EmbeddingMetrics(EmbeddingProbe probe, Part part) : probe_(std::move(probe)), part_(part) {}
+  CollectedEmbeddings(EmbeddingProbe probe, Part part) : probe_(std::move(probe)), part_(part) {}
 
   void add(const Tensor& outputs, const Batch& batch) override {
     if (!probe_.labels || batch.labels.empty()) return;
@@ -46,17 +51,19 @@ class EmbeddingMetrics final : public MetricAccumulator {
     labels_.push_back(labels_of(batch.labels));
   }
 
-  std::map<std::string, double> result() const override {
-    std::map<std::string, double> figures;
+  MeasuredEmbeddings measured() const override {
+    MeasuredEmbeddings measured;
     for (const char* name : {"accuracy", "f1_micro", "f1_macro", "nmi", "ari"})
-      figures[name] = kNoFigure;
-    if (rows_.empty()) return figures;
+      measured.figures[name] = kNoFigure;
+    if (rows_.empty()) return measured;
     const CollectedRows all = collect();
-    if (!all.rows.isfinite().all().item<bool>()) return figures;
-    add_probe(all, figures);
-    add_clusters(all, figures);
-    return figures;
+    if (!all.rows.isfinite().all().item<bool>()) return measured;
+    add_probe(all, measured);
+    add_clusters(all, measured.figures);
+    return measured;
   }
+
+  const EmbeddingProbe& probe() const override { return probe_; }
 
  private:
   bool one_class() const { return probe_.labels->kind == LabelKind::kClass; }
@@ -69,8 +76,7 @@ class EmbeddingMetrics final : public MetricAccumulator {
   }
 
   CollectedRows collect() const {
-    const Tensor ids =
-        torch::tensor(std::vector<std::int64_t>(nodes_.begin(), nodes_.end()), torch::kInt64);
+    const Tensor ids = ids_of(nodes_);
     const Tensor order = ids.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/false);
     const Tensor sorted = ids.index_select(0, order);
     const std::int64_t* const first = sorted.data_ptr<std::int64_t>();
@@ -79,14 +85,20 @@ class EmbeddingMetrics final : public MetricAccumulator {
             {first, first + sorted.numel()}};
   }
 
-  void add_probe(const CollectedRows& all, std::map<std::string, double>& figures) const {
+  void add_probe(const CollectedRows& all, MeasuredEmbeddings& measured) const {
     probe::NodeParts parts{rows_among(all.nodes, probe_.split.train),
                            rows_among(all.nodes, probe_.split.valid),
                            torch::empty({0}, torch::kInt64)};
     if (tests()) parts.test = rows_among(all.nodes, probe_.split.test);
     if (!any_labelled(all.labels, parts.train)) return;
-    const probe::ProbeScores scores = probe::linear_probe(
+    probe::ProbedNodes probed = probe::probe_nodes(
         all.rows, all.labels, parts, probe_.probe, probe_.key.with("linear probe"));
+    const probe::ProbeScores scores = probed.scores;
+    const Tensor nodes = ids_of(all.nodes);
+    probed.trained = nodes.index_select(0, probed.trained);
+    probed.tested = nodes.index_select(0, probed.tested);
+    measured.probed = std::move(probed);
+    std::map<std::string, double>& figures = measured.figures;
     figures["accuracy"] = tests()                 ? scores.test
                           : part_ == Part::kTrain ? scores.train
                                                   : scores.valid;
@@ -118,8 +130,8 @@ class EmbeddingMetrics final : public MetricAccumulator {
 
 }  // namespace
 
-std::unique_ptr<MetricAccumulator> make_embedding_metrics(EmbeddingProbe probe, Part part) {
-  return std::make_unique<EmbeddingMetrics>(std::move(probe), part);
+std::unique_ptr<EmbeddingMetrics> make_embedding_metrics(EmbeddingProbe probe, Part part) {
+  return std::make_unique<CollectedEmbeddings>(std::move(probe), part);
 }
 
 }  // namespace sluice::tasks

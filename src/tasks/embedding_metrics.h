@@ -2,7 +2,9 @@
 // over the split of the dataset, and clusters. Keeps all rows that have labels until the end.
 #pragma once
 
+#include "probe/linear_probe.h"
 #include "probe/probe.h"
+#include "probe/probe_run.h"
 
 #include <sluice/dataset.h>
 #include <sluice/edge_rule.h>
@@ -10,8 +12,10 @@
 #include <sluice/random.h>
 #include <sluice/task.h>
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace sluice::tasks {
 
@@ -21,6 +25,22 @@ struct EmbeddingProbe {
   std::optional<LabelSchema> labels;  ///< none: there are no figures
   probe::LinearProbeOptions probe;
   RandomKey key{1};
+  probe::Floors floors = probe::Floors::kNone;  ///< that a test wants beside
+};
+
+/// Figures, and what they come from.
+struct MeasuredEmbeddings {
+  std::map<std::string, double> figures;
+  /// By numbers of nodes; none where nothing was probed.
+  std::optional<probe::ProbedNodes> probed;
+};
+
+/// Metrics that also say which nodes the probe was right about.
+class EmbeddingMetrics : public MetricAccumulator {
+ public:
+  virtual MeasuredEmbeddings measured() const = 0;
+  virtual const EmbeddingProbe& probe() const = 0;
+  std::map<std::string, double> result() const override { return measured().figures; }
 };
 
 /// Of the rows that it is given: "accuracy", "f1_micro" and "f1_macro" of a linear probe that is
@@ -29,6 +49,6 @@ struct EmbeddingProbe {
 /// theirs, and the test nodes are not looked at; F1 is then NaN, as is what labels of several
 /// classes a node have none of. NaN too where no training node is among the rows, or rows are not
 /// finite.
-std::unique_ptr<MetricAccumulator> make_embedding_metrics(EmbeddingProbe probe, Part part);
+std::unique_ptr<EmbeddingMetrics> make_embedding_metrics(EmbeddingProbe probe, Part part);
 
 }  // namespace sluice::tasks

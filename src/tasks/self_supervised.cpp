@@ -110,6 +110,14 @@ void SelfSupervisedOptions::describe(Schema& schema) {
               {{"validation", ChosenEpoch::kValidation, "the best by train.early_stopping.metric"},
                {"last", ChosenEpoch::kLast, "the last; nothing is validated"}})
       .help("which epoch's weights are tested");
+  schema
+      .choice("floors",
+              floors,
+              {{"beside",
+                probe::Floors::kBeside,
+                "raw features, SGC and a random encoder, where memory has room for them"},
+               {"none", probe::Floors::kNone, "none"}})
+      .help("what a test measures beside, by the same probe: rows that nobody learned");
   schema.section("masked", parts.masked, "of method \"masked\": features that are made again");
   schema.section("contrast", parts.contrast, "of method \"masked\": two views of a node are alike");
   schema.section("adjacency", parts.adjacency, "of method \"masked\": which nodes are linked");
@@ -262,7 +270,8 @@ std::uint64_t SelfSupervised::kept_bytes(std::uint64_t rows) const {
 }
 
 std::unique_ptr<MetricAccumulator> SelfSupervised::metrics_of(Part part) const {
-  return make_embedding_metrics({split_, labels_, options_.probe, key_.with("probe")}, part);
+  return make_embedding_metrics(
+      {split_, labels_, options_.probe, key_.with("probe"), options_.floors}, part);
 }
 
 }  // namespace sluice::tasks

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "probe/probe.h"
+#include "probe/probe_run.h"
 #include "tasks/encoder_task.h"
 #include "tasks/masked_autoencoder.h"
 #include "tasks/pretext.h"
@@ -46,6 +47,7 @@ struct SelfSupervisedOptions {
   ViewsOptions views;
   MomentumOptions momentum;
   probe::LinearProbeOptions probe;
+  probe::Floors floors = probe::Floors::kBeside;
   void describe(Schema& schema);
 };
 

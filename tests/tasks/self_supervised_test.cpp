@@ -380,6 +380,19 @@ TEST_CASE("embeddings are measured by a probe over the split, and by clusters") 
   CHECK(figures(Part::kValid).at("accuracy") == doctest::Approx(1));
   CHECK(std::isnan(figures(Part::kValid).at("f1_micro")));
   CHECK(figures(Part::kTest).at("nmi") > 0.3);
+  // Outcomes are told by nodes, in their order, whatever rows they had.
+  const auto outcomes = tasks::make_embedding_metrics(probe, Part::kTest);
+  const Tensor back = torch::arange(9, -1, -1);
+  Batch turned = batch;
+  turned.queries.ids = array_of<std::uint64_t>({23, 22, 21, 20, 11, 10, 3, 2, 1, 0});
+  turned.labels = array_of<std::int32_t>({0, 0, 1, 0, 1, 0, 1, 0, 1, 0});
+  outcomes->add(rows.index_select(0, back), turned);
+  const auto probed = outcomes->measured().probed;
+  REQUIRE(probed.has_value());
+  CHECK(torch::equal(probed->trained, torch::tensor({0, 1, 2, 3}, torch::kInt64)));
+  CHECK(torch::equal(probed->tested, torch::tensor({20, 21, 22, 23}, torch::kInt64)));
+  CHECK(torch::equal(probed->right, torch::tensor({true, true, true, false})));
+  CHECK_FALSE(tasks::make_embedding_metrics(probe, Part::kTest)->measured().probed);
   CHECK(std::isnan(tasks::make_embedding_metrics(probe, Part::kTest)->result().at("accuracy")));
   rows[0][0] = std::numeric_limits<float>::quiet_NaN();
   for (const auto& [name, value] : figures(Part::kTest)) CHECK(std::isnan(value));
