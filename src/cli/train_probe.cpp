@@ -1,6 +1,7 @@
 #include "cli/train_commands.h"
 #include "core/cgroup.h"
 #include "probe/probe_run.h"
+#include "train/probe_beside.h"
 
 #include <sluice/units.h>
 
@@ -35,22 +36,13 @@ nlohmann::ordered_json figure_json(const probe::Figure& figure) {
   return json;
 }
 
-nlohmann::ordered_json groups_json(const std::vector<probe::NodeGroup>& groups) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const probe::NodeGroup& group : groups)
-    all.push_back({{"name", group.name}, {"nodes", group.nodes}, {"accuracy", group.accuracy}});
-  return all;
-}
-
 nlohmann::ordered_json classify_json(const probe::ClassifyFigures& figures) {
   nlohmann::ordered_json json = {{"train", figure_json(figures.train)},
                                  {"valid", figure_json(figures.valid)},
                                  {"test", figure_json(figures.test)},
                                  {"f1_micro", figure_json(figures.f1_micro)},
                                  {"f1_macro", figure_json(figures.f1_macro)}};
-  if (figures.groups)
-    json["groups"] = {{"degree", groups_json(figures.groups->by_degree)},
-                      {"distance", groups_json(figures.groups->by_distance)}};
+  if (figures.groups) json["groups"] = to_json(*figures.groups);
   return json;
 }
 

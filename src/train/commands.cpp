@@ -149,6 +149,7 @@ RunReport finish(PlannedRun& run,
   add_device_times(report, trainer.device_times());
   report.continual = std::move(continual);
   report.exact = exact;
+  report.beside = trainer.beside();
   report.metrics.insert(tested.begin(), tested.end());
   report.metrics.insert(trainer.untrained().begin(), trainer.untrained().end());
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
@@ -267,16 +268,17 @@ RunReport evaluate_run(const std::string& directory,
   const auto opened = by_layer ? open_for_layers(directory, sets, wanted, context, check_measurable)
                                : open_run(directory, sets, wanted, context, check_measurable);
   return traced(opened->run, context, [&] {
-    const Evaluation evaluation = by_layer ? evaluate_by_layer(*opened, wanted.part, context)
-                                           : evaluate(*opened->run.parts,
-                                                      wanted.part,
-                                                      opened->run.plan.loader,
-                                                      0,
-                                                      context.progress,
-                                                      context.log);
+    Evaluation evaluation = by_layer ? evaluate_by_layer(*opened, wanted.part, context)
+                                     : evaluate(*opened->run.parts,
+                                                wanted.part,
+                                                opened->run.plan.loader,
+                                                0,
+                                                context.progress,
+                                                context.log);
     RunReport report = begin_report(opened->run, context.peak, opened->run.parts->learned_xxh3());
     report.epochs = opened->state.epoch;
     report.metrics = evaluation.metrics;
+    report.beside = std::move(evaluation.beside);
     report.seconds = evaluation.seconds;
     report.bytes_read = evaluation.stats.bytes_read;
     report.bytes_written = evaluation.stats.bytes_written;

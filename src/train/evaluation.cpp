@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "pipeline/stage_clock.h"
+#include "tasks/embedding_metrics.h"
 #include "tasks/encoder_task.h"
 #include "train/batches_ahead.h"
 #include "train/checks.h"
@@ -13,6 +14,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -171,10 +174,32 @@ std::unique_ptr<MetricAccumulator> metrics_of(const Task& task, Part part) {
   return encoder == nullptr ? task.make_metrics() : encoder->metrics_of(part);
 }
 
-Metrics part_metrics(Part part, const MetricAccumulator& sums) {
+namespace {
+
+Metrics named_figures(Part part, const std::map<std::string, double>& figures) {
   Metrics metrics;
-  for (const auto& [name, value] : sums.result()) metrics[to_string(part) + "." + name] = value;
+  for (const auto& [name, value] : figures) metrics[to_string(part) + "." + name] = value;
   return metrics;
+}
+
+// Fills in the metrics. @return what of a probe that had nodes to test is measured again
+std::optional<ProbeBeside> measure(Part part, const MetricAccumulator& sums, Metrics& metrics) {
+  const auto* const embeddings = dynamic_cast<const tasks::EmbeddingMetrics*>(&sums);
+  if (embeddings == nullptr) {
+    metrics = part_metrics(part, sums);
+    return std::nullopt;
+  }
+  tasks::MeasuredEmbeddings measured = embeddings->measured();
+  metrics = named_figures(part, measured.figures);
+  if (!measured.probed || measured.probed->tested.numel() == 0) return std::nullopt;
+  const tasks::EmbeddingProbe& probe = embeddings->probe();
+  return ProbeBeside{*std::move(measured.probed), probe.probe, probe.floors};
+}
+
+}  // namespace
+
+Metrics part_metrics(Part part, const MetricAccumulator& sums) {
+  return named_figures(part, sums.result());
 }
 
 Evaluation evaluate(Parts& parts,
@@ -185,7 +210,7 @@ Evaluation evaluate(Parts& parts,
                     Logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   const TraceSpan span(parts.trace, "evaluation");
-  const auto sums = metrics_of(*parts.task, part);
+  auto sums = metrics_of(*parts.task, part);
   Evaluation evaluation;
   evaluation.stats.batches_xxh3 = batches_xxh3;
   if (has_labels(parts, part)) {
@@ -200,9 +225,11 @@ Evaluation evaluate(Parts& parts,
                kMendNotFinite);
     }
   }
-  evaluation.metrics = part_metrics(part, *sums);
+  const auto beside = measure(part, *sums, evaluation.metrics);
+  sums.reset();
   evaluation.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (beside) evaluation.beside = measure_beside(parts, *beside, log);
   return evaluation;
 }
 

@@ -7,6 +7,7 @@
 #include "pipeline/stage_clock.h"
 #include "train/checkpoint.h"
 #include "train/parts.h"
+#include "train/probe_beside.h"
 
 #include <sluice/loader.h>
 
@@ -37,7 +38,8 @@ std::string node_of_bad_features(const Parts& parts, const Batch& batch);
 struct Evaluation {
   Metrics metrics;  ///< "valid.accuracy", ...
   LoaderStats stats;
-  double seconds = 0;
+  double seconds = 0;                         ///< without what is measured beside
+  std::optional<probe::BesideReport> beside;  ///< a test's, of embeddings that were probed
 };
 
 /// The loader's next mini-batch; what it took is time that the steps were starved for. Throws as

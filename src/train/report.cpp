@@ -2,6 +2,7 @@
 
 #include "core/hash.h"
 #include "train/epoch_line.h"
+#include "train/probe_beside.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -144,6 +145,7 @@ ReportJson to_json(const RunReport& report) {
   if (report.best_epoch) json["best_epoch"] = *report.best_epoch;
   if (!report.classes.empty()) json["classes"] = report.classes;
   json["metrics"] = metrics;
+  if (report.beside) json["probe"] = to_json(*report.beside);
   json["seconds"] = {{"total", report.seconds}, {"epochs", report.epoch_seconds}};
   json["storage"] = {{"features", report.features},
                      {"topology", report.topology},
@@ -187,6 +189,7 @@ std::string to_text(const RunReport& report) {
   text += '\n';
   for (const auto& [name, value] : report.metrics)
     text += fmt::format("  {:<16}  {}\n", name, figure_text(value));
+  if (report.beside) text += to_text(*report.beside);
   text += fmt::format("  {:<16}  features in {} ({}), read {}, useful {}\n",
                       "storage",
                       report.features,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/peak_memory.h"
+#include "probe/probe_run.h"
 #include "train/checkpoint.h"
 #include "train/continual_report.h"
 #include "train/exact_run.h"
@@ -51,6 +52,7 @@ struct RunReport {
   std::uint64_t epochs = 0;  ///< done
   std::optional<std::uint64_t> best_epoch;
   Metrics metrics;
+  std::optional<probe::BesideReport> beside;  ///< of embeddings that were probed
   double seconds = 0;
   std::vector<double> epoch_seconds;
   std::string features;  ///< "memory" or "disk"

@@ -333,7 +333,7 @@ void Trainer::keep_state() {
 }
 
 Metrics Trainer::evaluate_part(Part part) {
-  const Evaluation evaluation =
+  Evaluation evaluation =
       evaluate(parts_, part, plan_.loader, state_.batches_xxh3, progress_, log_);
   state_.batches_xxh3 = evaluation.stats.batches_xxh3;
   state_.bytes_read += evaluation.stats.bytes_read;
@@ -341,7 +341,8 @@ Metrics Trainer::evaluate_part(Part part) {
   state_.bytes_written += evaluation.stats.bytes_written;
   state_.counters += evaluation.stats;
   state_.seconds += evaluation.seconds;
-  return evaluation.metrics;
+  if (part == Part::kTest) beside_ = std::move(evaluation.beside);
+  return std::move(evaluation.metrics);
 }
 
 // Whether it is the best so far, which is kept. What is no figure is neither better nor worse.

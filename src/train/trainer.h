@@ -8,6 +8,7 @@
 #include "core/progress.h"
 #include "core/rate_schedule.h"
 #include "pipeline/stage_clock.h"
+#include "probe/probe_run.h"
 #include "train/batches_ahead.h"
 #include "train/checkpoint.h"
 #include "train/continual_report.h"
@@ -57,6 +58,8 @@ class Trainer {
   /// Metrics of the test part with the best epoch's weights (the last ones where nothing was
   /// validated), which the model then holds. Empty when there is no test part.
   Metrics test();
+  /// What test() measured beside; none of most tasks.
+  const std::optional<probe::BesideReport>& beside() const { return beside_; }
   /// Tests old data by the weights that the model holds; nothing where the run goes on from none.
   std::optional<ContinualReport> test_old();
 
@@ -134,6 +137,7 @@ class Trainer {
   LossReader losses_;
   StepClock step_clock_;
   DeviceTimes device_times_;
+  std::optional<probe::BesideReport> beside_;  // the test's
   Clock::time_point last_checkpoint_ = Clock::now();
   std::uint64_t best_written_ = 0;     // epoch of best.ckpt
   TableRows::Moved moved_;             // of learned rows, since the last epoch's end
