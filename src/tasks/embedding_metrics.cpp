@@ -29,7 +29,7 @@ Tensor rows_among(std::span<const std::uint64_t> nodes, const Array& list) {
 }
 
 // i64 [n]
-Tensor ids_of(const std::vector<std::uint64_t>& nodes) {
+Tensor node_numbers(const std::vector<std::uint64_t>& nodes) {
   return torch::tensor(std::vector<std::int64_t>(nodes.begin(), nodes.end()), torch::kInt64);
 }
 
@@ -76,7 +76,7 @@ class CollectedEmbeddings final : public EmbeddingMetrics {
   }
 
   CollectedRows collect() const {
-    const Tensor ids = ids_of(nodes_);
+    const Tensor ids = node_numbers(nodes_);
     const Tensor order = ids.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/false);
     const Tensor sorted = ids.index_select(0, order);
     const std::int64_t* const first = sorted.data_ptr<std::int64_t>();
@@ -94,7 +94,7 @@ class CollectedEmbeddings final : public EmbeddingMetrics {
     probe::ProbedNodes probed = probe::probe_nodes(
         all.rows, all.labels, parts, probe_.probe, probe_.key.with("linear probe"));
     const probe::ProbeScores scores = probed.scores;
-    const Tensor nodes = ids_of(all.nodes);
+    const Tensor nodes = node_numbers(all.nodes);
     probed.trained = nodes.index_select(0, probed.trained);
     probed.tested = nodes.index_select(0, probed.tested);
     measured.probed = std::move(probed);
