@@ -73,7 +73,7 @@ double accuracy_of(const std::vector<probe::NodeGroup>& groups) {
 TEST_CASE(
     "a self-supervised run reports groups of the tested nodes, and floors by the same probe") {
   const TempDir dir;
-  const Quiet quiet;
+  Quiet quiet;
   generate_dataset(dir / "data");
   const RunReport report =
       run_training(dgi_options(dir, "run"), RunDirectory::Mode::kNew, quiet.context);
@@ -125,7 +125,7 @@ TEST_CASE(
   const std::string path = (dir / "run").string();
   const RunReport again =
       evaluate_run(path, {}, {Part::kTest, CheckpointKind::kBest}, quiet.context);
-  CHECK(to_json(again).at("probe") == probe);
+  CHECK(to_json(again).at("probe").dump() == probe.dump());
   const RunReport valid =
       evaluate_run(path, {}, {Part::kValid, CheckpointKind::kBest}, quiet.context);
   CHECK_FALSE(valid.beside.has_value());
@@ -134,7 +134,7 @@ TEST_CASE(
 
 TEST_CASE("floors are left out where they are not wanted, and change nothing else") {
   const TempDir dir;
-  const Quiet quiet;
+  Quiet quiet;
   generate_dataset(dir / "data");
   const auto train = [&](const std::string& name, const std::vector<std::string>& sets) {
     return run_training(dgi_options(dir, name, sets), RunDirectory::Mode::kNew, quiet.context);
@@ -142,11 +142,14 @@ TEST_CASE("floors are left out where they are not wanted, and change nothing els
   const RunReport with = train("with", {});
   const RunReport without = train("without", {"task.floors=none"});
   CHECK(without.weights_xxh3 == with.weights_xxh3);
-  CHECK(without.metrics == with.metrics);
+  for (const char* name : {"test.accuracy", "test.f1_macro", "test.nmi", "valid.accuracy"})
+    CHECK(without.metrics.at(name) == with.metrics.at(name));
   REQUIRE(without.beside.has_value());
   CHECK(without.beside->groups.has_value());
   CHECK(without.beside->floors.empty());
-  CHECK(to_json(*without.beside->groups) == to_json(*with.beside->groups));
+  REQUIRE(with.beside.has_value());
+  // As text: groups without nodes have no figure, which equals nothing.
+  CHECK(to_json(*without.beside->groups).dump() == to_json(*with.beside->groups).dump());
 }
 
 TEST_CASE("where the budget has no room floors go first, then groups, and the log says so") {
