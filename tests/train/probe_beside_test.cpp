@@ -115,17 +115,17 @@ TEST_CASE(
   CHECK(report.beside->floors[0].classify->test.mean == of_features.test);
   CHECK(report.beside->floors[0].classify->f1_macro.mean == of_features.f1_macro);
 
-  const nlohmann::ordered_json probe = to_json(report).at("probe");
-  CHECK(probe.at("groups").at("distance")[0].at("nodes") == expected[0]);
-  CHECK(probe.at("floors")[0].at("test.accuracy") == of_features.test);
-  CHECK(probe.at("floors")[2].at("groups").at("degree").size() == groups.by_degree.size());
+  const nlohmann::ordered_json json = to_json(report).at("probe");
+  CHECK(json.at("groups").at("distance")[0].at("nodes") == expected[0]);
+  CHECK(json.at("floors")[0].at("test.accuracy") == of_features.test);
+  CHECK(json.at("floors")[2].at("groups").at("degree").size() == groups.by_degree.size());
   CHECK(to_text(report).find("sgc: test.accuracy") != std::string::npos);
 
   // Measured again, it is the same; of validation nodes there is none.
   const std::string path = (dir / "run").string();
   const RunReport again =
       evaluate_run(path, {}, {Part::kTest, CheckpointKind::kBest}, quiet.context);
-  CHECK(to_json(again).at("probe").dump() == probe.dump());
+  CHECK(to_json(again).at("probe").dump() == json.dump());
   const RunReport valid =
       evaluate_run(path, {}, {Part::kValid, CheckpointKind::kBest}, quiet.context);
   CHECK_FALSE(valid.beside.has_value());
