@@ -410,4 +410,8 @@ std::optional<BestEpoch> stored_best(const std::filesystem::path& path, MemoryLe
   return parse_state(path, content.value().state, state_at_weights).best;
 }
 
+std::uint64_t stored_fingerprint(const std::filesystem::path& path) {
+  return parse_state(path, read_checkpoint_state(path).or_throw(), identity_of).fingerprint;
+}
+
 }  // namespace sluice

@@ -114,6 +114,10 @@ StoredWeights read_weights(const std::filesystem::path& path);
 /// tensors; nothing where there is none that can be read.
 std::optional<BestEpoch> stored_best(const std::filesystem::path& path, MemoryLedger* ledger);
 
+/// Dataset::fingerprint() of what the run read when the checkpoint was written. Reads no tensors.
+/// Throws Error: kData where the checkpoint is damaged or newer.
+std::uint64_t stored_fingerprint(const std::filesystem::path& path);
+
 /// Where the rows are that a checkpoint names.
 std::filesystem::path rows_folder(const std::filesystem::path& checkpoint);
 

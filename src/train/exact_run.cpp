@@ -1,9 +1,12 @@
 #include "train/exact_run.h"
 
+#include "core/hash.h"
 #include "storage/io/file.h"
 #include "train/epoch_line.h"
 #include "train/opened_run.h"
+#include "train/run_directory.h"
 
+#include <sluice/dataset.h>
 #include <sluice/units.h>
 
 #include <fmt/format.h>
@@ -58,6 +61,22 @@ void check_same_config(const RunOptions& options, RunOptions exact) {
                    "embedding.exact_run= --set run.dir=DIR, or leave embedding.exact_run out");
 }
 
+// A dataset that was made anew in the same folder has the path of the old one.
+void check_same_data(const RunOptions& options) {
+  const std::string run = options.embedding.exact_run;
+  const std::uint64_t own = Dataset::open(options.dataset.path).fingerprint();
+  const std::uint64_t of_exact = stored_fingerprint(stored_checkpoint(run, CheckpointKind::kLast));
+  if (own == of_exact) return;
+  refuse_exact_run(run,
+                   fmt::format("the dataset has changed since that run: {} has fingerprint {}, the "
+                               "run was trained on {}",
+                               options.dataset.path,
+                               hex64(own),
+                               hex64(of_exact)),
+                   "train that run anew on the dataset as it is now, or leave "
+                   "embedding.exact_run out");
+}
+
 ExactRun read_report(const std::string& run) {
   const fs::path path = fs::path(run) / "report.json";
   std::error_code problem;
@@ -98,7 +117,9 @@ std::optional<ExactRun> read_exact_run(const RunOptions& options) {
                      "this run is exact itself",
                      "set embedding.mode = \"partitions\", or leave embedding.exact_run out");
   check_same_config(options, kept_options(run, {}, *options.registry));
-  return read_report(run);
+  ExactRun exact = read_report(run);
+  check_same_data(options);
+  return exact;
 }
 
 nlohmann::ordered_json to_json(const ExactRun& exact, const Metrics& own) {

@@ -133,6 +133,11 @@ class Reader {
     return content;
   }
 
+  std::string read_state() {
+    read_prefix();
+    return json_text(read_header().at("state"));
+  }
+
  private:
   void read_prefix() {
     const std::uint64_t size = file_.size().or_throw();
@@ -258,6 +263,14 @@ std::uint64_t write_checkpoint(const std::filesystem::path& path,
 Result<CheckpointContent> read_checkpoint(const std::filesystem::path& path, MemoryLedger* ledger) {
   try {
     return Reader(path, ledger).read();
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+Result<std::string> read_checkpoint_state(const std::filesystem::path& path) {
+  try {
+    return Reader(path, nullptr).read_state();
   } catch (const Error& error) {
     return error;
   }

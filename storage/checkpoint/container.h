@@ -42,4 +42,8 @@ std::uint64_t write_checkpoint(const std::filesystem::path& path, const Checkpoi
 /// kResource when it does not fit.
 Result<CheckpointContent> read_checkpoint(const std::filesystem::path& path, MemoryLedger* ledger);
 
+/// The state alone: reads the prefix and the header, and checks these, not the tensors. Errors: as
+/// read_checkpoint().
+Result<std::string> read_checkpoint_state(const std::filesystem::path& path);
+
 }  // namespace sluice

@@ -191,3 +191,22 @@ TEST_CASE("partitions: what cannot be set beside a run is refused, with what to 
   std::ofstream(ground.folder() / "exact" / "report.json") << "{\"metrics\": 1}";
   CHECK(ground.refusal({named}, 3).find("makes no sense") != std::string::npos);
 }
+
+TEST_CASE("partitions: an exact run over what was in the dataset's folder before is refused") {
+  const PartitionGround ground;
+  const std::string exact = (ground.folder() / "exact").string();
+  (void)ground.report({"embedding.mode=exact", "train.epochs=1", "run.dir=" + exact});
+  const std::filesystem::path links = ground.folder() / "train.txt";
+  const std::string all = read_all(links);
+  std::ofstream(links) << all.substr(all.find('\n') + 1);  // one link less
+  const Outcome made = run({tool("sluice-prep"),
+                            "import",
+                            "--overwrite",
+                            "--config",
+                            (ground.folder() / "graph.toml").string(),
+                            "--out",
+                            (ground.folder() / "data").string()});
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const std::string said = ground.refusal({"embedding.exact_run=" + exact, "train.epochs=1"}, 2);
+  CHECK_MESSAGE(said.find("the dataset has changed since that run") != std::string::npos, said);
+}

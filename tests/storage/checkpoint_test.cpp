@@ -175,3 +175,19 @@ TEST_CASE("a checkpoint larger than the ledger is refused") {
   CHECK(read.error().code() == ErrorCode::kResource);
   CHECK(ledger.used() == 0);
 }
+
+TEST_CASE("the state is read without tensors, and checked") {
+  const TempDir dir;
+  write_checkpoint(dir / "a.ckpt", sample());
+  const auto whole = read_checkpoint(dir / "a.ckpt", nullptr);
+  REQUIRE(whole.ok());
+  const auto state = read_checkpoint_state(dir / "a.ckpt");
+  REQUIRE(state.ok());
+  CHECK(state.value() == whole.value().state);
+  std::string bytes = read_all(dir / "a.ckpt");
+  bytes[64] = static_cast<char>(bytes[64] ^ 1);  // the header's first byte
+  dir.write("b.ckpt", bytes);
+  const auto damaged = read_checkpoint_state(dir / "b.ckpt");
+  REQUIRE_FALSE(damaged.ok());
+  CHECK(damaged.error().code() == ErrorCode::kData);
+}
