@@ -7,10 +7,29 @@
 #include <sluice/catalog.h>
 #include <sluice/units.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace sluice::cli {
 namespace {
+
+// What may follow "sluice-prep generate", by generator; one without an example shows the first.
+constexpr std::pair<std::string_view, std::string_view> kGenerateExamples[] = {
+    {"rmat", "rmat --scale 20 --features 128 --out data/rmat20"},
+    {"sbm", "sbm --nodes 10000 --edges 100000 --features 32 --out data/sbm"},
+    {"temporal", "temporal --nodes 10000 --events 100000 --edge-features 16 --out data/events"},
+    {"hetero", "hetero --papers 10000 --authors 5000 --features 64 --out data/papers"},
+    {"kg", "kg --entities 10000 --relations 20 --edges 100000 --out data/kg"}};
+
+std::string generate_example(std::string_view name) {
+  const auto* found = std::ranges::find(
+      kGenerateExamples, name, &std::pair<std::string_view, std::string_view>::first);
+  if (found == std::ranges::end(kGenerateExamples)) found = std::ranges::begin(kGenerateExamples);
+  return fmt::format("Example:\n  sluice-prep generate {}", found->second);
+}
 
 // What `sluice-prep generate NAME` collects before it runs.
 struct GenerateRequest {
@@ -76,12 +95,12 @@ void add_generate(CLI::App& app, PrepSession& session, PrepAction& action) {
                       "go on where the same command was killed: finished stages stay");
     request->entry.add_flags(*command, catalog, entry.name);
     session.add_options(*command);
+    command->footer(generate_example(entry.name));
     command->callback([request, &session, &action] {
       action.run = [request, &session] { run_generate(*request, session); };
     });
   }
-  generate->footer(
-      "Example:\n  sluice-prep generate rmat --scale 20 --features 128 --out data/rmat20");
+  generate->footer(generate_example("rmat"));
 }
 
 }  // namespace sluice::cli

@@ -92,6 +92,7 @@ void add_config(CLI::App& app, TrainSession& session, TrainAction& action) {
       config->add_subcommand("keys", "print every key with its default, unit, range and meaning");
   keys->callback(
       [&session, &action] { action.run = [&session] { print_config_keys(session.registry()); }; });
+  keys->footer("Example:\n  sluice-train config keys | less");
 }
 
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action) {

@@ -42,6 +42,11 @@ TEST_CASE("help and version go to stdout and say what to do") {
   for (const char* command : {"import", "inspect", "verify"})
     CHECK(prep({command, "--help"}).code == 0);
   CHECK(prep({"generate", "rmat", "--help"}).out.find("--edge-factor") != std::string::npos);
+  for (const std::string name : {"rmat", "sbm", "temporal", "hetero", "kg"}) {
+    CAPTURE(name);
+    const std::string of = prep({"generate", name, "--help"}).out;
+    CHECK(of.find("sluice-prep generate " + name + " --") != std::string::npos);
+  }
   CHECK(prep({"import", "--keys"}).out.find("[[edges]]") != std::string::npos);
   CHECK(prep({"--version"}).out.find("sluice-prep ") == 0);
 }
