@@ -67,7 +67,18 @@ std::uint64_t neighbour_at(const ListPart& list, std::uint64_t at) {
   return id;
 }
 
-// Adds columns [column, column + count) of the list's rows. Returns the first id that is no row.
+// The least id that is no row, of those from `at` on.
+template <class Id>
+std::uint64_t least_stranger(const ListPart& list, std::uint64_t at, std::uint64_t rows) {
+  std::uint64_t least = kNowhere;
+  for (; at < list.count; ++at) {
+    const std::uint64_t id = neighbour_at<Id>(list, at);
+    if (id >= rows) least = std::min(least, id);
+  }
+  return least;
+}
+
+// Adds columns [column, column + count) of the list's rows. Returns the least id that is no row.
 template <class Element, class Id>
 std::uint64_t add_rows(const PanelView& x,
                        const ListPart& list,
@@ -82,7 +93,7 @@ std::uint64_t add_rows(const PanelView& x,
       if (soon < x.rows) __builtin_prefetch(first + soon * row_bytes);
     }
     const std::uint64_t id = neighbour_at<Id>(list, at);
-    if (id >= x.rows) return id;
+    if (id >= x.rows) return least_stranger<Id>(list, at, x.rows);
     const std::byte* const row = first + id * row_bytes;
     const double scale = list.scales == nullptr ? 1.0 : static_cast<double>(list.scales[id]);
     for (std::uint32_t c = 0; c < count; ++c)
@@ -156,7 +167,7 @@ struct PanelProduct::Call {
   const ProductWeights& weights;
   const EdgeSweep::Batch& batch;
   std::uint64_t edges_before = 0;        // of the first list, in batches before
-  std::atomic<std::uint64_t>& stranger;  // a neighbour that is no row
+  std::atomic<std::uint64_t>& stranger;  // the least neighbour that is no row
   std::atomic<std::uint64_t>& beyond;    // the first row that the dtype does not hold
 };
 
@@ -197,7 +208,7 @@ void PanelProduct::sum_row(const Call& call, std::size_t at) {
     const ListPart own{reinterpret_cast<const std::byte*>(&target), 1, list.scales};
     if (loops && !continues) (void)add_list(DType::kU64, x, own, column, count, sums.data());
     const std::uint64_t stranger = add_list(batch.width, x, list, column, count, sums.data());
-    if (stranger != kNowhere) call.stranger = stranger;
+    lower(call.stranger, stranger);
     if (goes_on) {
       std::copy_n(sums.data(), count, reinterpret_cast<double*>(next_carry_.data()) + column);
       continue;
