@@ -1,6 +1,8 @@
 // Labels without echoes: what a node's row holds of labels, its own never.
 #include "prep/propagate/propagate.h"
 #include "propagate_support.h"
+#include "storage/format/layout.h"
+#include "support/expect_error.h"
 
 #include <doctest/doctest.h>
 
@@ -118,4 +120,18 @@ TEST_CASE("no node's own label reaches its row, and none that is not for trainin
     }
     CHECK(reached > 0);  // others' rows do hold it
   }
+}
+
+TEST_CASE("a split that trains on a node that is not there is refused, and its file named") {
+  TypedGraph graph(kLabelSeed);
+  graph.split_bound = TypedGraph::kA + 1;
+  graph.train.push_back(TypedGraph::kA);
+  const TempDir dir;
+  graph.write(dir / "x");
+  PropagationSession session;
+  const Error error = expect_error([&] { (void)session.run(dir / "x", label_options()); });
+  CHECK(error.code() == ErrorCode::kData);
+  CHECK(error.message() == "split 'default' trains on node 60 of 60");
+  CHECK(error.place().file.find(split_path("default", "train")) != std::string::npos);
+  CHECK(session.ledger.used() == 0);
 }

@@ -97,6 +97,7 @@ struct TypedGraph {
   std::map<std::string, EndPairs> edges;
   std::vector<std::int32_t> labels;
   std::vector<std::uint64_t> train, valid, rest;
+  std::uint64_t split_bound = kA;  ///< what ids of the split are below
 
   explicit TypedGraph(std::uint64_t seed) {
     const RandomKey key = RandomKey(seed).with("typed graph");
@@ -158,7 +159,7 @@ struct TypedGraph {
                 arena);
       writer.schema().relations.push_back(relation);
     }
-    SplitSchema split = write_split(writer, "default", "node", kA, {train, valid, rest});
+    SplitSchema split = write_split(writer, "default", "node", split_bound, {train, valid, rest});
     split.node_type = "a";
     writer.schema().splits.push_back(split);
     writer.commit("test");

@@ -2,15 +2,35 @@
 
 #include "core/interrupt.h"
 #include "prep/features/elements.h"
+#include "storage/format/layout.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 namespace sluice {
 namespace {
 
 constexpr std::uint16_t kOne = 0x3c00;  // 1.0 as f16
+
+// Ids of files are used as places from here on.
+void check_training_ids(const Dataset& dataset,
+                        const std::string& split,
+                        std::span<const std::uint64_t> ids,
+                        std::uint64_t nodes) {
+  const auto beyond = std::ranges::find_if(ids, [nodes](std::uint64_t id) { return id >= nodes; });
+  if (beyond == ids.end()) return;
+  const std::filesystem::path file =
+      std::filesystem::path(dataset.path()) / split_path(split, "train");
+  throw Error(ErrorCode::kData,
+              fmt::format("split '{}' trains on node {} of {}", split, *beyond, nodes),
+              "the dataset is damaged: restore it from a copy or prepare it again",
+              Place{file.string(), -1, -1, -1});
+}
 
 }  // namespace
 
@@ -29,7 +49,9 @@ LabelRows::LabelRows(const Dataset& dataset,
   std::ranges::fill(parts, static_cast<std::uint8_t>(num_parts_));
   const RandomKey key = RandomKey(options.seed).with("label parts");
   const Split split = dataset.split(options.split);
-  for (const std::uint64_t id : split.train.as<std::uint64_t>()) {
+  const std::span<const std::uint64_t> training = split.train.as<std::uint64_t>();
+  check_training_ids(dataset, options.split, training, node.count);
+  for (const std::uint64_t id : training) {
     if (kind_ == LabelKind::kClass && labels_.as<std::int32_t>()[id] < 0) continue;
     parts[id] = static_cast<std::uint8_t>(key.below(num_parts_, id));
   }

@@ -26,7 +26,7 @@ namespace sluice {
 class LabelRows final : public RowSource {
  public:
   /// Loads labels and the split's training nodes; parts are drawn by (options.seed, node). Throws
-  /// Error.
+  /// Error: kData where the split trains on a node that is not there.
   LabelRows(const Dataset& dataset,
             const NodeTypeSchema& node,
             const PropagationOptions& options,
