@@ -180,11 +180,15 @@ SafeHeader read_header(const File& file) {
   return header;
 }
 
+std::map<std::string, std::string> metadata_of(const SafeHeader& header) {
+  if (!header.json.contains(kMetadata)) return {};
+  return header.json.at(kMetadata).get<std::map<std::string, std::string>>();
+}
+
 SafetensorsContent read_whole(const File& file, MemoryLedger* ledger) {
   SafeHeader header = read_header(file);
   SafetensorsContent content;
-  if (header.json.contains(kMetadata))
-    content.metadata = header.json.at(kMetadata).get<std::map<std::string, std::string>>();
+  content.metadata = metadata_of(header);
   for (SafeEntry& entry : header.entries) {
     Array value = Array::make(entry.dtype, std::move(entry.shape), ledger, "checkpoint").or_throw();
     file.read_at(header.data + entry.begin, value.raw()).or_throw();
@@ -244,6 +248,10 @@ Result<std::vector<SafetensorsEntry>> list_safetensors(const File& file) {
           {std::move(entry.name), entry.dtype, std::move(entry.shape), header.data + entry.begin});
     return entries;
   });
+}
+
+Result<std::map<std::string, std::string>> safetensors_metadata(const File& file) {
+  return read_named(file, [&] { return metadata_of(read_header(file)); });
 }
 
 Result<SafetensorsContent> read_safetensors(const std::filesystem::path& path,

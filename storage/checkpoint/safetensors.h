@@ -51,6 +51,9 @@ struct SafetensorsEntry {
 /// as read_safetensors().
 Result<std::vector<SafetensorsEntry>> list_safetensors(const File& file);
 
+/// What a file says of itself; nothing where it says nothing. Errors: as read_safetensors().
+Result<std::map<std::string, std::string>> safetensors_metadata(const File& file);
+
 /// Reads and checks a whole file. Tensors are charged to `ledger` as "checkpoint". Errors, which
 /// name the file: kData where it is not of this format or cut off; kResource when it does not fit.
 Result<SafetensorsContent> read_safetensors(const std::filesystem::path& path,

@@ -150,3 +150,21 @@ TEST_CASE("attach refuses rows that are not the nodes', and leaves the dataset a
     options.dtype = DType::kI8;
   });
 }
+
+TEST_CASE("attach refuses rows that say that they are of another type, as many as they may be") {
+  const TypedGraph graph(kAttachSeed);
+  const TempDir dir;
+  graph.write(dir / "x");
+  const std::string manifest = read_all(dir / "x/manifest.json");
+  PropagationSession session;
+  const AttachOptions options = attach_options(dir / "x", dir / "rows.safetensors");
+  write_embedded(options.file, attached_values(), kAttachColumns, ids_in_order(), "b");
+  const Error error = expect_error([&] { (void)attach_table(options, session.context); });
+  CHECK(error.code() == ErrorCode::kData);
+  CHECK(error.message() == "rows of nodes of type 'b' cannot become a table of type 'a'");
+  CHECK(error.hint().find("--type b") != std::string::npos);
+  CHECK(error.place().file == options.file.string());
+  CHECK(read_all(dir / "x/manifest.json") == manifest);
+  write_embedded(options.file, attached_values(), kAttachColumns, ids_in_order(), "a");
+  CHECK(attach_table(options, session.context).rows == TypedGraph::kA);
+}

@@ -13,12 +13,15 @@
 
 namespace sluice::test {
 
-/// f32 [rows, columns], row by row, with ids where there are some.
+/// f32 [rows, columns], row by row, with ids where there are some, and whose rows they are where
+/// that is said.
 inline void write_embedded(const std::filesystem::path& path,
                            const std::vector<float>& values,
                            std::int64_t columns,
-                           const std::vector<std::int64_t>& ids = {}) {
+                           const std::vector<std::int64_t>& ids = {},
+                           const std::string& node_type = "") {
   SafetensorsContent content;
+  if (!node_type.empty()) content.metadata["node_type"] = node_type;
   content.tensors.push_back(
       {"rows", testing::array_of(values, {std::ssize(values) / columns, columns})});
   if (!ids.empty()) content.tensors.push_back({"ids", testing::array_of(ids)});

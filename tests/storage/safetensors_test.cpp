@@ -130,3 +130,12 @@ TEST_CASE("safetensors: what is no such file, or not whole, is refused by name")
             .find("shape") != std::string::npos);
   CHECK(of(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4).find("shape") != std::string::npos);
 }
+
+TEST_CASE("safetensors: what a file says of itself is read without its tensors") {
+  const TempDir dir;
+  write_safetensors(dir / "a.safetensors", safe_sample());
+  const File said = File::open_read(dir / "a.safetensors").or_throw();
+  CHECK(safetensors_metadata(said).or_throw() == safe_sample().metadata);
+  const File silent = File::open_read(made_of(dir / "b.safetensors", "{}", 0)).or_throw();
+  CHECK(safetensors_metadata(silent).or_throw().empty());
+}

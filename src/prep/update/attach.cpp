@@ -42,6 +42,7 @@ class AttachedRows {
     auto listed = list_safetensors(file_);
     if (!listed && listed.error().code() == ErrorCode::kData) refuse(listed.error().message());
     entries_ = std::move(listed).or_throw();
+    check_type();
     const SafetensorsEntry* const rows = find("rows");
     if (rows == nullptr || rows->dtype != DType::kF32 || rows->shape.size() != 2 ||
         rows->shape[1] == 0)
@@ -85,6 +86,22 @@ class AttachedRows {
   }
 
  private:
+  // `sluice-train embed` says whose rows it writes.
+  void check_type() const {
+    const auto said = safetensors_metadata(file_).or_throw();
+    const auto type = said.find("node_type");
+    if (type == said.end() || type->second == node_.name) return;
+    throw Error(ErrorCode::kData,
+                fmt::format("rows of nodes of type '{}' cannot become a table of type '{}'",
+                            type->second,
+                            node_.name),
+                fmt::format("name their type, --type {}, or write rows of this one: sluice-train "
+                            "embed --type {}",
+                            type->second,
+                            node_.name),
+                Place{file_.path().string(), -1, -1, -1});
+  }
+
   const SafetensorsEntry* find(std::string_view name) const {
     const auto found = std::ranges::find(entries_, name, &SafetensorsEntry::name);
     return found == entries_.end() ? nullptr : &*found;

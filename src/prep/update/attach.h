@@ -35,7 +35,8 @@ struct AttachReport {
 
 /// Reads the file once, in pieces; ids take 8 bytes a node, charged as "external ids". A failure,
 /// or a kill, leaves what was there. Throws Error: kUsage for a type, name or dtype that will not
-/// do; kData for a file without such rows, of other nodes, or with numbers that cannot be stored.
+/// do; kData for a file without such rows, of other nodes (by ids, or by `node_type` in its
+/// metadata), or with numbers that cannot be stored.
 AttachReport attach_table(const AttachOptions& options, PrepContext& context);
 
 }  // namespace sluice
