@@ -15,6 +15,12 @@ namespace {
 using Ordered = nlohmann::ordered_json;
 using CountersJson = nlohmann::json;
 
+// Whether a stage had something to do: windows pass through `fetch` from memory, too.
+bool has_worked(const StageTimes& stage, const RunCounters& counters) {
+  constexpr double kShown = 0.005;  // seconds: less would be written as 0.00
+  return stage.busy >= kShown || (stage.name == "fetch" && counters.requests > 0);
+}
+
 double p99(const RequestLatency& latency) {
   return std::chrono::duration<double>(latency.quantile(0.99)).count();
 }
@@ -64,6 +70,7 @@ Ordered stages_json(const RunCounters& counters) {
 std::string to_text(const RunCounters& counters) {
   std::string text;
   for (const StageTimes& stage : counters.stages) {
+    if (!has_worked(stage, counters)) continue;
     text += fmt::format("  {:<16}  busy {:.2f} s, starved {:.2f} s, blocked {:.2f} s\n",
                         stage.name,
                         stage.busy,

@@ -133,3 +133,17 @@ TEST_CASE("a checkpoint of something else is refused and changes nothing") {
   CHECK(shape.code() == ErrorCode::kData);
   CHECK(shape.message().find("the checkpoint is of another model: weight 'layer0.") == 0);
 }
+
+TEST_CASE("the text of counters leaves out stages that did nothing, the JSON does not") {
+  RunCounters counters;
+  counters.stages = {{"sample", 2, 0, 1}, {"repack", 0, 3, 0}, {"fetch", 0.001, 0.5, 0}};
+  std::string text = to_text(counters);
+  CHECK(text.find("sample            busy 2.00 s, starved 0.00 s, blocked 1.00 s") !=
+        std::string::npos);
+  CHECK(text.find("repack") == std::string::npos);
+  CHECK(text.find("fetch") == std::string::npos);
+  CHECK(stages_json(counters).size() == 3);
+  counters.requests = 1;  // something was read, quickly as it may have been
+  text = to_text(counters);
+  CHECK(text.find("fetch") != std::string::npos);
+}
