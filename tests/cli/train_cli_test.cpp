@@ -34,6 +34,8 @@ TEST_CASE("help and version say what to do; usage errors exit 2") {
        {"graphsage", "gat", "node_classification", "regression", "adamw", "config keys"}) {
     CHECK(run.out.find(part) != std::string::npos);
   }
+  CHECK(train({"config", "keys", "--help"}).out.find("Example:\n  sluice-train config keys") !=
+        std::string::npos);
   CHECK(train({"--version"}).out.find("sluice-train ") == 0);
   CHECK(train({}).code == 2);
   CHECK(train({"frobnicate"}).code == 2);
