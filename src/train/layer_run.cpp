@@ -1,6 +1,7 @@
 #include "train/layer_run.h"
 
 #include "train/layer_pass.h"
+#include "train/model_wants.h"
 #include "train/node_sweep.h"
 #include "train/stored_encodings.h"
 
@@ -17,7 +18,7 @@ PlannedRun open_parts(const RunOptions& options, Work work) {
   const GraphSchema schema = Dataset::open(options.dataset.path).schema();
   const std::vector<PlaceChoice> all = place_choices(options.storage,
                                                      schema,
-                                                     {},
+                                                     wants_of_model(options, schema).features,
                                                      budget,
                                                      Turns::kNever,
                                                      options.storage.embeddings,

@@ -2,11 +2,7 @@
 
 #include "storage/embedding/row_layout.h"
 
-#include <sluice/nn/init.h>
-#include <sluice/train.h>
-
 #include <algorithm>
-#include <exception>
 #include <utility>
 #include <vector>
 
@@ -17,24 +13,6 @@ namespace {
 constexpr std::uint64_t kNoEpoch = (1 << 24) - 1;
 
 }  // namespace
-
-std::int64_t state_columns(const RunOptions& options, const GraphSchema& schema) {
-  try {
-    const auto task = options.registry->tasks.create(options.task, {schema});
-    const nn::ShapesAlone shapes;
-    const auto model = options.registry->models.create(options.model,
-                                                       {schema,
-                                                        task->target_types(),
-                                                        task->output_width(),
-                                                        RandomKey(options.seed),
-                                                        nullptr,
-                                                        nullptr});
-    const StatefulModel* const stateful = stateful_model(*model);
-    return stateful == nullptr ? 0 : stateful->state_shape().columns();
-  } catch (const std::exception&) {
-    return 0;  // whoever builds the model says what is wrong
-  }
-}
 
 std::uint64_t state_bytes(const GraphSchema& schema, std::int64_t columns) {
   if (columns == 0) return 0;

@@ -20,11 +20,7 @@
 
 namespace sluice {
 
-/// Floats of a node's row of state; 0: the model remembers nothing, or that cannot be told. Makes
-/// no weights.
-std::int64_t state_columns(const RunOptions& options, const GraphSchema& schema);
-
-/// Bytes of all rows of state, of so many floats.
+/// Bytes of all rows of state, of so many floats each (ModelWants::state_columns).
 std::uint64_t state_bytes(const GraphSchema& schema, std::int64_t columns);
 
 /// What rows of state have seen of their epoch.

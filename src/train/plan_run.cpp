@@ -3,6 +3,7 @@
 #include "budget/dataset_disk.h"
 #include "core/cgroup.h"
 #include "train/model_size.h"
+#include "train/model_wants.h"
 
 #include <sluice/units.h>
 
@@ -38,12 +39,13 @@ std::vector<Choice> choices(const RunOptions& options,
   const bool planned = !device.device && epochs_may_be_planned(options.storage);
   const Turns turns = planned ? Turns::kMay : Turns::kNever;
   const std::uint64_t learned = learned_bytes(options, schema);
-  const std::uint64_t rows = learned + state_bytes(schema, state_columns(options, schema));
+  const ModelWants wants = wants_of_model(options, schema);
+  const std::uint64_t rows = learned + state_bytes(schema, wants.state_columns);
   const bool may_be_on_device = learned != 0 && device.ledger && learned < device.ledger->limit();
   std::vector<Choice> all;
   for (PlaceChoice& at : place_choices(options.storage,
                                        schema,
-                                       {},  // models read the first group, but for users' own
+                                       wants.features,
                                        options.memory.host.bytes,
                                        turns,
                                        options.storage.embeddings,

@@ -1,9 +1,12 @@
 #include "support/expect_error.h"
 #include "support/generated_dataset.h"
+#include "support/process.h"
 #include "train/support.h"
 #include "train/weights.h"
 
 #include <doctest/doctest.h>
+
+#include <fmt/format.h>
 
 #include <optional>
 
@@ -152,6 +155,51 @@ TEST_CASE("auto keeps features in memory when they take at most half of the budg
   };
   CHECK(place("200MiB") == Placement::kMemory);
   CHECK(place("29MiB") == Placement::kDisk);
+}
+
+TEST_CASE("auto goes by the features of events where the model reads these") {
+  const TempDir dir;
+  const Outcome made = run({tool("sluice-prep"),
+                            "generate",
+                            "temporal",
+                            "--out",
+                            dir / "x",
+                            "--nodes",
+                            "500",
+                            "--events",
+                            "50000",
+                            "--features",
+                            "0",
+                            "--classes",
+                            "8",
+                            "--edge-features",
+                            "200",
+                            "--label-events",
+                            "1000"});
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  std::uint64_t bytes = 0;
+  const Dataset dataset = Dataset::open((dir / "x").string());
+  for (const RelationSchema& relation : dataset.schema().relations)
+    if (!relation.features.empty())
+      bytes += relation.features[0].rows * feature_row_bytes(relation.features[0]);
+  REQUIRE(bytes >= 50000 * 200 * 4);
+  const std::string config = fmt::format(
+      "dataset.path = \"{}\"\nrun.dir = \"{}\"\nmemory.host = \"256MiB\"\n"
+      "model = {{ type = \"graphmixer\", hidden = 16, time_width = 16 }}\n"
+      "[sampler]\ntype = \"temporal\"\ncount = [5]\n"
+      "[task]\ntype = \"dynamic_node_classification\"\nwidth = 16\nhidden = 16\n"
+      "[train]\nbatch_size = 50\ncompute_threads = 1\n[eval]\nbatch_size = 50\n",
+      (dir / "x").string(),
+      (dir / "run").string());
+  const auto log = make_silent_logger();
+  const auto place = [&](const std::string& host) {
+    return plan_run(options_of(config, {"memory.host=" + host}), {}, *log).places.features;
+  };
+  const Kept roomy = place("256MiB"), tight = place("64MiB");
+  CHECK(roomy.where == Placement::kMemory);
+  CHECK(tight.where == Placement::kDisk);
+  for (const Kept& kept : {roomy, tight})
+    CHECK_MESSAGE(kept.why.find(format_bytes(bytes) + " against half") == 0, kept.why);
 }
 
 TEST_CASE("measuring leaves weights, buffers and optimiser as they were") {
