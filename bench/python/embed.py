@@ -74,7 +74,7 @@ def main():
     given.dir.mkdir(parents=True, exist_ok=True)
     data = dataset(given)
     size = bytes_below(data)
-    budget = max(int(size * given.share), 64 << 20)
+    budget = max(int(size * given.share) >> 20, 64) << 20  # whole MiB: a cgroup rounds down to pages
     run = trained_run(given, data, 2 * budget)
     out = given.dir / "embed-rows.npy"
     words = [given.tools / "sluice-train", "embed", run, "--out", out, "--json", "--set", f"memory.host={budget}B", "--set",

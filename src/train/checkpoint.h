@@ -28,6 +28,12 @@ struct BestEpoch {
   RowGenerations rows = {};
 };
 
+/// What rows on disk that are learned, or remembered, took in training.
+struct RowFigures {
+  std::uint64_t bytes_read = 0, bytes_written = 0;
+  double waited = 0;  ///< seconds that steps waited for rows
+};
+
 /// What partitions of learned rows took in training.
 struct PartitionFigures {
   std::uint64_t swaps = 0;  ///< partitions that were loaded, but for an epoch's first ones

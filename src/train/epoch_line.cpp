@@ -14,14 +14,19 @@ namespace {
 
 constexpr double kSeldom = 0.1;  // share of the time
 
+bool moved_rows(const RowFigures& rows) {
+  return rows.bytes_read + rows.bytes_written > 0 || rows.waited > 0;
+}
+
 }  // namespace
 
-std::string bound_of(const std::vector<StageTimes>& stages, double seconds) {
+std::string bound_of(const std::vector<StageTimes>& stages, double seconds, double rows_waited) {
   double disk = 0;
   double sample = 0;
   for (const StageTimes& stage : stages) {
     if (stage.name == "step") {
-      if (stage.starved <= kSeldom * seconds) return "compute";
+      if (stage.starved <= kSeldom * seconds)
+        return rows_waited <= kSeldom * seconds ? "compute" : "disk";
     } else {
       (stage.name == "fetch" || stage.name == "repack" ? disk : sample) += stage.busy;
     }
@@ -49,6 +54,10 @@ std::string to_json_line(const EpochLine& line) {
       {"stages", stages_json(line.counters)},
       {"bound", line.bound},
       {"generation", line.generation}};
+  if (moved_rows(line.rows))
+    json["rows"] = {{"bytes_read", line.rows.bytes_read},
+                    {"bytes_written", line.rows.bytes_written},
+                    {"waited", line.rows.waited}};
   if (line.partitions)
     json["partitions"] = {{"swaps", line.partitions->swaps},
                           {"bytes_read", line.partitions->bytes_read},
@@ -68,6 +77,8 @@ std::string to_text(const EpochLine& line) {
   if (line.partitions)
     text +=
         fmt::format("  swaps {}, waited {:.2f} s", line.partitions->swaps, line.partitions->waited);
+  else if (moved_rows(line.rows))
+    text += fmt::format("  waited {:.2f} s for rows", line.rows.waited);
   return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}",
                             line.seconds,
                             format_count(static_cast<std::uint64_t>(line.seeds_per_second)),

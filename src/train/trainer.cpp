@@ -187,7 +187,7 @@ Trainer::EpochFigures Trainer::train_epoch() {
   check_epoch();
   figures.seconds = seconds_since(begin);
   state_.epoch_seconds = before.epoch_seconds + figures.seconds;
-  note_partitions(figures);
+  note_rows(figures);
   device_times_.on_device += step_clock_.take();
   device_times_.seconds += figures.seconds;
   device_times_.transferred += figures.loader.bytes_to_device;
@@ -380,9 +380,10 @@ void Trainer::end_epoch(const EpochFigures& figures, const Metrics& valid, bool 
   line.bytes_read = figures.loader.bytes_read + moved_.read;
   line.bytes_written = figures.loader.bytes_written + moved_.written;
   line.bytes_useful = figures.loader.bytes_useful;
+  line.rows = figures.rows;
   line.partitions = figures.partitions;
   line.counters += figures.loader;
-  line.bound = bound_of(figures.loader.stages, figures.seconds);
+  line.bound = bound_of(figures.loader.stages, figures.seconds, figures.rows.waited);
   line.generation = parts_.dataset.generation();
   directory_.append_metrics(to_json_line(line));
   log_.info("{}", to_text(line));

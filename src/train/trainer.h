@@ -75,6 +75,7 @@ class Trainer {
     LoaderStats loader;  // and the steps' times
     double seconds = 0;
     std::uint64_t seeds = 0;
+    RowFigures rows;                             ///< what tables on disk took
     std::optional<PartitionFigures> partitions;  ///< where rows are trained by them
   };
 
@@ -111,7 +112,7 @@ class Trainer {
   void save_best();
   RowGenerations commit_rows();
   void note_moved();
-  void note_partitions(EpochFigures& figures);
+  void note_rows(EpochFigures& figures);
   void keep_rows(const RowGenerations& made);
   std::filesystem::path rows_path() const;
   void save(CheckpointKind kind);

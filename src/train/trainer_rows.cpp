@@ -24,13 +24,14 @@ void Trainer::note_moved() {
 }
 
 // What rows took from the epoch's begin here, before it is validated, which reads rows too.
-void Trainer::note_partitions(EpochFigures& figures) {
-  if (!parts_.partitions) return;
+void Trainer::note_rows(EpochFigures& figures) {
   note_moved();
+  figures.rows = {moved_.read, moved_.written, static_cast<double>(moved_.waited_ns) * 1e-9};
+  if (!parts_.partitions) return;
   figures.partitions = PartitionFigures{parts_.partitions->take_swaps(),
-                                        moved_.read,
-                                        moved_.written,
-                                        static_cast<double>(moved_.waited_ns) * 1e-9};
+                                        figures.rows.bytes_read,
+                                        figures.rows.bytes_written,
+                                        figures.rows.waited};
   state_.partitions += *figures.partitions;
 }
 

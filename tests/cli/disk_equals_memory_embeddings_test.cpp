@@ -14,9 +14,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -55,6 +57,12 @@ json printed_report(const Outcome& outcome) {
   return json::parse(outcome.out);
 }
 
+// Of an epoch's figures.
+json first_line(const std::filesystem::path& run_dir) {
+  const std::string lines = read_all(run_dir / "metrics.jsonl");
+  return json::parse(lines.substr(0, lines.find('\n')));
+}
+
 }  // namespace
 
 TEST_CASE("disk equals memory for learned rows") {
@@ -63,6 +71,7 @@ TEST_CASE("disk equals memory for learned rows") {
   CHECK(reference.at("storage").at("embeddings") == "memory");
   const json expected = results(reference);
   const std::string lines = metric_lines(ground.dir());
+  CHECK_FALSE(first_line(ground.dir()).contains("rows"));
   const std::string rows = read_all(ground.dir() / "weights.safetensors");
   const std::vector<float> all = rows_and_state(ground);
   const std::string least = ground.least_budget();
@@ -89,6 +98,7 @@ TEST_CASE("disk equals memory for learned rows") {
       CHECK(report.at("storage").at("embeddings") == "disk");
       CHECK(results(report) == expected);
       CHECK(metric_lines(ground.dir()) == lines);
+      CHECK(first_line(ground.dir()).at("rows").at("bytes_read") > 0);
       CHECK(read_all(ground.dir() / "weights.safetensors") == rows);
       CHECK(same_rows(rows_and_state(ground), all));
     }

@@ -111,8 +111,11 @@ TEST_CASE("the bound is compute when the trainer seldom waits, else the busiest 
                                    {"assemble", 2, 0, 0},
                                    {"step", 6, starved, 0}};
   };
-  CHECK(bound_of(stages(0, 0, 0.5), 10) == "compute");
-  CHECK(bound_of(stages(0, 0, 4), 10) == "disk");
-  CHECK(bound_of(stages(2, 0, 4), 10) == "sample");
-  CHECK(bound_of(stages(2, 2, 4), 10) == "disk");
+  CHECK(bound_of(stages(0, 0, 0.5), 10, 0) == "compute");
+  CHECK(bound_of(stages(0, 0, 4), 10, 0) == "disk");
+  CHECK(bound_of(stages(2, 0, 4), 10, 0) == "sample");
+  CHECK(bound_of(stages(2, 2, 4), 10, 0) == "disk");
+  // Steps that wait for learned rows are not starved of mini-batches.
+  CHECK(bound_of(stages(0, 0, 0.5), 10, 0.9) == "compute");
+  CHECK(bound_of(stages(0, 0, 0.5), 10, 2) == "disk");
 }
