@@ -1,5 +1,7 @@
 #include "bench/nn/blocks.h"
 
+#include "bench/support/all_offsets.h"
+
 #include <sluice/error.h>
 #include <sluice/loader.h>
 #include <sluice/samplers/transpose_block.h>
@@ -23,10 +25,10 @@ void write(const std::filesystem::path& path, std::span<const T> values) {
 
 Array nodes_with_edges(const Dataset& dataset) {
   const auto topology = dataset.topology(dataset.schema().relations.at(0).key());
-  const auto offsets = topology->resident()->offsets;
+  const CscView& csc = *topology->resident();
   std::vector<std::uint64_t> nodes;
-  for (std::uint64_t node = 0; node + 1 < offsets.size(); ++node)
-    if (offsets[node] != offsets[node + 1]) nodes.push_back(node);
+  for (std::uint64_t node = 0; node < topology->num_targets(); ++node)
+    if (csc.range(node).degree() != 0) nodes.push_back(node);
   Array ids = Array::make(DType::kU64, {static_cast<std::int64_t>(nodes.size())}).or_throw();
   std::ranges::copy(nodes, ids.as<std::uint64_t>().begin());
   return ids;
@@ -61,7 +63,7 @@ Block whole_graph(const Dataset& dataset) {
   const auto edges = static_cast<std::int64_t>(topology->num_edges());
   block.offsets = Array::make(DType::kI64, {block.num_targets + 1}).or_throw();
   block.neighbours = Array::make(DType::kI32, {edges}).or_throw();
-  std::ranges::copy(csc.offsets, block.offsets.as<std::int64_t>().begin());
+  std::ranges::copy(all_offsets(*topology), block.offsets.as<std::int64_t>().begin());
   const auto neighbours = block.neighbours.as<std::int32_t>();
   for (std::size_t i = 0; i < neighbours.size(); ++i)
     neighbours[i] = static_cast<std::int32_t>(csc.neighbour(i));

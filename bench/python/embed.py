@@ -17,10 +17,9 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 from confined import confine, may_confine
+from tools import run, say
 
 
 def arguments():
@@ -36,32 +35,25 @@ def arguments():
     return parser.parse_args()
 
 
-def called(words):
-    outcome = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False)
-    if outcome.returncode != 0:
-        sys.exit(f"{words[1]} failed with {outcome.returncode}: {outcome.stdout}")
-    return outcome.stdout
-
-
 def dataset(given):
     out = given.dir / f"embed-{given.nodes}-{given.edges}-{given.features}"
     if not out.exists():
         trained = min(.1, 20_000 / given.nodes)
-        called([given.tools / "sluice-prep", "generate", "sbm", "--nodes", given.nodes, "--edges", given.edges, "--features",
-                given.features, "--dtype", "f16", "--train", trained, "--valid", 0, "--test", trained, "--out", out])
+        run(given.tools / "sluice-prep", "generate", "sbm", "--nodes", given.nodes, "--edges", given.edges, "--features",
+            given.features, "--dtype", "f16", "--train", trained, "--valid", 0, "--test", trained, "--out", out)
     return out
 
 
 def trained_run(given, data, budget):
-    run = given.dir / f"{data.name}-{given.model}-{given.layers}-{given.hidden}"
-    if not (run / "report.json").exists():
-        config = run.with_suffix(".toml")
-        config.write_text(f'dataset.path = "{data.resolve()}"\nrun.dir = "{run.resolve()}"\nmemory.host = "{budget}B"\n'
+    folder = given.dir / f"{data.name}-{given.model}-{given.layers}-{given.hidden}"
+    if not (folder / "report.json").exists():
+        config = folder.with_suffix(".toml")
+        config.write_text(f'dataset.path = "{data.resolve()}"\nrun.dir = "{folder.resolve()}"\nmemory.host = "{budget}B"\n'
                           f'model = {{ type = "{given.model}", layers = {given.layers}, hidden = {given.hidden} }}\n'
                           f'sampler.fanout = {[5] * given.layers}\neval.fanout = {[5] * given.layers}\n'
                           f'train = {{ epochs = 1, compute_threads = {given.threads} }}\n', encoding="utf-8")
-        called([given.tools / "sluice-train", "run", config, "--overwrite", "--quiet"])
-    return run
+        run(given.tools / "sluice-train", "run", config, "--overwrite", "--quiet")
+    return folder
 
 
 def bytes_below(folder):
@@ -75,16 +67,16 @@ def main():
     data = dataset(given)
     size = bytes_below(data)
     budget = max(int(size * given.share) >> 20, 64) << 20  # whole MiB: a cgroup rounds down to pages
-    run = trained_run(given, data, 2 * budget)
+    folder = trained_run(given, data, 2 * budget)
     out = given.dir / "embed-rows.npy"
-    words = [given.tools / "sluice-train", "embed", run, "--out", out, "--json", "--set", f"memory.host={budget}B", "--set",
+    words = [given.tools / "sluice-train", "embed", folder, "--out", out, "--json", "--set", f"memory.host={budget}B", "--set",
              f"train.compute_threads={given.threads}", "--set", "storage.features=disk", "--set", "storage.topology=disk"]
-    report = json.loads(called(confine(budget, words) if confined else words))
+    report = json.loads(run(*(confine(budget, words) if confined else words)))
     out.unlink()
-    print(json.dumps({"case": "embed", "model": given.model, "layers": report["layers"], "nodes": given.nodes, "edges": given.edges,
-                      "features": given.features, "hidden": given.hidden, "dataset_bytes": size, "budget": budget,
-                      "confined": confined, "threads": given.threads, "rows": report["rows"], "seconds": report["seconds"],
-                      "of_device": report.get("of_device")}))
+    say({"case": "embed", "model": given.model, "layers": report["layers"], "nodes": given.nodes, "edges": given.edges,
+         "features": given.features, "hidden": given.hidden, "dataset_bytes": size, "budget": budget,
+         "confined": confined, "threads": given.threads, "rows": report["rows"], "seconds": report["seconds"],
+         "of_device": report.get("of_device")})
 
 
 main()

@@ -15,13 +15,13 @@ Each side is a process of its own, so that its peak memory is its own. Both trai
 """
 
 import argparse
-import json
 import os
 import resource
 import statistics
-import subprocess
 import sys
 import time
+
+from tools import last_line, run, say
 
 FANOUT, BATCH, HIDDEN = [10, 10], 1024, 128
 
@@ -75,7 +75,7 @@ def loaders(options, dataset):
     return loader, lambda: NeighborLoader(data, FANOUT, input_nodes=test, batch_size=BATCH)
 
 
-def run(options):
+def measure(options):
     import sluice
     import torch
     import torch.nn.functional as F
@@ -112,22 +112,21 @@ def run(options):
             total += batch.batch_size
     line = {"side": options.only, "seconds": seconds, "epoch": statistics.median(seconds[1:] or seconds), "peak_rss": peak,
             "test_accuracy": right / total, "torch": torch.__version__, "threads": options.threads}
-    print(json.dumps(line), flush=True)
+    say(line)
 
 
 def both(options):
     lines = {}
     for side in ("sluice", "pyg"):
-        done = subprocess.run([sys.executable, *sys.argv, "--only", side], stdout=subprocess.PIPE, text=True, check=True)
-        print(done.stdout, end="", flush=True)
-        lines[side] = json.loads(done.stdout.splitlines()[-1])
+        lines[side] = last_line(run(sys.executable, *sys.argv, "--only", side))
+        say(lines[side])
     ours, theirs = lines["sluice"], lines["pyg"]
-    print(json.dumps({"epoch_ratio": ours["epoch"] / theirs["epoch"], "peak_ratio": ours["peak_rss"] / theirs["peak_rss"],
-                      "accuracy_difference": ours["test_accuracy"] - theirs["test_accuracy"]}))
+    say({"epoch_ratio": ours["epoch"] / theirs["epoch"], "peak_ratio": ours["peak_rss"] / theirs["peak_rss"],
+         "accuracy_difference": ours["test_accuracy"] - theirs["test_accuracy"]})
 
 
 if __name__ == "__main__":
     given = arguments()
     if given.package:
         sys.path.insert(0, given.package)
-    run(given) if given.only else both(given)
+    measure(given) if given.only else both(given)

@@ -26,9 +26,10 @@ import pathlib
 import random
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from tools import run, say
 
 EVENT_GRAPH = """
 [[nodes]]
@@ -115,13 +116,6 @@ def arguments():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rules", default="none,uniform,structure")
     return parser.parse_args()
-
-
-def run(*command):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(str(part) for part in command)}\n{done.stderr}{done.stdout}")
-    return done.stdout
 
 
 def timed_rows(path):
@@ -270,10 +264,10 @@ def main():
             folder.mkdir(parents=True, exist_ok=True)
             for line in seed_lines(asked, folder, seed):
                 lines.append(line)
-                print(json.dumps(line), flush=True)
+                say(line)
     means = [mean_line(rule, lines, asked) for rule in asked.rules.split(",")]
     for mean in means:
-        print(json.dumps(mean), flush=True)
+        say(mean)
     print(table(means), file=sys.stderr)
 
 

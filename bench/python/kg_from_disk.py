@@ -31,6 +31,7 @@ import threading
 import time
 
 from confined import OVERHEAD, bytes_of, confine, may_confine
+from tools import lines_of, run, say
 
 PROGRESS = re.compile(r"epoch 1/1: .*? ([\d,]+) seeds of ([\d,]+) seeds")
 
@@ -85,8 +86,8 @@ def dataset(given):
         return given.dataset
     out = given.dir / f"kg-{given.entities}-{given.edges}"
     if not out.exists():
-        subprocess.run([given.tools / "sluice-prep", "generate", "kg", "--entities", str(given.entities), "--edges", str(given.edges),
-                        "--valid", "0.0001", "--test", "0.0001", "--out", out], check=True)
+        run(given.tools / "sluice-prep", "generate", "kg", "--entities", given.entities, "--edges", given.edges, "--valid", "0.0001",
+            "--test", "0.0001", "--out", out)
     return out
 
 
@@ -134,7 +135,7 @@ def watch(given, child, pid):
     return marks, printed[0], told
 
 
-def figures(given, marks, run, printed):
+def figures(given, marks, folder, printed):
     """Of the part between the first mark and the last, or of a whole epoch."""
     if len(marks) > 1:
         first, last = marks[0], marks[-1]
@@ -142,7 +143,7 @@ def figures(given, marks, run, printed):
         return {"part": "some of an epoch", "work": last.links - first.links, "seconds": seconds,
                 "bytes": {"read": last.read - first.read, "written": last.written - first.written},
                 "processor_share": (last.processor - first.processor) / seconds / os.cpu_count()}
-    line = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])
+    line = lines_of((folder / "metrics.jsonl").read_text())[0]
     steps, rows = line["stages"]["step"], line.get("partitions")
     swapping = {"partitions": rows, "computing_share": 1 - rows["waited"] / line["seconds"]} if rows else {}
     return {**swapping, "part": "an epoch", "work": round(line["seeds_per_second"] * line["seconds"]), "seconds": line["seconds"],
@@ -155,9 +156,8 @@ def device_rates(given):
     words = [given.tools / "bench/embedding", "--filter", "windows,partitions", "--dir", given.dir, "--dim", given.dim,
              "--partitions", given.partitions, "--slots", given.slots, "--windows", 10, "--rounds", 1,
              "--rows", min(max(given.entities, 50_000), 1_000_000)]
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=True)
     rates = {}
-    for line in map(json.loads, done.stdout.splitlines()):
+    for line in lines_of(run(*words)):
         if line.get("mode") == "random":
             rates["exact"] = line.get("device_rate")
         elif line["case"] == "partitions":
@@ -168,15 +168,15 @@ def device_rates(given):
 def measure(given, data, mode, confined, rates, memory_rate):
     in_memory = mode == "memory"
     budget, confined = (IN_MEMORY, False) if in_memory else (given.budget, confined)
-    run, config = given.dir / "kg-run", given.dir / "kg-run.toml"
+    folder, config = given.dir / "kg-run", given.dir / "kg-run.toml"
     keys = f'mode = "partitions"\npartitions = {given.partitions}\nslots = {given.slots}' if mode == "partitions" else ""
-    config.write_text(CONFIG.format(data=data, run=run, budget=budget, dim=given.dim, mode=keys, batch=given.batch,
+    config.write_text(CONFIG.format(data=data, run=folder, budget=budget, dim=given.dim, mode=keys, batch=given.batch,
                                     negatives=given.negatives, rows="memory" if in_memory else "disk"))
     child, pid = start(given, config, confined)
     marks, printed, told = watch(given, child, pid)
     if child.returncode != 0 and not told:
         sys.exit(f"error: sluice-train, mode {mode}, ended with {child.returncode}: see above")
-    found = figures(given, marks, run, printed)
+    found = figures(given, marks, folder, printed)
     moved = (found["bytes"]["read"] + found["bytes"]["written"]) / found["seconds"]
     line = {"case": "kg_from_disk", "mode": mode, "unit": "links", **found, "rate": found["work"] / found["seconds"],
             "bytes_per_second": moved}
@@ -186,7 +186,7 @@ def measure(given, data, mode, confined, rates, memory_rate):
         line["times_of_memory"] = memory_rate / line["rate"]
     line.update(entities=given.entities, edges=given.edges, dim=given.dim, budget=budget,
                 cgroup=given.budget + OVERHEAD if confined else None)
-    print(json.dumps(line), flush=True)
+    say(line)
     return line["rate"]
 
 

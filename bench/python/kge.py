@@ -22,10 +22,11 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import tomllib
+
+from tools import last_line, lines_of, run, say
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONFIGS = HERE.parents[1] / "configs"
@@ -91,22 +92,9 @@ def arguments():
     return given
 
 
-def output_of(command, threads=None):
-    """Its stdout; its stderr is shown as it comes."""
-    environment = dict(os.environ, OMP_NUM_THREADS=str(threads)) if threads else None
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False, env=environment)
-    if done.returncode != 0:
-        sys.exit(f"error: {command[0]} ended with {done.returncode}: see above")
-    return done.stdout
-
-
-def last_json(text):
-    return json.loads(text.strip().splitlines()[-1])
-
-
 def prepared(given, work, config):
     out = work / "data"
-    output_of([given.tools / "sluice-prep", "import", "--config", CONFIGS / config, "--root", given.folder, "--out", out])
+    run(given.tools / "sluice-prep", "import", "--config", CONFIGS / config, "--root", given.folder, "--out", out)
     return out
 
 
@@ -115,10 +103,9 @@ def trained(given, config, *sets):
     words = [given.tools / "sluice-train", "run", config, "--json", "--overwrite"]
     for assignment in sets:
         words += ["--set", assignment]
-    report = json.loads(output_of(words))
-    run = tomllib.loads(config.read_text())["run"]["dir"]
-    lines = [json.loads(line) for line in (pathlib.Path(run) / "metrics.jsonl").read_text().splitlines()]
-    return report, lines
+    report = json.loads(run(*words))
+    folder = pathlib.Path(tomllib.loads(config.read_text())["run"]["dir"])
+    return report, lines_of((folder / "metrics.jsonl").read_text())
 
 
 def our_seconds(given, work, data, decoder):
@@ -139,11 +126,11 @@ def speed(given, work):
                 if side == "sluice":
                     rounds[side].append(our_seconds(given, work, data, decoder))
                 else:
-                    rounds[side].append(last_json(output_of(
-                        [given.peers, HERE / "kge_peers.py", "speed", PEERS[side], decoder, given.folder, given.threads,
-                         given.epochs, given.pykeen_batches if side == "pykeen" else 0], given.threads)))
+                    rounds[side].append(last_line(run(
+                        given.peers, HERE / "kge_peers.py", "speed", PEERS[side], decoder, given.folder, given.threads,
+                        given.epochs, given.pykeen_batches if side == "pykeen" else 0, threads=given.threads)))
                 print(f"{decoder}, {side}: {rounds[side][-1]['seconds']:.2f} s an epoch", file=sys.stderr, flush=True)
-        print(json.dumps(speed_line(given, decoder, links, rounds)), flush=True)
+        say(speed_line(given, decoder, links, rounds))
 
 
 def speed_line(given, decoder, links, rounds):
@@ -172,16 +159,16 @@ def accuracy(given, work):
         ours.write_text(config.read_text().replace(f'"data/{given.graph}"', json.dumps(str(data)))
                         .replace(options["run"]["dir"], str(work / "run")))
         report, lines = trained(given, ours, f"train.epochs={given.epochs}", f"train.compute_threads={given.threads}")
-        print(json.dumps({"case": "kge_accuracy", "mode": given.graph, "side": "sluice", "mrr": report["metrics"]["test.mrr"],
-                          "hits@10": report["metrics"]["test.hits@10"], "seconds": sum(line["seconds"] for line in lines),
-                          "epochs": given.epochs}), flush=True)
+        say({"case": "kge_accuracy", "mode": given.graph, "side": "sluice", "mrr": report["metrics"]["test.mrr"],
+             "hits@10": report["metrics"]["test.hits@10"], "seconds": sum(line["seconds"] for line in lines),
+             "epochs": given.epochs})
     if "pykeen" in given.only:
         for start in ("defaults", "small"):
-            line = last_json(output_of(
-                [given.peers, HERE / "kge_peers.py", "accuracy", start, given.folder, given.threads, given.epochs,
-                 options["embedding"]["dim"] // 2, options["train"]["batch_size"]], given.threads))
-            print(json.dumps({"case": "kge_accuracy", "mode": given.graph, "side": f"pykeen {start}", **line,
-                              "epochs": given.epochs}), flush=True)
+            line = last_line(run(
+                given.peers, HERE / "kge_peers.py", "accuracy", start, given.folder, given.threads, given.epochs,
+                options["embedding"]["dim"] // 2, options["train"]["batch_size"], threads=given.threads))
+            say({"case": "kge_accuracy", "mode": given.graph, "side": f"pykeen {start}", **line,
+                 "epochs": given.epochs})
 
 
 def main():

@@ -23,9 +23,9 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
+
+from tools import run, say
 
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
 EPOCHS = {"kg": 20, "wn18rr": 40, "amazon": 5}
@@ -79,21 +79,13 @@ def arguments():
     return given
 
 
-def output_of(*words):
-    """Its stdout; its stderr is shown as it comes."""
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"error: {words[0]} {words[1]} ended with {done.returncode}: see above")
-    return done.stdout
-
-
 def dataset(given, work):
     out = work / "data"
     if given.graph == "kg":
-        output_of(given.tools / "sluice-prep", "generate", "kg", "--entities", given.entities, "--edges", given.edges, "--out", out)
+        run(given.tools / "sluice-prep", "generate", "kg", "--entities", given.entities, "--edges", given.edges, "--out", out)
     else:
-        output_of(given.tools / "sluice-prep", "import", "--config", CONFIGS / f"{given.graph}-typed-graph.toml", "--root", given.folder,
-                  "--out", out)
+        run(given.tools / "sluice-prep", "import", "--config", CONFIGS / f"{given.graph}-typed-graph.toml", "--root", given.folder,
+            "--out", out)
     return out
 
 
@@ -106,13 +98,13 @@ def config_of(given, work):
     return config
 
 
-def trained(given, config, data, run, seed, *sets):
+def trained(given, config, data, folder, seed, *sets):
     words = [given.tools / "sluice-train", "run", config, "--overwrite", "--json"]
-    common = (f"dataset.path={data}", f"run.dir={run}", f"seed={seed}", f"memory.host={given.budget}", f"train.epochs={given.epochs}",
+    common = (f"dataset.path={data}", f"run.dir={folder}", f"seed={seed}", f"memory.host={given.budget}", f"train.epochs={given.epochs}",
               f"train.compute_threads={given.threads}", f"train.data_threads={given.threads}", "train.device=cpu")
     for assignment in (*common, *given.set, *sets):
         words += ["--set", assignment]
-    return json.loads(output_of(*words))
+    return json.loads(run(*words))
 
 
 def line_of(given, order, seed, report):
@@ -150,9 +142,9 @@ def main():
                                  f"embedding.partitions={given.partitions}", f"embedding.slots={given.slots}",
                                  f"embedding.order={order}", f"embedding.exact_run={exact}")
                 lines[order].append(line_of(given, order, seed, report))
-                print(json.dumps(lines[order][-1]), flush=True)
+                say(lines[order][-1])
     for order in orders:
-        print(json.dumps(mean_line(lines[order])), flush=True)
+        say(mean_line(lines[order]))
 
 
 main()

@@ -22,11 +22,11 @@ import mmap
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
 from confined import bytes_of, confine, may_confine
+from tools import run, say
 
 PIECE = 4 << 20
 MOST = 2 << 30  # of the features file: enough for its rate
@@ -51,8 +51,8 @@ def dataset(given):
         return given.dataset
     out = given.dir / f"propagate-{given.nodes}-{given.edges}-{given.features}"
     if not out.exists():
-        subprocess.run([given.tools / "sluice-prep", "generate", "sbm", "--nodes", str(given.nodes), "--edges", str(given.edges),
-                        "--features", str(given.features), "--dtype", "f16", "--out", out], check=True, stdout=sys.stderr)
+        run(given.tools / "sluice-prep", "generate", "sbm", "--nodes", given.nodes, "--edges", given.edges, "--features", given.features,
+            "--dtype", "f16", "--out", out)
     return out
 
 
@@ -85,12 +85,7 @@ def features_file(data):
 def propagate(given, data, confined):
     words = [given.tools / "sluice-prep", "propagate", data, "--method", given.method, "--hops", str(given.hops), "--replace",
              "--memory", f"{given.budget}B", "--threads", str(given.threads), "--json"]
-    if confined:
-        words = confine(given.budget, words)
-    outcome = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False)
-    if outcome.returncode != 0:
-        sys.exit(f"propagate failed with {outcome.returncode}: {outcome.stdout}")
-    return json.loads(outcome.stdout)
+    return json.loads(run(*(confine(given.budget, words) if confined else words)))
 
 
 def main():
@@ -104,13 +99,13 @@ def main():
     report = sorted(reports, key=lambda one: one["seconds"])[len(reports) // 2]
     rate, sizes = statistics.median(rates), report["bytes"]
     moved = sizes["edges"] + sizes["rows_read"] + sizes["rows_written"]
-    print(json.dumps({"case": "propagate", "method": given.method, "hops": given.hops, "nodes": given.nodes, "edges": given.edges,
-                      "features": given.features, "budget": given.budget, "confined": confined, "threads": given.threads,
-                      "panels": report["panels"][0]["panels"], "panel": report["panels"][0]["panel"],
-                      "seconds": report["seconds"], "moved": moved, "formula": sizes["formula"],
-                      "of_formula": moved / sizes["formula"], "disk": sizes["disk"], "device_rate": rate,
-                      "of_device": moved / report["seconds"] / rate, "peak_rss": report["memory"]["peak_rss"],
-                      "ledger_peak": report["memory"]["ledger_peak"]}))
+    say({"case": "propagate", "method": given.method, "hops": given.hops, "nodes": given.nodes, "edges": given.edges,
+         "features": given.features, "budget": given.budget, "confined": confined, "threads": given.threads,
+         "panels": report["panels"][0]["panels"], "panel": report["panels"][0]["panel"],
+         "seconds": report["seconds"], "moved": moved, "formula": sizes["formula"],
+         "of_formula": moved / sizes["formula"], "disk": sizes["disk"], "device_rate": rate,
+         "of_device": moved / report["seconds"] / rate, "peak_rss": report["memory"]["peak_rss"],
+         "ledger_peak": report["memory"]["ledger_peak"]})
 
 
 main()

@@ -20,9 +20,9 @@ import json
 import pathlib
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
+
+from tools import run, say
 
 RUN = """
 seed = {seed}
@@ -64,14 +64,6 @@ def arguments():
     return parser.parse_args()
 
 
-def run(*command):
-    words = [str(part) for part in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(words)}\n{done.stderr}{done.stdout}")
-    return done.stdout
-
-
 def generated(asked, folder):
     """The graph, and what a run over it is: a noisy signal, so that neighbourhoods tell more than a node's own row."""
     data = folder / "generated"
@@ -97,8 +89,8 @@ def propagated(asked, graph, data):
         report = json.loads(run(asked.tools / "sluice-prep", "propagate", data, "--method", method, "--hops", asked.hops, "--memory",
                                 asked.memory, "--threads", asked.threads, "--json"))
         seconds[method] = report["seconds"]
-        print(json.dumps({"case": "propagated_tables", "graph": graph, "method": method, "hops": asked.hops,
-                          "seconds": report["seconds"], "tables": report["bytes"]["tables"], "passes": report["passes"]}), flush=True)
+        say({"case": "propagated_tables", "graph": graph, "method": method, "hops": asked.hops,
+             "seconds": report["seconds"], "tables": report["bytes"]["tables"], "passes": report["passes"]})
     return seconds
 
 
@@ -122,13 +114,13 @@ def measure(asked, folder, graph, data, keys):
     for seed in range(1, asked.seeds + 1):  # seed by seed, so that what else the machine does meets all models
         for model, own in lines.items():
             own.append(trained(asked, folder, graph, data, keys, model, seed))
-            print(json.dumps(own[-1]), flush=True)
+            say(own[-1])
     epochs = {model: statistics.median(line["epoch_seconds"] for line in own) for model, own in lines.items()}
     for model, own in lines.items():
         accuracy = [line["accuracy"] for line in own]
-        print(json.dumps({"case": "propagated_model_mean", "graph": graph, "model": model, "seeds": asked.seeds,
-                          "accuracy": statistics.mean(accuracy), "accuracy_sd": spread(accuracy), "epoch_seconds": epochs[model],
-                          "of_sage": epochs[model] / epochs["sage"], "propagated": seconds[model]}), flush=True)
+        say({"case": "propagated_model_mean", "graph": graph, "model": model, "seeds": asked.seeds,
+             "accuracy": statistics.mean(accuracy), "accuracy_sd": spread(accuracy), "epoch_seconds": epochs[model],
+             "of_sage": epochs[model] / epochs["sage"], "propagated": seconds[model]})
 
 
 def main():

@@ -16,9 +16,10 @@ import json
 import math
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from tools import run, say
 
 RUN = """
 seed = {seed}
@@ -61,13 +62,6 @@ def arguments():
                         ("epochs", 10), ("batch", 1024), ("fanout", 3), ("threads", 2)):
         parser.add_argument(f"--{name}", type=int, default=value)
     return parser.parse_args()
-
-
-def run(*command):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(str(part) for part in command)}\n{done.stderr}{done.stdout}")
-    return done.stdout
 
 
 def generated(asked, folder, relations, seed):
@@ -116,11 +110,11 @@ def main():
                 data = generated(asked, folder, relations, seed)
                 for model in asked.models.split(","):
                     lines.append(trained(asked, folder, data, model, relations, seed))
-                    print(json.dumps(lines[-1]), flush=True)
+                    say(lines[-1])
     table = ["| relations | model | weights | accuracy | seconds an epoch |", "| --- | --- | --- | --- | --- |"]
     for key in dict.fromkeys((line["relations"], line["model"]) for line in lines):
         mean = mean_line([line for line in lines if (line["relations"], line["model"]) == key])
-        print(json.dumps(mean), flush=True)
+        say(mean)
         table.append(f"| {mean['relations']} | {mean['model']} | {mean['weights']:,} | {mean['accuracy']:.3f} +- {mean['accuracy_sd']:.3f} |"
                      f" {mean['epoch_seconds']:.2f} |")
     print("\n".join(table), file=sys.stderr)

@@ -29,8 +29,9 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
+
+from tools import run, say
 
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
 SHOWN = "ap,auc,mrr,ap.historical,ap.inductive,accuracy,f1_micro,f1_macro,ndcg@10"
@@ -82,23 +83,21 @@ class Trial:
         self.folder = given.runs / f"{config.stem}-{hashlib.sha256(text).hexdigest()[:10]}"
 
     def report(self, seed):
-        run = self.folder / f"seed-{seed}"
-        if self.again or not (run / "report.json").exists():
-            self.train(run, seed)
-        return json.loads((run / "report.json").read_text())
+        folder = self.folder / f"seed-{seed}"
+        if self.again or not (folder / "report.json").exists():
+            self.train(folder, seed)
+        return json.loads((folder / "report.json").read_text())
 
-    def train(self, run, seed):
+    def train(self, folder, seed):
         train = self.tools / "sluice-train"
-        if not self.again and (run / "checkpoints" / "last.ckpt").exists():
-            words = [train, "resume", run, "--quiet"]
+        if not self.again and (folder / "checkpoints" / "last.ckpt").exists():
+            words = [train, "resume", folder, "--quiet"]
         else:
             words = [train, "run", self.config, "--overwrite", "--quiet"]
-            for assignment in (f"seed={seed}", f"run.dir={run}", *self.sets):
+            for assignment in (f"seed={seed}", f"run.dir={folder}", *self.sets):
                 words += ["--set", assignment]
         print(f"{self.config.stem}, seed {seed}: {' '.join(self.sets)}", file=sys.stderr, flush=True)
-        done = subprocess.run([str(word) for word in words], stdout=subprocess.DEVNULL, check=False)
-        if done.returncode != 0:
-            sys.exit(f"error: sluice-train {words[1]}, config {self.config.stem}, seed {seed}, ended with {done.returncode}: see above")
+        run(*words)
 
 
 def tested(report):
@@ -140,10 +139,10 @@ def main():
         trial, lines = Trial(given, config, sets), []
         for seed in range(given.first, given.first + given.seeds):
             lines.append(run_line(trial, seed, trial.report(seed)))
-            print(json.dumps(lines[-1]), flush=True)
+            say(lines[-1])
         means.append(mean_line(lines))
     for mean in means:
-        print(json.dumps(mean), flush=True)
+        say(mean)
     print(table(means, given.show.split(",")), file=sys.stderr)
 
 

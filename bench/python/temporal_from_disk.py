@@ -33,11 +33,11 @@ import os
 import pathlib
 import resource
 import statistics
-import subprocess
 import sys
 import time
 
 from confined import OVERHEAD, bytes_of, confine, may_confine
+from tools import last_line, lines_of, run, say
 
 HERE = pathlib.Path(__file__).resolve().parent
 GRAPH = {"--repeat": "0.5", "--homophily": "0.8"}
@@ -121,9 +121,8 @@ def generated(given, nodes, events, features, more):
     out = given.dir / "-".join(["temporal", str(nodes), str(events), str(features), *(value for value in more.values())])
     if not out.exists():
         flags = [word for pair in more.items() for word in pair]
-        words = [given.tools / "sluice-prep", "generate", "temporal", "--nodes", nodes, "--events", events, "--features", 0,
-                 "--seconds", TICKS * events, "--edge-features", features, *flags, "--quiet", "--out", out]
-        subprocess.run([str(word) for word in words], check=True)
+        run(given.tools / "sluice-prep", "generate", "temporal", "--nodes", nodes, "--events", events, "--features", 0,
+            "--seconds", TICKS * events, "--edge-features", features, *flags, "--quiet", "--out", out)
     return out
 
 
@@ -158,24 +157,21 @@ def split_times(data, train, valid):
 
 # ---- runs of sluice-train
 
-def trained(given, run, confined):
+def trained(given, about, confined):
     """The report of a run, with the line of the epoch that counts, its weights and what the process took."""
     config = given.dir / "temporal-run.toml"
     about = {"run": given.dir / "temporal-run", "width": given.width, "batch": given.batch, "lr": given.lr,
              "threads": given.threads, "epochs": given.epochs, "features": "memory", "rows": "memory",
-             "edges": "memory", **run}
-    about["model"] = MODELS[run["model"]].format(count=given.neighbours, width=given.width)
+             "edges": "memory", **about}
+    about["model"] = MODELS[about["model"]].format(count=given.neighbours, width=given.width)
     config.write_text(CONFIG.format(**about))
     words = [given.tools / "sluice-train", "run", config, "--overwrite", "--json"]
     if confined:
-        words = confine(run["budget"], words)
+        words = confine(about["budget"], words)
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"error: sluice-train, model {run['model']}, ended with {done.returncode}: see above")
+    report = json.loads(run(*words))
     seconds, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    report = json.loads(done.stdout)
-    lines = [json.loads(line) for line in (about["run"] / "metrics.jsonl").read_text().splitlines()]
+    lines = lines_of((about["run"] / "metrics.jsonl").read_text())
     counted = lines[1:] or lines
     middle = statistics.median_low([line["seconds"] for line in counted])
     processor = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
@@ -217,11 +213,7 @@ def peer_epoch(given, data):
     words = [given.peer, HERE / "tgat_peer.py", data, "--train", given.train, "--valid", given.valid, "--batch", given.batch,
              "--epochs", given.epochs, "--width", given.width, "--neighbours", given.neighbours, "--lr", given.lr,
              "--threads", given.threads]
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False,
-                          env=dict(os.environ, OMP_NUM_THREADS=str(given.threads)))
-    if done.returncode != 0:
-        sys.exit(f"error: tgat_peer.py ended with {done.returncode}: see above")
-    return json.loads(done.stdout.splitlines()[-1])
+    return last_line(run(*words, threads=given.threads))
 
 
 def epoch_lines(given, model, places, peer):
@@ -254,14 +246,14 @@ def measure_epochs(given, confined):
             peers.append(peer_epoch(given, data))
             print(f"peer: {peers[-1]['seconds']:.2f} s an epoch", file=sys.stderr, flush=True)
         for (model, place), lines in rounds.items():
-            run = {"model": model, "data": data, "times": times, **places[place]}
-            lines.append({**trained(given, run, confined and place == "in_budget"), **places[place]})
+            about = {"model": model, "data": data, "times": times, **places[place]}
+            lines.append({**trained(given, about, confined and place == "in_budget"), **places[place]})
             print(f"{model}, {place}: {lines[-1]['seconds']:.2f} s an epoch", file=sys.stderr, flush=True)
     for model in given.models:
         must_agree(model, [line for place in places for line in rounds[model, place]])
         own = {place: middle_of(rounds[model, place]) for place in places}
         for line in epoch_lines(given, model, own, middle_of(peers) if peers else None):
-            print(json.dumps({**line, "data": stored}), flush=True)
+            say({**line, "data": stored})
 
 
 # ---- memories of nodes on disk
@@ -278,7 +270,7 @@ def check_equal_rows(given, budget, confined):
     runs = [trained(given, state_run(given, nodes, 2 * nodes, nodes, rows=rows, budget=budget), confined)
             for rows in ("memory", "disk")]
     must_agree("rows in memory and on disk", runs)
-    print(json.dumps({"case": "temporal_rows_equal", "work": nodes, "unit": "events", "same": True, "nodes": nodes}), flush=True)
+    say({"case": "temporal_rows_equal", "work": nodes, "unit": "events", "same": True, "nodes": nodes})
 
 
 def measure_memory_rows(given, confined):
@@ -297,7 +289,7 @@ def measure_memory_rows(given, confined):
         must_agree("rows in memory and on disk", [on_disk, inside])
         line.update(peer="rows in memory", peer_rate=given.memory_train / inside["seconds"],
                     times_in_memory=on_disk["seconds"] / inside["seconds"])
-    print(json.dumps(line), flush=True)
+    say(line)
 
 
 def main():

@@ -1,5 +1,6 @@
 #include "bench/samplers/neighbor_peers.h"
 
+#include "bench/support/all_offsets.h"
 #include "bench/support/child.h"
 #include "bench/support/folder.h"
 
@@ -26,11 +27,12 @@ void append(std::ofstream& file, std::span<const T> values) {
 void write_input(const std::filesystem::path& folder,
                  const BenchGraph& graph,
                  const SamplingWork& work) {
-  const CscView& csc = *graph.graph().relations.at(0)->resident();
+  const Topology& topology = *graph.graph().relations.at(0);
+  const CscView& csc = *topology.resident();
   if (csc.neighbours32.empty())
     throw Error(ErrorCode::kUsage, "peers are given ids of 32 bits", "measure a smaller graph");
   std::ofstream offsets(folder / "offsets.u64", std::ios::binary);
-  append(offsets, csc.offsets);
+  append(offsets, std::span<const std::uint64_t>(all_offsets(topology)));
   std::ofstream neighbours(folder / "neighbours.u32", std::ios::binary);
   append(neighbours, csc.neighbours32);
   std::ofstream seeds(folder / "seeds.u64", std::ios::binary);

@@ -87,9 +87,9 @@ BenchGraph::BenchGraph(const std::string& path, const std::string& dir, std::uin
   std::vector<bool> has_edges(graph_.schema->nodes[0].count);
   for (std::size_t r = 0; r < graph_.relations.size(); ++r) {
     if (graph_.schema->relations[r].target != type) continue;
-    const auto offsets = graph_.relations[r]->resident()->offsets;
-    for (std::size_t n = 0; n + 1 < offsets.size(); ++n)
-      has_edges[n] = has_edges[n] || offsets[n] != offsets[n + 1];
+    const CscView& csc = *graph_.relations[r]->resident();
+    for (std::size_t n = 0; n < has_edges.size(); ++n)
+      has_edges[n] = has_edges[n] || csc.range(n).degree() != 0;
   }
   for (std::size_t n = 0; n < has_edges.size(); ++n) {
     if (has_edges[n]) seeds_.push_back(n);

@@ -1,5 +1,6 @@
 // bench/train_cpu: an epoch of training with everything in memory, beside GraphBolt with DGL's
 // layers and PyG with its NeighborLoader, on the same graph, seeds and sizes in one run.
+#include "bench/support/all_offsets.h"
 #include "bench/support/child.h"
 #include "bench/support/folder.h"
 #include "bench/support/program.h"
@@ -86,7 +87,7 @@ class Bench {
     const Dataset dataset = Dataset::open(graph().string());
     const auto topology = dataset.topology(dataset.schema().relations.at(0).key());
     const CscView& csc = *topology->resident();
-    write(folder_->path() / "offsets.u64", csc.offsets);
+    write(folder_->path() / "offsets.u64", std::span<const std::uint64_t>(all_offsets(*topology)));
     write(folder_->path() / "neighbours.u32", csc.neighbours32);
     const Array labels = dataset.labels("node");
     write(folder_->path() / "labels.i32", labels.as<std::int32_t>());

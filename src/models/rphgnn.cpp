@@ -1,5 +1,7 @@
 #include "models/rphgnn.h"
 
+#include "nn/prelu_slope.h"
+
 #include <sluice/error.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/init.h>
@@ -13,8 +15,6 @@ namespace sluice::models {
 namespace {
 
 using torch::Tensor;
-
-constexpr double kBelowZero = 0.25;  // PReLU's at the start
 
 // The tables of the options, and behind them the one that even rounds begin with.
 TableInputs all_inputs(const RpHgnn::Options& options, const ModelContext& context) {
@@ -54,12 +54,7 @@ void RpHgnn::Options::describe(Schema& schema) {
               {{"concat", Merge::kConcat, "side by side"},
                {"mean", Merge::kMean, "their mean: the width does not grow with relations"}})
       .help("how groups come together");
-  schema.field("dropout", dropout)
-      .help("share of hidden elements zeroed in training")
-      .range(0, 0.999);
-  schema.field("table_dropout", table_dropout)
-      .help("share of the tables' elements zeroed in training")
-      .range(0, 0.999);
+  describe_table_dropouts(schema, dropout, table_dropout);
 }
 
 RpHgnn::RpHgnn(const Options& options, const ModelContext& context)
@@ -99,7 +94,7 @@ void RpHgnn::add_round_zero() {
 RpHgnn::Layer RpHgnn::make_layer(const std::string& name, std::int64_t in, std::int64_t out) {
   return {register_module(name,
                           std::make_shared<nn::Linear>(in, out, nn::Bias::kZero, key_.with(name))),
-          register_parameter(name + "_slope", nn::zeros({1}) + kBelowZero)};
+          register_parameter(name + "_slope", nn::first_prelu_slope())};
 }
 
 void RpHgnn::add_encoder(std::size_t group) {

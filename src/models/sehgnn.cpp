@@ -1,5 +1,7 @@
 #include "models/sehgnn.h"
 
+#include "nn/prelu_slope.h"
+
 #include <sluice/error.h>
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/init.h>
@@ -13,8 +15,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr double kSlopeBelowZero = 0.25;  // PReLU's at the start
-constexpr double kLeak = 0.2;             // of attention's logits
+constexpr double kLeak = 0.2;  // of attention's logits
 constexpr std::int64_t kLabelLayers = 4;
 
 // Label tables are read like all others, and once more by themselves.
@@ -40,12 +41,7 @@ void SeHgnn::Options::describe(Schema& schema) {
       .help("tables of propagated labels, as [\"labels-*\"]: read too, and their mean by itself");
   schema.field("hidden", hidden).help("columns that a table becomes").range(4, 1 << 14);
   schema.field("layers", layers).help("layers behind the fusion").range(1, 64);
-  schema.field("dropout", dropout)
-      .help("share of hidden elements zeroed in training")
-      .range(0, 0.999);
-  schema.field("table_dropout", table_dropout)
-      .help("share of the tables' elements zeroed in training")
-      .range(0, 0.999);
+  describe_table_dropouts(schema, dropout, table_dropout);
 }
 
 SeHgnn::SeHgnn(const Options& options, const ModelContext& context)
@@ -93,7 +89,7 @@ std::shared_ptr<nn::Linear> SeHgnn::add_linear(const std::string& name,
 }
 
 void SeHgnn::add_slope(const std::string& name) {
-  slopes_.push_back(register_parameter(name, nn::zeros({1}) + kSlopeBelowZero));
+  slopes_.push_back(register_parameter(name, nn::first_prelu_slope()));
 }
 
 void SeHgnn::add_label_layers(const ModelContext& context) {

@@ -1,16 +1,12 @@
 #include "models/sign.h"
 
+#include "nn/prelu_slope.h"
+
 #include <sluice/nn/block_ops.h>
-#include <sluice/nn/init.h>
 
 #include <utility>
 
 namespace sluice::models {
-namespace {
-
-constexpr double kFirstSlope = 0.25;  // of PReLU, as published
-
-}  // namespace
 
 void Sign::Options::describe(Schema& schema) {
   schema.field("tables", tables)
@@ -19,12 +15,7 @@ void Sign::Options::describe(Schema& schema) {
       .help("layers of each table's MLP; 0: one matrix over all tables as they are, as SGC has it")
       .range(0, 64);
   schema.field("hidden", hidden).help("columns that a table becomes").range(1, 1 << 16);
-  schema.field("dropout", dropout)
-      .help("share of hidden elements zeroed in training")
-      .range(0, 0.999);
-  schema.field("table_dropout", table_dropout)
-      .help("share of the tables' elements zeroed in training")
-      .range(0, 0.999);
+  describe_table_dropouts(schema, dropout, table_dropout);
 }
 
 Sign::Sign(const Options& options, const ModelContext& context)
@@ -45,7 +36,7 @@ Sign::Sign(const Options& options, const ModelContext& context)
               in, options.hidden, nn::Bias::kZero, key.with(static_cast<std::uint64_t>(layer)))));
     }
     if (options.layers != 0)
-      slopes_.push_back(register_parameter(name + "_slope", nn::zeros({1}) + kFirstSlope));
+      slopes_.push_back(register_parameter(name + "_slope", nn::first_prelu_slope()));
     width += options.layers == 0 ? inputs_.widths()[table] : options.hidden;
   }
   out_ =

@@ -27,6 +27,15 @@ bool fits(const std::string& pattern, const std::string& name) {
 
 }  // namespace
 
+void describe_table_dropouts(Schema& schema, double& dropout, double& table_dropout) {
+  schema.field("dropout", dropout)
+      .help("share of hidden elements zeroed in training")
+      .range(0, 0.999);
+  schema.field("table_dropout", table_dropout)
+      .help("share of the tables' elements zeroed in training")
+      .range(0, 0.999);
+}
+
 TableInputs::TableInputs(const ModelContext& context,
                          const std::vector<std::string>& patterns,
                          std::string_view model)

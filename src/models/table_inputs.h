@@ -14,6 +14,9 @@
 
 namespace sluice::models {
 
+/// Describes the dropouts of a model over tables: of its hidden elements, and of the tables' own.
+void describe_table_dropouts(Schema& schema, double& dropout, double& table_dropout);
+
 class TableInputs {
  public:
   /// @param patterns names of tables; one that ends in '*' is of all that begin like it, in the

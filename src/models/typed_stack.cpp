@@ -1,10 +1,10 @@
 #include <sluice/models/typed_stack.h>
 
 #include "models/type_flow.h"
+#include "nn/prelu_slope.h"
 
 #include <sluice/error.h>
 #include <sluice/nn/block_ops.h>
-#include <sluice/nn/init.h>
 
 #include <fmt/format.h>
 
@@ -13,8 +13,6 @@
 
 namespace sluice::models {
 namespace {
-
-constexpr double kFirstPreluSlope = 0.25;  // as He et al. 2015 begin
 
 // Of a graph of one node type: what there is of its nodes, as it is.
 class PlainRows final : public InputRows {
@@ -106,7 +104,7 @@ TypedStack::TypedStack(const StackOptions& options,
       if (types_of(layer).written[type]) make_between(layer, type, context.key);
   }
   if (options.output_activation == OutputActivation::kPrelu)
-    output_slope_ = register_parameter("output_slope", nn::zeros({1}) + kFirstPreluSlope);
+    output_slope_ = register_parameter("output_slope", nn::first_prelu_slope());
 }
 
 void TypedStack::make_between(std::int64_t layer, std::size_t type, RandomKey key) {
@@ -130,8 +128,7 @@ void TypedStack::make_between(std::int64_t layer, std::size_t type, RandomKey ke
         register_module(fmt::format("norm{}", number), torch::nn::BatchNorm1d(width));
   }
   if (options_.activation == Activation::kPrelu)
-    between.slope =
-        register_parameter(fmt::format("slope{}", number), nn::zeros({1}) + kFirstPreluSlope);
+    between.slope = register_parameter(fmt::format("slope{}", number), nn::first_prelu_slope());
 }
 
 std::int64_t TypedStack::width_in(std::int64_t layer) const {

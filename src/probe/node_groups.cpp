@@ -2,6 +2,8 @@
 
 #include "probe/logistic.h"
 
+#include <sluice/array.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@ namespace {
 using torch::Tensor;
 
 constexpr std::size_t kQuartiles = 4;
+constexpr const char* kGroupsLedger = "node groups";
 
 NodeGroup group_of(std::string name, std::uint64_t nodes, std::uint64_t right) {
   return {std::move(name),
@@ -30,8 +33,9 @@ struct TestedNode {
   bool right;
 };
 
-std::vector<NodeGroup> degree_groups(std::vector<TestedNode> nodes) {
-  std::ranges::stable_sort(nodes, {}, &TestedNode::degree);
+// Sorts the nodes; those of one degree are in one group, in whatever order.
+std::vector<NodeGroup> degree_groups(std::vector<TestedNode>& nodes) {
+  std::ranges::sort(nodes, {}, &TestedNode::degree);
   std::vector<NodeGroup> groups;
   std::size_t first = 0;
   for (std::size_t quartile = 1; quartile <= kQuartiles; ++quartile) {
@@ -68,40 +72,49 @@ std::vector<NodeGroup> distance_groups(const std::vector<TestedNode>& nodes) {
 
 }  // namespace
 
-Tensor distances(const PlainGraph& graph, const Tensor& from) {
+Tensor distances(const PlainGraph& graph, const Tensor& from, MemoryLedger* ledger) {
   check_numbers(from, static_cast<std::int64_t>(graph.nodes()), "training rows");
   Tensor steps = torch::full({static_cast<std::int64_t>(graph.nodes())}, -1, torch::kInt64);
   auto* const of = steps.data_ptr<std::int64_t>();
-  std::vector<std::uint64_t> reached, next;
+  Array queue = Array::make(DType::kU32, {steps.numel()}, ledger, kGroupsLedger).or_throw();
+  const auto reached = queue.as<std::uint32_t>();  // each node once, the nearest first
+  std::size_t end = 0;
+  const auto reach = [&](std::uint32_t node, std::int64_t step) {
+    if (of[node] >= 0) return;
+    of[node] = step;
+    reached[end++] = node;
+  };
   const Tensor begin = from.contiguous();
-  for (std::int64_t i = 0; i < begin.numel(); ++i) {
-    const std::int64_t node = begin.const_data_ptr<std::int64_t>()[i];
-    if (std::exchange(of[node], 0) < 0) reached.push_back(static_cast<std::uint64_t>(node));
-  }
-  for (std::int64_t step = 1; !reached.empty(); ++step) {
-    next.clear();
-    for (const std::uint64_t node : reached)
-      for (const std::uint32_t other : graph.neighbours(node)) {
-        if (of[other] >= 0) continue;
-        of[other] = step;
-        next.push_back(other);
-      }
-    std::swap(reached, next);
-  }
+  for (std::int64_t i = 0; i < begin.numel(); ++i)
+    reach(static_cast<std::uint32_t>(begin.const_data_ptr<std::int64_t>()[i]), 0);
+  for (std::size_t next = 0; next < end; ++next)
+    for (const std::uint32_t other : graph.neighbours(reached[next]))
+      reach(other, of[reached[next]] + 1);
   return steps;
 }
 
 NodeGroups accuracy_by_group(const ProbedNodes& probed,
                              const PlainGraph& graph,
-                             const Tensor& trained) {
-  const Tensor steps = distances(graph, trained);
+                             const Tensor& trained,
+                             MemoryLedger* ledger) {
+  const Tensor steps = distances(graph, trained, ledger);
   const auto of = steps.accessor<std::int64_t, 1>();
   const auto tested = probed.tested.accessor<std::int64_t, 1>();
   const auto right = probed.right.accessor<bool, 1>();
+  const auto count = static_cast<std::size_t>(probed.tested.size(0));
+  Charge charge;
+  if (ledger != nullptr)
+    charge = ledger->charge(kGroupsLedger, count * sizeof(TestedNode)).or_throw();
   std::vector<TestedNode> nodes;
+  nodes.reserve(count);
   for (std::int64_t i = 0; i < probed.tested.size(0); ++i)
     nodes.push_back({graph.degree(static_cast<std::uint64_t>(tested[i])), of[tested[i]], right[i]});
   return {degree_groups(nodes), distance_groups(nodes)};
+}
+
+std::uint64_t group_bytes(std::uint64_t nodes, std::uint64_t tested) {
+  return nodes * sizeof(std::int64_t) +
+         std::max(nodes * sizeof(std::uint32_t), tested * sizeof(TestedNode));
 }
 
 }  // namespace sluice::probe

@@ -5,6 +5,8 @@
 #include "probe/linear_probe.h"
 #include "probe/plain_graph.h"
 
+#include <sluice/memory.h>
+
 #include <torch/torch.h>
 
 #include <cstdint>
@@ -26,12 +28,18 @@ struct NodeGroups {
   std::vector<NodeGroup> by_distance;
 };
 
-/// i64 [n]: steps to the nearest of `from`, 0 at these, -1 where there is no way.
-torch::Tensor distances(const PlainGraph& graph, const torch::Tensor& from);
+/// i64 [n]: steps to the nearest of `from`, 0 at these, -1 where there is no way. Who was reached
+/// is charged meanwhile, 4 bytes a node, as "node groups". Throws kResource.
+torch::Tensor distances(const PlainGraph& graph, const torch::Tensor& from, MemoryLedger* ledger);
 
+/// What is known of the tested nodes is charged meanwhile, as "node groups". Throws kResource.
 /// @param trained i64: the labelled training rows
 NodeGroups accuracy_by_group(const ProbedNodes& probed,
                              const PlainGraph& graph,
-                             const torch::Tensor& trained);
+                             const torch::Tensor& trained,
+                             MemoryLedger* ledger);
+
+/// Bytes that accuracy_by_group() takes at most, beside the graph. @param tested how many nodes
+std::uint64_t group_bytes(std::uint64_t nodes, std::uint64_t tested);
 
 }  // namespace sluice::probe

@@ -96,7 +96,8 @@ class ProbeRun {
 
   BesideReport beside(const ProbedNodes& probed) {
     BesideReport report;
-    if (graph_) report.groups = accuracy_by_group(probed, *graph_, probed.trained);
+    if (graph_)
+      report.groups = accuracy_by_group(probed, *graph_, probed.trained, dataset_.ledger());
     report.floors = floors();
     return report;
   }
@@ -165,7 +166,8 @@ class ProbeRun {
     NodeGroups sum;
     const double share = 1 / static_cast<double>(probed.size());
     for (const ProbedNodes& of_seed : probed) {
-      const NodeGroups groups = accuracy_by_group(of_seed, *graph_, of_seed.trained);
+      const NodeGroups groups =
+          accuracy_by_group(of_seed, *graph_, of_seed.trained, dataset_.ledger());
       add_groups(sum.by_degree, groups.by_degree, share);
       add_groups(sum.by_distance, groups.by_distance, share);
     }
@@ -213,9 +215,12 @@ std::uint64_t beside_bytes(const ProbeRequest& request, const Dataset& dataset) 
   for (const RelationSchema& relation : dataset.schema().relations)
     if (relation.source == type && relation.target == type)
       edges += relation.edges + relation.appended;
-  // Offsets and where a list is filled to; an edge in the lists of both its ends.
-  std::uint64_t bytes = 2 * sizeof(std::uint64_t) * (nodes.count + 1);
+  // Offsets; an edge in the lists of both its ends. Where a list is filled to, 8 bytes a node, goes
+  // before groups are made, which take more.
+  std::uint64_t bytes = sizeof(std::uint64_t) * (nodes.count + 1);
   bytes += 2 * sizeof(std::uint32_t) * edges;
+  const SplitSchema* const split = dataset.schema().split(request.split);
+  bytes += group_bytes(nodes.count, split == nullptr ? 0 : split->test);
   if (request.floors == Floors::kNone) return bytes;
   auto columns = static_cast<std::uint64_t>(request.random_width);
   for (const FeatureSchema& table : nodes.features)

@@ -90,15 +90,15 @@ struct BesideReport {
 
 /// Groups the outcomes of a probe, and measures floors. What `request` says of embeddings and where
 /// the dataset lies is not read. Tensors are charged where a LedgerAllocation is installed, the
-/// graph to the dataset's ledger. Throws as run_probe().
+/// graph and groups to the dataset's ledger. Throws as run_probe().
 /// @param probed `trained` and `tested` are numbers of nodes
 BesideReport measure_beside(const ProbeRequest& request,
                             const Dataset& dataset,
                             const ProbedNodes& probed,
                             ThreadArena& threads);
 
-/// Bytes that measure_beside() takes at most, about: the graph while it is made, and with floors
-/// four copies of features or of the random encoder's rows, whichever are wider.
+/// Bytes that measure_beside() takes at most, about: the graph and the groups of all test nodes,
+/// and with floors four copies of features or of the random encoder's rows, whichever are wider.
 std::uint64_t beside_bytes(const ProbeRequest& request, const Dataset& dataset);
 
 }  // namespace sluice::probe

@@ -53,13 +53,12 @@ class CollectedEmbeddings final : public EmbeddingMetrics {
 
   MeasuredEmbeddings measured() const override {
     MeasuredEmbeddings measured;
-    for (const char* name : {"accuracy", "f1_micro", "f1_macro", "nmi", "ari"})
-      measured.figures[name] = kNoFigure;
+    for (const char* name : names()) measured.figures[name] = kNoFigure;
     if (rows_.empty()) return measured;
     const CollectedRows all = collect();
     if (!all.rows.isfinite().all().item<bool>()) return measured;
     add_probe(all, measured);
-    add_clusters(all, measured.figures);
+    if (clusters()) add_clusters(all, measured.figures);
     return measured;
   }
 
@@ -68,6 +67,15 @@ class CollectedEmbeddings final : public EmbeddingMetrics {
  private:
   bool one_class() const { return probe_.labels->kind == LabelKind::kClass; }
   bool tests() const { return part_ == Part::kTest || part_ == Part::kAll; }
+  bool clusters() const { return probe_.clusters && (!probe_.labels || one_class()); }
+
+  // What is measured of the part.
+  std::vector<const char*> names() const {
+    std::vector<const char*> all{"accuracy"};
+    if (tests()) all.insert(all.end(), {"f1_micro", "f1_macro"});
+    if (clusters()) all.insert(all.end(), {"nmi", "ari"});
+    return all;
+  }
 
   // i64 [n], -1 without; of several classes a node f32 [n, classes].
   Tensor labels_of(const Array& labels) const {
@@ -113,7 +121,6 @@ class CollectedEmbeddings final : public EmbeddingMetrics {
   }
 
   void add_clusters(const CollectedRows& all, std::map<std::string, double>& figures) const {
-    if (!one_class()) return;
     const std::int64_t clusters = probe_.labels->width;
     if (all.labels.ge(0).sum().item<std::int64_t>() < clusters) return;
     const probe::ClusterScores scores =

@@ -25,6 +25,7 @@ struct EmbeddingProbe {
   std::optional<LabelSchema> labels;  ///< none: there are no figures
   probe::LinearProbeOptions probe;
   RandomKey key{1};
+  bool clusters = true;                         ///< whether rows are clustered, for "nmi" and "ari"
   probe::Floors floors = probe::Floors::kNone;  ///< that a test wants beside
 };
 
@@ -45,10 +46,9 @@ class EmbeddingMetrics : public MetricAccumulator {
 
 /// Of the rows that it is given: "accuracy", "f1_micro" and "f1_macro" of a linear probe that is
 /// trained on the split's training nodes and stopped by its validation nodes, and "nmi" and "ari"
-/// of as many clusters as there are classes. For the validation and training parts accuracy is
-/// theirs, and the test nodes are not looked at; F1 is then NaN, as is what labels of several
-/// classes a node have none of. NaN too where no training node is among the rows, or rows are not
-/// finite.
+/// of as many clusters as there are classes, unless nodes have several classes each. For the
+/// validation and training parts accuracy is theirs, the test nodes are not looked at, and there is
+/// no F1. Figures are NaN where no training node is among the rows, or rows are not finite.
 std::unique_ptr<EmbeddingMetrics> make_embedding_metrics(EmbeddingProbe probe, Part part);
 
 }  // namespace sluice::tasks

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace sluice::tasks {
 
@@ -34,8 +36,12 @@ class EncoderTask {
                      std::shared_ptr<Model> target) = 0;
   /// Bytes that an evaluation of so many rows keeps until its end, beside its mini-batches.
   virtual std::uint64_t kept_bytes(std::uint64_t rows) const = 0;
-  /// The figures of a part.
-  virtual std::unique_ptr<MetricAccumulator> metrics_of(Part part) const = 0;
+  /// The figures of a part. @param chosen the metric that picks the best epoch, as "accuracy":
+  /// validation leaves out what takes long and picks nothing
+  virtual std::unique_ptr<MetricAccumulator> metrics_of(Part part,
+                                                        const std::string& chosen) const = 0;
+  /// The figures that may pick the best epoch.
+  virtual std::vector<std::string> validation_metrics() const = 0;
 };
 
 }  // namespace sluice::tasks

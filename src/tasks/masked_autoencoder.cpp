@@ -3,6 +3,7 @@
 #include "nn/batch_views.h"
 #include "nn/keyed_draws.h"
 #include "nn/moving_average.h"
+#include "nn/prelu_slope.h"
 #include "nn/pretext_losses.h"
 
 #include <sluice/error.h>
@@ -14,8 +15,6 @@ namespace sluice::tasks {
 namespace {
 
 using torch::Tensor;
-
-constexpr double kPredictorSlope = 0.25;
 
 Tensor replaced(const Tensor& rows, const Tensor& where, const Tensor& by) {
   return torch::where(where.unsqueeze(1), by, rows);
@@ -58,7 +57,7 @@ MaskedAutoencoder::MaskedAutoencoder(const MaskedAutoencoderOptions& options,
   projection_ = project("projection", latent.hidden, "projection");
   target_projection_ = project("target_projection", latent.hidden, "projection");  // begins alike
   nn::stop_gradients(*target_projection_);
-  predictor_slope_ = register_parameter("predictor_slope", nn::zeros({1}) + kPredictorSlope);
+  predictor_slope_ = register_parameter("predictor_slope", nn::first_prelu_slope());
   predictor_ = register_module(
       "predictor",
       std::make_shared<nn::Linear>(width, width, nn::Bias::kZero, key.with("predictor")));

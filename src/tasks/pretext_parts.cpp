@@ -1,13 +1,10 @@
 #include "tasks/pretext_parts.h"
 
+#include "nn/prelu_slope.h"
+
 #include <sluice/nn/init.h>
 
 namespace sluice::tasks {
-namespace {
-
-constexpr double kFirstPReluSlope = 0.25;
-
-}  // namespace
 
 Projection::Projection(const ProjectionWidths& widths, RandomKey key)
     : first_(register_module("first",
@@ -16,7 +13,7 @@ Projection::Projection(const ProjectionWidths& widths, RandomKey key)
       second_(register_module("second",
                               std::make_shared<nn::Linear>(
                                   widths.hidden, widths.out, nn::Bias::kZero, key.with("second")))),
-      slope_(register_parameter("slope", nn::zeros({1}) + kFirstPReluSlope)) {}
+      slope_(register_parameter("slope", nn::first_prelu_slope())) {}
 
 torch::Tensor Projection::forward(const torch::Tensor& x) const {
   return second_->forward(torch::prelu(first_->forward(x), slope_));

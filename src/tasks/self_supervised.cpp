@@ -269,9 +269,18 @@ std::uint64_t SelfSupervised::kept_bytes(std::uint64_t rows) const {
   return kCopies * rows * (width * sizeof(float) + of_labels + kIds);
 }
 
-std::unique_ptr<MetricAccumulator> SelfSupervised::metrics_of(Part part) const {
+// k-means takes longer than the probe, and each validation would run it.
+std::unique_ptr<MetricAccumulator> SelfSupervised::metrics_of(Part part,
+                                                              const std::string& chosen) const {
+  const bool clusters = part != Part::kValid || chosen == "nmi" || chosen == "ari";
   return make_embedding_metrics(
-      {split_, labels_, options_.probe, key_.with("probe"), options_.floors}, part);
+      {split_, labels_, options_.probe, key_.with("probe"), clusters, options_.floors}, part);
+}
+
+std::vector<std::string> SelfSupervised::validation_metrics() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : metrics_of(Part::kValid, "nmi")->result()) names.push_back(name);
+  return names;
 }
 
 }  // namespace sluice::tasks

@@ -79,7 +79,7 @@ class SelfSupervised final : public Task, public EncoderTask {
   torch::Tensor outputs(Model& model, const Batch& batch) override;
   torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) override;
   std::unique_ptr<MetricAccumulator> make_metrics() const override {
-    return metrics_of(Part::kTest);
+    return metrics_of(Part::kTest, main_metric());
   }
   std::string main_metric() const override { return "accuracy"; }
   Better direction(const std::string& metric) const override;
@@ -100,7 +100,9 @@ class SelfSupervised final : public Task, public EncoderTask {
              const kernels::Executor& executor,
              std::shared_ptr<Model> target) override;
   std::uint64_t kept_bytes(std::uint64_t rows) const override;
-  std::unique_ptr<MetricAccumulator> metrics_of(Part part) const override;
+  std::unique_ptr<MetricAccumulator> metrics_of(Part part,
+                                                const std::string& chosen) const override;
+  std::vector<std::string> validation_metrics() const override;
 
  private:
   // Of a split's parts.

@@ -1,16 +1,22 @@
 #include "train/checks.h"
 
+#include "tasks/encoder_task.h"
 #include "tasks/past_labels.h"
 
 #include <sluice/tasks/pair_model.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice {
 namespace {
+
+constexpr const char* kValidation = "valid.";
 
 Place dataset_place(const Parts& parts) {
   return Place{parts.options.dataset.path, -1, -1, -1};
@@ -35,6 +41,24 @@ std::string without_labels(const Parts& parts, Part part) {
 bool goes_by_validation(const Parts& parts) {
   const EarlyStoppingSection& stopping = parts.options.train.early_stopping;
   return stopping.patience > 0 || !stopping.metric.empty();
+}
+
+std::vector<std::string> of_validation(std::vector<std::string> names) {
+  for (std::string& name : names) name.insert(0, kValidation);
+  return names;
+}
+
+// "valid.accuracy", ...: what a test measures, by the names that a validation would have for it.
+std::vector<std::string> metrics_of_tests(const Parts& parts) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : parts.task->make_metrics()->result()) names.push_back(name);
+  return of_validation(std::move(names));
+}
+
+std::vector<std::string> metrics_of_validations(const Parts& parts,
+                                                const std::vector<std::string>& tested) {
+  const auto* const encoder = dynamic_cast<const tasks::EncoderTask*>(parts.task.get());
+  return encoder == nullptr ? tested : of_validation(encoder->validation_metrics());
 }
 
 bool has_batch_norm(const Model& model) {
@@ -82,14 +106,24 @@ bool has_labels(Parts& parts, Part part) {
 
 std::string best_metric(const Parts& parts) {
   const EarlyStoppingSection& chosen = parts.options.train.early_stopping;
-  if (chosen.metric.empty()) return "valid." + parts.task->main_metric();
-  std::vector<std::string> known;
-  for (const auto& [name, value] : parts.task->make_metrics()->result())
-    known.push_back("valid." + name);
-  for (const std::string& name : known) {
-    if (name == chosen.metric) return name;
-  }
+  if (chosen.metric.empty()) return kValidation + parts.task->main_metric();
+  const std::vector<std::string> tested = metrics_of_tests(parts);
+  const std::vector<std::string> known = metrics_of_validations(parts, tested);
+  if (std::ranges::count(known, chosen.metric) != 0) return chosen.metric;
+  if (std::ranges::count(tested, chosen.metric) != 0)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("train.early_stopping.metric = \"{}\": a validation of task '{}' does "
+                            "not measure it, only a test does",
+                            chosen.metric,
+                            parts.options.task.type),
+                fmt::format("set it to one of {}", fmt::join(known, ", ")));
   throw unknown_name("metric for train.early_stopping.metric", chosen.metric, known);
+}
+
+std::string chosen_metric(const Parts& parts) {
+  const std::string& named = parts.options.train.early_stopping.metric;
+  if (!named.starts_with(kValidation)) return parts.task->main_metric();
+  return named.substr(std::string(kValidation).size());
 }
 
 void check_trainable(Parts& parts) {

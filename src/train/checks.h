@@ -23,7 +23,9 @@ void check_measurable(Parts& parts, Part part);
 void warn_of_run(Parts& parts, Logger& log);
 
 /// The metric that picks the best epoch, as "valid.accuracy". Throws kUsage for one that the task
-/// does not know.
+/// does not know, or does not measure in a validation.
 std::string best_metric(const Parts& parts);
+/// The same as the task names it, "accuracy", and without a look at whether it is known.
+std::string chosen_metric(const Parts& parts);
 
 }  // namespace sluice

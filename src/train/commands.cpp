@@ -154,7 +154,7 @@ RunReport finish(PlannedRun& run,
   report.metrics.insert(trainer.untrained().begin(), trainer.untrained().end());
   // Where there is no best epoch though there are nodes to validate by, their figures are none.
   if (report.epochs != 0 && !report.best_epoch && run.parts->count(Part::kValid) != 0)
-    report.metrics.merge(part_metrics(Part::kValid, *run.parts->task->make_metrics()));
+    report.metrics.merge(part_metrics(Part::kValid, *metrics_of(*run.parts, Part::kValid)));
   save_weights(directory.weights_path(), *run.parts, trainer.state());
   directory.write_report(json_text(to_json(report), 2) + "\n");
   return report;

@@ -169,9 +169,10 @@ Forwarded for_each_output(
   return forwarded;
 }
 
-std::unique_ptr<MetricAccumulator> metrics_of(const Task& task, Part part) {
-  const auto* const encoder = dynamic_cast<const tasks::EncoderTask*>(&task);
-  return encoder == nullptr ? task.make_metrics() : encoder->metrics_of(part);
+std::unique_ptr<MetricAccumulator> metrics_of(const Parts& parts, Part part) {
+  const auto* const encoder = dynamic_cast<const tasks::EncoderTask*>(parts.task.get());
+  if (encoder == nullptr) return parts.task->make_metrics();
+  return encoder->metrics_of(part, chosen_metric(parts));
 }
 
 namespace {
@@ -210,7 +211,7 @@ Evaluation evaluate(Parts& parts,
                     Logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   const TraceSpan span(parts.trace, "evaluation");
-  auto sums = metrics_of(*parts.task, part);
+  auto sums = metrics_of(parts, part);
   Evaluation evaluation;
   evaluation.stats.batches_xxh3 = batches_xxh3;
   if (has_labels(parts, part)) {

@@ -47,7 +47,7 @@ struct Evaluation {
 std::shared_ptr<const Batch> next_batch(Loader& loader, StageClock& steps);
 
 /// What a part of the split is measured by.
-std::unique_ptr<MetricAccumulator> metrics_of(const Task& task, Part part);
+std::unique_ptr<MetricAccumulator> metrics_of(const Parts& parts, Part part);
 
 /// What was measured of a part: "valid.accuracy", ...
 Metrics part_metrics(Part part, const MetricAccumulator& sums);

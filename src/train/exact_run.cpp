@@ -30,6 +30,21 @@ constexpr std::uint64_t kMostReportBytes = 64 * kMiB;
   throw Error(ErrorCode::kUsage, "embedding.exact_run: " + why, hint, Place{run, -1, -1, -1});
 }
 
+// A directory that was moved or removed since, or never held a run.
+void check_is_run(const std::string& run) {
+  std::error_code problem;
+  const bool there = fs::exists(run, problem);
+  try {
+    RunDirectory::check(run, RunDirectory::Mode::kGoOn);
+  } catch (const Error& error) {
+    refuse_exact_run(run,
+                     there ? error.message() : "there is no such directory",
+                     "name where that run is now, train it anew with --set "
+                     "embedding.mode=exact --set embedding.exact_run= --set run.dir=DIR, or leave "
+                     "it out: --set embedding.exact_run=");
+  }
+}
+
 bool same_folder(const std::string& one, const std::string& other) {
   std::error_code problem;
   return fs::equivalent(one, other, problem) && !problem;
@@ -83,7 +98,9 @@ ExactRun read_report(const std::string& run) {
   if (!fs::exists(path, problem))
     refuse_exact_run(run,
                      "that run has not ended: it has no report",
-                     fmt::format("end it first: sluice-train resume {}", run));
+                     fmt::format("end it first: sluice-train resume {}; or leave it out: --set "
+                                 "embedding.exact_run=",
+                                 run));
   ExactRun exact{run, 0, {}};
   try {
     const auto report = nlohmann::json::parse(read_text_file(path, kMostReportBytes).or_throw());
@@ -116,6 +133,7 @@ std::optional<ExactRun> read_exact_run(const RunOptions& options) {
     refuse_exact_run(run,
                      "this run is exact itself",
                      "set embedding.mode = \"partitions\", or leave embedding.exact_run out");
+  check_is_run(run);
   check_same_config(options, kept_options(run, {}, *options.registry));
   ExactRun exact = read_report(run);
   check_same_data(options);

@@ -21,8 +21,9 @@ struct ExactRun {
 };
 
 /// The run that is named; nothing where none is. Throws kUsage where this run is not by partitions,
-/// and where that one is not done, is not exact, or had another config or dataset, be it one that
-/// was in the same folder; kData where its report makes no sense or its checkpoint is damaged.
+/// and where that one is gone or not done, is not exact, or had another config or dataset, be it
+/// one that was in the same folder; kData where its report makes no sense or its checkpoint is
+/// damaged.
 std::optional<ExactRun> read_exact_run(const RunOptions& options);
 
 /// Its metrics, and this run's in parts of them.

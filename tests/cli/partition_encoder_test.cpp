@@ -185,11 +185,42 @@ TEST_CASE("partitions: what cannot be set beside a run is refused, with what to 
   says({"embedding.exact_run=" + parted}, "by partitions too");
   says({named, "embedding.mode=exact"}, "this run is exact itself");
   says({named, "embedding.lr=0.25"}, "embedding.lr: 0.1 -> 0.25");
-  says({"embedding.exact_run=" + (ground.folder() / "nowhere").string()}, "no run directory");
+  says({"embedding.exact_run=" + ground.folder().string()},
+       ground.folder().string() + ": embedding.exact_run: this is no run directory");
   std::filesystem::remove(ground.folder() / "exact" / "report.json");
-  says({named}, "it has no report");
+  says({named}, exact + ": embedding.exact_run: that run has not ended: it has no report");
+  says({named}, "sluice-train resume " + exact + "; or leave it out: --set embedding.exact_run=");
   std::ofstream(ground.folder() / "exact" / "report.json") << "{\"metrics\": 1}";
   CHECK(ground.refusal({named}, 3).find("makes no sense") != std::string::npos);
+}
+
+TEST_CASE("partitions: an exact run that has gone is refused by key and directory, or left out") {
+  const PartitionGround ground;
+  const std::string exact = (ground.folder() / "exact").string();
+  (void)ground.report({"embedding.mode=exact", "train.epochs=1", "run.dir=" + exact});
+  const Assignments sets{"embedding.exact_run=" + exact, "train.epochs=1"};
+  const json before = ground.report(sets);
+  std::filesystem::rename(exact, ground.folder() / "elsewhere");
+  // Of a run whose config names it, too, where only --set gets past it.
+  const std::vector<std::string> resume{"resume", ground.dir().string(), "--json"};
+  const Outcome refused = train(resume);
+  CHECK(refused.code == 2);
+  for (const std::string& said : {refused.err, ground.refusal(sets, 2)}) {
+    CAPTURE(said);
+    CHECK(said.find(exact + ": embedding.exact_run: there is no such directory") !=
+          std::string::npos);
+    CHECK(said.find("or leave it out: --set embedding.exact_run=") != std::string::npos);
+  }
+  std::vector<std::string> without = resume, elsewhere = resume;
+  without.insert(without.end(), {"--set", "embedding.exact_run="});
+  elsewhere.insert(elsewhere.end(),
+                   {"--set", "embedding.exact_run=" + (ground.folder() / "elsewhere").string()});
+  const Outcome found = train(elsewhere);
+  REQUIRE_MESSAGE(found.code == 0, found.err);
+  CHECK(json::parse(found.out).at("exact").at("metrics") == before.at("exact").at("metrics"));
+  const Outcome left_out = train(without);
+  REQUIRE_MESSAGE(left_out.code == 0, left_out.err);
+  CHECK_FALSE(json::parse(left_out.out).contains("exact"));
 }
 
 TEST_CASE("partitions: an exact run over what was in the dataset's folder before is refused") {

@@ -1,4 +1,5 @@
 // Relations of few edges between many nodes, made and changed by the tools.
+#include "bench/support/all_offsets.h"
 #include "import_support.h"
 #include "prep/check/verify.h"
 #include "prep/generate/hetero.h"
@@ -88,6 +89,9 @@ TEST_CASE("listed nodes: import, append of edges and nodes, and compact are what
     const Pairs old(edges.begin(), edges.begin() + 400);
     for (const Placement where : {Placement::kMemory, Placement::kDisk})
       CHECK((located(dataset, where) == in_edges(kOld, old)));
+    std::vector<std::uint64_t> expected{0};
+    for (const auto& list : in_edges(kOld, old)) expected.push_back(expected.back() + list.size());
+    CHECK((bench::all_offsets(*dataset.topology(kKey)) == expected));
   }
   check_verified(folder.out(), session);
 

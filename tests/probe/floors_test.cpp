@@ -112,7 +112,7 @@ TEST_CASE("distances are those of a search by rounds") {
     for (std::uint64_t node = 0; node < std::uint64_t{kNodes}; ++node)
       for (const std::uint64_t other : sets[node])
         if (expected[node] == step && expected[other] < 0) expected[other] = step + 1;
-  const Tensor found = probe::distances(graph_of(std::uint64_t{kNodes}, edges), from);
+  const Tensor found = probe::distances(graph_of(std::uint64_t{kNodes}, edges), from, nullptr);
   CHECK(found.equal(torch::tensor(expected, torch::kInt64)));
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("groups of a path: by distance and by degree, equal degrees together")
   probed.tested = torch::tensor({1, 2, 3, 4, 5}, torch::kInt64);
   probed.right = torch::tensor({1, 0, 1, 1, 0}, torch::kInt64).to(torch::kBool);
   const probe::NodeGroups groups =
-      probe::accuracy_by_group(probed, graph, torch::tensor({0}, torch::kInt64));
+      probe::accuracy_by_group(probed, graph, torch::tensor({0}, torch::kInt64), nullptr);
   const auto check = [](const probe::NodeGroup& group,
                         const std::string& name,
                         std::uint64_t nodes,
@@ -140,4 +140,37 @@ TEST_CASE("groups of a path: by distance and by degree, equal degrees together")
   check(groups.by_degree[0], "0-0", 1, 0);
   check(groups.by_degree[1], "1-1", 1, 1);
   check(groups.by_degree[2], "2-2", 3, 2.0 / 3);
+}
+
+TEST_CASE("groups of nodes charge what they take, and are refused where there is no room") {
+  constexpr std::uint64_t kMany = 5000;
+  constexpr std::uint64_t kReached = 4 * kMany, kTested = 24 * kMany;
+  Pairs path;
+  for (std::uint64_t node = 1; node < kMany; ++node) path.emplace_back(node - 1, node);
+  const probe::PlainGraph graph = graph_of(kMany, path);
+  const Tensor trained = torch::tensor({0}, torch::kInt64);
+  probe::ProbedNodes probed;
+  probed.tested = torch::arange(std::int64_t{kMany});
+  probed.right = torch::ones({std::int64_t{kMany}}, torch::kBool);
+
+  MemoryLedger ledger;
+  CHECK(probe::distances(graph, trained, &ledger).equal(probed.tested));
+  CHECK(ledger.peak() >= kReached);
+  const probe::NodeGroups groups = probe::accuracy_by_group(probed, graph, trained, &ledger);
+  CHECK(groups.by_distance[2].nodes == kMany - 3);
+  CHECK(ledger.peak() >= kTested);
+  CHECK(ledger.used() == 0);
+  CHECK(probe::group_bytes(kMany, kMany) == 8 * kMany + kTested);
+  CHECK(probe::group_bytes(kMany, 1) == 8 * kMany + kReached);
+
+  MemoryLedger enough(kTested), short_of_tested(kTested - 1), short_of_reached(kReached - 1);
+  CHECK(probe::accuracy_by_group(probed, graph, trained, &enough).by_degree.size() ==
+        groups.by_degree.size());
+  for (MemoryLedger* poor : {&short_of_tested, &short_of_reached}) {
+    const Error error =
+        expect_error([&] { (void)probe::accuracy_by_group(probed, graph, trained, poor); });
+    CHECK(error.code() == ErrorCode::kResource);
+    CHECK(error.message().find("node groups") != std::string::npos);
+    CHECK(poor->used() == 0);
+  }
 }

@@ -356,6 +356,28 @@ TEST_CASE("datasets that it cannot learn from are refused") {
   CHECK_THROWS_AS(make(homogeneous_schema(9, 2, {LabelKind::kRegression, 1})), Error);
 }
 
+TEST_CASE("a validation makes clusters where the best epoch is chosen by them") {
+  const tasks::SelfSupervised classes(base_options(), {planted_schema()});
+  const auto names = [](const tasks::SelfSupervised& task, Part part, const std::string& chosen) {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : task.metrics_of(part, chosen)->result()) all.push_back(name);
+    return all;
+  };
+  const std::vector<std::string> with_clusters{"accuracy", "ari", "nmi"};
+  CHECK(names(classes, Part::kValid, "accuracy") == std::vector<std::string>{"accuracy"});
+  CHECK(names(classes, Part::kValid, "nmi") == with_clusters);
+  CHECK(names(classes, Part::kValid, "ari") == with_clusters);
+  CHECK(names(classes, Part::kTest, "accuracy").size() == 5);
+  CHECK(classes.validation_metrics() == with_clusters);
+  // Clusters are not compared with several classes a node.
+  GraphSchema several = planted_schema();
+  several.nodes[0].labels = LabelSchema{LabelKind::kMultiLabel, 3};
+  const tasks::SelfSupervised many(base_options(), {several});
+  CHECK(many.validation_metrics() == std::vector<std::string>{"accuracy"});
+  CHECK(names(many, Part::kTest, "accuracy") ==
+        std::vector<std::string>{"accuracy", "f1_macro", "f1_micro"});
+}
+
 TEST_CASE("embeddings are measured by a probe over the split, and by clusters") {
   tasks::EmbeddingProbe probe;
   probe.labels = LabelSchema{LabelKind::kClass, 2};
@@ -378,7 +400,17 @@ TEST_CASE("embeddings are measured by a probe over the split, and by clusters") 
   };
   CHECK(figures(Part::kTest).at("accuracy") == doctest::Approx(0.75));
   CHECK(figures(Part::kValid).at("accuracy") == doctest::Approx(1));
-  CHECK(std::isnan(figures(Part::kValid).at("f1_micro")));
+  const auto names = [&](Part part) {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : figures(part)) all.push_back(name);
+    return all;
+  };
+  CHECK(names(Part::kTest) ==
+        std::vector<std::string>{"accuracy", "ari", "f1_macro", "f1_micro", "nmi"});
+  CHECK(names(Part::kValid) == std::vector<std::string>{"accuracy", "ari", "nmi"});
+  probe.clusters = false;
+  CHECK(names(Part::kValid) == std::vector<std::string>{"accuracy"});
+  probe.clusters = true;
   CHECK(figures(Part::kTest).at("nmi") > 0.3);
   // Outcomes are told by nodes, in their order, whatever rows they had.
   const auto outcomes = tasks::make_embedding_metrics(probe, Part::kTest);

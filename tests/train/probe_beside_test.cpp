@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -167,7 +168,13 @@ TEST_CASE("where the budget has no room floors go first, then groups, and the lo
 
   // Floors take four times 2000 rows of 20 columns more, 640 kB.
   probe::ProbeRequest graph_alone;
-  const std::uint64_t room = probe::beside_bytes(graph_alone, parts.dataset) + (256 << 10);
+  const std::uint64_t least = probe::beside_bytes(graph_alone, parts.dataset);
+  const std::uint64_t room = least + (256 << 10);
+  // Beside the graph each node has its distance, and each tested one 24 bytes.
+  const GraphSchema& schema = parts.dataset.schema();
+  const std::uint64_t nodes = schema.nodes.front().count;
+  const std::uint64_t of_graph = 8 * (nodes + 1) + 8 * schema.relations.front().edges;
+  CHECK(least - of_graph >= 8 * nodes + std::max(4 * nodes, 24 * schema.splits.front().test));
   {
     const auto held =
         parts.ledger
@@ -183,7 +190,8 @@ TEST_CASE("where the budget has no room floors go first, then groups, and the lo
     CHECK_FALSE(heard.said("groups of nodes are not measured"));
   }
   const auto held =
-      parts.ledger->charge("what a test holds", parts.ledger->limit() - parts.ledger->used() - 1024)
+      parts.ledger
+          ->charge("what a test holds", parts.ledger->limit() - parts.ledger->used() - (least - 1))
           .or_throw();
   CHECK_FALSE(measure_beside(parts, wanted, *heard.log).has_value());
   CHECK(heard.said("groups of nodes are not measured"));

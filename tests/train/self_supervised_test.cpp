@@ -1,4 +1,5 @@
 // Runs of task self_supervised, and runs that go on from their encoders.
+#include "support/expect_error.h"
 #include "support/generated_dataset.h"
 #include "train/checkpoint.h"
 #include "train/support.h"
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -135,6 +137,48 @@ TEST_CASE("without validation the last epoch is tested") {
   CHECK_FALSE(report.best_epoch.has_value());
   CHECK(report.metrics.count("valid.accuracy") == 0);
   CHECK(std::isfinite(report.metrics.at("test.accuracy")));
+}
+
+TEST_CASE("a report has what was measured, and the best epoch is chosen by one of these") {
+  Runs runs;
+  const RunReport report = runs.train("accuracy", kDgi);
+  const auto names = [](const RunReport& of) {
+    std::set<std::string> all;
+    for (const auto& [name, value] : of.metrics) {
+      CHECK_MESSAGE(std::isfinite(value), name);
+      all.insert(name);
+    }
+    return all;
+  };
+  std::set<std::string> expected{"train.loss",
+                                 "valid.accuracy",
+                                 "test.accuracy",
+                                 "test.ari",
+                                 "test.f1_macro",
+                                 "test.f1_micro",
+                                 "test.nmi"};
+  CHECK(names(report) == expected);
+  const std::string chosen = "train.early_stopping.metric=";
+  const RunReport by_clusters = runs.train("nmi", joined(kDgi, {chosen + "valid.nmi"}));
+  CHECK(by_clusters.best_epoch.has_value());
+  expected.insert({"valid.ari", "valid.nmi"});
+  CHECK(names(by_clusters) == expected);
+  const RunReport again = evaluate_run(
+      runs.path("accuracy"), {}, {Part::kValid, CheckpointKind::kBest}, runs.quiet.context);
+  CHECK(names(again) == std::set<std::string>{"valid.accuracy"});
+
+  const auto refused = [&](const std::string& metric) {
+    return expect_error([&] { (void)runs.train("refused", joined(kDgi, {chosen + metric})); });
+  };
+  const Error of_tests = refused("valid.f1_macro");
+  CHECK(of_tests.code() == ErrorCode::kUsage);
+  CHECK(of_tests.message() ==
+        "train.early_stopping.metric = \"valid.f1_macro\": a validation of task 'self_supervised' "
+        "does not measure it, only a test does");
+  CHECK(of_tests.hint() == "set it to one of valid.accuracy, valid.ari, valid.nmi");
+  CHECK(refused("valid.acuracy").hint() ==
+        "did you mean 'valid.accuracy'? known: valid.accuracy, valid.ari, valid.nmi");
+  CHECK_FALSE(fs::exists(runs.path("refused")));
 }
 
 TEST_CASE("classification goes on from an encoder, frozen or not") {
