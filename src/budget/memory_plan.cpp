@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace sluice {
 namespace {
@@ -110,10 +111,11 @@ void add_fixed(const Raised& all, MemoryTable& to) {
   to.add({"other", kOtherBytes, "file buffers, predictions"});
 }
 
-// While steps are tried, before anything runs.
+// While steps are tried, and uses counted, before anything runs.
 std::uint64_t measuring_bytes(const Raised& all) {
   const MemoryNeeds& needs = all.needs;
-  std::uint64_t bytes = needs.resident + needs.copied + needs.tried + all.batch;
+  const std::uint64_t tried = needs.copied + needs.tried + all.batch;
+  std::uint64_t bytes = needs.resident + std::max(tried, needs.counted);
   for (const MemoryLine& line : needs.loaded) bytes += line.bytes;
   return bytes;
 }
@@ -153,6 +155,27 @@ void share_learned(const Raised& all, std::uint64_t bytes, MemoryPlan& plan) {
   plan.learned_cache = bytes - ahead_bytes(all, plan.learned_window);
 }
 
+// What windows have of so many free bytes for mini-batches alone, without rows.
+std::uint64_t without_rows(std::uint64_t free) {
+  return std::max(std::min(free, kLittleWithoutFeatures) / kLearnedShare,
+                  free / kWindowsWithoutFeatures);
+}
+
+// What learned rows on disk get of so many free bytes, beyond their least.
+std::uint64_t more_of_learned(const Raised& all, std::uint64_t free) {
+  const LearnedNeeds& learned = all.needs.learned;
+  const std::uint64_t most = beyond(learned.most, learned.least);
+  if (most == 0) return 0;
+  std::uint64_t more = free - without_rows(free);
+  if (all.needs.caches.any()) {
+    const std::vector<std::uint64_t> shares = learned_shares(all.needs.caches, more);
+    more = std::accumulate(shares.begin(), shares.end(), std::uint64_t{0});
+  } else if (all.most(&LoaderProbe::feature_bytes) != 0) {
+    more = free - free / kLearnedShare;
+  }
+  return std::min(most, more);
+}
+
 // Splits the rest between windows, mini-batches that wait, and what the sizes of blocks may take.
 // @param least of it, for windows
 void share_rest(const Raised& all, std::uint64_t rest, std::uint64_t least, MemoryPlan& plan) {
@@ -164,16 +187,11 @@ void share_rest(const Raised& all, std::uint64_t rest, std::uint64_t least, Memo
     sizes = (all.step + all.delivered) / (100 + all.percent) * (kBlockSizePercent - all.percent);
   sizes = std::min(sizes, rest - least);
   const LearnedNeeds& learned = all.needs.learned;
-  std::uint64_t more = 0;  // of learned rows
-  if (learned.most > learned.least) {
-    const std::uint64_t free = rest - least - waiting - sizes;
-    std::uint64_t of_windows = free / kLearnedShare;
-    if (all.most(&LoaderProbe::feature_bytes) == 0)
-      of_windows = std::max(std::min(free, kLittleWithoutFeatures) / kLearnedShare,
-                            free / kWindowsWithoutFeatures);
-    more = std::min(learned.most - learned.least, free - of_windows);
-  }
+  const std::uint64_t more = more_of_learned(all, rest - least - waiting - sizes);
   share_learned(all, learned.least + more, plan);
+  if (all.needs.caches.any())
+    plan.learned_shares =
+        shares_among_learned(all.needs.caches, beyond(plan.learned_cache, learned.least));
   plan.add({"embedding cache",
             plan.learned_cache,
             fmt::format("of {} of learned rows on disk", format_bytes(learned.disk))});
@@ -219,7 +237,11 @@ MemoryPlan plan_memory(const MemoryNeeds& needs,
        needs.learned.least,
        fmt::format("the least, of {} of learned rows on disk", format_bytes(needs.learned.disk))});
   plan.lines.push_back({"windows", windows, "the least", MemoryUse::kSteps});
-  plan.add({"while measured", copies, "copies of weights and state", MemoryUse::kSteps});
+  plan.add({"while measured",
+            copies,
+            needs.counted == 0 ? "copies of weights and state"
+                               : "copies of weights and state, or counts of uses",
+            MemoryUse::kSteps});
   return plan;
 }
 

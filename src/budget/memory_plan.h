@@ -7,6 +7,7 @@
 #pragma once
 
 #include "budget/memory_table.h"
+#include "budget/shared_caches.h"
 
 #include <sluice/loader.h>
 
@@ -36,8 +37,12 @@ struct MemoryNeeds {
   std::uint64_t weights = 0;       ///< of them, for the copy of the best
   LoaderProbe training;            ///< of no batches where nothing is trained
   LoaderProbe evaluation;          ///< of no batches where nothing is evaluated
+  /// By feature table: rows of a mini-batch; none: not known.
+  std::vector<std::uint64_t> asked_rows;
   LearnedNeeds learned;
-  std::uint64_t step = 0;  ///< tensors of a step beside them, by the largest mini-batch
+  SharedCaches caches;        ///< where learned rows share with features by what a row saves
+  std::uint64_t counted = 0;  ///< while it is counted how often rows are used, before anything runs
+  std::uint64_t step = 0;     ///< tensors of a step beside them, by the largest mini-batch
   std::string step_line = "tensors of a step";
   std::string step_from = "in a trial step";
   std::uint64_t tried = 0;           ///< tensors of a step while it is tried
@@ -48,9 +53,12 @@ struct MemoryNeeds {
 
 /// Of the host's memory; windows, and what goes with them, are its last lines.
 struct MemoryPlan : MemoryTable {
-  std::uint64_t fixed = 0;             ///< beside steps, of lines that do not depend on the budget
-  LoaderMemory loader;                 ///< its share; filled in only where the plan fits
-  std::uint64_t learned_cache = 0;     ///< of learned rows on disk
+  std::uint64_t fixed = 0;          ///< beside steps, of lines that do not depend on the budget
+  LoaderMemory loader;              ///< its share; filled in only where the plan fits
+  std::uint64_t learned_cache = 0;  ///< of learned rows on disk
+  /// Of it, by SharedCaches::learned, beyond the least of each; none: by what all of their rows
+  /// take.
+  std::vector<std::uint64_t> learned_shares;
   std::uint64_t learned_window = 1;    ///< mini-batches whose learned rows come together
   MemoryTable device;                  ///< of the GPU's memory; no budget: there is none
   std::uint64_t device_in_flight = 0;  ///< mini-batches; the rest is for tensors

@@ -30,7 +30,8 @@ inline constexpr std::uint64_t kMostWaiting = 4;
 inline constexpr std::uint64_t kWaitingShare = 6;
 
 /// Of what windows of features leave, rows that are learned and lie on disk get half: a row that
-/// stays is neither read nor written.
+/// stays is neither read nor written. Where all caches share by what a row saves they get what that
+/// says of all but the share of windows without features.
 inline constexpr std::uint64_t kLearnedShare = 2;
 /// Without features windows hold the sampled mini-batches alone: beyond their half of little they
 /// keep a smaller share.

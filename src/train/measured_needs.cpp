@@ -2,9 +2,12 @@
 
 #include "budget/memory_ratios.h"
 #include "core/batch_fields.h"
+#include "pipeline/data/graph_data_state.h"
+#include "pipeline/stream/window.h"
 #include "samplers/bucket_links.h"
 #include "samplers/bucket_tour.h"
 #include "tasks/encoder_task.h"
+#include "train/cached_tables.h"
 #include "train/trial.h"
 
 #include <algorithm>
@@ -60,6 +63,14 @@ std::uint64_t of_largest(std::uint64_t step, const BatchBytes& first, const Load
                              : larger(step, first.blocks, largest.block_bytes);
 }
 
+// What a mini-batch on the host asks of each feature table: the most of several.
+void note_asked_rows(Parts& parts, const Batch& batch, MemoryNeeds& needs) {
+  const BatchSizes sizes(batch, parts.data.state().tables);
+  needs.asked_rows.resize(sizes.rows.size());
+  for (std::size_t table = 0; table < sizes.rows.size(); ++table)
+    needs.asked_rows[table] = std::max(needs.asked_rows[table], sizes.rows[table]);
+}
+
 using Try = TrialPeaks (*)(Parts&, const Batch&);
 
 LoaderProbe probe_and_try(Parts& parts,
@@ -69,6 +80,7 @@ LoaderProbe probe_and_try(Parts& parts,
   LoaderProbe probe = loader->probe(needs.phases.probed());
   const std::shared_ptr<const Batch> first = first_batch(*loader, probe, needs.phases);
   loader.reset();  // a step is tried without what sampling takes
+  if (first && !first->host) note_asked_rows(parts, *first, needs);
   TrialPeaks peaks;
   if (first) peaks = try_step(parts, *first);
   const BatchBytes bytes = first ? bytes_of(*first) : BatchBytes();
@@ -130,6 +142,7 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
         BucketLinks::memory_bytes(links, partitions) + BucketTour::memory_bytes(links, partitions);
   }
   needs.learned.on_device = parts.rows->device_bytes();
+  needs.counted = counting_bytes(parts);
   needs.learned.ahead = needs.learned.least != 0 && needs.phases.queues();
   return needs;
 }

@@ -2,6 +2,8 @@
 
 #include "budget/dataset_disk.h"
 #include "core/cgroup.h"
+#include "pipeline/data/graph_data_state.h"
+#include "train/cached_tables.h"
 #include "train/model_size.h"
 #include "train/model_wants.h"
 
@@ -185,6 +187,32 @@ void fit_device(const RunDevice& device, const MemoryPlan& plan) {
   device.device->limit_tensors(plan.device.budget - plan.device_in_flight).or_throw();
 }
 
+// Sizes the caches of learned rows. Where these share with features by how often rows are used,
+// that is counted now, as it is known where all of them are: the budget that is needed stays the
+// same.
+void size_caches(PlannedRun& run, MemoryNeeds needs, Logger& log) {
+  RowTables& tables = run.parts->tables;
+  if (needs.counted != 0) {
+    Parts& parts = *run.parts;
+    const DatasetDisk disk = measure_dataset_disk(parts.options.dataset.path, parts.ledger.get());
+    for (const std::string& warning : disk.warnings) log.warn("{}", warning);
+    const DiskProfile& measured = disk.profile ? *disk.profile : *parts.data.state().disk;
+    const bool trains = run.work.kind == Work::Kind::kTrain;
+    needs.caches =
+        measure_caches(parts, needs, measured, trains ? TableAccess::kWrite : TableAccess::kRead);
+    run.plan = plan_memory(needs, run.plan.budget, run.plan.device.budget);
+  }
+  tables.share_cache(run.plan.learned_cache, run.plan.learned_window, run.plan.learned_shares);
+  if (needs.counted == 0) return;
+  for (const TableCache& cache : table_caches(*run.parts))
+    log.info("cache of {} '{}': {} of {} rows, {}, by what they save",
+             cache.of,
+             cache.table,
+             format_count(cache.slots),
+             format_count(cache.rows),
+             format_bytes(cache.bytes));
+}
+
 // A run, before anything of it is made.
 struct Wanted {
   const RunOptions& options;
@@ -300,11 +328,11 @@ void sort_links(PlannedRun& run, const std::filesystem::path& scratch, Logger& l
       parts.model->num_layers() == 0 ? "" : ", and neighbours are drawn among these");
 }
 
-bool follow_dataset(PlannedRun& run) {
+bool follow_dataset(PlannedRun& run, Logger& log) {
   Parts& parts = *run.parts;
   if (!parts.follow()) return false;
-  MemoryPlan plan =
-      plan_memory(measure_needs(parts, run.work), run.plan.budget, run.plan.device.budget);
+  MemoryNeeds needs = measure_needs(parts, run.work);
+  MemoryPlan plan = plan_memory(needs, run.plan.budget, run.plan.device.budget);
   if (!plan.fits()) {
     throw Error(ErrorCode::kResource,
                 fmt::format("the dataset has grown, generation {} does not fit in [memory] host = "
@@ -319,7 +347,7 @@ bool follow_dataset(PlannedRun& run) {
   }
   fit_device(parts.device, plan);  // rows that are kept on a GPU have grown too
   run.plan = std::move(plan);
-  parts.tables.share_cache(run.plan.learned_cache, run.plan.learned_window);
+  size_caches(run, std::move(needs), log);
   return true;
 }
 
@@ -332,14 +360,13 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
   if (wanted.size && wanted.size->least() > options.memory.host.bytes) refuse(wanted);
   for (const Choice& choice : wanted.all) {
     try {
-      PlannedRun run = attempt(options, work, device, choice, options.memory.host.bytes).run;
+      auto [run, needs] = attempt(options, work, device, choice, options.memory.host.bytes);
       if (!run.plan.fits()) continue;
       if (choice.rows_on_device && !run.plan.device.fits()) continue;
       fit_device(device, run.plan);
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
       };
-      run.parts->tables.share_cache(run.plan.learned_cache, run.plan.learned_window);
       const auto& [features, topology, embeddings] = run.places;
       log.info("features {}: {}", name(features.where), features.why);
       log.info("topology {}: {}", name(topology.where), topology.why);
@@ -350,7 +377,8 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
                  embeddings.why,
                  choice.rows_on_device ? "; kept on the GPU between steps" : "");
       if (!choice.at.phases.told().empty()) log.info("memory: {}", choice.at.phases.told());
-      return run;
+      size_caches(run, std::move(needs), log);
+      return std::move(run);
     } catch (const Error& error) {
       if (wants_rows_in_memory(error, choice, wanted.all)) continue;
       if (error.code() != ErrorCode::kResource) throw;

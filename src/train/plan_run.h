@@ -42,7 +42,7 @@ void sort_links(PlannedRun& run, const std::filesystem::path& scratch, Logger& l
 /// later one. No loader may be alive. Throws kResource with the table where it does not fit any
 /// more, in the host's memory or, with learned rows that are kept there, in the GPU's. @return
 /// whether it did
-bool follow_dataset(PlannedRun& run);
+bool follow_dataset(PlannedRun& run, Logger& log);
 
 /// Opens and builds the run under a ledger of options.memory.host, choosing where features go.
 /// Throws kResource with the table and the smallest budget that works when it does not fit. @param

@@ -30,6 +30,17 @@ ReportJson memory_json(const RunReport& report) {
           {"peaks", peaks}};
 }
 
+ReportJson caches_json(const std::vector<TableCache>& caches) {
+  ReportJson json = ReportJson::array();
+  for (const TableCache& cache : caches)
+    json.push_back({{"table", cache.table},
+                    {"of", cache.of},
+                    {"rows", cache.rows},
+                    {"slots", cache.slots},
+                    {"bytes", cache.bytes}});
+  return json;
+}
+
 ReportJson device_json(const DeviceReport& device) {
   ReportJson json = {{"kind", device.kind}};
   if (device.kind == "cpu") return json;
@@ -98,6 +109,7 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak, std::uint64_t we
   report.plan = disk ? "direct" : "none";
   report.visibility = parts.sampler->visibility();
   report.engine = parts.data.engine();
+  report.caches = table_caches(*run.parts);
   report.budget = parts.ledger->limit();
   report.ledger_peak = parts.ledger->peak();
   report.memory = parts.ledger->entries();
@@ -173,6 +185,7 @@ ReportJson to_json(const RunReport& report) {
                    {"useful", report.bytes_useful}};
   json["requests"] = requests_json(report.counters);
   json["cache"] = cache_json(report.counters);
+  if (!report.caches.empty()) json["caches"] = caches_json(report.caches);
   json["stages"] = stages_json(report.counters);
   json["memory"] = memory_json(report);
   json["device"] = device_json(report.device);

@@ -4,6 +4,7 @@
 
 #include "core/peak_memory.h"
 #include "probe/probe_run.h"
+#include "train/cached_tables.h"
 #include "train/checkpoint.h"
 #include "train/continual_report.h"
 #include "train/exact_run.h"
@@ -69,6 +70,7 @@ struct RunReport {
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;
   RunCounters counters;
+  std::vector<TableCache> caches;  ///< of tables on disk
   std::uint64_t budget = 0;
   std::uint64_t ledger_peak = 0;
   std::vector<MemoryLedger::Entry> memory;

@@ -165,20 +165,36 @@ LearnedNeeds RowTables::needs() const {
   return all;
 }
 
-// Each has what it needs at the least, and of the rest a share by what all of its rows would take.
-void RowTables::share_cache(std::uint64_t bytes, std::uint64_t window) {
+std::vector<RowTables::Cached> RowTables::cached() const {
+  std::vector<Cached> all;
+  for (const auto* tables : {&tables_, &state_}) {
+    for (std::size_t type = 0; type < tables->size(); ++type) {
+      const Table& table = (*tables)[type];
+      if (table.rows && table.rows->needs().most_cache != 0)
+        all.push_back({type, &table, tables == &state_});
+    }
+  }
+  return all;
+}
+
+void RowTables::share_cache(std::uint64_t bytes,
+                            std::uint64_t window,
+                            std::span<const std::uint64_t> shares) {
   check_grown();
   const LearnedNeeds all = needs();
   const std::uint64_t rest = bytes - std::min(bytes, all.least);
-  for (const Table* table : open_tables()) {
-    const TableRowsNeeds own = table->rows->needs();
-    const double share = all.most == all.least
-                             ? 0
-                             : static_cast<double>(own.most_cache - own.least_cache) /
-                                   static_cast<double>(all.most - all.least);
-    table->rows->set_cache(own.least_cache +
-                           static_cast<std::uint64_t>(share * static_cast<double>(rest)));
-    table->rows->set_window(window);
+  const std::vector<Cached> tables = cached();
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    TableRows& rows = *tables[i].table->rows;
+    const TableRowsNeeds own = rows.needs();
+    const std::uint64_t most = own.most_cache - own.least_cache;
+    const double part = all.most == all.least
+                            ? 0
+                            : static_cast<double>(most) / static_cast<double>(all.most - all.least);
+    const std::uint64_t more =
+        shares.empty() ? static_cast<std::uint64_t>(part * static_cast<double>(rest)) : shares[i];
+    rows.set_cache(own.least_cache + std::min(more, most));
+    rows.set_window(window);
   }
 }
 

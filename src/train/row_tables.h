@@ -72,9 +72,19 @@ class RowTables {
 
   /// By the mini-batches that were tried.
   LearnedNeeds needs() const;
+  /// One on disk whose rows come into a cache.
+  struct Cached {
+    std::size_t type;  ///< index of the node type
+    const Table* table;
+    bool state;
+  };
+  std::vector<Cached> cached() const;
   /// Splits a cache between the tables, and has the rows of so many mini-batches come together, for
-  /// the next open().
-  void share_cache(std::uint64_t bytes, std::uint64_t window);
+  /// the next open(). @param shares by cached(): what each has beyond its least; none: by what all
+  /// of its rows take
+  void share_cache(std::uint64_t bytes,
+                   std::uint64_t window,
+                   std::span<const std::uint64_t> shares = {});
 
   /// Below a checkpoint's folder. @param at nothing: new rows; what is there is removed
   void open(const std::filesystem::path& folder,

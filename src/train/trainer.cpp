@@ -108,7 +108,7 @@ void Trainer::follow_dataset() {
   keep();
   loader_.reset();
   parts_.tables.close();  // measured as before a run, and given another cache
-  const bool followed = sluice::follow_dataset(run_);
+  const bool followed = sluice::follow_dataset(run_, log_);
   parts_.tables.reopen(rows_path(), state_.rows);
   open_loader();
   if (!followed) return;

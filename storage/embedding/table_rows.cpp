@@ -6,6 +6,7 @@
 #include "storage/embedding/initial_values.h"
 #include "storage/embedding/partition_buffer.h"
 #include "storage/embedding/window_cache.h"
+#include "storage/io/disk_profile.h"
 
 #include <sluice/error.h>
 
@@ -72,15 +73,14 @@ RowLayout TableRows::layout() const {
       options_.rows, options_.dim, options_.optimizer->state_width(options_.dim));
 }
 
-// Of the cache, where there is one.
-std::uint64_t TableRows::slots() const {
+std::uint64_t TableRows::cached_rows() const {
   return std::min(WindowCache::slots_in(cache_bytes_, layout()), options_.rows);
 }
 
 void TableRows::make_windows() {
   windows_.reset();
   if (!table_ || !by_windows()) return;
-  const RowWindows::Limits limits{RowWindows::rows_of(slots(), options_.rows), window_};
+  const RowWindows::Limits limits{RowWindows::rows_of(cached_rows(), options_.rows), window_};
   windows_.emplace(*table_, limits, options_.ledger);
 }
 
@@ -232,6 +232,7 @@ TableRowsNeeds TableRows::needs() const {
     return needs;
   }
   const std::uint64_t two = std::clamp<std::uint64_t>(2 * ids, 1, options_.rows);
+  needs.least_rows = two;
   needs.least_cache = WindowCache::bytes_of(two, on_disk);
   needs.most_cache = WindowCache::bytes_of(options_.rows, on_disk);
   return needs;
@@ -244,9 +245,10 @@ TableRowsTraffic TableRows::traffic() const {
   const auto rows = static_cast<double>(options_.rows);
   const auto groups = static_cast<double>(on_disk.groups());
   const auto ids = static_cast<double>(most_ids_);
-  const double share = static_cast<double>(slots()) / rows;
-  const double most = std::min(
-      static_cast<double>(RowWindows::rows_of(slots(), options_.rows)) / rows, 1 - 1 / (rows + 1));
+  const double share = static_cast<double>(cached_rows()) / rows;
+  const double most =
+      std::min(static_cast<double>(RowWindows::rows_of(cached_rows(), options_.rows)) / rows,
+               1 - 1 / (rows + 1));
   // As many mini-batches as draw that share of all rows.
   const double batches =
       std::clamp(-std::log1p(-most) * rows / ids, 1.0, static_cast<double>(window_));
@@ -267,6 +269,20 @@ TableRowsTraffic TableRows::traffic() const {
   traffic.reads = fetched * reads.begins / batches;
   traffic.writes = written * writes.begins / batches;
   return traffic;
+}
+
+double TableRows::miss_seconds(const DiskProfile& disk, TableAccess access) const {
+  const RowLayout on_disk = layout();
+  const double read = disk.seconds_for(static_cast<double>(on_disk.group_bytes));
+  if (access == TableAccess::kRead) return read;
+  // Of writes only those in sequence were measured: one here and there takes longer than a read as
+  // these do.
+  const DiskRates& rates = disk.rates();
+  const double slower = rates.sequential_write > 0
+                            ? std::max(1.0, rates.sequential_read / rates.sequential_write)
+                            : 1.0;
+  const double merged = on_disk.rows_per_group == 1 ? 0 : read;
+  return read + merged + slower * read;
 }
 
 void TableRows::open(const std::filesystem::path& folder,

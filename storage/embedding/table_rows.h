@@ -27,6 +27,8 @@
 
 namespace sluice {
 
+class DiskProfile;
+
 struct TableRowsOptions {
   std::uint64_t rows = 1;
   std::uint32_t dim = 0;
@@ -47,6 +49,7 @@ struct TableRowsNeeds {
   std::uint64_t fixed_bytes = 0;  ///< of memory: lists of pages, staging, a mini-batch's sums
   std::uint64_t slot_bytes = 0;   ///< by partitions: of those that have memory
   std::uint64_t least_cache = 0;  ///< on disk: for the rows of two mini-batches
+  std::uint64_t least_rows = 0;   ///< that fit the least cache
   std::uint64_t most_cache = 0;   ///< for all rows
 };
 
@@ -88,8 +91,14 @@ class TableRows final : public RowTable {
   /// touched, with the cache of set_cache() and windows of set_window(). It takes any row to be as
   /// likely as another.
   TableRowsTraffic traffic() const;
+  /// What a row on disk takes that the cache lacks: its group is read, and, where rows are written,
+  /// so is that of the row that gives way, which is read first unless one row fills it.
+  double miss_seconds(const DiskProfile& disk, TableAccess access) const;
   /// Of the rows on disk that stay in memory, from the next open() on.
   void set_cache(std::uint64_t bytes) { cache_bytes_ = bytes; }
+  std::uint64_t cache_bytes() const { return cache_bytes_; }
+  /// Rows that such a cache has room for.
+  std::uint64_t cached_rows() const;
   /// So many mini-batches at the most are announced ahead to be read together, and as many again
   /// behind those; from the next open() on. 1 until this is set.
   void set_window(std::uint64_t batches) { window_ = batches; }
@@ -129,7 +138,6 @@ class TableRows final : public RowTable {
   bool by_partitions() const { return !in_memory() && options_.partitions != 0; }
   bool all_held(std::span<const std::uint64_t> ids);
   void load();
-  std::uint64_t slots() const;
   void make_windows();
   EmbeddingTable& table();
   void come_home();

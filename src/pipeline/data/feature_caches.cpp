@@ -54,6 +54,22 @@ const std::shared_ptr<const Array>& GraphData::State::hotness_of(std::size_t typ
   return hotness[type];
 }
 
+CachedTable GraphData::State::cached_table(std::size_t table,
+                                           const DiskProfile& on,
+                                           MemoryLedger& ledger) {
+  const std::size_t row_bytes = tables[table].store->row_bytes();
+  CachedTable one;
+  one.row_bytes = bytes_of_slot(row_bytes);
+  one.miss_seconds = on.seconds_for(static_cast<double>(round_up_to_page(row_bytes)));
+  // Of an edge nothing is known: each is used as often as another.
+  if (tables[table].of == FeatureTable::Of::kNodes) {
+    one.uses = rows_by_uses(hotness_of(tables[table].owner, ledger)->as<std::uint32_t>());
+  } else {
+    one.uses[1] = tables[table].rows();
+  }
+  return one;
+}
+
 std::vector<std::uint64_t> GraphData::State::bytes_by_uses(
     std::uint64_t bytes,
     const std::vector<std::uint64_t>& wanted_bytes,
@@ -63,16 +79,8 @@ std::vector<std::uint64_t> GraphData::State::bytes_by_uses(
   std::uint64_t least_bytes = 0;
   for (std::size_t table = 0; table < tables.size(); ++table) {
     if (!on_disk(table) || wanted_bytes[table] == 0) continue;
-    const std::size_t row_bytes = tables[table].store->row_bytes();
     CachedTable& one = cached[table];
-    one.row_bytes = bytes_of_slot(row_bytes);
-    one.miss_seconds = disk->seconds_for(static_cast<double>(round_up_to_page(row_bytes)));
-    // Of an edge nothing is known: each is used as often as another.
-    if (tables[table].of == FeatureTable::Of::kNodes) {
-      one.uses = rows_by_uses(hotness_of(tables[table].owner, ledger)->as<std::uint32_t>());
-    } else {
-      one.uses[1] = tables[table].rows();
-    }
+    one = cached_table(table, *disk, ledger);
     // Two windows: one is read in while the other is in use.
     one.least_rows = std::min(2 * least_slots[table], tables[table].rows());
     least_bytes += one.least_rows * one.row_bytes;

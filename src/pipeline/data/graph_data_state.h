@@ -22,6 +22,7 @@
 namespace sluice {
 
 class TransferRing;
+struct CachedTable;
 
 struct GraphData::State {
   const Dataset* dataset = nullptr;
@@ -108,6 +109,8 @@ struct GraphData::State {
                                            const std::vector<std::uint64_t>& wanted_bytes,
                                            const std::vector<std::uint64_t>& least_slots,
                                            MemoryLedger& ledger);
+  /// A table on disk as caches are shared out by it, but for its least rows. Throws kResource.
+  CachedTable cached_table(std::size_t table, const DiskProfile& on, MemoryLedger& ledger);
   /// The hotness of a node type, counted when it is first asked for. Throws kResource.
   const std::shared_ptr<const Array>& hotness_of(std::size_t type, MemoryLedger& ledger);
 
