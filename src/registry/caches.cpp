@@ -11,9 +11,9 @@ CachePolicyCatalog builtin_caches() {
   all.add<CachePolicyOf<ClockPolicy>>("clock", "second chance");
   all.add<CachePolicyOf<DegreePolicy>>("degree", "rows of the nodes with most neighbours stay");
   all.add<CachePolicyOf<HotBytesPolicy>>(
-      "ranked", "as degree, over all feature tables by uses, cost of a miss and size of a row");
-  all.add<CachePolicyOf<HotTypesPolicy>>(
-      "proportional", "as degree, each feature table by what its misses would cost");
+      "ranked", "as degree, over all tables by uses, cost of a miss and size of a row");
+  all.add<CachePolicyOf<HotTypesPolicy>>("proportional",
+                                         "as degree, each table by what its misses would cost");
   all.add<CachePolicyOf<KeepNonePolicy>>("none", "nothing stays beyond the next window");
   return all;
 }
