@@ -97,8 +97,9 @@ BesideReport measure_beside(const ProbeRequest& request,
                             const ProbedNodes& probed,
                             ThreadArena& threads);
 
-/// Bytes that measure_beside() takes at most, about: the graph while it is made, and with floors
-/// four copies of features or of the random encoder's rows, whichever are wider.
+/// Bytes that measure_beside() takes at most, about: the graph while it is made, with the relation
+/// that is read and the read buffer; with floors, if that is more, the read buffers of a feature
+/// store, or four copies of features or of the random encoder's rows, whichever are wider.
 std::uint64_t beside_bytes(const ProbeRequest& request, const Dataset& dataset);
 
 }  // namespace sluice::probe

@@ -165,9 +165,24 @@ TEST_CASE("where the budget has no room floors go first, then groups, and the lo
   wanted.probed.right = torch::tensor({1, 0, 1}, torch::kInt64).to(torch::kBool);
   wanted.floors = probe::Floors::kBeside;
 
-  // Floors take four times 2000 rows of 20 columns more, 640 kB.
-  probe::ProbeRequest graph_alone;
+  // Any file is read by a MiB, floors by the read buffers of a feature store, 16 MiB.
+  probe::ProbeRequest graph_alone, with_floors;
+  with_floors.floors = probe::Floors::kBeside;
+  with_floors.random_width = parts.task->output_width();
   const std::uint64_t room = probe::beside_bytes(graph_alone, parts.dataset) + (256 << 10);
+  const std::uint64_t more = probe::beside_bytes(with_floors, parts.dataset) + (512 << 10);
+  CHECK(room > (1 << 20) + (256 << 10));
+  CHECK(more > 16 << 20);
+  {
+    const auto held =
+        parts.ledger
+            ->charge("what a test holds", parts.ledger->limit() - parts.ledger->used() - more)
+            .or_throw();
+    const auto beside = measure_beside(parts, wanted, *heard.log);
+    REQUIRE(beside.has_value());
+    CHECK(beside->floors.size() == 3);
+    CHECK_FALSE(heard.said("are not measured"));
+  }
   {
     const auto held =
         parts.ledger
