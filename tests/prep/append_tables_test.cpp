@@ -1,6 +1,7 @@
 // Nodes appended to types whose feature tables are not called `features`, or are several.
 #include "attached_support.h"
 #include "import_support.h"
+#include "prep/check/inspect.h"
 #include "prep/check/verify.h"
 #include "prep/update/append.h"
 
@@ -81,4 +82,24 @@ TEST_CASE("nodes of a type with several tables are refused by the names of these
     CHECK(error.hint() == "import the dataset again with all nodes, then propagate and attach");
   }
   CHECK(read_all(data.folder.out() / "manifest.json") == before);
+}
+
+TEST_CASE("inspect names each table of a type, and says how many edges were appended") {
+  NodesWithVectors data;
+  data.attach("scores", {0, 1, 0, 1, 0, 1});
+  const auto inspect = [&] {
+    return to_text(inspect_dataset(data.folder.out().string(), data.session.context));
+  };
+  const std::string before = inspect();
+  CAPTURE(before);
+  CHECK(before.find("    features: 'vectors' 2 x f32 (4 KiB, 8 B a row, 512 a page)\n"
+                    "              'scores' 2 x f32 (4 KiB, 8 B a row, 512 a page)\n") !=
+        std::string::npos);
+  CHECK(before.find("appended") == std::string::npos);
+  data.folder.write("more.csv", "src,dst\n0,2\n1,2\n1,0\n");
+  CHECK(data.append("[[edges]]\nfile = \"more.csv\"\n").edges == 3);
+  const std::string after = inspect();
+  CAPTURE(after);
+  CHECK(after.find("3 nodes, 2 edges and 3 appended, ") == 0);
+  CHECK(after.find("edges 'node__edge__node': 2 and 3 appended\n") != std::string::npos);
 }
