@@ -192,8 +192,8 @@ std::vector<EdgeSplitSchema> read_edge_splits(const Json& object) {
   return splits;
 }
 
-// A log's three numbers of each are fewer than 2^63 bytes, and so are edges with appended ones: what
-// is computed of these counts does not wrap around, whoever wrote the manifest.
+// A log's three numbers of each are fewer than 2^63 bytes, and so are edges with appended ones:
+// what is computed of these counts does not wrap around, whoever wrote the manifest.
 constexpr std::uint64_t kMostEdges = std::uint64_t{1} << 58;
 
 std::uint64_t read_edges(const Json& object, const char* key) {
