@@ -49,6 +49,7 @@ Json inspect_json(const InspectReport& report) {
   for (const RelationFigures& relation : report.relations) {
     relations.push_back({{"relation", relation.key},
                          {"count", relation.edges},
+                         {"appended", schema.relation(relation.key)->appended},
                          {"mean_in_degree", relation.mean_in_degree},
                          {"max_in_degree", relation.max_in_degree},
                          {"isolated_targets", relation.isolated_targets},

@@ -2,11 +2,13 @@
 #include "prep/propagate/propagate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sluice/graph_schema.h>
 #include <sluice/units.h>
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,21 @@ const std::vector<std::pair<std::string, PropagationMethod>> kMethods{
     {"random_projection", PropagationMethod::kRandomProjection},
     {"labels", PropagationMethod::kLabels}};
 
+// The flags that some methods alone look at.
+struct FlagOfMethods {
+  const char* flag;
+  std::vector<std::string> methods;
+};
+const std::vector<FlagOfMethods> kFlagsOfMethods{
+    {"--features", {"sgc", "sign", "metapaths", "random_projection"}},
+    {"--relation", {"sgc", "sign"}},
+    {"--backwards", {"metapaths", "random_projection", "labels"}},
+    {"--split", {"labels"}},
+    {"--parts", {"labels"}},
+    {"--predictions", {"labels"}},
+    {"--seed", {"random_projection", "labels"}},
+    {"--columns", {"random_projection"}}};
+
 // What `sluice-prep propagate` collects before it runs.
 struct PropagateRequest {
   std::string dataset;
@@ -28,9 +45,16 @@ struct PropagateRequest {
   std::string dtype = "f16";
   bool replace = false;
   bool dry_run = false;
+  std::vector<FlagOfMethods> given;  // of kFlagsOfMethods
   PropagationOptions options;
 
   void settle() {
+    for (const FlagOfMethods& flag : given)
+      if (std::ranges::count(flag.methods, method) == 0)
+        throw Error(
+            ErrorCode::kUsage,
+            fmt::format("--method {} has no use for {}", method, flag.flag),
+            fmt::format("leave it out: it is of --method {}", fmt::join(flag.methods, ", ")));
     for (const auto& [name, method_of] : kMethods)
       if (name == method) options.method = method_of;
     options.dtype = parse_feature_dtype(dtype).value_or(DType::kF16);
@@ -159,13 +183,16 @@ void add_places(CLI::App& command, PropagateRequest& request) {
   PropagationOptions& options = request.options;
   command.add_option("--type", options.node_type, "the node type, where there are several")
       ->type_name("NAME");
-  command.add_option("--features", options.features, "the feature table that is propagated")
+  command
+      .add_option(
+          "--features", options.features, "the feature table that is propagated; not of labels")
       ->capture_default_str();
   command.add_option("--relation", options.relation, "of sgc and sign, where there are several")
       ->type_name("KEY");
   command.add_flag("--backwards",
                    options.backwards,
-                   "go along out-edges as well, of relations that were imported with them");
+                   "go along out-edges as well, of relations that were imported with them; not of "
+                   "sgc and sign");
   command.add_option("--split", options.split, "of labels: whose training nodes show theirs")
       ->capture_default_str();
   command
@@ -206,7 +233,9 @@ void add_propagate(CLI::App& app, PrepSession& session, PrepAction& action) {
   add_choices(*command, *request);
   add_places(*command, *request);
   session.add_options(*command);
-  command->callback([request, &session, &action] {
+  command->callback([request, command, &session, &action] {
+    for (const FlagOfMethods& flag : kFlagsOfMethods)
+      if (command->count(flag.flag) != 0) request->given.push_back(flag);
     action.run = [request, &session] { run_propagate(*request, session); };
   });
   command->footer(

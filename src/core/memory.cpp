@@ -11,9 +11,19 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace sluice {
+namespace {
+
+// Whole MiB, rounded up: a budget of what is printed has room for what was refused.
+std::string least_budget(std::uint64_t used, std::uint64_t more) {
+  const std::uint64_t needed = used + std::min(more, ~std::uint64_t{0} - used);
+  return fmt::format("{}MiB", needed / kMiB + (needed % kMiB != 0 ? 1 : 0));
+}
+
+}  // namespace
 
 Charge::Charge(Charge&& other) noexcept
     : ledger_(std::exchange(other.ledger_, nullptr)),
@@ -149,7 +159,7 @@ Result<void> MemoryLedger::change_locked(std::string_view name,
                              format_bytes(used_),
                              format_bytes(limit_),
                              table_locked()),
-                 fmt::format("raise {} to at least {}", knob_, format_bytes(used_ + (to - from))));
+                 fmt::format("raise {} to at least {}", knob_, least_budget(used_, to - from)));
   }
   auto found = entries_.find(name);
   if (found == entries_.end())

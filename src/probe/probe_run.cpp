@@ -5,6 +5,8 @@
 #include "probe/floors.h"
 #include "probe/link_pairs.h"
 #include "probe/node_data.h"
+#include "storage/format/layout.h"
+#include "storage/format/relation_lists.h"
 
 #include <sluice/error.h>
 #include <sluice/nn/ledger_allocator.h>
@@ -207,25 +209,44 @@ BesideReport measure_beside(const ProbeRequest& request,
   return ProbeRun(request, dataset, threads).beside(probed);
 }
 
+namespace {
+
+// A relation in memory while its edges are read; with appended ones, as it was besides.
+std::uint64_t loaded_bytes(const GraphSchema& schema, const RelationSchema& relation) {
+  const RelationLists lists = RelationLists::of(schema, relation, ListsOf::kTargets);
+  std::uint64_t an_edge = size_of(node_id_dtype(lists.neighbour_nodes));
+  if (relation.has_edge_ids) an_edge += size_of(relation.edge_id_dtype());
+  const std::uint64_t copies = relation.appended == 0 ? 1 : 2;
+  return lists.resident_bytes() + copies * an_edge * (relation.edges + relation.appended);
+}
+
+}  // namespace
+
 std::uint64_t beside_bytes(const ProbeRequest& request, const Dataset& dataset) {
-  constexpr std::uint64_t kCopies = 4;
-  const std::string type = probed_type(dataset.schema(), request.node_type);
-  const NodeTypeSchema& nodes = *dataset.schema().node_type(type);
-  std::uint64_t edges = 0;
-  for (const RelationSchema& relation : dataset.schema().relations)
-    if (relation.source == type && relation.target == type)
-      edges += relation.edges + relation.appended;
-  // Offsets; an edge in the lists of both its ends. Where a list is filled to, 8 bytes a node, goes
-  // before groups are made, which take more.
-  std::uint64_t bytes = sizeof(std::uint64_t) * (nodes.count + 1);
-  bytes += 2 * sizeof(std::uint32_t) * edges;
-  const SplitSchema* const split = dataset.schema().split(request.split);
-  bytes += group_bytes(nodes.count, split == nullptr ? 0 : split->test);
-  if (request.floors == Floors::kNone) return bytes;
+  const GraphSchema& schema = dataset.schema();
+  const std::string type = probed_type(schema, request.node_type);
+  const NodeTypeSchema& nodes = *schema.node_type(type);
+  std::uint64_t edges = 0, loaded = 0;
+  for (const RelationSchema& relation : schema.relations) {
+    if (relation.source != type || relation.target != type) continue;
+    edges += relation.edges + relation.appended;
+    loaded = std::max(loaded, loaded_bytes(schema, relation));
+  }
+  // Offsets; an edge in the lists of both its ends.
+  const std::uint64_t graph =
+      sizeof(std::uint64_t) * (nodes.count + 1) + 2 * sizeof(std::uint32_t) * edges;
+  // While it is made: where each list is filled to, and a file's piece at a time.
+  const std::uint64_t making = sizeof(std::uint64_t) * (nodes.count + 1) + loaded + kSumBlockBytes;
+  const SplitSchema* const split = schema.split(request.split);
+  const std::uint64_t groups = group_bytes(nodes.count, split == nullptr ? 0 : split->test);
+  if (request.floors == Floors::kNone) return graph + std::max(making, groups);
   auto columns = static_cast<std::uint64_t>(request.random_width);
   for (const FeatureSchema& table : nodes.features)
     if (table.name == "features") columns = std::max<std::uint64_t>(columns, table.dim);
-  return bytes + kCopies * nodes.count * columns * sizeof(float);
+  const std::uint64_t rows = nodes.count * columns * sizeof(float);
+  // Rows on their way from the disk and as numbers, beside the store's read buffers; then four.
+  const std::uint64_t floors = std::max(FeatureStoreOptions().staging_bytes + 2 * rows, 4 * rows);
+  return graph + std::max(making, groups + floors);
 }
 
 }  // namespace sluice::probe

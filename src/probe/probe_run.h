@@ -97,8 +97,10 @@ BesideReport measure_beside(const ProbeRequest& request,
                             const ProbedNodes& probed,
                             ThreadArena& threads);
 
-/// Bytes that measure_beside() takes at most, about: the graph and the groups of all test nodes,
-/// and with floors four copies of features or of the random encoder's rows, whichever are wider.
+/// Bytes that measure_beside() takes at most, about: the graph, and while it is made the relation
+/// that is read and a read buffer, or the groups of all test nodes; with floors, if that is more,
+/// the read buffers of a feature store, or four copies of features or of the random encoder's rows,
+/// whichever are wider.
 std::uint64_t beside_bytes(const ProbeRequest& request, const Dataset& dataset);
 
 }  // namespace sluice::probe

@@ -50,8 +50,8 @@ std::uint32_t panel_columns(const PanelShape& shape, std::uint64_t room, const s
                             type,
                             format_bytes(column_bytes),
                             format_bytes(room)),
-                fmt::format("give {} more: --set memory.host=...",
-                            format_bytes(2 * (column_bytes - room))));
+                fmt::format("give {}MiB more: --set memory.host=...",
+                            2 * (column_bytes - room) / kMiB + 1));
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(fit, std::max<std::uint32_t>(1, shape.columns)));
 }

@@ -1,7 +1,10 @@
 #include "storage/format/data_file_writer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <system_error>
 
@@ -14,6 +17,14 @@ void create_parents(const std::filesystem::path& path) {
   if (problem) throw system_error(problem.value(), "cannot create the folder", path.parent_path());
 }
 
+// A new file in the place of one that is there, which may be another dataset's under a second name:
+// that one keeps its bytes.
+File create_anew(const std::filesystem::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+    throw system_error(errno, "cannot create", path);
+  return File::create(path).or_throw();
+}
+
 }  // namespace
 
 DataFileWriter::DataFileWriter(const std::filesystem::path& root,
@@ -21,7 +32,7 @@ DataFileWriter::DataFileWriter(const std::filesystem::path& root,
                                MemoryLedger* ledger)
     : root_(root), path_(std::move(path)) {
   create_parents(root_ / path_);
-  file_ = File::create(root_ / path_).or_throw();
+  file_ = create_anew(root_ / path_);
   buffer_ = AlignedBuffer::make(kSumBlockBytes, ledger, "write buffers").or_throw();
 }
 
@@ -61,7 +72,7 @@ FileEntry DataFileWriter::finish() {
   file_.sync().or_throw();
   file_.close().or_throw();
 
-  File sum_file = File::create(root_ / sum_path(path_)).or_throw();
+  File sum_file = create_anew(root_ / sum_path(path_));
   const std::vector<std::byte> serialized = sums_.serialize();
   sum_file.write_at(0, serialized).or_throw();
   sum_file.sync().or_throw();

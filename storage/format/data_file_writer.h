@@ -20,8 +20,8 @@ namespace sluice {
 
 class DataFileWriter {
  public:
-  /// Creates `root`/`path` and the folders on the way. Buffers one block, charged to `ledger` as
-  /// "write buffers".
+  /// Creates `root`/`path` and the folders on the way; a file that is there under other names too
+  /// keeps its bytes under these. Buffers one block, charged to `ledger` as "write buffers".
   DataFileWriter(const std::filesystem::path& root, std::string path, MemoryLedger* ledger);
 
   void append(std::span<const std::byte> bytes);

@@ -13,6 +13,12 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxNoteBytes = 64ull << 20;
 
+[[noreturn]] void refuse_twice(const std::string& path) {
+  throw Error(ErrorCode::kInternal,
+              fmt::format("the dataset has two contents for its file '{}'", path),
+              "report this with the command");
+}
+
 // A copy is flushed before the manifest names it; a link names what was flushed long ago.
 void link_or_copy(const fs::path& from, const fs::path& to) {
   std::error_code problem;
@@ -62,6 +68,7 @@ void DatasetWriter::stage(const std::string& name, const std::function<void()>& 
 }
 
 std::unique_ptr<DataFileWriter> DatasetWriter::create(const std::string& path) {
+  if (manifest_.files.contains(path)) refuse_twice(path);
   return std::make_unique<DataFileWriter>(staging_.path(), path, ledger_);
 }
 
@@ -72,6 +79,7 @@ void DatasetWriter::add(std::unique_ptr<DataFileWriter> file) {
 }
 
 void DatasetWriter::adopt(const fs::path& dataset, const FileEntry& entry) {
+  if (manifest_.files.contains(entry.path)) refuse_twice(entry.path);
   link_or_copy(dataset / entry.path, staging_.path() / entry.path);
   link_or_copy(dataset / sum_path(entry.path), staging_.path() / sum_path(entry.path));
   bytes_ += entry.bytes;

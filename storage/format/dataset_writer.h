@@ -34,7 +34,8 @@ class DatasetWriter {
   const StagingDirectory& staging() const noexcept { return staging_; }
   MemoryLedger* ledger() const noexcept { return ledger_; }
 
-  /// A new data file at `path` below the dataset; give it back to `add` when all is appended.
+  /// A new data file at `path` below the dataset; give it back to `add` when all is appended. No
+  /// file is there that was added, adopted or shared: else kInternal.
   std::unique_ptr<DataFileWriter> create(const std::string& path);
   void add(std::unique_ptr<DataFileWriter> file);
 
@@ -50,7 +51,7 @@ class DatasetWriter {
   }
 
   /// Takes a file of another dataset as it is, with its checksums: by a hard link, or a copy where
-  /// the file system has none. The bytes are not checked.
+  /// the file system has none. The bytes are not checked. Throws as create().
   void adopt(const std::filesystem::path& dataset, const FileEntry& entry);
 
   /// A file that was added, under a second path: one content on the disk, by a hard link where the

@@ -192,6 +192,17 @@ std::vector<EdgeSplitSchema> read_edge_splits(const Json& object) {
   return splits;
 }
 
+// A log's three numbers of each are fewer than 2^63 bytes, and so are edges with appended ones:
+// what is computed of these counts does not wrap around, whoever wrote the manifest.
+constexpr std::uint64_t kMostEdges = std::uint64_t{1} << 58;
+
+std::uint64_t read_edges(const Json& object, const char* key) {
+  const auto edges = get<std::uint64_t>(object, key);
+  if (edges > kMostEdges)
+    throw Malformed{fmt::format("'{}' is {} edges, and no file holds so many", key, edges)};
+  return edges;
+}
+
 std::optional<std::uint64_t> read_listed(const Json& object, const char* key, std::uint64_t nodes) {
   if (!object.contains(key)) return std::nullopt;
   const auto listed = get<std::uint64_t>(object, key);
@@ -274,12 +285,12 @@ GraphSchema schema_from_json(const Json& object) {
     relation.source = get_name(entry, "source");
     relation.name = get_name(entry, "relation");
     relation.target = get_name(entry, "target");
-    relation.edges = get<std::uint64_t>(entry, "count");
+    relation.edges = read_edges(entry, "count");
     relation.has_edge_ids = get<bool>(entry, "edge_ids");
     relation.edge_id_bound = get<std::uint64_t>(entry, "edge_id_bound");
     relation.has_times = get<bool>(entry, "times");
     if (entry.contains("appended")) {
-      relation.appended = get<std::uint64_t>(entry, "appended");
+      relation.appended = read_edges(entry, "appended");
       relation.appended_id_bound = get<std::uint64_t>(entry, "appended_id_bound");
     }
     relation.has_out_edges = entry.contains("out_edges") && get<bool>(entry, "out_edges");

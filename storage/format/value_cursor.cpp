@@ -10,7 +10,7 @@ ValueCursor::ValueCursor(const std::filesystem::path& root,
     : cursor_(FileCursor::open(root, entry, {}, ledger).or_throw()),
       width_(size_of(dtype)),
       left_(count) {
-  if (entry.bytes >= count * width_) return;
+  if (count <= entry.bytes / width_) return;
   throw Error(ErrorCode::kData,
               "the file is shorter than the manifest's counts need",
               "the dataset is damaged: restore it from a copy or prepare it again",

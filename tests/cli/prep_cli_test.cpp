@@ -169,6 +169,7 @@ TEST_CASE("generate, inspect and verify agree, in text and in JSON") {
   CHECK(seen.at("nodes") == 2000);
   CHECK(seen.at("node_types")[0].at("features")[0].at("dim") == 20);
   CHECK(seen.at("relations")[0].at("mean_in_degree") == 5.0);
+  CHECK(seen.at("relations")[0].at("appended") == 0);
   CHECK(seen.at("created_by") ==
         "sluice-prep 0.1.0 generate sbm --edges 10000 --features 20 --nodes 2000");
   CHECK(prep({"inspect", x}).out.find("2,000 nodes, 10,000 edges") == 0);

@@ -68,6 +68,39 @@ TEST_CASE("propagate says its tables, panels and bytes; a dry run says the same 
   CHECK(run(propagate(out, {"--method", "sgc", "--memory", "1MiB"})).code == 4);
 }
 
+TEST_CASE("a flag that the method does not look at is refused, and nothing changes") {
+  const TempDir dir;
+  const std::string out = dir / "x";
+  generate_dataset(out);
+  const std::string before = read_all(dir / "x/manifest.json");
+  struct Row {
+    const char* method;
+    std::vector<std::string> flag;
+    const char* methods;
+  };
+  for (const Row& row :
+       {Row{"sgc", {"--predictions", "scores"}, "labels"},
+        Row{"sign", {"--backwards"}, "metapaths, random_projection, labels"},
+        Row{"sgc", {"--seed", "1"}, "random_projection, labels"},
+        Row{"metapaths", {"--relation", "node__edge__node"}, "sgc, sign"},
+        Row{"metapaths", {"--columns", "8"}, "random_projection"},
+        Row{"random_projection", {"--parts", "3"}, "labels"},
+        Row{"random_projection", {"--split", "default"}, "labels"},
+        Row{"labels", {"--features", "features"}, "sgc, sign, metapaths, random_projection"}}) {
+    CAPTURE(row.method);
+    std::vector<std::string> words{"--method", row.method};
+    words.insert(words.end(), row.flag.begin(), row.flag.end());
+    const Outcome outcome = run(propagate(out, words));
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err == std::string("error: --method ") + row.method + " has no use for " +
+                             row.flag.front() + "\n  hint: leave it out: it is of --method " +
+                             row.methods + "\n");
+  }
+  CHECK(read_all(dir / "x/manifest.json") == before);
+  const Outcome used = run(propagate(out, {"--method", "random_projection", "--seed", "4"}));
+  CHECK_MESSAGE(used.code == 0, used.err);
+}
+
 TEST_CASE("SIGKILLs during propagate leave the dataset before or after, whole") {
   using Clock = std::chrono::steady_clock;
   constexpr std::uint64_t kSeed = 31;

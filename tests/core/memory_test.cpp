@@ -7,6 +7,7 @@
 #include <sluice/units.h>
 
 #include <cstdlib>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,7 +24,7 @@ TEST_CASE("charges add up, are refused beyond the limit, and come back") {
   CHECK(refused.error().message().find(
             "500 B more for 'topology' do not fit: 600 B of 1000 B are in use") == 0);
   CHECK(refused.error().message().find("features") != std::string::npos);
-  CHECK(refused.error().hint() == "raise [memory] host to at least 1.07 KiB");
+  CHECK(refused.error().hint() == "raise [memory] host to at least 1MiB");
   {
     const Charge moved = std::move(first).value();
     CHECK(ledger.used() == 600);
@@ -31,6 +32,30 @@ TEST_CASE("charges add up, are refused beyond the limit, and come back") {
   CHECK(ledger.used() == 0);
   CHECK(ledger.peak() == 600);
   CHECK(ledger.charge("topology", 1000).ok());
+}
+
+TEST_CASE("a budget of what a refusal asks for has room for what was refused") {
+  // 1.004 MiB would be 1 MiB in two decimals; 1.5 GiB and a byte would be 1.5 GiB.
+  for (const std::uint64_t wanted : {kMiB, kMiB + kMiB / 250, kGiB + kGiB / 2 + 1, 5 * kGiB}) {
+    CAPTURE(wanted);
+    MemoryLedger poor(kMiB / 2, "--memory");
+    const Charge held = poor.charge("held", 1000).or_throw();
+    const auto refused = poor.charge("edges", wanted);
+    REQUIRE_FALSE(refused.ok());
+    const std::string before = "raise --memory to at least ", hint = refused.error().hint();
+    REQUIRE(hint.find(before) == 0);
+    const std::uint64_t least = parse_bytes(hint.substr(before.size())).or_throw().bytes;
+    CHECK(least >= wanted + 1000);
+    CHECK(least < wanted + 1000 + kMiB);
+    MemoryLedger enough(least, "--memory");
+    const Charge again = enough.charge("held", 1000).or_throw();
+    CHECK(enough.charge("edges", wanted).ok());
+  }
+  MemoryLedger ledger(kMiB, "--memory");
+  const Charge held = ledger.charge("held", 1000).or_throw();
+  const auto absurd = ledger.charge("edges", ~std::uint64_t{0});
+  REQUIRE_FALSE(absurd.ok());
+  CHECK(absurd.error().hint() == "raise --memory to at least 17592186044416MiB");
 }
 
 TEST_CASE("a refused resize leaves the charge as it was") {

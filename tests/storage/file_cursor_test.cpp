@@ -1,6 +1,7 @@
 // Files read piece by piece: ahead and one after the other alike, whatever the memory for it.
 #include "storage/format/data_file_reader.h"
 #include "storage/format/data_file_writer.h"
+#include "storage/format/value_cursor.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <ios>
 #include <optional>
+#include <utility>
 #include <vector>
 
 using namespace sluice;
@@ -176,4 +178,25 @@ TEST_CASE("a cursor that is let go of in the middle ends at once") {
       }
     }
   }
+}
+
+TEST_CASE("more values than the file has are refused, also where their bytes wrap around") {
+  const TempDir dir;
+  const Written written = write_file(dir, 2 * kPageBytes);
+  constexpr std::uint64_t kThere = 2 * kPageBytes / 8;
+  // Of 8 bytes: 2^61 are 2^64 bytes, which look like none. Of 4: 2^62 + 1 look like one.
+  for (const auto& [dtype, count] : {std::pair{DType::kU64, kThere + 1},
+                                     std::pair{DType::kU64, std::uint64_t{1} << 61},
+                                     std::pair{DType::kU32, (std::uint64_t{1} << 62) + 1},
+                                     std::pair{DType::kU64, ~std::uint64_t{0}}}) {
+    CAPTURE(count);
+    const Error error =
+        expect_error([&] { ValueCursor(dir.path(), written.entry, dtype, count, nullptr); });
+    CHECK(error.code() == ErrorCode::kData);
+    CHECK(error.message() == "the file is shorter than the manifest's counts need");
+    CHECK(error.place().file == (dir / "x.bin").string());
+  }
+  ValueCursor all(dir.path(), written.entry, DType::kU64, kThere, nullptr);
+  for (std::uint64_t at = 0; at < kThere; ++at) CHECK(all.next() == RandomKey(7).draw(8 * at));
+  CHECK_FALSE(all.next().has_value());
 }

@@ -225,6 +225,15 @@ TEST_CASE("what is wrong with a manifest is named") {
         Row{"\"source\": \"paper\"",
             "\"source\": \"papr\"",
             "m: malformed manifest: an edge names the unknown node type 'papr'"},
+        Row{"\"count\": 12",
+            "\"count\": 288230376151711745",
+            "m: malformed manifest: 'count' is 288230376151711745 edges, and no file holds so "
+            "many"},
+        // Times 3, as numbers of a log, it is 2 in 64 bits.
+        Row{"\"edge_id_bound\": 12",
+            "\"edge_id_bound\": 12, \"appended\": 6148914691236517206, \"appended_id_bound\": 12",
+            "m: malformed manifest: 'appended' is 6148914691236517206 edges, and no file holds so "
+            "many"},
         Row{"sluice-dataset",
             "something-else",
             "m: malformed manifest: 'format' is not sluice-dataset"}}) {

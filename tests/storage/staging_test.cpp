@@ -44,6 +44,35 @@ TEST_CASE("nothing of an uncommitted dataset stays, and a committed one is whole
   CHECK(entries_in(dir / "x") == 3);  // x.bin, x.bin.sum, manifest.json: no lock
 }
 
+TEST_CASE("a data file is written anew, never through a hard link, and once") {
+  const TempDir dir;
+  make_dataset(dir / "old", Overwrite::kRefuse, 1);
+  const std::string data = test::read_all(dir / "old/x.bin"),
+                    sums = test::read_all(dir / "old/x.bin.sum");
+  fs::create_directory(dir / "new");
+  for (const char* name : {"x.bin", "x.bin.sum"})
+    fs::create_hard_link(dir / "old" / name, dir / "new" / name);
+  DataFileWriter file(dir / "new", "x.bin", nullptr);
+  const std::uint64_t value = 2;
+  file.append_values(std::span<const std::uint64_t>(&value, 1));
+  (void)file.finish();
+  CHECK(test::read_all(dir / "new/x.bin") != data);
+  CHECK(test::read_all(dir / "new/x.bin.sum") != sums);
+  CHECK(test::read_all(dir / "old/x.bin") == data);
+  CHECK(test::read_all(dir / "old/x.bin.sum") == sums);
+
+  const Manifest old = Manifest::load(dir / "old").or_throw();
+  DatasetWriter writer(dir / "next", Overwrite::kRefuse, nullptr);
+  writer.adopt(dir / "old", old.files.at("x.bin"));
+  for (const Error& error : {expect_error([&] { (void)writer.create("x.bin"); }), expect_error([&] {
+                               writer.adopt(dir / "old", old.files.at("x.bin"));
+                             })}) {
+    CHECK(error.code() == ErrorCode::kInternal);
+    CHECK(error.message() == "the dataset has two contents for its file 'x.bin'");
+  }
+  CHECK(test::read_all(dir / "old/x.bin") == data);
+}
+
 TEST_CASE("an existing output is refused unless it is a dataset to replace") {
   const TempDir dir;
   make_dataset(dir / "x", Overwrite::kRefuse, 1);

@@ -166,15 +166,30 @@ TEST_CASE("where the budget has no room floors go first, then groups, and the lo
   wanted.probed.right = torch::tensor({1, 0, 1}, torch::kInt64).to(torch::kBool);
   wanted.floors = probe::Floors::kBeside;
 
-  // Floors take four times 2000 rows of 20 columns more, 640 kB.
-  probe::ProbeRequest graph_alone;
+  // Any file is read by a MiB, floors by the read buffers of a feature store, 16 MiB.
+  probe::ProbeRequest graph_alone, with_floors;
+  with_floors.floors = probe::Floors::kBeside;
+  with_floors.random_width = parts.task->output_width();
   const std::uint64_t least = probe::beside_bytes(graph_alone, parts.dataset);
   const std::uint64_t room = least + (256 << 10);
-  // Beside the graph each node has its distance, and each tested one 24 bytes.
+  const std::uint64_t more = probe::beside_bytes(with_floors, parts.dataset) + (512 << 10);
+  CHECK(more > 16 << 20);
+  // Beside the graph a file's piece, or each node's distance and 24 bytes a tested one.
   const GraphSchema& schema = parts.dataset.schema();
   const std::uint64_t nodes = schema.nodes.front().count;
   const std::uint64_t of_graph = 8 * (nodes + 1) + 8 * schema.relations.front().edges;
   CHECK(least - of_graph >= 8 * nodes + std::max(4 * nodes, 24 * schema.splits.front().test));
+  CHECK(least - of_graph > 1 << 20);
+  {
+    const auto held =
+        parts.ledger
+            ->charge("what a test holds", parts.ledger->limit() - parts.ledger->used() - more)
+            .or_throw();
+    const auto beside = measure_beside(parts, wanted, *heard.log);
+    REQUIRE(beside.has_value());
+    CHECK(beside->floors.size() == 3);
+    CHECK_FALSE(heard.said("are not measured"));
+  }
   {
     const auto held =
         parts.ledger

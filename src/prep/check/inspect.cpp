@@ -71,13 +71,15 @@ std::string label_text(const std::optional<LabelSchema>& labels) {
   return {};
 }
 
+// A line each, below each other.
 std::string features_text(const std::vector<FeatureSchema>& tables) {
   std::string text;
   for (const FeatureSchema& table : tables) {
     const FeatureLayout layout = Manifest::layout_of(table);
     text += fmt::format(
-        "{}{} x {}{} ({}, {} a row, {})",
-        text.empty() ? "" : "; ",
+        "{}'{}' {} x {}{} ({}, {} a row, {})",
+        text.empty() ? "" : "\n              ",
+        table.name,
         table.dim,
         feature_dtype_name(table.dtype),
         table.sparse() ? fmt::format(", at most {} of them not 0", format_count(table.entries))
@@ -152,6 +154,11 @@ std::string graphs_text(const GraphCollectionSchema& graphs) {
   return text;
 }
 
+// Of edges that compact has not folded in: the other figures are without them.
+std::string appended_text(std::uint64_t appended) {
+  return appended == 0 ? "" : fmt::format(" and {} appended", format_count(appended));
+}
+
 std::string histogram_text(const RelationFigures& figures) {
   std::string text;
   const std::uint64_t most =
@@ -187,13 +194,17 @@ InspectReport inspect_dataset(const std::string& path, PrepContext& context, Hot
 
 std::string to_text(const InspectReport& report) {
   const Manifest& manifest = report.manifest;
-  std::string text = fmt::format("{} nodes, {} edges, {} in {} files, generation {}, made by {}\n",
-                                 format_count(manifest.schema.total_nodes()),
-                                 format_count(manifest.schema.total_edges()),
-                                 format_bytes(report.bytes),
-                                 manifest.files.size(),
-                                 manifest.generation,
-                                 manifest.created_by);
+  std::uint64_t appended = 0;
+  for (const RelationSchema& relation : manifest.schema.relations) appended += relation.appended;
+  std::string text =
+      fmt::format("{} nodes, {} edges{}, {} in {} files, generation {}, made by {}\n",
+                  format_count(manifest.schema.total_nodes()),
+                  format_count(manifest.schema.total_edges()),
+                  appended_text(appended),
+                  format_bytes(report.bytes),
+                  manifest.files.size(),
+                  manifest.generation,
+                  manifest.created_by);
   for (const NodeTypeSchema& node : manifest.schema.nodes) {
     text +=
         fmt::format("\nnodes '{}': {}\n    ids:      {}\n    features: {}\n{}    labels:   {}\n",
@@ -206,15 +217,18 @@ std::string to_text(const InspectReport& report) {
     if (node.has_times) text += "    times:    one a node\n";
   }
   for (const RelationFigures& relation : report.relations) {
+    const RelationSchema& schema = *manifest.schema.relation(relation.key);
     text += fmt::format(
-        "\nedges '{}': {}\n    in-degree: mean {:.2f}, largest {} (node {}), {} targets without\n",
+        "\nedges '{}': {}{}\n    in-degree: mean {:.2f}, largest {} (node {}), {} targets "
+        "without\n",
         relation.key,
         format_count(relation.edges),
+        appended_text(schema.appended),
         relation.mean_in_degree,
         format_count(relation.max_in_degree),
         relation.max_in_degree_node,
         format_count(relation.isolated_targets));
-    text += attributes_text(*manifest.schema.relation(relation.key));
+    text += attributes_text(schema);
     if (!relation.degree_histogram.empty())
       text += "    in-degrees of targets:\n" + histogram_text(relation);
   }

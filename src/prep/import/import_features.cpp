@@ -48,6 +48,12 @@ DType dtype_of_earlier(const NodeTypeSchema& there, std::uint32_t dim, const Pla
       place);
 }
 
+// The table that rows go into: behind those that are there, theirs.
+std::string table_name(const EarlierNodes* earlier) {
+  if (earlier == nullptr || earlier->schema().features.empty()) return FeatureSchema().name;
+  return earlier->schema().features.front().name;
+}
+
 /// The scaling of rows behind those that are there: theirs, whatever the spec leaves out.
 std::optional<FeatureScaling> scaling_of_earlier(const NodeTypeSchema& there,
                                                  const FeatureSpec& spec,
@@ -156,7 +162,8 @@ FeatureSchema import_feature_table(ImportContext& context,
   const std::uint64_t first_new = target.first_new;
   if (const auto count = rows.num_rows()) target.check_rows(first_new + *count, rows.place());
 
-  FeatureSchema schema{"features", spec.choice.stored(rows.source_dtype()), 0, dim, scaling};
+  FeatureSchema schema{
+      table_name(target.earlier), spec.choice.stored(rows.source_dtype()), 0, dim, scaling};
   if (target.earlier != nullptr) {
     schema.dtype = dtype_of_earlier(target.earlier->schema(), dim, rows.place());
     schema.scaling = target.earlier->schema().features.front().scaling;
@@ -195,7 +202,7 @@ FeatureSchema import_feature_table(ImportContext& context,
 
 void import_features(ImportContext& context, NodeState& node) {
   const FeatureSpec& spec = node.spec.features;
-  RowTarget target = rows_of(node, spec.file, "features.bin");
+  RowTarget target = rows_of(node, spec.file, table_name(node.earlier) + ".bin");
   order_by_id(target, context, node, {spec.file, spec.format, spec.id_column});
   target.training = node.training.get();
   if (node.training_split != nullptr)

@@ -5,6 +5,7 @@
 #include "prep/propagate/product_walk.h"
 #include "prep/propagate/propagation_plan.h"
 #include "prep/propagate/row_mixing.h"
+#include "prep/update/added_tables.h"
 #include "prep/update/generation.h"
 #include "storage/io/disk_space.h"
 
@@ -13,9 +14,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -31,6 +32,7 @@ class Propagation {
         next_(dataset, context),
         manifest_(next_.old_manifest()),
         plan_(make_plan(manifest_, options, context.ledger.available())),
+        tables_(planned_tables()),
         dataset_(next_.open_old()),
         place_{dataset_path_,
                manifest_,
@@ -48,7 +50,7 @@ class Propagation {
   }
 
   PropagationReport run(const std::string& created_by) {
-    keep_all_else();
+    keep_beside(next_, target().name, tables_);
     weigh();
     if (options_.method == PropagationMethod::kLabels) {
       propagate_labels();
@@ -57,7 +59,6 @@ class Propagation {
     } else {
       for (const TreePlan& plan : plan_.rounds.front()) propagate_tree(plan);
     }
-    add_tables();
     UpdateReport update;
     next_.commit(created_by, update);
     PropagationReport report = std::move(plan_.report);
@@ -68,30 +69,18 @@ class Propagation {
  private:
   const NodeTypeSchema& target() const { return manifest_.schema.nodes[plan_.target]; }
 
-  bool is_new(const std::string& table) const {
-    return std::ranges::count(plan_.report.tables, table, &PropagationReport::Table::name) != 0;
-  }
-
-  // Everything but tables that are replaced.
-  void keep_all_else() {
-    for (const NodeTypeSchema& node : manifest_.schema.nodes) {
-      std::vector<std::string> left_out;
-      NodeTypeSchema kept = node;
-      if (node.name == target().name) {
-        for (const FeatureSchema& table : node.features)
-          if (is_new(table.name)) left_out.push_back(node_path(node.name, table.name + ".bin"));
-        std::erase_if(kept.features,
-                      [this](const FeatureSchema& table) { return is_new(table.name); });
-      }
-      next_.keep_nodes(node, left_out);
-      next_.writer().schema().nodes.push_back(std::move(kept));
+  // As the plan has them, in its order.
+  std::vector<FeatureSchema> planned_tables() const {
+    std::vector<FeatureSchema> tables;
+    for (const PropagationReport::Table& planned : plan_.report.tables) {
+      FeatureSchema table;
+      table.name = planned.name;
+      table.dtype = options_.dtype;
+      table.rows = planned.rows;
+      table.dim = planned.columns;
+      tables.push_back(std::move(table));
     }
-    next_.keep_splits();
-    for (const RelationSchema& relation : manifest_.schema.relations) {
-      next_.keep_relation(relation);
-      next_.writer().schema().relations.push_back(relation);
-    }
-    if (manifest_.schema.partitions) next_.keep_partitions();
+    return tables;
   }
 
   void weigh() {
@@ -123,7 +112,7 @@ class Propagation {
 
   // A product's rows as a feature table of the target.
   void write_table(const std::string& name, const PanelTable& rows) {
-    write_file(name, rows.shape().columns, [&](FeatureWriter& to) {
+    write_file(name, [&](FeatureWriter& to) {
       const std::size_t row_bytes = rows.shape().columns * size_of(rows.dtype());
       const std::uint64_t chunk = chunk_rows(plan_.chunk_bytes, row_bytes);
       const std::uint64_t most = std::min(chunk, rows.shape().rows);
@@ -142,17 +131,12 @@ class Propagation {
   }
 
   template <class Write>
-  void write_file(const std::string& name, std::uint32_t columns, const Write& write) {
-    FeatureSchema table;
-    table.name = name;
-    table.dtype = options_.dtype;
-    table.rows = target().count;
-    table.dim = columns;
+  void write_file(const std::string& name, const Write& write) {
+    const FeatureSchema& table = *std::ranges::find(tables_, name, &FeatureSchema::name);
     auto file = next_.writer().create(node_path(target().name, name + ".bin"));
     FeatureWriter rows(*file, Manifest::layout_of(table));
     write(rows);
     next_.writer().add(std::move(file));
-    written_.emplace(name, std::move(table));
   }
 
   void propagate_tree(const TreePlan& plan) {
@@ -170,9 +154,8 @@ class Propagation {
     ProductTables tables = make_products(place_, plan, {&labels, nullptr});
     for (std::size_t at = 0; at < tables.size(); ++at) {
       if (tables[at] == nullptr) continue;
-      write_file(plan.tree.products[at].table, labels.classes(), [&](FeatureWriter& to) {
-        write_label_table(*tables[at], labels, place_, to);
-      });
+      write_file(plan.tree.products[at].table,
+                 [&](FeatureWriter& to) { write_label_table(*tables[at], labels, place_, to); });
       tables[at].reset();
     }
   }
@@ -215,24 +198,17 @@ class Propagation {
     return rows;
   }
 
-  // In the order of the plan, behind those that are there.
-  void add_tables() {
-    std::vector<FeatureSchema>& features = next_.writer().schema().nodes[plan_.target].features;
-    for (const PropagationReport::Table& table : plan_.report.tables)
-      features.push_back(written_.at(table.name));
-  }
-
   std::filesystem::path dataset_path_;
   const PropagationOptions& options_;
   PrepContext& context_;
   NextGeneration next_;
   const Manifest& manifest_;
   PropagationPlan plan_;
+  std::vector<FeatureSchema> tables_;  // that are made
   Dataset dataset_;
   WalkPlace place_;
   AlignedBuffer roots_;
   std::vector<std::unique_ptr<PanelTable>> made_;  // rows of types, by the round before
-  std::map<std::string, FeatureSchema> written_;
 };
 
 }  // namespace

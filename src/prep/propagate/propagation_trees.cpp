@@ -1,5 +1,6 @@
 #include "prep/propagate/propagation_plan.h"
 #include "prep/propagate/row_source.h"
+#include "prep/update/added_tables.h"
 #include "storage/format/layout.h"
 
 #include <fmt/format.h>
@@ -264,9 +265,7 @@ class TreePlanner {
       for (const TreePlan& plan : round) {
         for (const Product& product : plan.tree.products) {
           if (product.table.empty()) continue;
-          if (const std::string problem = name_problem(product.table); !problem.empty())
-            refuse(fmt::format("'{}' is no name for a table: {}", product.table, problem),
-                   "choose a shorter --name");
+          check_table_name(product.table);
           const bool there =
               std::ranges::count(target().features, product.table, &FeatureSchema::name) != 0;
           if (there &&

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace sluice {
@@ -19,13 +20,24 @@ constexpr std::uint64_t kChunkRows = 4096;
   throw Error(ErrorCode::kUsage, fmt::format("[[nodes]] '{}': {}", node.spec.type, what), hint);
 }
 
+std::string names_of(const std::vector<FeatureSchema>& tables) {
+  std::string names;
+  for (const FeatureSchema& table : tables)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", table.name);
+  return names;
+}
+
 void check(const NodeState& node) {
   const NodeTypeSchema& there = node.earlier->schema();
-  if (there.has_times || there.features.size() > 1)
+  if (there.has_times)
+    refuse(node, "nodes with times cannot be appended", "import the dataset again");
+  if (there.features.size() > 1)
     refuse(node,
-           there.has_times ? "nodes with times cannot be appended"
-                           : "nodes with several feature tables cannot be appended",
-           "import the dataset again");
+           fmt::format("new nodes need rows of {} feature tables ({}), and features gives those of "
+                       "one",
+                       there.features.size(),
+                       names_of(there.features)),
+           "import the dataset again with all nodes, then propagate and attach");
   // Bits go by column, whatever these are called; classes by name are numbered anew in each import.
   if (there.labels && there.labels->kind == LabelKind::kClass && !there.labels->names.empty() &&
       !node.spec.labels.file.empty())
@@ -106,10 +118,7 @@ std::uint64_t append_nodes(ImportContext& context, NodeState& node) {
   node.schema.labels.reset();
   if (spec.count != 0) node.ids.set_count(static_cast<std::uint64_t>(spec.count), "count", {});
   if (!spec.id_list.file.empty()) import_id_list(context, node);
-  if (!spec.features.file.empty()) {
-    import_features(context, node);
-    node.schema.features.front().name = there.features.front().name;
-  }
+  if (!spec.features.file.empty()) import_features(context, node);
   if (!spec.labels.file.empty() && spec.labels.id_column.empty())
     import_labels_by_position(context, node);
   if (!node.ids.count())

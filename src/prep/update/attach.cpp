@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "prep/features/feature_encoder.h"
+#include "prep/update/added_tables.h"
 #include "prep/update/generation.h"
 #include "storage/checkpoint/safetensors.h"
 #include "storage/format/layout.h"
@@ -150,9 +151,7 @@ const NodeTypeSchema& attached_type(const Manifest& manifest, const std::string&
 }
 
 void check_attached(const AttachOptions& options, const NodeTypeSchema& node) {
-  if (const std::string problem = name_problem(options.name); !problem.empty())
-    refuse_attached(fmt::format("'{}' is no name for a table: {}", options.name, problem),
-                    "letters, digits, '-' and '.' make one: --name");
+  check_table_name(options.name);
   if (options.dtype == DType::kI8)
     refuse_attached("attached tables are not kept as int8", "--dtype is f32, f16 or bf16");
   const bool there = std::ranges::count(node.features, options.name, &FeatureSchema::name) != 0;
@@ -160,34 +159,6 @@ void check_attached(const AttachOptions& options, const NodeTypeSchema& node) {
     refuse_attached(
         fmt::format("node type '{}' has a feature table '{}' already", node.name, options.name),
         "choose another --name, or replace it with --replace");
-}
-
-// Everything but the table's file; the schema has `table` in the place of one of its name, else
-// behind the others: where several are there, the first is what a type's features are by default.
-void keep_beside(NextGeneration& next, const std::string& type, const FeatureSchema& table) {
-  const GraphSchema& old = next.old_manifest().schema;
-  GraphSchema& schema = next.writer().schema();
-  for (const NodeTypeSchema& node : old.nodes) {
-    NodeTypeSchema kept = node;
-    std::vector<std::string> left_out;
-    if (node.name == type) {
-      const auto same = std::ranges::find(kept.features, table.name, &FeatureSchema::name);
-      if (same == kept.features.end()) {
-        kept.features.push_back(table);
-      } else {
-        *same = table;
-        left_out.push_back(node_path(type, table.name + ".bin"));
-      }
-    }
-    next.keep_nodes(node, left_out);
-    schema.nodes.push_back(std::move(kept));
-  }
-  next.keep_splits();
-  for (const RelationSchema& relation : old.relations) {
-    next.keep_relation(relation);
-    schema.relations.push_back(relation);
-  }
-  if (old.partitions) next.keep_partitions();
 }
 
 // Copies the rows piece by piece, as the table stores them.
@@ -237,7 +208,7 @@ AttachReport attach_table(const AttachOptions& options, PrepContext& context) {
   require_space(next.writer().staging().path(),
                 Manifest::layout_of(table).file_bytes(),
                 fmt::format("the table '{}'", table.name));
-  keep_beside(next, node.name, table);
+  keep_beside(next, node.name, {&table, 1});
   auto file = next.writer().create(node_path(node.name, table.name + ".bin"));
   copy_rows(rows, table, *file, context);
   next.writer().add(std::move(file));
