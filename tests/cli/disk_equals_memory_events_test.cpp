@@ -3,20 +3,17 @@
 // and after a kill in the middle of an epoch.
 //
 // By default each place by itself and all together; SLUICE_FULL_MATRIX=1 runs every combination.
-#include "cli/train_support.h"
+#include "cli/killed_run.h"
 #include "support/timed_events.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 using namespace sluice::test;
@@ -90,31 +87,6 @@ class EventGround {
 
   Outcome run(const EventPlaces& places) const { return sluice::test::run(command(places)); }
 
-  // Kills a run whose checkpoints stand after each mini-batch, and resumes it, until one goes on
-  // from the middle of an epoch: a signal may come too late, or between two epochs.
-  /// @param check what the end of each is to be
-  template <class Check>
-  void run_killed(const EventPlaces& places, const Check& check) const {
-    for (int attempt = 0; attempt < 20; ++attempt) {
-      std::vector<std::string> words = command(places);
-      words.insert(words.end(), {"--set", "train.checkpoint_minutes=1e-9"});
-      Process process(words);
-      wait_for_metric_lines(run_dir(), 1);  // so that rows have been emptied once
-      std::this_thread::sleep_for(std::chrono::milliseconds(5 * attempt));
-      process.signal(SIGKILL);
-      const Outcome killed = process.finish();
-      if (killed.code != -SIGKILL) {
-        REQUIRE_MESSAGE(killed.code == 0, killed.err);
-        continue;
-      }
-      const Outcome resumed = train({"resume", run_dir().string(), "--json"});
-      check(resumed);
-      if (resumed_after(resumed.err) > 0) return;
-    }
-    FAIL("of twenty runs none was killed in the middle of an epoch");
-  }
-
- private:
   std::vector<std::string> command(const EventPlaces& places) const {
     std::filesystem::remove_all(run_dir());
     std::vector<std::string> all{tool("sluice-train"), "run", config_.string(), "--json"};
@@ -122,6 +94,7 @@ class EventGround {
     return all;
   }
 
+ private:
   TimedEvents events_;
   std::filesystem::path config_;
 };
@@ -159,7 +132,7 @@ TEST_CASE("disk equals memory for models of events: edges, features of events, r
         check_places(report, places, model.state);
       };
       if (places.killed) {
-        ground.run_killed(places, check);
+        run_killed(ground.command(places), ground.run_dir(), check);
       } else {
         check(ground.run(places));
       }

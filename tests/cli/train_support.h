@@ -22,6 +22,13 @@ inline Outcome train(std::vector<std::string> arguments) {
   return run(arguments);
 }
 
+/// Assignments of --set, and more of them.
+inline std::vector<std::string> with_sets(std::vector<std::string> sets,
+                                          const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
 /// What metrics.jsonl of a run directory says, without times and bytes.
 inline std::string metric_lines(const std::filesystem::path& run_dir) {
   std::istringstream lines(read_all(run_dir / "metrics.jsonl"));

@@ -294,6 +294,42 @@ TEST_CASE("a node's row does not depend on the numbers of nodes") {
   }
 }
 
+TEST_CASE("papers that are asked about under other numbers have the same rows to 1e-5") {
+  const Academy academy;
+  std::vector<std::size_t> numbers(kPapers);  // by old number, drawn
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  for (std::size_t i = 0; i + 1 < kPapers; ++i)
+    std::swap(numbers[i], numbers[i + RandomKey(13).below(kPapers - i, i)]);
+  Academy renumbered;
+  for (const std::size_t r : {0u, 1u, 3u})  // into papers
+    for (std::size_t p = 0; p < kPapers; ++p) renumbered.lists[r][numbers[p]] = academy.lists[r][p];
+  for (auto& papers : renumbered.lists[2]) {
+    for (std::int32_t& paper : papers)
+      paper = static_cast<std::int32_t>(numbers[static_cast<std::size_t>(paper)]);
+    std::ranges::sort(papers);  // as a dataset has them: sums are in another order
+  }
+  std::vector<float> rows(kPapers * kPaperDim);
+  std::vector<std::int64_t> order(kPapers);
+  for (std::size_t p = 0; p < kPapers; ++p) {
+    order[p] = static_cast<std::int64_t>(numbers[p]);
+    for (std::size_t c = 0; c < kPaperDim; ++c)
+      rows[numbers[p] * kPaperDim + c] = academy.features[0].as<float>()[p * kPaperDim + c];
+  }
+  renumbered.features[0] = array_of(rows, {kPapers, kPaperDim});
+  const Tensor by_old_number = torch::tensor(order, torch::kInt64);
+  const torch::NoGradGuard no_grad;
+  for (const std::string& toml : kTypedModels) {
+    INFO(toml);
+    const auto model = typed_model(toml, academy.schema);
+    model->eval();
+    const Tensor expected = model->encode(academy.batch(2))[kOfPapers];
+    const Tensor got = model->encode(renumbered.batch(2))[kOfPapers].index_select(0, by_old_number);
+    const double error = (got - expected).abs().max().item<double>();
+    CHECK(error <= 1e-5 * (1 + expected.abs().max().item<double>()));
+    CHECK_FALSE(torch::allclose(got, model->encode(renumbered.batch(2))[kOfPapers]));
+  }
+}
+
 TEST_CASE(
     "a type without features has one learned row, or rows of its own where they are learned") {
   const Academy academy;
