@@ -20,6 +20,7 @@
 #include <sluice/snapshot.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -68,6 +69,8 @@ struct GraphDataOptions {
   /// The disk that the dataset is on, as measured; null: a typical NVMe drive is assumed.
   std::shared_ptr<const DiskProfile> disk = nullptr;
   Placement topology = Placement::kMemory;
+  /// By relation, in the place of `topology`; none at all: that holds for all.
+  std::vector<Placement> relation_topology{};
   /// Load the weights of edges, for samplers that need them; they stay in memory.
   bool edge_weights = false;
   /// Load the times of edges, and edges with times, for samplers that need them; they stay in
@@ -79,7 +82,7 @@ struct GraphDataOptions {
   /// By relation: which of its edges mini-batches may see, those of the training part; null, or
   /// none at all: all of them. What is taken out is GraphData::held_out().
   std::vector<std::shared_ptr<const EdgeRule>> edge_rules{};
-  /// Pages kept of edges on disk: shared out to the relations by their number of edges.
+  /// Pages kept of edges on disk: shared out to the relations there by their number of edges.
   std::uint64_t topology_cache_bytes = 64 << 20;
   /// In-edges of hot nodes kept in RAM; made by the first loader that draws from them. The
   /// approximate modes hold for edges in memory too, so that mini-batches are the same.
@@ -88,6 +91,11 @@ struct GraphDataOptions {
   /// the data; null: they stay on the host.
   std::shared_ptr<ComputeDevice> compute = nullptr;
   MemoryLedger* compute_ledger = nullptr;
+
+  /// Where a relation's edges are.
+  Placement topology_of(std::size_t relation) const {
+    return relation < relation_topology.size() ? relation_topology[relation] : topology;
+  }
 };
 
 /// Whose labels mini-batches carry, looked up by Queries::ids; none of these: no labels.

@@ -95,7 +95,8 @@ class Loader(Closing):
     Within which memory:
     memory: of all buffers and mini-batches that are alive: "512 MiB", bytes, or "auto": half of what the process may use.
     held: mini-batches that you still have while the next one comes; a for loop has one.
-    features, topology: "auto", "memory" or "disk". cache, io, plan, window, verify: as in [storage] of a training config.
+    features, topology: "auto", "memory" or "disk". topology_in_memory: relations whose edges are in memory wherever `topology`
+    puts the others'. cache, io, plan, window, verify: as in [storage] of a training config.
     scratch: a folder for epoch plans, on a disk; with features on disk each epoch is then known before it is read. "auto":
     the folder that holds the dataset, where it may be written to and has room for twice the features. None: no plans.
     data_threads: sample and read; 0: all cores.
@@ -136,6 +137,7 @@ class Loader(Closing):
         memory: Union[str, int, None] = "auto",
         features: str = "auto",
         topology: str = "auto",
+        topology_in_memory: Optional[Sequence[str]] = None,
         cache: Optional[str] = None,
         io: Optional[str] = None,
         plan: Optional[str] = None,
@@ -249,8 +251,9 @@ class Loader(Closing):
         return f"{self._core.stats()['batches_xxh3']:016x}"
 
     @property
-    def places(self) -> Dict[str, str]:
-        """Where features and topology are kept ("memory", "disk"), and the engine that reads."""
+    def places(self) -> Dict[str, Any]:
+        """Where features and topology are kept ("memory", "disk"), and the engine that reads. Where some relations' edges are
+        in memory and others' on disk topology is "mixed", and `relations` has a place each."""
         return self._core.places()
 
     @property

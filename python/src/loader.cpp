@@ -164,7 +164,14 @@ nb::dict places_of(PyLoader& self) {
   const auto name = [](Placement where) { return where == Placement::kMemory ? "memory" : "disk"; };
   nb::dict all;
   all["features"] = name(feed.places().features.where);
-  all["topology"] = name(feed.places().topology.where);
+  const Places places = feed.places();
+  all["topology"] = topology_name(places.topology.where, places.relations);
+  if (!places.relations.empty()) {
+    nb::dict relations;
+    for (const auto& [key, place] : places_by_key(feed.dataset().schema(), places.relations))
+      relations[key.c_str()] = place;
+    all["relations"] = relations;
+  }
   all["engine"] = feed.engine();
   return all;
 }

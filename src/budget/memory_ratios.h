@@ -11,6 +11,8 @@ namespace sluice::memory_ratios {
 /// Features, and edges, are kept in memory where either takes at most half of the budget: the rest
 /// of the run has to fit beside them.
 inline constexpr std::uint64_t kInMemoryShare = 2;
+/// Where the run does not fit beside so many relations' edges: fewer, in such a share.
+inline constexpr std::uint64_t kFewInMemoryShare = 4;
 
 /// Later mini-batches may be larger than the largest of the few that were measured.
 inline constexpr std::uint64_t kMarginPercent = 25;

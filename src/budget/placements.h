@@ -2,6 +2,7 @@
 #pragma once
 
 #include "budget/memory_phases.h"
+#include "budget/relation_places.h"
 #include "budget/storage_section.h"
 #include "core/feature_groups.h"
 
@@ -22,8 +23,9 @@ struct Kept {
 
 struct Places {
   Kept features;
-  Kept topology;
-  Kept embeddings = {};  ///< rows that are learned
+  Kept topology;                  ///< on disk where edges of some relations are
+  Kept embeddings = {};           ///< rows that are learned
+  RelationPlaces relations = {};  ///< where some relations' edges are in memory and others' on disk
 };
 
 /// Places to try, and how sampling and steps share the rest.
@@ -40,7 +42,9 @@ bool epochs_may_be_planned(const StorageSection& storage);
 
 /// The placements to try, best first: rather features on disk than edges, as a row is read once for
 /// a mini-batch and edges are looked up for each node, and rather both than learned rows, which are
-/// written too. Where nothing else works, and they may, sampling and steps take turns.
+/// written too. Edges that are not all in memory are there by relation, as far as these fit into
+/// half of the budget, or into a quarter (relations_to_keep()). Where nothing else works, and they
+/// may, sampling and steps take turns. Throws kUsage where `storage` names a relation that is none.
 /// @param groups the features that will be read
 /// @param learned where rows are to be that are learned
 /// @param learned_bytes of them, with what their optimiser keeps; 0: there are none

@@ -24,10 +24,15 @@ void StorageSection::describe(Schema& schema) {
               topology,
               {{"auto",
                 Keep::kAuto,
-                "in memory when they take at most half of the budget, else on disk"},
+                "in memory when they take at most half of the budget, else those of the relations "
+                "that fit and save the most reads; the rest on disk"},
                {"memory", Keep::kMemory, "loaded whole at the start"},
                {"disk", Keep::kDisk, "pages are read as sampling needs them"}})
       .help("where the graph's edges are kept; never changes results");
+  schema.field("topology_in_memory", topology_in_memory)
+      .help(
+          "relations whose edges are in memory wherever `topology` puts the others': names, or "
+          "SOURCE__NAME__TARGET; never changes results");
   schema
       .choice("io",
               io,

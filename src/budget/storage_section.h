@@ -22,6 +22,7 @@ enum class Keep { kAuto, kMemory, kDisk };
 struct StorageSection {
   Keep features = Keep::kAuto;
   Keep topology = Keep::kAuto;
+  std::vector<std::string> topology_in_memory{};  ///< relations, whatever `topology` says
   IoChoice io = IoChoice::kAuto;
   PlanChoice plan = PlanChoice::kAuto;
   std::string cache = "belady";

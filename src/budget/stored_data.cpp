@@ -11,6 +11,7 @@ GraphDataOptions stored_data_options(const StoredData& data,
   GraphDataOptions options;
   options.features = data.features;
   options.topology = data.topology;
+  options.relation_topology = data.relations;
   options.topology_cache_bytes = data.phases.topology_cache_bytes(data.budget);
   options.edge_weights = sampler.needs_weights();
   options.edge_times = sampler.needs_times();

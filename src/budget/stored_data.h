@@ -3,6 +3,7 @@
 #pragma once
 
 #include "budget/memory_phases.h"
+#include "budget/relation_places.h"
 #include "budget/storage_section.h"
 #include "core/feature_groups.h"
 
@@ -21,6 +22,7 @@ struct StoredData {
   MemoryPhases phases = {};
   std::uint64_t budget = 0;  ///< bytes of the whole
   FeatureGroups groups = {};
+  RelationPlaces relations = {};
 };
 
 /// Left to the caller: edge rules and the device.

@@ -120,7 +120,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
   const char* features = dry.places.features.where == Placement::kMemory ? "memory" : "disk";
   const char* learned = dry.places.embeddings.where == Placement::kMemory ? "memory" : "disk";
   const bool device = dry.plan.device.budget != 0;
-  const char* topology = dry.places.topology.where == Placement::kMemory ? "memory" : "disk";
+  const std::string topology = topology_name(dry.places.topology.where, dry.places.relations);
   if (!session.json()) {
     fmt::print("{}\n# memory\n{}\n\n# features in {}: {}; read by {}\n# edges in {}: {}\n# {}",
                dry.config,
@@ -128,7 +128,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
                features,
                dry.places.features.why,
                dry.engine,
-               topology,
+               topology == "mixed" ? "memory and on disk" : topology,
                dry.places.topology.why,
                epoch_text(dry));
     if (dry.learned.disk != 0)
@@ -145,6 +145,7 @@ void print_dry_run(const DryRun& dry, const TrainSession& session) {
                {{"features", features},
                 {"why", dry.places.features.why},
                 {"topology", topology},
+                {"relations", dry.relations},
                 {"engine", dry.engine}}},
               {"learned_rows",
                {{"in", learned},

@@ -54,7 +54,8 @@ GraphDataOptions data_options(const FeedOptions& options,
                                                     choice.places.topology.where,
                                                     choice.phases,
                                                     budget,
-                                                    groups_of(options)},
+                                                    groups_of(options),
+                                                    choice.places.relations},
                                                    schema,
                                                    options.storage,
                                                    sampler);
@@ -166,9 +167,11 @@ void Feed::measure() {
   needs.step_from = "by the consumer, while the next one comes";
   const LoaderProbe probe = loader_->probe(needs.phases.probed());
   if (common.feeds++ == 0) {
+    const std::string relations =
+        relations_text(common.dataset.schema(), common.choice.places.relations);
     for (const MemoryLedger::Entry& entry : common.ledger->entries()) {
       if (entry.bytes != 0 && entry.name != "sampler workspace")
-        needs.loaded.push_back({entry.name, entry.bytes, "loaded"});
+        needs.loaded.push_back({entry.name, entry.bytes, loaded_note(entry.name, relations)});
     }
     needs.training = probe;
   } else {
@@ -313,10 +316,11 @@ std::string Feed::describe() const {
   };
   const Kept& features = shared_->choice.places.features;
   const Kept& topology = shared_->choice.places.topology;
+  const bool by_relation = !shared_->choice.places.relations.empty();
   std::string text = fmt::format("features {}: {}\ntopology {}: {}\n",
                                  name(features.where),
                                  features.why,
-                                 name(topology.where),
+                                 by_relation ? "in part on disk" : name(topology.where),
                                  topology.why);
   const std::string_view told = shared_->choice.phases.told();
   if (!told.empty()) text += fmt::format("memory: {}\n", told);

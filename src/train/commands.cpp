@@ -367,7 +367,8 @@ DryRun dry_run(const RunOptions& options, const TrainContext& context) {
           run.parts->data.engine(),
           std::move(forecast),
           run.parts->tables.needs(),
-          estimate};
+          estimate,
+          places_by_key(run.parts->dataset.schema(), run.places.relations)};
 }
 
 }  // namespace sluice

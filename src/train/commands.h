@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -139,6 +140,7 @@ struct DryRun {
   LoaderForecast forecast;  ///< of the first epoch of training
   LearnedNeeds learned;     ///< of rows that are learned
   EpochEstimate estimate;
+  std::map<std::string, std::string> relations = {};  ///< as RunReport::relations
 };
 
 DryRun dry_run(const RunOptions& options, const TrainContext& context);

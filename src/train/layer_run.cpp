@@ -33,6 +33,7 @@ PlannedRun open_parts(const RunOptions& options, Work work) {
       placement.topology = choice.places.topology.where;
       placement.embeddings = choice.places.embeddings.where;
       placement.phases = choice.phases;
+      placement.relations = choice.places.relations;
       auto parts = std::make_unique<Parts>(options, RunDevice{}, ledger, placement);
       if (!last && ledger->available() < budget / 2) continue;
       return {std::move(parts), choice.places, {}, std::move(work)};

@@ -106,9 +106,10 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
   // A snapshot cache of edges is made by the first loader that draws from it.
   if (trains) (void)parts.training_loader({});
   // All that is charged but for tensors, whose line is another.
+  const std::string relations = relations_text(parts.dataset.schema(), parts.placement.relations);
   for (const MemoryLedger::Entry& entry : parts.ledger->entries()) {
     if (entry.bytes != 0 && entry.name != nn::LedgerAllocation::kName)
-      needs.loaded.push_back({entry.name, entry.bytes, "loaded"});
+      needs.loaded.push_back({entry.name, entry.bytes, loaded_note(entry.name, relations)});
   }
   // One after the other, so that only one mini-batch is there; evaluation first: see TrialPeaks.
   const LoaderMemory memory = needs.phases.loader();

@@ -107,7 +107,8 @@ GraphDataOptions placement_of(const RunOptions& options,
                            where.topology,
                            where.phases,
                            budget,
-                           {needs.feature_groups, needs.edge_feature_groups}},
+                           {needs.feature_groups, needs.edge_feature_groups},
+                           where.relations},
                           schema,
                           options.storage,
                           sampler);
@@ -256,9 +257,11 @@ std::uint64_t Parts::learned_xxh3() const {
 
 std::optional<Dataset> Parts::newer() const {
   std::optional<Dataset> now = dataset.newer();
-  if (!now || data.options().topology == Placement::kMemory) return now;
-  const bool logged = std::ranges::any_of(
-      now->schema().relations, [](const RelationSchema& each) { return each.appended != 0; });
+  if (!now) return now;
+  const std::vector<RelationSchema>& relations = now->schema().relations;
+  bool logged = false;
+  for (std::size_t r = 0; r < relations.size(); ++r)
+    logged |= relations[r].appended != 0 && data.options().topology_of(r) == Placement::kDisk;
   return logged ? std::nullopt : std::move(now);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "budget/memory_phases.h"
+#include "budget/relation_places.h"
 #include "core/threads.h"
 #include "train/model_state.h"
 #include "train/options.h"
@@ -48,6 +49,7 @@ struct PartsPlacement {
   std::int64_t outputs = 0;
   RowsMode rows = RowsMode::kExact;  ///< how training goes through learned rows
   AskedFor asked = AskedFor::kOutputs;
+  RelationPlaces relations = {};  ///< Places::relations
 };
 
 /// A schema whose labels have at most so many classes, without names; 0: the schema itself.

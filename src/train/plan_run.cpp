@@ -26,12 +26,14 @@ struct Choice {
   bool rows_on_device = false;  // PartsPlacement::rows_on_device
 
   PartsPlacement placement() const {
-    return {at.places.features.where,
-            at.places.topology.where,
-            at.places.embeddings.where,
-            rows_on_device,
-            at.phases,
-            outputs};
+    PartsPlacement kept{at.places.features.where,
+                        at.places.topology.where,
+                        at.places.embeddings.where,
+                        rows_on_device,
+                        at.phases,
+                        outputs};
+    kept.relations = at.places.relations;
+    return kept;
   }
 };
 
@@ -367,9 +369,11 @@ PlannedRun plan_run(const RunOptions& options, const Work& work, Logger& log) {
       const auto name = [](Placement where) {
         return where == Placement::kMemory ? "in memory" : "on disk";
       };
-      const auto& [features, topology, embeddings] = run.places;
+      const auto& [features, topology, embeddings, relations] = run.places;
       log.info("features {}: {}", name(features.where), features.why);
-      log.info("topology {}: {}", name(topology.where), topology.why);
+      log.info("topology {}: {}",
+               relations.empty() ? name(topology.where) : "in part on disk",
+               topology.why);
       if (run.parts->tables.any())
         log.info("{} {}: {}{}",
                  run.parts->tables.any_learned() ? "learned rows" : "rows of state",

@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
@@ -95,7 +97,8 @@ RunReport begin_report(const PlannedRun& run, PeakMemory& peak, std::uint64_t we
   report.classes = parts.task->class_names();
   report.seed = parts.options.seed;
   report.features = disk ? "disk" : "memory";
-  report.topology = parts.placement.topology == Placement::kDisk ? "disk" : "memory";
+  report.topology = topology_name(parts.placement.topology, parts.placement.relations);
+  report.relations = places_by_key(parts.dataset.schema(), parts.placement.relations);
   if (parts.tables.any())
     report.learned = parts.placement.embeddings == Placement::kDisk ? "disk" : "memory";
   if (parts.options.embedding.mode == RowsMode::kPartitions) {
@@ -163,6 +166,7 @@ ReportJson to_json(const RunReport& report) {
                      {"topology", report.topology},
                      {"plan", report.plan},
                      {"engine", report.engine}};
+  if (!report.relations.empty()) json["storage"]["relations"] = report.relations;
   if (!report.learned.empty()) json["storage"]["embeddings"] = report.learned;
   if (!report.visibility.empty()) json["visibility"] = report.visibility;
   if (report.continual) json["continual"] = to_json(*report.continual);
@@ -209,6 +213,14 @@ std::string to_text(const RunReport& report) {
                       report.engine,
                       format_bytes(report.bytes_read),
                       format_bytes(report.bytes_useful));
+  if (!report.relations.empty()) {
+    const auto in_memory = std::ranges::count_if(
+        report.relations, [](const auto& each) { return each.second == "memory"; });
+    text += fmt::format("  {:<16}  {} of {} in memory, the others' edges on disk\n",
+                        "relations",
+                        in_memory,
+                        report.relations.size());
+  }
   if (!report.visibility.empty())
     text += fmt::format("  {:<16}  {}\n", "visibility", report.visibility);
   if (report.continual) text += to_text(*report.continual);

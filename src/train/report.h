@@ -14,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,8 +60,9 @@ struct RunReport {
   std::string features;  ///< "memory" or "disk"
   std::string learned;   ///< likewise of learned rows; empty: there are none
   std::optional<PartitionReport> partitions;
-  std::optional<ExactRun> exact;  ///< that a run by partitions is set beside
-  std::string topology;
+  std::optional<ExactRun> exact;                 ///< that a run by partitions is set beside
+  std::string topology;                          ///< topology_name()
+  std::map<std::string, std::string> relations;  ///< where it is "mixed": key, and place
   std::string plan;  ///< how rows are read: as plan_name(), or "none" from memory
   std::string engine;
   std::optional<ContinualReport> continual;

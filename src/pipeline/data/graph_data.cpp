@@ -27,15 +27,21 @@ std::shared_ptr<const DiskProfile> typical_disk() {
 constexpr std::uint64_t kMostTopologyStaging = 32 << 20;
 
 TopologyOptions topology_options(const GraphSchema& schema,
-                                 const RelationSchema& relation,
+                                 std::size_t index,
                                  const GraphDataOptions& options) {
-  const double share = static_cast<double>(relation.edges) /
-                       static_cast<double>(std::max<std::uint64_t>(schema.total_edges(), 1));
-  const double cache_bytes = share * static_cast<double>(options.topology_cache_bytes);
-  return {options.topology,
-          options.io,
-          std::min(options.staging_bytes, kMostTopologyStaging),
-          static_cast<std::uint64_t>(cache_bytes)};
+  TopologyOptions how{options.topology_of(index),
+                      options.io,
+                      std::min(options.staging_bytes, kMostTopologyStaging),
+                      0};
+  if (how.placement == Placement::kMemory) return how;
+  std::uint64_t on_disk = 0;
+  for (std::size_t r = 0; r < schema.relations.size(); ++r)
+    if (options.topology_of(r) == Placement::kDisk) on_disk += schema.relations[r].edges;
+  const double share = static_cast<double>(schema.relations[index].edges) /
+                       static_cast<double>(std::max<std::uint64_t>(on_disk, 1));
+  how.cache_bytes =
+      static_cast<std::uint64_t>(share * static_cast<double>(options.topology_cache_bytes));
+  return how;
 }
 
 // What stands beside the edges, without those at `removed`.
@@ -95,7 +101,7 @@ bool has_paged_times(std::size_t index,
                      const GraphDataOptions& options) {
   const bool ruled = index < options.edge_rules.size() && options.edge_rules[index] != nullptr;
   return options.edge_times && options.paged_times && relation.has_times && !ruled &&
-         options.topology == Placement::kDisk;
+         options.topology_of(index) == Placement::kDisk;
 }
 
 // Labels, and those of LabelsOf::more behind them.
@@ -205,7 +211,7 @@ GraphData::State::Opened GraphData::State::open_graph(const Dataset& from) const
   opened.held_out.resize(schema.relations.size());
   for (std::size_t r = 0; r < schema.relations.size(); ++r) {
     const RelationSchema& relation = schema.relations[r];
-    TopologyOptions how = topology_options(schema, relation, options);
+    TopologyOptions how = topology_options(schema, r, options);
     const bool paged = has_paged_times(r, relation, options);
     if (paged) how.cache_bytes /= 2;  // the other half is for times
     std::shared_ptr<Topology> topology = from.topology(relation.key(), how);
