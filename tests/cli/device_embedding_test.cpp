@@ -121,6 +121,31 @@ TEST_CASE("device: learned rows alone by partitions give the CPU's results") {
   }
 }
 
+TEST_CASE("device: on a GPU an encoder's test ranks among drawn nodes, evaluate among all") {
+  const Triples ground(kEntities);
+  const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
+  const Sets sets{"model.type=graphsage",
+                  "model.hidden=16",
+                  "sampler.fanout=[4, 4]",
+                  "task.ranking=all",
+                  "train.epochs=2"};
+  const json expected = report_over(ground.command(joined(sets, {"train.device=cpu"})));
+  const Outcome trained = run(ground.command(joined(sets, {"train.device=cuda"})));
+  REQUIRE_MESSAGE(trained.code == 0, trained.err);
+  CHECK(trained.err.find("the test ranks among drawn nodes") != std::string::npos);
+  const json got = json::parse(trained.out);
+  CHECK(got.at("device").at("kind") == "fake");
+  CHECK(got.at("weights_xxh3") == expected.at("weights_xxh3"));
+  const auto mrr = [](const json& report, const char* part) {
+    return report.at("metrics").at(std::string(part) + ".mrr").get<double>();
+  };
+  CHECK(mrr(got, "valid") == mrr(expected, "valid"));
+  CHECK(mrr(got, "test") != mrr(expected, "test"));
+  const Outcome evaluated = train({"evaluate", ground.dir().string(), "--json"});
+  REQUIRE_MESSAGE(evaluated.code == 0, evaluated.err);
+  CHECK(mrr(json::parse(evaluated.out), "test") == mrr(expected, "test"));
+}
+
 TEST_CASE("device: rows that are kept on a GPU are committed, go on, and are used as the CPU's") {
   const Triples ground(kEntities);
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
