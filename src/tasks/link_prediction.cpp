@@ -1,6 +1,7 @@
 #include "tasks/link_prediction.h"
 
 #include "samplers/stored_ends.h"
+#include "tasks/drawn_ends.h"
 #include "tasks/link_metrics.h"
 #include "tasks/link_ranks.h"
 
@@ -68,14 +69,15 @@ LinkParts::RowTypes LinkPrediction::row_types() const {
   return typed_ ? LinkParts::RowTypes::kRelations : LinkParts::RowTypes::kPassedOver;
 }
 
-LinkTask::Negatives LinkPrediction::negatives(Part part) const {
+LinkTask::Negatives LinkPrediction::negatives(const QueryRequest& request,
+                                              const GraphData& data) const {
   Negatives wanted;
-  if (part != Part::kTrain && !options_.stored_negatives.empty()) {
-    const Stored& stored = part == Part::kValid ? valid_ : test_;
+  if (request.part != Part::kTrain && !options_.stored_negatives.empty()) {
+    const Stored& stored = request.part == Part::kValid ? valid_ : test_;
     wanted.destinations = stored.destinations;
     wanted.sources = stored.sources;
-  } else if (part != Part::kTrain) {
-    if (!ranks_all()) wanted = {options_.eval_negatives, options_.filtered};
+  } else if (request.part != Part::kTrain) {
+    if (!ranks_all()) wanted = drawn_for_ranks(request, data);
   } else if (options_.loss == nn::LinkLoss::kAll) {
     return wanted;
   } else if (options_.share) {
@@ -86,12 +88,36 @@ LinkTask::Negatives LinkPrediction::negatives(Part part) const {
   return wanted;
 }
 
+// At the ends that training asks about.
+LinkTask::Negatives LinkPrediction::drawn_for_ranks(const QueryRequest& request,
+                                                    const GraphData& data) const {
+  const auto drawn = [&](Looked looked) {
+    const bool source = looked == Looked::kSource;
+    DrawnEnds::From from;
+    from.links = links(request.part, data);
+    if (typed_) from.data = &data;
+    if (ranks_filtered()) from.known = known_;
+    from.nodes = data.schema().nodes[source ? source_type() : destination_type()].count;
+    from.count = static_cast<std::uint64_t>(options_.eval_negatives);
+    from.key = request.key.with(to_string(request.part)).with(source ? "sources" : "destinations");
+    return std::make_shared<const DrawnEnds>(std::move(from), looked);
+  };
+  Negatives wanted;
+  if (ranks_filtered()) {
+    wanted.destinations = drawn(Looked::kDestination);
+  } else {
+    wanted.count = options_.eval_negatives;
+  }
+  if (options_.ends == LinkEnds::kBoth) wanted.sources = drawn(Looked::kSource);
+  return wanted;
+}
+
 void LinkPrediction::attach(const GraphData& data) {
   if (!options_.stored_negatives.empty()) open_stored(data);
   known_.reset();
   const bool all =
       gather_ == GatherKnown::kAlways || weighs_links() || (options_.filtered && options_.share);
-  if (!ranks_all() && !all) return;
+  if (!ranks_filtered() && !all) return;
   KnownLinks::Source source{
       data,
       {links(Part::kTrain, data), links(Part::kValid, data), links(Part::kTest, data)},
@@ -160,6 +186,11 @@ PartitionedLinks LinkPrediction::partitioned_links(const GraphData& data) const 
 
 std::vector<std::string> LinkPrediction::warnings(const GraphData& data) const {
   std::vector<std::string> said = LinkTask::warnings(data);
+  if (wants_all_nodes() && !ranks_all())
+    said.push_back(
+        fmt::format("a validation ranks each end that is asked about among {} drawn nodes "
+                    "(task.eval_negatives): rows of all nodes are made once, when training is done",
+                    format_count(static_cast<std::uint64_t>(options_.eval_negatives))));
   if (!known_) return said;
   if (known_->unseen() != 0)
     said.push_back(fmt::format(

@@ -5,6 +5,7 @@
 
 #include "tasks/known_links.h"
 #include "tasks/link_prediction_options.h"
+#include "tasks/ranked_nodes.h"
 
 #include <sluice/nn/decoder.h>
 #include <sluice/nn/learned_rows.h>
@@ -18,7 +19,7 @@
 
 namespace sluice::tasks {
 
-class LinkPrediction final : public LinkTask {
+class LinkPrediction final : public LinkTask, public RanksAllNodes {
  public:
   using Options = LinkPredictionOptions;
   LinkPrediction(const Options& options, const TaskContext& context);
@@ -31,8 +32,11 @@ class LinkPrediction final : public LinkTask {
   std::vector<std::string> warnings(const GraphData& data) const override;
   std::shared_ptr<torch::nn::Module> head() const override { return decoder_; }
 
-  /// The link's score, then those of its other destinations, [q, 1 + negatives]; where other
-  /// sources are stored, behind these its score by the source, and theirs; or its ranks among all
+  bool wants_all_nodes() const override { return options_.ranking == Ranking::kAll; }
+  void rank_among(RankedAmong among) override { among_ = among; }
+
+  /// The link's score, then those of its other destinations, [q, 1 + negatives]; where there are
+  /// other sources, behind these its score by the source, and theirs; or its ranks among all
   /// nodes, of the destination and of the source, [q, 3].
   torch::Tensor outputs(Model& model, const Batch& batch) override;
   torch::Tensor training_loss(Model& model, const Batch& batch, RandomKey key) override;
@@ -65,11 +69,15 @@ class LinkPrediction final : public LinkTask {
     torch::Tensor own;      // f32 [q, width]: the end
   };
 
-  Negatives negatives(Part part) const override;
+  Negatives negatives(const QueryRequest& request, const GraphData& data) const override;
   bool hides_links() const override { return options_.hide_links; }
   bool asks_whether() const override { return true; }
   LinkParts::RowTypes row_types() const override;
-  bool ranks_all() const { return options_.ranking == Ranking::kAll; }
+  bool ranks_all() const { return wants_all_nodes() && among_ == RankedAmong::kAll; }
+  // Whether no link is ranked beside what is known to be one.
+  bool ranks_filtered() const {
+    return wants_all_nodes() || (options_.filtered && options_.stored_negatives.empty());
+  }
   bool weighs_links() const { return options_.loss == nn::LinkLoss::kSelfAdversarial; }
 
   // Other ends of a part's links, in files.
@@ -78,6 +86,7 @@ class LinkPrediction final : public LinkTask {
   };
   void open_stored(const GraphData& data);
   Stored open_stored(Part part, const GraphData& data) const;
+  Negatives drawn_for_ranks(const QueryRequest& request, const GraphData& data) const;
 
   Links links_of(Model& model, const Batch& batch) const;
   Asked ask(const Links& links, KnownLinks::Looked looked) const;
@@ -107,6 +116,7 @@ class LinkPrediction final : public LinkTask {
   std::shared_ptr<nn::Decoder> decoder_;
   Stored valid_, test_;
   GatherKnown gather_ = GatherKnown::kAsWanted;
+  RankedAmong among_ = RankedAmong::kAll;
   std::shared_ptr<const KnownLinks> known_;  // where rankings, negatives or best ends go by it
 };
 

@@ -80,8 +80,10 @@ void describe_loss(LinkPredictionOptions& options, Schema& schema) {
       .choice("ends",
               options.ends,
               {{"destination", LinkEnds::kDestination, "the destination alone"},
-               {"both", LinkEnds::kBoth, "each end by the other, both losses averaged"}})
-      .help("which end of a link training asks about");
+               {"both",
+                LinkEnds::kBoth,
+                "each end by the other, both losses averaged, ranks of both pooled"}})
+      .help("which end of a link training asks about, and ranking = \"sampled\"");
   schema.field("relation_weight", options.relation_weight)
       .help("of a second loss: which relation is between both ends (distmult, complex); 0: none")
       .range(0, 1e3);
@@ -114,17 +116,20 @@ void describe_others(LinkPredictionOptions& options, Schema& schema) {
       .range(0, 1);
   schema.field("eval_negatives", options.eval_negatives)
       .help(
-          "other destinations a link in evaluation, the same in every epoch; auc and ap take the "
-          "first of each, ranks are among all")
+          "other ends beside each end of a link that is asked about in evaluation (ends), the same "
+          "in every epoch; auc and ap take the first destination of each, ranks are among all")
       .range(1, 1e6);
   schema
-      .choice("ranking",
-              options.ranking,
-              {{"sampled", Ranking::kSampled, "eval_negatives other destinations"},
-               {"all",
-                Ranking::kAll,
-                "all nodes, at both ends, but those that make a link of train, valid or test; of "
-                "model \"embedding\""}})
+      .choice(
+          "ranking",
+          options.ranking,
+          {{"sampled",
+            Ranking::kSampled,
+            "eval_negatives other destinations, and with ends = \"both\" as many other sources"},
+           {"all",
+            Ranking::kAll,
+            "all nodes, at both ends, but those that make a link of train, valid or test; of an "
+            "encoder once training is done, validations go by sampled ones, without such links"}})
       .help("what a link is ranked among in evaluation");
   schema.field("stored_negatives", options.stored_negatives)
       .help(
@@ -133,8 +138,9 @@ void describe_others(LinkPredictionOptions& options, Schema& schema) {
           "place of eval_negatives; docs/embeddings.md says how they are written");
   schema.field("filtered", options.filtered)
       .help(
-          "no negative that makes a training link; costs the in-degrees where they are not shared, "
-          "and 48 bytes an edge where they are");
+          "no negative of training that makes a training link, of any type where they are not "
+          "shared, which costs the in-degrees, else of the link's own, for 48 bytes an edge; none "
+          "that is drawn in evaluation makes a link of train, valid or test with the same type");
   schema.field("hide_links", options.hide_links)
       .help(
           "a mini-batch of training does not see the links that it asks about, nor their reverse");

@@ -12,12 +12,12 @@
 
 namespace sluice::tasks {
 
-/// Which ends of a link are asked about in training.
+/// Which ends of a link are asked about, in training and beside drawn nodes in evaluation.
 enum class LinkEnds { kDestination, kBoth };
 
 /// What a link is ranked among in evaluation.
 enum class Ranking {
-  kSampled,  ///< other destinations that are drawn
+  kSampled,  ///< other ends that are drawn
   kAll       ///< all nodes, at both ends, but those that make a known link
 };
 

@@ -21,9 +21,10 @@ constexpr double kEqualAtLeast = 1e-10;
 constexpr std::int64_t kSmallTile = std::int64_t{1} << 20;
 constexpr std::int64_t kLargeTile = std::int64_t{1} << 24;
 
-// Columns of a tile beside all queries.
+// Columns of a tile beside all queries: neither the scores nor the rows are more numbers than it.
 std::int64_t columns_of(const torch::Tensor& queries, std::int64_t tile) {
-  return std::max<std::int64_t>(1, tile / std::max<std::int64_t>(1, queries.size(0)));
+  return std::max<std::int64_t>(
+      1, tile / std::max<std::int64_t>({1, queries.size(0), queries.size(1)}));
 }
 
 enum class LeftOut { kKnown, kTrained };

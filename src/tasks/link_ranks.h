@@ -24,8 +24,8 @@ struct RankQueries {
 /// f32 [n]: 1 for the best. Of nodes that score the same, within rounding, the mean; NaN where a
 /// score is not finite. Two scores are the same within the largest of 1e-5 of the link's own, 1e-6
 /// of nn::Decoder::magnitude(), for scores that are near 0 because large terms cancel out, and
-/// 1e-10. No gradients. Holds `tile` scores at once, at the least a column of them;
-/// 0: as many as suit the processor.
+/// 1e-10. No gradients. Holds `tile` scores at once, and of rows no more numbers, at the least a
+/// column of them; 0: as many as suit the processor.
 torch::Tensor ranks_among_all(const nn::Decoder& decoder,
                               const nn::LearnedRows& rows,
                               std::size_t type,

@@ -51,7 +51,7 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
   options.shuffle = request.shuffle ? Shuffle::kEveryEpoch : Shuffle::kOff;
   options.key = request.key;
   options.order = request.order;
-  const Negatives wanted = negatives(request.part);
+  const Negatives wanted = negatives(request, data);
   // A list that has examples of none needs no others.
   if (wanted.count > 0 && !asked->have_truth() && !request.ends_alone) {
     NegativeSamplerOptions drawn;

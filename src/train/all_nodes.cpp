@@ -1,6 +1,9 @@
 // What a run says of all nodes: which are best at an end of links.
+#include "tasks/ranked_nodes.h"
 #include "train/checks.h"
+#include "train/encoded_nodes.h"
 #include "train/evaluation.h"
+#include "train/layer_run.h"
 #include "train/node_row_file.h"
 #include "train/opened_run.h"
 #include "train/predictions.h"
@@ -51,6 +54,23 @@ Array repeated(const Array& nodes, std::int64_t count) {
       nn::as_tensor(nodes).view(torch::kInt64).repeat_interleave(count).view(torch::kUInt64));
 }
 
+// Whether the task can be asked about all nodes, and the model does not give them as they are.
+bool wants_encoded(const Parts& parts) {
+  return dynamic_cast<const tasks::RanksAllNodes*>(parts.task.get()) != nullptr &&
+         parts.model->ranked_rows() == nullptr;
+}
+
+std::unique_ptr<Opened> open_for_best(const std::string& directory,
+                                      const std::vector<std::string>& sets,
+                                      const EvaluateOptions& wanted,
+                                      const TrainContext& context) {
+  {
+    auto opened = open_run(directory, sets, wanted, context, check_not_empty, AskedFor::kBestEnds);
+    if (!wants_encoded(*opened->run.parts)) return opened;
+  }
+  return open_for_layers(directory, sets, wanted, context, check_not_empty, AskedFor::kBestEnds);
+}
+
 }  // namespace
 
 PredictReport predict_best_run(const std::string& directory,
@@ -62,8 +82,7 @@ PredictReport predict_best_run(const std::string& directory,
   const auto begin = AllNodesClock::now();
   PredictionFile::check_name(out);
   RunDirectory::check_output(directory, out);
-  const auto opened =
-      open_run(directory, sets, wanted, context, check_not_empty, AskedFor::kBestEnds);
+  const auto opened = open_for_best(directory, sets, wanted, context);
   Parts& parts = *opened->run.parts;
   const std::vector<IdColumn> columns = parts.task->prediction_ids();
   const std::size_t looked = best.end == LinkEnd::kSource ? 0 : 1;
@@ -87,6 +106,12 @@ PredictReport predict_best_run(const std::string& directory,
   }
   table.schema.dtype = DType::kF32;
   table.schema.rows = parts.count(wanted.part) * static_cast<std::uint64_t>(count);
+  LoaderMemory memory = opened->run.plan.loader;
+  std::optional<EncodedNodes> encoded;
+  if (wants_encoded(parts)) {
+    encoded.emplace(parts, context.progress, context.log);
+    memory = memory_over(parts, wanted.part);
+  }
   const auto file = PredictionFile::create(out, table.ids, table.schema);
   const auto write = [&](const Batch& batch) {
     const BestEnds found = parts.task->best_ends(*parts.model, batch, best.end, count);
@@ -98,7 +123,7 @@ PredictReport predict_best_run(const std::string& directory,
     const std::vector<std::uint8_t> known(static_cast<std::size_t>(values.size(0)), 1);
     file->append(ends, nn::as_array(values), known);
   };
-  (void)for_each_batch(parts, wanted.part, opened->run.plan.loader, 0, context.progress, write);
+  (void)for_each_batch(parts, wanted.part, memory, 0, context.progress, write);
   file->commit();
   return {out.string(), table.schema.rows, 0, seconds_of(begin), {}};
 }

@@ -2,6 +2,7 @@
 
 #include "tasks/encoder_task.h"
 #include "tasks/past_labels.h"
+#include "train/encoded_nodes.h"
 
 #include <sluice/tasks/pair_model.h>
 
@@ -143,6 +144,7 @@ void check_trainable(Parts& parts) {
   }
   (void)best_metric(parts);
   check_parameters(parts);
+  check_ranks_encoded(parts);
   if (!goes_by_validation(parts)) return;
   if (parts.count(Part::kValid) == 0) {
     throw Error(ErrorCode::kUsage,

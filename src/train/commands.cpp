@@ -6,6 +6,7 @@
 #include "pipeline/trace.h"
 #include "train/checks.h"
 #include "train/continual.h"
+#include "train/encoded_nodes.h"
 #include "train/evaluation.h"
 #include "train/layer_run.h"
 #include "train/opened_run.h"
@@ -206,6 +207,18 @@ PredictionSchema prediction_schema(const Parts& parts,
   return schema;
 }
 
+// For layers too where the task wants ranks among all nodes that the model does not give.
+std::unique_ptr<Opened> open_to_measure(const std::string& directory,
+                                        const std::vector<std::string>& sets,
+                                        const EvaluateOptions& wanted,
+                                        const TrainContext& context) {
+  if (wanted.inference != Inference::kByLayer) {
+    auto opened = open_run(directory, sets, wanted, context, check_measurable);
+    if (!ranks_encoded(*opened->run.parts)) return opened;
+  }
+  return open_for_layers(directory, sets, wanted, context, check_measurable);
+}
+
 }  // namespace
 
 RunReport run_training(const RunOptions& options,
@@ -264,17 +277,15 @@ RunReport evaluate_run(const std::string& directory,
                        const std::vector<std::string>& sets,
                        const EvaluateOptions& wanted,
                        const TrainContext& context) {
-  const bool by_layer = wanted.inference == Inference::kByLayer;
-  const auto opened = by_layer ? open_for_layers(directory, sets, wanted, context, check_measurable)
-                               : open_run(directory, sets, wanted, context, check_measurable);
+  const auto opened = open_to_measure(directory, sets, wanted, context);
+  Parts& parts = *opened->run.parts;
+  const bool by_layer = wanted.inference == Inference::kByLayer || ranks_encoded(parts);
   return traced(opened->run, context, [&] {
-    Evaluation evaluation = by_layer ? evaluate_by_layer(*opened, wanted.part, context)
-                                     : evaluate(*opened->run.parts,
-                                                wanted.part,
-                                                opened->run.plan.loader,
-                                                0,
-                                                context.progress,
-                                                context.log);
+    Evaluation evaluation =
+        by_layer
+            ? evaluate_by_layer(parts, wanted.part, 0, context.progress, context.log)
+            : evaluate(
+                  parts, wanted.part, opened->run.plan.loader, 0, context.progress, context.log);
     RunReport report = begin_report(opened->run, context.peak, opened->run.parts->learned_xxh3());
     report.epochs = opened->state.epoch;
     report.metrics = evaluation.metrics;

@@ -127,6 +127,11 @@ void GatheredRows::copy(std::span<const std::uint64_t> rows, std::span<float> ou
         out.data() + i * columns, rows_.data() + place_of(rows[i]) * row_bytes(), row_bytes());
 }
 
+std::span<float> GatheredRows::all() {
+  if (keep_ == KeptRows::kWanted) return {};
+  return {reinterpret_cast<float*>(rows_.data()), rows_.size() / sizeof(float)};
+}
+
 void GatheredRows::clear() {
   if (keep_ == KeptRows::kAll) return;
   std::ranges::fill(words_of(bits_), 0);

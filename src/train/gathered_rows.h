@@ -32,6 +32,8 @@ class GatheredRows {
   void copy(std::span<const std::uint64_t> rows, std::span<float> out) const;
   /// Forgets what was asked for.
   void clear();
+  /// All rows in order, where all are kept; else empty. @pre fetch() brought them
+  std::span<float> all();
 
   std::uint64_t row_bytes() const { return table_.shape().columns * sizeof(float); }
   /// Since it was made: rows that were brought, and bytes that were read for them.

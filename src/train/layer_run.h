@@ -17,10 +17,14 @@ std::unique_ptr<Opened> open_for_layers(const std::string& directory,
                                         const std::vector<std::string>& sets,
                                         const EvaluateOptions& wanted,
                                         const TrainContext& context,
-                                        void (*check)(Parts&, Part));
+                                        void (*check)(Parts&, Part),
+                                        AskedFor asked = AskedFor::kOutputs);
 
-/// Metrics over a part, of rows that all nodes' full neighbourhoods give. The run's model gives way
-/// to these rows. Scratch is in the run's directory. Throws Error.
-Evaluation evaluate_by_layer(Opened& opened, Part part, const TrainContext& context);
+/// Metrics over a part, of rows that all nodes' full neighbourhoods give, among all nodes where the
+/// task ranks by them. The run's model gives way to these rows meanwhile, and no loader may be
+/// alive. Scratch is in the run's directory. Throws Error.
+/// @param batches_xxh3 the chain that the delivered batches go on from
+Evaluation evaluate_by_layer(
+    Parts& parts, Part part, std::uint64_t batches_xxh3, ProgressStyle progress, Logger& log);
 
 }  // namespace sluice

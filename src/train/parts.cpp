@@ -3,6 +3,7 @@
 #include "budget/stored_data.h"
 #include "tasks/encoder_task.h"
 #include "train/continual.h"
+#include "train/encoded_nodes.h"
 #include "train/pretrained.h"
 #include "train/weights.h"
 
@@ -242,6 +243,7 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
   if (placement.asked == AskedFor::kBestEnds) task->expect_best_ends();
   task->attach(data);
   serve_pairs(options, *sampler, *task, *model);
+  rank_among_drawn(*this);
 }
 
 NamedTensors Parts::weights() const {

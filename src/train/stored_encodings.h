@@ -1,15 +1,13 @@
 // StoredEncodings: a model whose rows have been made already, of all nodes: those of the seeds are
-// looked up. What stands behind the encoder, a task's head and its figures, sees no difference.
+// looked up, and all of them can be asked about. What stands behind the encoder, a task's head and
+// its figures, sees no difference.
 #pragma once
 
-#include "train/gathered_rows.h"
 #include "train/layer_pass.h"
 
 #include <sluice/memory.h>
 #include <sluice/model.h>
-
-#include <optional>
-#include <vector>
+#include <sluice/nn/learned_rows.h>
 
 namespace sluice {
 
@@ -21,10 +19,12 @@ class StoredEncodings final : public Model {
   Encoding encode(const Batch& batch) override;
   std::int64_t num_layers() const override { return 0; }
   BatchNeeds needs() const override;
+  /// Made rows in the place of learned ones: read alone, in memory or from their files in pieces.
+  nn::LearnedRows* ranked_rows() const override { return &rows_; }
 
  private:
   NodeTables tables_;
-  std::vector<std::optional<GatheredRows>> rows_;  // over them
+  mutable nn::LearnedRows rows_;  // over them
 };
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include "train/checks.h"
 #include "train/epoch_line.h"
 #include "train/evaluation.h"
+#include "train/layer_run.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -333,8 +334,11 @@ void Trainer::keep_state() {
 }
 
 Metrics Trainer::evaluate_part(Part part) {
-  Evaluation evaluation =
-      evaluate(parts_, part, plan_.loader, state_.batches_xxh3, progress_, log_);
+  return note_evaluation(
+      part, evaluate(parts_, part, plan_.loader, state_.batches_xxh3, progress_, log_));
+}
+
+Metrics Trainer::note_evaluation(Part part, Evaluation evaluation) {
   state_.batches_xxh3 = evaluation.stats.batches_xxh3;
   state_.bytes_read += evaluation.stats.bytes_read;
   state_.bytes_useful += evaluation.stats.bytes_useful;
@@ -450,11 +454,15 @@ std::string Trainer::resume_hint() const {
 Metrics Trainer::test() {
   if (state_.best) copy_into(parts_.weights(), state_.best->weights);
   const RowGenerations& rows = state_.best ? state_.best->rows : state_.rows;
+  const bool by_layer = tests_by_layer();
+  if (by_layer) make_ready_for_layers(rows);
   if (!rows.empty() && (state_.best || parts_.state.any())) parts_.tables.open(rows_path(), rows);
   parts_.state.go_to(state_.best ? state_.best->epoch : state_.epoch);
   if (parts_.count(Part::kTest) == 0) return {};
   try {
-    return evaluate_part(Part::kTest);
+    if (!by_layer) return evaluate_part(Part::kTest);
+    return note_evaluation(
+        Part::kTest, evaluate_by_layer(parts_, Part::kTest, state_.batches_xxh3, progress_, log_));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInterrupted) throw;
     throw Error(ErrorCode::kInterrupted,

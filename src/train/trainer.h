@@ -31,6 +31,8 @@
 
 namespace sluice {
 
+struct Evaluation;
+
 class Trainer {
  public:
   /// All are borrowed and must outlive the trainer. @param config the resolved config's text, for
@@ -106,6 +108,9 @@ class Trainer {
   bool next_follows() const;
   void keep_state();
   Metrics evaluate_part(Part part);
+  Metrics note_evaluation(Part part, Evaluation evaluation);
+  bool tests_by_layer();
+  void make_ready_for_layers(const RowGenerations& rows);
   bool note_validation(const Metrics& metrics);
   void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);
   void checkpoint();

@@ -1,4 +1,6 @@
-// A run's rows on disk, as Trainer keeps them: which generations stay, and what was moved.
+// A run's rows on disk, as Trainer keeps them: which generations stay, what was moved, and how a
+// test over all nodes reads them.
+#include "train/encoded_nodes.h"
 #include "train/trainer.h"
 
 #include <utility>
@@ -33,6 +35,27 @@ void Trainer::note_rows(EpochFigures& figures) {
                                         figures.rows.bytes_written,
                                         figures.rows.waited};
   state_.partitions += *figures.partitions;
+}
+
+// Whether the test ranks among all nodes, by rows that are made for it.
+bool Trainer::tests_by_layer() {
+  if (!ranks_encoded(parts_) || parts_.count(Part::kTest) == 0) return false;
+  if (!parts_.device.device) return true;
+  log_.warn(
+      "the test ranks among drawn nodes, as validations do: rows of all nodes are made on the CPU; "
+      "ranks among all: sluice-train evaluate {}",
+      directory_.path().string());
+  return false;
+}
+
+// Training is over: what it took is for passes over all nodes. Whatever is not in memory of
+// partitions is read around them.
+void Trainer::make_ready_for_layers(const RowGenerations& rows) {
+  loader_.reset();
+  if (rows.empty() || parts_.placement.rows != RowsMode::kExact) return;
+  parts_.tables.close();
+  size_learned_caches(parts_);
+  parts_.tables.reopen(rows_path(), rows);
 }
 
 void Trainer::keep_rows(const RowGenerations& made) {

@@ -73,6 +73,79 @@ TEST_CASE("device: learned rows and their losses are the CPU's, wherever the row
   }
 }
 
+TEST_CASE("device: decoders of distances and their losses give the CPU's results") {
+  const Triples ground(kEntities);
+  const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
+  int seed = 60;
+  for (const Sets& kind :
+       {Sets{"task.decoder=rotate", "task.loss=self_adversarial", "task.gamma=6"},
+        Sets{"task.decoder=rotate", "task.loss=margin"},
+        Sets{"task.decoder=transe", "task.loss=margin", "task.distance=l1"},
+        Sets{"task.decoder=transe",
+             "task.loss=self_adversarial",
+             "task.gamma=6",
+             "task.temperature=0.5",
+             "task.filtered=true"}}) {
+    CAPTURE(kind[0]);
+    CAPTURE(kind[1]);
+    const Sets sets =
+        joined(kind, {"task.ranking=all", "train.epochs=2", "embedding.optimizer=adam"});
+    const json expected = report_over(ground.command(joined(sets, {"train.device=cpu"})));
+    for (const char* rows : {"storage.embeddings=memory", "storage.embeddings=disk"}) {
+      CAPTURE(rows);
+      const Environment order("SLUICE_FAKE_SEED", std::to_string(++seed));
+      CAPTURE(seed);
+      const json got = report_over(ground.command(joined(sets, {"train.device=cuda", rows})));
+      CHECK(got.at("device").at("kind") == "fake");
+      CHECK(got.at("device").contains("learned_rows") ==
+            (std::string(rows) == "storage.embeddings=memory"));
+      CHECK(results(got) == results(expected));
+    }
+  }
+}
+
+TEST_CASE("device: learned rows alone by partitions give the CPU's results") {
+  const Triples ground(kEntities);
+  const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
+  const Sets sets{
+      "embedding.mode=partitions", "embedding.partitions=4", "embedding.slots=2", "train.epochs=2"};
+  const json expected =
+      report_over(ground.command(joined(sets, {"train.device=cpu", "storage.embeddings=memory"})));
+  for (const char* rows : {"storage.embeddings=memory", "storage.embeddings=disk"}) {
+    CAPTURE(rows);
+    const json got = report_over(ground.command(joined(sets, {"train.device=cuda", rows})));
+    CHECK(got.at("device").at("kind") == "fake");
+    CHECK(results(got) == results(expected));
+    CHECK(got.at("approximate") == "partition mode");
+    CHECK(got.at("partitions").at("neighbours") == "none");
+  }
+}
+
+TEST_CASE("device: on a GPU an encoder's test ranks among drawn nodes, evaluate among all") {
+  const Triples ground(kEntities);
+  const Environment library("SLUICE_CUDA_LIBRARY", fake_library());
+  const Sets sets{"model.type=graphsage",
+                  "model.hidden=16",
+                  "sampler.fanout=[4, 4]",
+                  "task.ranking=all",
+                  "train.epochs=2"};
+  const json expected = report_over(ground.command(joined(sets, {"train.device=cpu"})));
+  const Outcome trained = run(ground.command(joined(sets, {"train.device=cuda"})));
+  REQUIRE_MESSAGE(trained.code == 0, trained.err);
+  CHECK(trained.err.find("the test ranks among drawn nodes") != std::string::npos);
+  const json got = json::parse(trained.out);
+  CHECK(got.at("device").at("kind") == "fake");
+  CHECK(got.at("weights_xxh3") == expected.at("weights_xxh3"));
+  const auto mrr = [](const json& report, const char* part) {
+    return report.at("metrics").at(std::string(part) + ".mrr").get<double>();
+  };
+  CHECK(mrr(got, "valid") == mrr(expected, "valid"));
+  CHECK(mrr(got, "test") != mrr(expected, "test"));
+  const Outcome evaluated = train({"evaluate", ground.dir().string(), "--json"});
+  REQUIRE_MESSAGE(evaluated.code == 0, evaluated.err);
+  CHECK(mrr(json::parse(evaluated.out), "test") == mrr(expected, "test"));
+}
+
 TEST_CASE("device: rows that are kept on a GPU are committed, go on, and are used as the CPU's") {
   const Triples ground(kEntities);
   const Environment library("SLUICE_CUDA_LIBRARY", fake_library());

@@ -140,6 +140,17 @@ TEST_CASE("partitions with an encoder: all parts at once still go bucket by buck
   CHECK(got.at("partitions").at("swaps") == 0);
 }
 
+TEST_CASE("partitions with an encoder: the test ranks among all nodes, wherever rows are") {
+  const PartitionGround ground;
+  const json memory = ground.report(encoder({"task.ranking=all", "storage.embeddings=memory"}));
+  const json disk = ground.report(encoder({"task.ranking=all", "storage.embeddings=disk"}));
+  CHECK(results(disk) == results(memory));
+  const Outcome evaluated = train({"evaluate", ground.dir().string(), "--exact", "--json"});
+  REQUIRE_MESSAGE(evaluated.code == 0, evaluated.err);
+  CHECK(json::parse(evaluated.out).at("metrics").at("test.mrr") ==
+        disk.at("metrics").at("test.mrr"));
+}
+
 TEST_CASE("partitions with an encoder: killed again and again, and resumed") {
   check_killed_again(PartitionGround(), kEncoder, full_matrix() ? 50 : 4);
 }

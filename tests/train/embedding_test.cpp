@@ -267,13 +267,6 @@ TEST_CASE("an encoder over learned rows: they alone stand for features that are 
   } catch (const Error& error) {
     CHECK(error.message() == "model 'graphsage' needs node features, and 'entity' has none");
   }
-  try {
-    (void)run_training(options({"task.ranking=all"}), RunDirectory::Mode::kReplace, quiet.context);
-    FAIL("nodes of an encoder ranked among all");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::kUsage);
-    CHECK(error.hint() == "set model.type = \"embedding\", or task.ranking = \"sampled\"");
-  }
 }
 
 TEST_CASE("options of links that do not go together are refused with a way out") {

@@ -65,7 +65,10 @@ class LinkTask : public Task {
   };
 
  private:
-  virtual Negatives negatives(Part) const { return {}; }
+  /// Beside the links that are asked for.
+  virtual Negatives negatives(const QueryRequest& /*request*/, const GraphData& /*data*/) const {
+    return {};
+  }
   /// Whether blocks must not have the links that are asked about in training.
   virtual bool hides_links() const = 0;
   /// Whether it asks if there is a link, so that one which is seen gives the answer away.
