@@ -1,6 +1,8 @@
 #include "tasks/temporal_link_prediction.h"
 
+#include "core/hash.h"
 #include "samplers/stored_ends.h"
+#include "tasks/listed_negatives.h"
 
 #include <sluice/loader.h>
 #include <sluice/nn/tensor_view.h>
@@ -11,6 +13,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <span>
 #include <utility>
 
 namespace sluice::tasks {
@@ -162,6 +166,7 @@ void TemporalLinkPrediction::ask(Era era, EventParts parts) {
 // Each part has a list of its own, all of one width.
 void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
   std::vector<EventColumns> columns = options_.evaluation_columns();
+  std::map<Part, std::uint64_t> rows_xxh3;
   for (const Part part : {Part::kValid, Part::kTest}) {
     const StoredEnds stored = StoredEnds::open(
         std::filesystem::path(options_.stored_negatives) / (to_string(part) + ".npy"),
@@ -179,9 +184,12 @@ void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
                              width),
                  "write both with as many columns: -1 where an event has fewer");
     columns.back().count = width;
+    Array rows = stored.read_all(ledger_);
+    rows_xxh3[part] = xxh3_64(std::as_bytes(rows.as<std::uint64_t>()));
     (part == Part::kValid ? of.validation : of.testing) =
-        make_negatives(of.parts, columns, key_.with("evaluation"), stored.read_all(ledger_));
+        make_negatives(of.parts, columns, key_.with("evaluation"), std::move(rows));
   }
+  check_listed(options_.stored_negatives, rows_xxh3, of.parts);
 }
 
 std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(
