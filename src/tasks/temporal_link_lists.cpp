@@ -1,8 +1,8 @@
 // Temporal link prediction: writing the destinations that events are ranked among, so that others
 // rank by the same.
 #include "core/interrupt.h"
+#include "samplers/listed_negatives.h"
 #include "samplers/stored_ends_writer.h"
-#include "tasks/listed_negatives.h"
 #include "tasks/temporal_link_prediction.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sluice::tasks {
 namespace {
@@ -127,19 +128,21 @@ TemporalLinkPrediction::Lists TemporalLinkPrediction::write_lists(
   const EventColumns ranked = options_.evaluation_columns().back();
   const auto negatives = make_negatives(parts, {ranked}, key_.with("evaluation"), {});
 
-  ListedNegatives listed{
-      .relation = relation.key(),
-      .kind = name_of_ranked(ranked.kind),
-      .candidates = options_.candidates == EventCandidates::kNodes ? "nodes" : "destinations",
-      .created_by = created_by,
-      .columns = negatives->count()};
+  const ListedNegatives listed{
+      relation.key(),
+      name_of_ranked(ranked.kind),
+      options_.candidates == EventCandidates::kNodes ? "nodes" : "destinations",
+      created_by,
+      negatives->count()};
+  std::vector<ListedPart> listed_parts{{Part::kTrain, parts.links(Part::kTrain)}};
   Lists written{parts.count(Part::kValid), parts.count(Part::kTest), listed.columns, 0};
   for (const Part part : {Part::kValid, Part::kTest}) {
     const std::filesystem::path path = folder / (to_string(part) + ".npy");
-    listed.rows_xxh3[part] = write_list(path, *parts.links(part), *negatives, arena);
+    const auto events = parts.links(part);
+    listed_parts.push_back({part, events, write_list(path, *events, *negatives, arena)});
     written.bytes += std::filesystem::file_size(path);
   }
-  note_listed(folder, listed, parts);
+  note_listed(folder, listed, listed_parts);
   return written;
 }
 

@@ -1,8 +1,8 @@
 #include "tasks/temporal_link_prediction.h"
 
 #include "core/hash.h"
+#include "samplers/listed_negatives.h"
 #include "samplers/stored_ends.h"
-#include "tasks/listed_negatives.h"
 
 #include <sluice/loader.h>
 #include <sluice/nn/tensor_view.h>
@@ -13,9 +13,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace sluice::tasks {
 namespace {
@@ -166,7 +166,7 @@ void TemporalLinkPrediction::ask(Era era, EventParts parts) {
 // Each part has a list of its own, all of one width.
 void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
   std::vector<EventColumns> columns = options_.evaluation_columns();
-  std::map<Part, std::uint64_t> rows_xxh3;
+  std::vector<ListedPart> listed{{Part::kTrain, of.parts.links(Part::kTrain)}};
   for (const Part part : {Part::kValid, Part::kTest}) {
     const StoredEnds stored = StoredEnds::open(
         std::filesystem::path(options_.stored_negatives) / (to_string(part) + ".npy"),
@@ -185,11 +185,12 @@ void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
                  "write both with as many columns: -1 where an event has fewer");
     columns.back().count = width;
     Array rows = stored.read_all(ledger_);
-    rows_xxh3[part] = xxh3_64(std::as_bytes(rows.as<std::uint64_t>()));
+    listed.push_back(
+        {part, of.parts.links(part), xxh3_64(std::as_bytes(rows.as<std::uint64_t>()))});
     (part == Part::kValid ? of.validation : of.testing) =
         make_negatives(of.parts, columns, key_.with("evaluation"), std::move(rows));
   }
-  check_listed(options_.stored_negatives, rows_xxh3, of.parts);
+  check_listed(options_.stored_negatives, listed);
 }
 
 std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(

@@ -201,6 +201,34 @@ TEST_CASE("lists are refused beside other events, and with other rows than were 
   refused(by_time, "not what sluice-train negatives writes");
 }
 
+TEST_CASE("the tool writes lists by a config, and says what it wrote") {
+  const TimedEvents events;
+  const auto config = events.folder() / "run.toml";
+  std::ofstream(config) << events.config("type = \"recency\"");
+  const auto out = events.folder() / "by-tool";
+  const std::vector<std::string> command{tool("sluice-train"),
+                                         "negatives",
+                                         config.string(),
+                                         "--set",
+                                         "task.ranked=12",
+                                         "--set",
+                                         "task.ranked_by=mixed",
+                                         "--out",
+                                         out.string()};
+  const Outcome text = sluice::test::run(command);
+  REQUIRE_MESSAGE(text.code == 0, text.err);
+  CHECK(text.out.find(
+            "12 destinations beside each of 135 events to validate by and 135 to test by") !=
+        std::string::npos);
+  (void)write_lists(events, "lists", {});
+  for (const char* file : {"valid.npy", "test.npy"})
+    CHECK(bytes_in(out / file) == bytes_in(events.folder() / "lists" / file));
+  CHECK(bytes_in(out / "negatives.json").find(" negatives, seed 1\"") != std::string::npos);
+  const Outcome again = sluice::test::run(command);
+  CHECK(again.code == 2);
+  CHECK(again.err.find("already exists") != std::string::npos);
+}
+
 TEST_CASE("nothing to list, and a folder that is there, are refused") {
   const TimedEvents events;
   Quiet quiet;

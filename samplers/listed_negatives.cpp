@@ -1,4 +1,4 @@
-#include "tasks/listed_negatives.h"
+#include "samplers/listed_negatives.h"
 
 #include "core/hash.h"
 #include "core/json_text.h"
@@ -17,7 +17,7 @@
 #include <span>
 #include <system_error>
 
-namespace sluice::tasks {
+namespace sluice {
 namespace {
 
 using ListedJson = nlohmann::ordered_json;
@@ -77,48 +77,45 @@ ListedJson read_note(const std::filesystem::path& note) {
 
 void note_listed(const std::filesystem::path& folder,
                  const ListedNegatives& listed,
-                 const EventParts& parts) {
+                 std::span<const ListedPart> parts) {
   ListedJson json = {{"version", kNoteVersion},
                      {"relation", listed.relation},
                      {"kind", listed.kind},
                      {"candidates", listed.candidates},
                      {"columns", listed.columns},
                      {"created_by", listed.created_by}};
-  for (const Part part : {Part::kTrain, Part::kValid, Part::kTest}) {
-    ListedJson& of = json["parts"][to_string(part)];
-    of = {{"events", parts.count(part)}, {"events_xxh3", events_xxh3(*parts.links(part))}};
-    if (const auto rows = listed.rows_xxh3.find(part); rows != listed.rows_xxh3.end())
-      of["rows_xxh3"] = hex64(rows->second);
+  for (const ListedPart& part : parts) {
+    ListedJson& of = json["parts"][to_string(part.part)];
+    of = {{"events", part.events->size()}, {"events_xxh3", events_xxh3(*part.events)}};
+    if (part.rows_xxh3) of["rows_xxh3"] = hex64(*part.rows_xxh3);
   }
   write_text_file(folder / kNoteName, json_text(json, 2) + "\n");
 }
 
-void check_listed(const std::filesystem::path& folder,
-                  const std::map<Part, std::uint64_t>& rows_xxh3,
-                  const EventParts& parts) {
+void check_listed(const std::filesystem::path& folder, std::span<const ListedPart> parts) {
   const std::filesystem::path note = folder / kNoteName;
   std::error_code missing;
   if (!std::filesystem::exists(note, missing)) return;
   const ListedJson json = read_note(note);
-  for (const Part part : {Part::kTrain, Part::kValid, Part::kTest}) {
+  for (const ListedPart& part : parts) {
+    const std::string name = to_string(part.part);
     const auto said = [&](const char* key) {
-      const ListedJson::json_pointer at(fmt::format("/parts/{}/{}", to_string(part), key));
+      const ListedJson::json_pointer at(fmt::format("/parts/{}/{}", name, key));
       return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>()
                                                           : std::string();
     };
-    if (said("events_xxh3") != events_xxh3(*parts.links(part)))
+    if (said("events_xxh3") != events_xxh3(*part.events))
       refuse_listed(note,
                     fmt::format("they were written beside other {} events: another dataset, "
                                 "another order of its nodes, or another split",
-                                to_string(part)),
+                                name),
                     "write them anew (sluice-train negatives), or set the split that they are of");
-    const auto rows = rows_xxh3.find(part);
-    if (rows != rows_xxh3.end() && said("rows_xxh3") != hex64(rows->second))
+    if (part.rows_xxh3 && said("rows_xxh3") != hex64(*part.rows_xxh3))
       refuse_listed(
           note,
-          fmt::format("{}.npy has other rows than were written with it", to_string(part)),
+          fmt::format("{}.npy has other rows than were written with it", name),
           "write them anew (sluice-train negatives), or remove negatives.json if you mean it");
   }
 }
 
-}  // namespace sluice::tasks
+}  // namespace sluice

@@ -2,39 +2,44 @@
 // beside them says which events, by a hash of each part, and what rows there are. Lists of others
 // have none.
 //
-// Both throw Error.
+// Throws Error.
 #pragma once
 
-#include "tasks/event_parts.h"
-
 #include <sluice/edge_rule.h>
+#include <sluice/samplers/links.h>
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
-namespace sluice::tasks {
+namespace sluice {
 
-/// How lists came about, and a hash of the rows of each.
+/// How lists came about.
 struct ListedNegatives {
   std::string relation;    ///< its key
   std::string kind;        ///< "mixed", "random", "all"
   std::string candidates;  ///< "destinations", "nodes"
   std::string created_by;  ///< command and seed
   std::uint64_t columns = 0;
-  std::map<Part, std::uint64_t> rows_xxh3{};
 };
 
-/// Writes it for lists of these parts into their folder. Throws kIo, kResource.
+/// The events of a part, in order, and of a part with a list the hash of its rows.
+struct ListedPart {
+  Part part = Part::kTrain;
+  std::shared_ptr<const Links> events;  ///< with ids and times
+  std::optional<std::uint64_t> rows_xxh3 = std::nullopt;
+};
+
+/// Writes it into the folder of the lists. Throws kIo, kResource.
 void note_listed(const std::filesystem::path& folder,
                  const ListedNegatives& listed,
-                 const EventParts& parts);
+                 std::span<const ListedPart> parts);
 
 /// Where the folder has it: throws kData unless lists are of the events of these parts, and have
-/// the rows that were written. @param rows_xxh3 of the rows that were read
-void check_listed(const std::filesystem::path& folder,
-                  const std::map<Part, std::uint64_t>& rows_xxh3,
-                  const EventParts& parts);
+/// the rows that were written.
+void check_listed(const std::filesystem::path& folder, std::span<const ListedPart> parts);
 
-}  // namespace sluice::tasks
+}  // namespace sluice
