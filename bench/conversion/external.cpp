@@ -43,7 +43,7 @@ constexpr std::uint64_t kEvents = std::uint64_t{1} << 26;
 constexpr std::uint64_t kBudgetShare = 10;       // of what is read, one part in so many
 constexpr std::uint64_t kReadBuffersShare = 16;  // of the budget, likewise, at most
 
-std::uint64_t input_bytes(const ExternalOptions& options) {
+std::uint64_t bytes_of_input(const ExternalOptions& options) {
   return options.edges * (kPairBytes + (options.times != 0 ? kTimeBytes : 0));
 }
 
@@ -130,7 +130,7 @@ Disk measure_disk(const fs::path& folder) {
 }
 
 void print_run(const ExternalOptions& options, const Json& run, const Disk& disk) {
-  const auto input = static_cast<double>(input_bytes(options));
+  const auto input = static_cast<double>(bytes_of_input(options));
   const auto read = run.at("bytes_read").get<double>();
   const auto written = run.at("bytes_written").get<double>();
   Line line;
@@ -167,12 +167,12 @@ Moved convert_pairs(const ExternalOptions& options,
 }
 
 // As sluice-prep import does a table of events in the order of time.
-Moved convert_events(const ExternalOptions& options,
-                     DatasetWriter& writer,
-                     RelationSchema& relation,
-                     const CscOptions& csc,
-                     MemoryLedger& ledger,
-                     ThreadArena& arena) {
+Moved convert_timed_pairs(const ExternalOptions& options,
+                          DatasetWriter& writer,
+                          RelationSchema& relation,
+                          const CscOptions& csc,
+                          MemoryLedger& ledger,
+                          ThreadArena& arena) {
   const fs::path folder(options.dir);
   const ScratchBytes times = spool_times(folder / kTimes, folder, ledger);
   Moved moved = convert_pairs(options, writer, relation, csc, ledger, arena);
@@ -205,7 +205,7 @@ void convert_once(const ExternalOptions& options, const std::string& name) {
   CscOptions csc;
   csc.edge_ids = options.edge_ids != 0;
   const Moved moved = options.times != 0
-                          ? convert_events(options, writer, relation, csc, ledger, arena)
+                          ? convert_timed_pairs(options, writer, relation, csc, ledger, arena)
                           : convert_pairs(options, writer, relation, csc, ledger, arena);
   writer.schema().relations.push_back(relation);
   const std::uint64_t output = writer.bytes();
@@ -214,7 +214,7 @@ void convert_once(const ExternalOptions& options, const std::string& name) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const Json line = {{"memory", ledger.limit()},
                      {"seconds", seconds},
-                     {"bytes_read", input_bytes(options) + moved.spilled + moved.swept},
+                     {"bytes_read", bytes_of_input(options) + moved.spilled + moved.swept},
                      {"bytes_written", output + moved.spilled + moved.spooled},
                      {"spilled_bytes", moved.spilled},
                      {"spooled_bytes", moved.spooled},
@@ -247,7 +247,7 @@ void measure_external_events(ExternalOptions options) {
   options.scale = kEventScale;
   options.edge_ids = 1;
   options.times = 1;
-  options.memory = fmt::format("{}B", input_bytes(options) / kBudgetShare);
+  options.memory = fmt::format("{}B", bytes_of_input(options) / kBudgetShare);
   options.larger.clear();
   measure_external(options);
 }

@@ -59,9 +59,10 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
   };
   /// Writes the destinations that events of the validation and of the test part are ranked among
   /// into a folder, as `stored_negatives` reads them: those that a run with `ranked` draws, with
-  /// what they are of beside (samplers/listed_negatives.h). The relation's events are in memory meanwhile.
-  /// The same bytes with any threads. Needs open() alone, and is not to be attached afterwards.
-  /// Throws Error: kUsage where the options rank among none, or among lists; kResource, kIo.
+  /// what they are of beside (samplers/listed_negatives.h). The relation's events are in memory
+  /// meanwhile. The same bytes with any threads. Needs open() alone, and is not to be attached
+  /// afterwards. Throws Error: kUsage where the options rank among none, or among lists; kResource,
+  /// kIo.
   Lists write_lists(const std::filesystem::path& folder,
                     const std::string& created_by,
                     ThreadArena& arena,
