@@ -1,5 +1,6 @@
 #include "bench/conversion/events.h"
 
+#include "bench/conversion/event_times.h"
 #include "bench/conversion/skewed_draw.h"
 #include "bench/support/child.h"
 #include "bench/support/folder.h"
@@ -23,8 +24,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kEventsANode = 16;
-constexpr std::uint64_t kEventsATick = 4;  // so that there are ties
-constexpr std::int64_t kFirstTick = 1'600'000'000;
 constexpr std::size_t kPiece = 1 << 16;
 
 template <class T>
@@ -58,7 +57,7 @@ EventLog draw_events(std::uint64_t scale, std::uint64_t events, ThreadArena& are
     for (std::size_t i = begin; i < end; ++i) {
       log.source()[i] = draw.source(i);
       log.target()[i] = draw.target(i);
-      log.time()[i] = kFirstTick + static_cast<std::int64_t>(i / kEventsATick);
+      log.time()[i] = event_time(i);
     }
   });
   return log;
@@ -73,8 +72,7 @@ void check_lists(const MemoryCsc& csc,
     throw Error(ErrorCode::kInternal, "the conversion lost events");
   for (std::size_t node = 0; node + 1 < offsets.size(); ++node) {
     for (std::uint64_t at = offsets[node]; at < offsets[node + 1]; ++at) {
-      const bool timed =
-          times[at] == kFirstTick + static_cast<std::int64_t>(ids[at] / kEventsATick);
+      const bool timed = times[at] == event_time(ids[at]);
       if (!timed || (at > offsets[node] && ids[at] <= ids[at - 1]))
         throw Error(ErrorCode::kInternal,
                     fmt::format("the events of node {} are not in the order of time", node));

@@ -1,5 +1,6 @@
-// Conversion of more edges than memory holds: pairs of u32 from one file to a dataset, in a cgroup
-// of the budget, beside what the disk takes for the same bytes.
+// Conversion of more edges than memory holds: pairs of u32 from one file to a dataset, and int64
+// times from another, in a cgroup of the budget, beside what the disk takes for the same bytes: all
+// that are read and written, what is spilled and swept among them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ struct ExternalOptions {
   std::uint64_t threads = 2;
   std::string memory = "1GiB";
   std::string larger = "6GiB";  ///< of the run that the output is compared with; empty: none
-  std::uint64_t edge_ids = 0;   ///< 1: events in the order of time, whose ids are kept
+  std::uint64_t edge_ids = 0;   ///< 1: ids are kept
+  std::uint64_t times = 0;      ///< 1: of events in the order of time, whose times are kept too
   std::string in_cgroup;        ///< scripts/in_cgroup; empty, or not root: no cgroup
 };
 
@@ -23,12 +25,12 @@ struct ExternalOptions {
 /// line a run. Throws Error.
 void measure_external(const ExternalOptions& options);
 
-/// 67 million events in the order of time, with their ids, in a tenth of what is read. Throws
-/// Error.
+/// 67 million events in the order of time, with their ids and times (16 bytes an event), in a tenth
+/// of these. Throws Error.
 void measure_external_events(ExternalOptions options);
 
-/// One conversion, in this process: `dir`/pairs.u32 to `dir`/<name>. Prints one JSON object with
-/// seconds and bytes. For measure_external.
+/// One conversion, in this process: `dir`/pairs.u32, and times.i64 where wanted, to `dir`/<name>.
+/// Prints one JSON object with seconds and bytes. For measure_external.
 void convert_once(const ExternalOptions& options, const std::string& name);
 
 }  // namespace sluice::bench

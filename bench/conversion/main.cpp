@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   program.option("--memory", external.memory, "external: the budget");
   program.option("--larger", external.larger, "external: a budget to compare with; empty: none");
   program.option("--edge-ids", external.edge_ids, "external_once: 1 to keep edge ids");
+  program.option("--times", external.times, "external_once: 1 to keep times, which need edge ids");
   program.option("--hub-scale", events.hub_scale, "event_hubs: 2^scale nodes");
   program.option("--hub-events", events.hub_events, "event_hubs: events");
   program.option("--name", name, "external_once: of the output in --dir");
@@ -49,10 +50,11 @@ int main(int argc, char** argv) {
     share();
     measure_event_hubs(events);
   });
-  program.add_case("external_events", "67 M events to a dataset, within a tenth of them", [&] {
-    share();
-    measure_external_events(external);
-  });
+  program.add_case(
+      "external_events", "67 M events with times to a dataset, within a tenth of them", [&] {
+        share();
+        measure_external_events(external);
+      });
   program.add_hidden_case("external_once", [&] {
     share();
     convert_once(external, name);

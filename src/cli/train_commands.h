@@ -50,6 +50,7 @@ void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_predict(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_embed(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_probe(CLI::App& app, TrainSession& session, TrainAction& action);
+void add_negatives(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_export(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_config(CLI::App& app, TrainSession& session, TrainAction& action);
 void add_doctor(CLI::App& app, TrainSession& session, TrainAction& action);

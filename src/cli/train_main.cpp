@@ -49,6 +49,7 @@ int train_main(int argc, char** argv, const TrainRegistry& registry) {
   cli::add_predict(app, session, action);
   cli::add_embed(app, session, action);
   cli::add_probe(app, session, action);
+  cli::add_negatives(app, session, action);
   cli::add_export(app, session, action);
   cli::add_config(app, session, action);
   cli::add_doctor(app, session, action);

@@ -133,7 +133,8 @@ void add_evaluate(CLI::App& app, TrainSession& session, TrainAction& action) {
   command->footer(
       "Examples:\n"
       "  sluice-train evaluate runs/papers --part valid --json\n"
-      "  sluice-train evaluate runs/papers --exact");
+      "  sluice-train evaluate runs/papers --exact\n"
+      "  sluice-train evaluate runs/uci-recency --set sampler.visibility=batch_lag");
   command->callback([request, &session, &action] {
     action.run = [request, &session] {
       print_report(

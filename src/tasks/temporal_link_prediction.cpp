@@ -1,5 +1,7 @@
 #include "tasks/temporal_link_prediction.h"
 
+#include "core/hash.h"
+#include "samplers/listed_negatives.h"
 #include "samplers/stored_ends.h"
 
 #include <sluice/loader.h>
@@ -11,7 +13,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace sluice::tasks {
 namespace {
@@ -162,6 +166,7 @@ void TemporalLinkPrediction::ask(Era era, EventParts parts) {
 // Each part has a list of its own, all of one width.
 void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
   std::vector<EventColumns> columns = options_.evaluation_columns();
+  std::vector<ListedPart> listed{{Part::kTrain, of.parts.links(Part::kTrain)}};
   for (const Part part : {Part::kValid, Part::kTest}) {
     const StoredEnds stored = StoredEnds::open(
         std::filesystem::path(options_.stored_negatives) / (to_string(part) + ".npy"),
@@ -179,9 +184,13 @@ void TemporalLinkPrediction::read_stored_negatives(Asked& of) const {
                              width),
                  "write both with as many columns: -1 where an event has fewer");
     columns.back().count = width;
+    Array rows = stored.read_all(ledger_);
+    listed.push_back(
+        {part, of.parts.links(part), xxh3_64(std::as_bytes(rows.as<std::uint64_t>()))});
     (part == Part::kValid ? of.validation : of.testing) =
-        make_negatives(of.parts, columns, key_.with("evaluation"), stored.read_all(ledger_));
+        make_negatives(of.parts, columns, key_.with("evaluation"), std::move(rows));
   }
+  check_listed(options_.stored_negatives, listed);
 }
 
 std::shared_ptr<const EventNegatives> TemporalLinkPrediction::make_negatives(

@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,6 +50,23 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
   std::uint64_t count(Part part, const GraphData& data) const override;
   std::unique_ptr<QuerySource> queries(const QueryRequest& request,
                                        const GraphData& data) const override;
+
+  /// What write_lists() has written.
+  struct Lists {
+    std::uint64_t valid = 0, test = 0;  ///< rows, an event each
+    std::uint64_t columns = 0;
+    std::uint64_t bytes = 0;
+  };
+  /// Writes the destinations that events of the validation and of the test part are ranked among
+  /// into a folder, as `stored_negatives` reads them: those that a run with `ranked` draws, with
+  /// what they are of beside (samplers/listed_negatives.h). The relation's events are in memory
+  /// meanwhile. The same bytes with any threads. Needs open() alone, and is not to be attached
+  /// afterwards. Throws Error: kUsage where the options rank among none, or among lists; kResource,
+  /// kIo.
+  Lists write_lists(const std::filesystem::path& folder,
+                    const std::string& created_by,
+                    ThreadArena& arena,
+                    MemoryLedger* ledger);
 
   // As a ContinualTask: what is appended are events, by their edge ids. Each stage is divided by
   // the task's own shares.
@@ -110,6 +128,10 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
                                                        RandomKey key,
                                                        Array stored) const;
   void read_stored_negatives(Asked& of) const;
+  std::uint64_t write_list(const std::filesystem::path& path,
+                           const Links& events,
+                           const EventNegatives& negatives,
+                           ThreadArena& arena) const;
   std::shared_ptr<const SeenNodes> nodes_seen() const;
   // Some of a mini-batch's queries.
   struct Stretch {

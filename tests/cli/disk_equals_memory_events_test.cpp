@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -107,11 +108,85 @@ void check_places(const json& report, const EventPlaces& places, StateOf state) 
   if (state == StateOf::kNodes)
     CHECK(storage.at("embeddings") == EventPlaces::name(places.rows_on_disk));
   // So few edges are all in the cache of pages before the first epoch, by what is sampled for the
-  // plan: of theirs nothing may be left to read.
+  // plan: of theirs nothing may be left to read. More of them are read below.
   if (places.features_on_disk) CHECK(report.at("bytes").at("read") > 0);
 }
 
+// Events enough that their times are larger than the cache of pages that a budget of kFewBytes has:
+// a 32nd of it. A tick each, from kFirstTime on.
+constexpr std::uint64_t kManyEvents = 600'000;
+constexpr std::uint64_t kFewBytes = 96 << 20;
+constexpr std::uint64_t kFirstTime = 1'600'000'000;
+static_assert(kManyEvents * sizeof(std::int64_t) > kFewBytes / 32 + 1'500'000);
+
+// A run over the last of many events, whose nodes are all over the files.
+Outcome run_over_many(const TempDir& dir, bool edges_on_disk, int threads) {
+  const auto last_time = [](std::uint64_t left) { return kFirstTime + kManyEvents - left - 1; };
+  const auto config =
+      dir.write("many.toml",
+                fmt::format("dataset.path = \"{}\"\nrun.dir = \"{}\"\n"
+                            "model = {{ type = \"tf_tgn\", hidden = 12, feed_forward = 24 }}\n"
+                            "[sampler]\ntype = \"temporal\"\ncount = [4]\n"
+                            "[task]\ntype = \"temporal_link_prediction\"\nwidth = 12\n"
+                            "decoder_hidden = 12\nsplit_by = \"time\"\nsplit_times = [{}, {}, {}]\n"
+                            "[train]\nepochs = 1\nbatch_size = 40\ncompute_threads = 1\n"
+                            "[eval]\nbatch_size = 40\n",
+                            (dir / "many").string(),
+                            (dir / "run").string(),
+                            last_time(3000),
+                            last_time(1000),
+                            last_time(500)));
+  return train({"run",
+                config,
+                "--overwrite",
+                "--json",
+                "--set",
+                fmt::format("memory.host={}B", edges_on_disk ? kFewBytes : 4 * kFewBytes),
+                "--set",
+                fmt::format("storage.topology={}", EventPlaces::name(edges_on_disk)),
+                "--set",
+                fmt::format("train.data_threads={}", threads)});
+}
+
 }  // namespace
+
+TEST_CASE("disk equals memory for events that are read from their files, not from the cache") {
+  const TempDir dir;
+  const Outcome made = run({tool("sluice-prep"),
+                            "generate",
+                            "temporal",
+                            "--nodes",
+                            "20000",
+                            "--events",
+                            std::to_string(kManyEvents),
+                            "--start",
+                            std::to_string(kFirstTime),
+                            "--seconds",
+                            std::to_string(kManyEvents - 1),
+                            "--repeat",
+                            "0",
+                            "--in-turn",
+                            "1",
+                            "--features",
+                            "0",
+                            "--out",
+                            dir / "many"});
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const Outcome in_memory = run_over_many(dir, false, 1);
+  REQUIRE_MESSAGE(in_memory.code == 0, in_memory.err);
+  const json expected = json::parse(in_memory.out);
+  CHECK(expected.at("bytes").at("read") == 0);
+  for (const int threads : {1, 4}) {
+    CAPTURE(threads);
+    const Outcome from_disk = run_over_many(dir, true, threads);
+    REQUIRE_MESSAGE(from_disk.code == 0, from_disk.err);
+    const json report = json::parse(from_disk.out);
+    CHECK(results(report) == results(expected));
+    CHECK(report.at("storage").at("topology") == "disk");
+    // Nothing else is on disk: these are the relation's.
+    CHECK(report.at("bytes").at("read") > 1'000'000);
+  }
+}
 
 TEST_CASE("disk equals memory for models of events: edges, features of events, rows of state") {
   for (const EventModel& model : kEventModels) {

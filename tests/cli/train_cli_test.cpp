@@ -22,6 +22,7 @@ TEST_CASE("help and version say what to do; usage errors exit 2") {
                            "predict",
                            "embed",
                            "probe",
+                           "negatives",
                            "export",
                            "config",
                            "doctor",

@@ -1,6 +1,5 @@
 // The configs of scores of pairs in configs/: what has no parameters gives the figures that a loop
-// over all events gives, and the network over features of pairs trains. Of encoders: that they fit
-// in their budgets.
+// over all events gives, and the network over features of pairs trains.
 #include "cli/imported_graph.h"
 #include "cli/shipped_config.h"
 
@@ -35,16 +34,6 @@ TEST_CASE("EdgeBank and recency on UCI are what loops over its messages give") {
   CHECK(std::abs(figure_of(recency, "test.ap") - 0.958) < 0.003);
   CHECK(std::abs(figure_of(recency, "test.auc") - 0.945) < 0.003);
   CHECK(recency.at("visibility") == "strict");
-}
-
-TEST_CASE("models of events on UCI fit in the budgets of their configs") {
-  const TempDir dir;
-  const auto dataset = import_graph(dir, "uci-graph.toml", "uci");
-  if (!dataset) return;
-  for (const char* name : {"uci-tftgn.toml", "uci-graphmixer.toml", "uci-jodie.toml"}) {
-    CAPTURE(name);
-    CHECK(run_config(name, *dataset, dir, {"--dry-run"}).contains("estimate"));
-  }
 }
 
 TEST_CASE("EdgeBank and recency on Wikipedia are what loops over its edits give") {

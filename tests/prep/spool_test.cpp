@@ -166,9 +166,12 @@ TEST_CASE("spool: a column by edge id goes to the order of the CSC, looked up or
     }
     times.append_values(std::span<const std::int64_t>(all_times));
     weights.append_values(std::span<const float>(all_weights));
-    write_edge_column(
+    const EdgeColumnStats stats = write_edge_column(
         writer, relation, times, 8, relation_path(relation, "times.bin"), session.context);
-    write_edge_column(
+    // Looked up in one pass; swept in several.
+    CHECK(stats.bytes_read > 4 * kEdges + 7 * kBound);
+    CHECK((stats.bytes_read > 2 * 8 * kBound + 4 * kEdges) == (budget < kGiB));
+    (void)write_edge_column(
         writer, relation, weights, 4, relation_path(relation, "weights.bin"), session.context);
     const std::string stored =
         read_all(writer.staging().path() / relation_path(relation, "times.bin"));

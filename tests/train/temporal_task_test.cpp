@@ -61,19 +61,20 @@ std::string text_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Of events [first, last) in mini-batches of `batch`, each ranked among all destinations but those
-// that its source meets at its time, by whether the pair met before the mini-batch.
+// Of events [first, last), each ranked among all destinations but those that its source meets at
+// its time, by whether the pair met among the first seen_by(event) events.
+template <class SeenBy>
 double edgebank_mrr(const std::vector<ListedEvent>& events,
                     std::size_t first,
                     std::size_t last,
-                    std::size_t batch) {
+                    const SeenBy& seen_by) {
   std::set<std::uint64_t> candidates;
   for (const ListedEvent& event : events) candidates.insert(event.target);
   std::set<std::pair<std::uint64_t, std::uint64_t>> met;
   double sum = 0;
   std::size_t known = 0;
   for (std::size_t i = first; i < last; ++i) {
-    for (const std::size_t begin = i - (i - first) % batch; known < begin; ++known)
+    for (const std::size_t seen = seen_by(i); known < seen; ++known)
       met.emplace(events[known].source, events[known].target);
     const bool own = met.contains({events[i].source, events[i].target});
     double higher = 0, as_high = 0;
@@ -92,6 +93,11 @@ double edgebank_mrr(const std::vector<ListedEvent>& events,
   return sum / static_cast<double>(last - first);
 }
 
+// Before the mini-batch of an event: visibility "batch_lag".
+auto by_batches_from(std::size_t first) {
+  return [first](std::size_t event) { return event - (event - first) % 30; };
+}
+
 }  // namespace
 
 TEST_CASE("EdgeBank is validated and tested by runs of no epochs, its ranks as counted") {
@@ -104,14 +110,65 @@ TEST_CASE("EdgeBank is validated and tested by runs of no epochs, its ranks as c
   CHECK(report.epochs == 0);
   CHECK(report.visibility == "batch_lag");
   CHECK(report.metrics.at("valid.mrr") ==
-        doctest::Approx(edgebank_mrr(listed, 630, 765, 30)).epsilon(1e-12));
+        doctest::Approx(edgebank_mrr(listed, 630, 765, by_batches_from(630))).epsilon(1e-12));
   CHECK(report.metrics.at("test.mrr") ==
-        doctest::Approx(edgebank_mrr(listed, 765, 900, 30)).epsilon(1e-12));
+        doctest::Approx(edgebank_mrr(listed, 765, 900, by_batches_from(765))).epsilon(1e-12));
   CHECK(report.metrics.at("test.ap") > 0.5);
   Quiet quiet;
   const RunReport again = evaluate_run(events.run_dir().string(), {}, {}, quiet.context);
   CHECK(again.metrics.at("test.mrr") == report.metrics.at("test.mrr"));
   CHECK(again.metrics.at("test.ap") == report.metrics.at("test.ap"));
+}
+
+TEST_CASE("a run is evaluated at another visibility than it was trained at, which is named") {
+  const TimedEvents events;
+  (void)run_events(events,
+                   "type = \"edgebank\"",
+                   {"train.epochs=0", "sampler.visibility=batch_lag", "task.ranked=-1"});
+  const std::vector<ListedEvent> listed = events_listed(events);
+  const auto by_times = [&](std::size_t event) {
+    const auto before =
+        std::ranges::lower_bound(listed, listed[event].time, {}, &ListedEvent::time);
+    return static_cast<std::size_t>(before - listed.begin());
+  };
+  Quiet quiet;
+  const std::string run_dir = events.run_dir().string();
+  const auto at = [&](const std::string& visibility, Part part) {
+    return evaluate_run(
+        run_dir, {"sampler.visibility=" + visibility}, {.part = part}, quiet.context);
+  };
+  const RunReport strict = at("strict", Part::kTest);
+  CHECK(strict.visibility == "strict");
+  CHECK(strict.metrics.at("test.mrr") ==
+        doctest::Approx(edgebank_mrr(listed, 765, 900, by_times)).epsilon(1e-12));
+  CHECK(at("strict", Part::kValid).metrics.at("valid.mrr") ==
+        doctest::Approx(edgebank_mrr(listed, 630, 765, by_times)).epsilon(1e-12));
+  const RunReport in_order = at("event_order", Part::kTest);
+  CHECK(in_order.visibility == "event_order");
+  CHECK(in_order.metrics.at("test.mrr") ==
+        doctest::Approx(edgebank_mrr(listed, 765, 900, [](std::size_t event) {
+          return event;
+        })).epsilon(1e-12));
+  CHECK(expect_error([&] { (void)at("inclusive", Part::kTest); }).code() == ErrorCode::kUsage);
+}
+
+TEST_CASE("encoders that were trained at one visibility are evaluated at others, too") {
+  for (const char* model :
+       {"type = \"tgat\", layers = 1, hidden = 8, heads = 2", "type = \"tgn\", hidden = 12"}) {
+    CAPTURE(std::string(model));
+    const TimedEvents events;
+    const RunReport trained = run_events(events, model, {"train.epochs=1"});
+    CHECK(trained.visibility == "strict");
+    Quiet quiet;
+    const std::string run_dir = events.run_dir().string();
+    const RunReport lagged =
+        evaluate_run(run_dir, {"sampler.visibility=batch_lag"}, {}, quiet.context);
+    CHECK(lagged.visibility == "batch_lag");
+    CHECK(lagged.metrics.at("test.ap") > 0);
+    CHECK(lagged.metrics.at("test.loss") != trained.metrics.at("test.loss"));  // it sees less
+    const RunReport again = evaluate_run(run_dir, {}, {}, quiet.context);
+    CHECK(again.metrics.at("test.loss") == trained.metrics.at("test.loss"));
+  }
 }
 
 TEST_CASE("what has no parameters is not trained") {

@@ -131,6 +131,11 @@ void TemporalGenerator::Options::describe(Schema& schema) {
   schema.field("repeat", repeat)
       .help("chance that an event has the two nodes of one of the last thousand")
       .range(0, 0.99);
+  schema.field("in_turn", in_turn)
+      .help(
+          "share of the ends that are taken in turn: a node comes again when all others had their "
+          "turn; those of the others are skewed, few nodes have most")
+      .range(0, 1);
   schema.field("homophily", homophily)
       .help("chance that the target of an event that repeats none is of the source's class then")
       .range(0, 1);
@@ -159,6 +164,25 @@ std::uint64_t TemporalDraw::skewed(RandomKey one, std::uint64_t counter) const {
   return one.below(1 + one.below(nodes, counter), counter + 1);
 }
 
+// All nodes once in so many events: steps that share no divisor with their number lead to each.
+// Every round begins elsewhere, so that pairs are others.
+std::uint64_t TemporalDraw::in_turn(std::uint64_t event, End end) const {
+  constexpr std::uint64_t kSourceStep = 2'654'435'761, kTargetStep = 2'246'822'519;  // primes
+  const auto nodes = static_cast<std::uint64_t>(options_.nodes);
+  const std::uint64_t prime = end == End::kSource ? kSourceStep : kTargetStep;
+  const std::uint64_t step = nodes % prime == 0 ? 1 : prime;
+  const RandomKey key = key_.with("in turn").with(static_cast<std::uint64_t>(end));
+  const auto walked = static_cast<unsigned __int128>(event % nodes) * step;
+  return static_cast<std::uint64_t>((walked + key.below(nodes, event / nodes)) % nodes);
+}
+
+std::uint64_t TemporalDraw::end_of(std::uint64_t event, End end, RandomKey one) const {
+  const std::uint64_t counter = end == End::kSource ? 2 : 4;
+  const bool turns =
+      options_.in_turn > 0 && one.with("in turn").uniform(counter) < options_.in_turn;
+  return turns ? in_turn(event, end) : skewed(one, counter);
+}
+
 std::pair<std::uint64_t, std::uint64_t> TemporalDraw::operator()(std::uint64_t event) const {
   // A repeated event may repeat another: each step goes back in time, so this ends.
   RandomKey one = key_.with(event);
@@ -166,7 +190,7 @@ std::pair<std::uint64_t, std::uint64_t> TemporalDraw::operator()(std::uint64_t e
     event -= 1 + one.below(std::min(kRecent, event), 1);
     one = key_.with(event);
   }
-  const std::uint64_t source = skewed(one, 2);
+  const std::uint64_t source = end_of(event, End::kSource, one);
   return {source, target_of(source, event, one)};
 }
 
@@ -175,7 +199,7 @@ std::uint64_t TemporalDraw::target_of(std::uint64_t source,
                                       std::uint64_t event,
                                       RandomKey one) const {
   constexpr std::uint64_t kTries = 64;
-  std::uint64_t target = skewed(one, 4);
+  std::uint64_t target = end_of(event, End::kTarget, one);
   if (options_.homophily == 0 || one.uniform(6) >= options_.homophily) return target;
   const std::uint32_t wanted = class_at(source, event, num_events());
   for (std::uint64_t t = 0; t < kTries && class_at(target, event, num_events()) != wanted; ++t)

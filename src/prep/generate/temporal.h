@@ -1,4 +1,5 @@
-// A temporal interaction graph: events in time order between nodes of a skewed activity, many of
+// A temporal interaction graph: events in time order between nodes of a skewed activity (or one
+// node after the other, so that most nodes have events in any long enough stretch of time), many of
 // which repeat an event of the recent past (planted recurrence), others within classes that nodes
 // change (planted drift). Stored as CSC whose in-edges ascend in (time, edge id). Events may have
 // features; what class nodes were of when may be written as events of a second relation.
@@ -23,6 +24,7 @@ class TemporalGenerator final : public Generator {
     std::int64_t start = 1'600'000'000;
     std::int64_t seconds = 10'000'000;
     double repeat = 0.5;
+    double in_turn = 0;
     double homophily = 0;
     double drift = 0;
     std::int64_t edge_features = 0;
@@ -56,7 +58,12 @@ class TemporalDraw {
   std::uint64_t num_classes() const { return classes_; }
 
  private:
+  // Which end of an event.
+  enum class End { kSource, kTarget };
+
   std::uint64_t skewed(RandomKey one, std::uint64_t counter) const;
+  std::uint64_t in_turn(std::uint64_t event, End end) const;
+  std::uint64_t end_of(std::uint64_t event, End end, RandomKey one) const;
   std::uint64_t target_of(std::uint64_t source, std::uint64_t event, RandomKey one) const;
 
   TemporalGenerator::Options options_;

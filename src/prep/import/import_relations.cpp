@@ -182,7 +182,7 @@ class Relations {
         [&](const std::optional<ScratchBytes>& values, std::size_t width, const char* file) {
           if (!values) return false;
           const std::string path = relation_path(relation, file);
-          write_edge_column(context_.writer, relation, *values, width, path, context_.prep);
+          (void)write_edge_column(context_.writer, relation, *values, width, path, context_.prep);
           return true;
         };
     if (!table_) return;

@@ -38,12 +38,15 @@ class ColumnWriter {
              writer.entry(relation_path(relation, "edge_ids.bin")),
              relation.edge_id_dtype(),
              relation.edges,
-             &context.ledger) {}
+             &context.ledger) {
+    stats_.bytes_read = writer.entry(relation_path(relation, "edge_ids.bin")).bytes;
+  }
 
-  void run() {
+  EdgeColumnStats run() {
     const std::uint64_t room = context_.ledger.available() / 2;
     values_.size() + kPiece * 2 * sizeof(std::uint64_t) <= room ? look_up() : sweep(room);
     writer_.add(std::move(file_));
+    return stats_;
   }
 
  private:
@@ -51,6 +54,7 @@ class ColumnWriter {
     AlignedBuffer all =
         AlignedBuffer::make(values_.size(), &context_.ledger, "edge columns").or_throw();
     values_.read_at(0, all.bytes().first(values_.size()));
+    stats_.bytes_read += values_.size();
     const T* const table = reinterpret_cast<const T*>(all.data());
     std::vector<std::uint64_t> ids;
     std::vector<T> out;
@@ -85,7 +89,7 @@ class ColumnWriter {
   }
 
   // One pass over the values, of which those between the wanted ones are read too.
-  void fill(const std::vector<Wanted>& wanted, std::vector<T>& out) const {
+  void fill(const std::vector<Wanted>& wanted, std::vector<T>& out) {
     std::vector<T> piece;
     std::uint64_t first = 0;
     for (const Wanted& each : wanted) {
@@ -94,6 +98,7 @@ class ColumnWriter {
         first = each.id;
         piece.resize(std::min(kPiece, values_.size() / sizeof(T) - first));
         values_.read_values(first, std::span(piece));
+        stats_.bytes_read += piece.size() * sizeof(T);
       }
       out[each.place] = piece[each.id - first];
     }
@@ -111,21 +116,20 @@ class ColumnWriter {
   std::uint64_t left_;
   std::unique_ptr<DataFileWriter> file_;
   ValueCursor ids_;
+  EdgeColumnStats stats_;
 };
 
 }  // namespace
 
-void write_edge_column(DatasetWriter& writer,
-                       const RelationSchema& relation,
-                       const ScratchBytes& values,
-                       std::size_t width,
-                       const std::string& path,
-                       PrepContext& context) {
-  if (width == sizeof(std::uint32_t)) {
-    ColumnWriter<std::uint32_t>(writer, relation, values, path, context).run();
-  } else {
-    ColumnWriter<std::uint64_t>(writer, relation, values, path, context).run();
-  }
+EdgeColumnStats write_edge_column(DatasetWriter& writer,
+                                  const RelationSchema& relation,
+                                  const ScratchBytes& values,
+                                  std::size_t width,
+                                  const std::string& path,
+                                  PrepContext& context) {
+  if (width == sizeof(std::uint32_t))
+    return ColumnWriter<std::uint32_t>(writer, relation, values, path, context).run();
+  return ColumnWriter<std::uint64_t>(writer, relation, values, path, context).run();
 }
 
 }  // namespace sluice

@@ -8,20 +8,25 @@
 
 #include <sluice/graph_schema.h>
 
+#include <cstdint>
 #include <string>
 
 namespace sluice {
+
+struct EdgeColumnStats {
+  std::uint64_t bytes_read = 0;  ///< of edge ids, and of values as often as they were swept
+};
 
 /// Writes `path`: element p is the value of the edge at position p of the relation's CSC, that is
 /// values[edge_ids[p]]. Values are looked up in memory where they fit; else positions are taken as
 /// many at a time as memory allows, and the values swept once for each such part.
 /// @param width bytes of a value: 4 or 8
 /// @pre the relation's edge_ids.bin was added to the writer
-void write_edge_column(DatasetWriter& writer,
-                       const RelationSchema& relation,
-                       const ScratchBytes& values,
-                       std::size_t width,
-                       const std::string& path,
-                       PrepContext& context);
+EdgeColumnStats write_edge_column(DatasetWriter& writer,
+                                  const RelationSchema& relation,
+                                  const ScratchBytes& values,
+                                  std::size_t width,
+                                  const std::string& path,
+                                  PrepContext& context);
 
 }  // namespace sluice
