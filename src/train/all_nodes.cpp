@@ -25,7 +25,7 @@ double seconds_of(AllNodesClock::time_point begin) {
 }
 
 // A table under ids of node types: one column of ids each.
-struct IdTable {
+struct OutsideIds {
   std::vector<ExternalIds> ids;
   PredictionSchema schema;
 
@@ -91,7 +91,7 @@ PredictReport predict_best_run(const std::string& directory,
                 "this task is not about links: it has no ends to be found",
                 "leave --top out");
   ask_about_file(parts, wanted, AskedTargets::kLookedFor);
-  IdTable table;
+  OutsideIds table;
   for (const IdColumn& column : columns) table.add(parts, column);
   const auto nodes =
       static_cast<std::int64_t>(parts.dataset.schema().nodes.at(columns[looked].type).count);

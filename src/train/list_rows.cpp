@@ -13,6 +13,7 @@ constexpr std::uint64_t kMostTargets = 8192, kLeastTargets = 64;  // of a piece
 constexpr std::uint64_t kSumBytes = 4 << 20;                      // of their rows, about
 constexpr std::uint64_t kPositions = 65536;  // of edges that are looked up at once
 constexpr std::size_t kTargetsOfTask = 64;
+constexpr std::uint64_t kAhead = 16;           // sources whose rows are asked for early
 constexpr std::uint64_t kPanelRead = 8 << 20;  // bytes
 constexpr const char* kListRows = "rows by lists";
 
@@ -107,6 +108,9 @@ class ListSums {
             float* const sum = sums.data() + t * width;
             const std::uint64_t stop = std::min(end, begins[t + 1]);
             for (std::uint64_t at = std::max(edge, begins[t]); at < stop; ++at) {
+              // Of the lists behind this one too.
+              if (at + kAhead < end)
+                prefetch(panel.data() + sources[at - edge + kAhead] * width, width);
               const std::uint64_t source = sources[at - edge];
               const float* const row = panel.data() + source * width;
               if (lists.gathering == Gathering::kMax) {
@@ -119,6 +123,13 @@ class ListSums {
             }
           }
         });
+  }
+
+  // A row may lie across two lines of the processor's cache; a longer one's middle follows by
+  // itself.
+  static void prefetch(const float* row, std::uint32_t width) {
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + width - 1);
   }
 
   static void take_larger(const float* row, std::uint32_t width, bool first, float* to) {

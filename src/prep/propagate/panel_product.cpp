@@ -17,7 +17,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint32_t kTile = 64;      // columns whose sums are on the stack
-constexpr std::size_t kAhead = 8;        // neighbours whose rows are asked for early
+constexpr std::size_t kAhead = 16;       // neighbours whose rows are asked for early
 constexpr std::size_t kRowsATask = 256;  // of lists of a few edges
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
@@ -58,6 +58,7 @@ struct ListPart {
   const std::byte* neighbours = nullptr;
   std::uint64_t count = 0;
   const float* scales = nullptr;  // by node; null: all 1
+  std::uint64_t known = 0;        // ids from `neighbours` on that may be read: later lists' too
 };
 
 template <class Id>
@@ -78,6 +79,12 @@ std::uint64_t least_stranger(const ListPart& list, std::uint64_t at, std::uint64
   return least;
 }
 
+// A row may lie across two lines of the processor's cache; a longer one's middle follows by itself.
+void prefetch(const std::byte* row, std::size_t bytes) {
+  __builtin_prefetch(row);
+  __builtin_prefetch(row + bytes - 1);
+}
+
 // Adds columns [column, column + count) of the list's rows. Returns the least id that is no row.
 template <class Element, class Id>
 std::uint64_t add_rows(const PanelView& x,
@@ -88,9 +95,9 @@ std::uint64_t add_rows(const PanelView& x,
   const std::size_t row_bytes = x.width * Element::kBytes;
   const std::byte* const first = x.values.data() + column * Element::kBytes;
   for (std::uint64_t at = 0; at < list.count; ++at) {
-    if (at + kAhead < list.count) {
+    if (at + kAhead < list.known) {
       const std::uint64_t soon = neighbour_at<Id>(list, at + kAhead);
-      if (soon < x.rows) __builtin_prefetch(first + soon * row_bytes);
+      if (soon < x.rows) prefetch(first + soon * row_bytes, count * Element::kBytes);
     }
     const std::uint64_t id = neighbour_at<Id>(list, at);
     if (id >= x.rows) return least_stranger<Id>(list, at, x.rows);
@@ -197,7 +204,8 @@ void PanelProduct::sum_row(const Call& call, std::size_t at) {
   const ListPart list{
       batch.neighbours.data() + batch.begin(at) * size_of(batch.width),
       batch.ends[at] - batch.begin(at),
-      call.weights.inverse_roots.empty() ? nullptr : call.weights.inverse_roots.data()};
+      call.weights.inverse_roots.empty() ? nullptr : call.weights.inverse_roots.data(),
+      batch.ends.back() - batch.begin(at)};
   const std::uint64_t edges = list.count + (continues ? call.edges_before : 0);
   const auto* const carry = reinterpret_cast<const double*>(carry_.data());
   std::byte* const result = results_.data() + at * x.width * size_of(dtype_);
@@ -205,7 +213,7 @@ void PanelProduct::sum_row(const Call& call, std::size_t at) {
     const std::uint32_t count = std::min(kTile, x.width - column);
     std::array<double, kTile> sums{};
     if (continues) std::copy_n(carry + column, count, sums.data());
-    const ListPart own{reinterpret_cast<const std::byte*>(&target), 1, list.scales};
+    const ListPart own{reinterpret_cast<const std::byte*>(&target), 1, list.scales, 1};
     if (loops && !continues) (void)add_list(DType::kU64, x, own, column, count, sums.data());
     const std::uint64_t stranger = add_list(batch.width, x, list, column, count, sums.data());
     lower(call.stranger, stranger);
