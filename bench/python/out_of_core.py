@@ -2,13 +2,13 @@
 """A graph six times its budget, trained in a cgroup: the same weights as in memory, and after a SIGKILL in the middle of an epoch.
 
 usage: out_of_core.py --tools BUILD --what typed|self_supervised [--times 6] [--nodes N] [--edges N] [--features N] [--train SHARE]
-                      [--epochs 2] [--batch 512] [--fanout 5] [--hidden 64] [--threads N] [--cgroup auto|off|require] [--dir bench-data]
+                      [--epochs N] [--batch N] [--fanout 5] [--hidden 64] [--threads N] [--cgroup auto|off|require] [--dir bench-data]
 
 BUILD is where sluice-prep and sluice-train are. The graph is generated below --dir, 2 to 3 GB by default, and kept; the budget is its bytes /
 --times. What is trained:
   typed             GraphSAGE over items and two kinds of nodes, as many of each as --nodes says, 6 relations, tables of --features columns
                     in f32 (items), 64 in f32 and 256 in f16
-  self_supervised   GCMAE in mini-batches on `generate sbm`, its encoder a GraphSAGE of two layers; seeds are the nodes of the split
+  self_supervised   GCMAE in mini-batches on `generate sbm`, its encoder a GCN of two layers; seeds are the nodes of the split
 
 It is trained four times with features and edges on disk, but for the third, and the weights have to be the same: else it ends with 1.
   whole     in a cgroup of the budget and 300 MiB, from begin to end
@@ -35,8 +35,9 @@ from confined import OVERHEAD, bytes_of, confine, may_confine
 
 CHECKPOINTS = 0.01  # minutes between them
 TYPED, SELF = "typed", "self_supervised"
-DEFAULTS = {TYPED: {"nodes": 1_500_000, "edges": 24_000_000, "features": 128, "train": 0.1},
-            SELF: {"nodes": 3_500_000, "edges": 42_000_000, "features": 128, "train": 0.01}}
+DEFAULTS = {TYPED: {"nodes": 1_500_000, "edges": 24_000_000, "features": 128, "train": 0.1, "batch": 512, "epochs": 2},
+            SELF: {"nodes": 3_500_000, "edges": 42_000_000, "features": 128, "train": 0.01, "batch": 256, "epochs": 3}}
+RATES = {TYPED: 1e-3, SELF: 3e-3}
 RUN = """
 seed = 1
 dataset.path = "{data}"
@@ -51,7 +52,7 @@ batch_size = {batch}
 checkpoint_minutes = {minutes}
 compute_threads = {threads}
 data_threads = {threads}
-optimizer = {{ type = "adam", lr = 1e-3 }}
+optimizer = {{ type = "adam", lr = {rate} }}
 [eval]
 every = {epochs}
 batch_size = {batch}
@@ -62,7 +63,7 @@ sampler.fanout = [{fanout}, {fanout}]
 model = {{ type = "graphsage", layers = 2, hidden = {hidden}, dropout = 0.2 }}
 """, SELF: """
 sampler.fanout = [{fanout}, {fanout}, {fanout}]     # the decoder's layer, then the encoder's two
-model = {{ type = "graphsage", layers = 2, hidden = {hidden}, dropout = 0.2, output_activation = "prelu" }}
+model = {{ type = "gcn", layers = 2, hidden = {hidden}, dropout = 0.0, output_activation = "prelu" }}
 [task]
 type = "self_supervised"
 width = {hidden}
@@ -85,9 +86,9 @@ def arguments():
     parser.add_argument("--train", type=float)
     parser.add_argument("--memory", type=bytes_of)
     parser.add_argument("--cgroup", choices=("auto", "off", "require"), default="auto")
-    for name in ("nodes", "edges", "features"):
+    for name in ("nodes", "edges", "features", "epochs", "batch"):
         parser.add_argument(f"--{name}", type=int)
-    for name, value in (("epochs", 2), ("batch", 512), ("fanout", 5), ("hidden", 64), ("threads", os.cpu_count())):
+    for name, value in (("fanout", 5), ("hidden", 64), ("threads", os.cpu_count())):
         parser.add_argument(f"--{name}", type=int, default=value)
     asked = parser.parse_args()
     for name, value in DEFAULTS[asked.what].items():
@@ -129,7 +130,7 @@ def config(asked, data, name, place, budget):
     path = asked.dir / f"out-of-core-{asked.what}-{name}.toml"
     words = {"fanout": asked.fanout, "hidden": asked.hidden}
     path.write_text(RUN.format(data=data.resolve(), run=path.with_suffix("").resolve(), budget=budget, place=place, epochs=asked.epochs,
-                               batch=asked.batch, threads=asked.threads, minutes=CHECKPOINTS, what=MODELS[asked.what].format(**words)))
+                               batch=asked.batch, threads=asked.threads, minutes=CHECKPOINTS, rate=RATES[asked.what], what=MODELS[asked.what].format(**words)))
     return path
 
 
