@@ -2,13 +2,14 @@
 """A graph six times its budget, trained in a cgroup: the same weights as in memory, and after a SIGKILL in the middle of an epoch.
 
 usage: out_of_core.py --tools BUILD --what typed|self_supervised [--times 6] [--nodes N] [--edges N] [--features N] [--train SHARE]
-                      [--epochs N] [--batch N] [--fanout 5] [--hidden 64] [--threads N] [--cgroup auto|off|require] [--dir bench-data]
+                      [--epochs N] [--batch N] [--fanout 5] [--hidden N] [--threads N] [--cgroup auto|off|require] [--dir bench-data]
 
 BUILD is where sluice-prep and sluice-train are. The graph is generated below --dir, 2 to 3 GB by default, and kept; the budget is its bytes /
 --times. What is trained:
   typed             GraphSAGE over items and two kinds of nodes, as many of each as --nodes says, 6 relations, tables of --features columns
                     in f32 (items), 64 in f32 and 256 in f16
-  self_supervised   GCMAE in mini-batches on `generate sbm`, its encoder a GCN of two layers; seeds are the nodes of the split
+  self_supervised   GCMAE in mini-batches on `generate sbm`, its encoder a GCN of two layers, 32 wide; seeds are the
+                    nodes of the split. Wider rows hold what averages of features tell without being trained
 
 It is trained four times with features and edges on disk, but for the third, and the weights have to be the same: else it ends with 1.
   whole     in a cgroup of the budget and 300 MiB, from begin to end
@@ -35,8 +36,8 @@ from confined import OVERHEAD, bytes_of, confine, may_confine
 
 CHECKPOINTS = 0.01  # minutes between them
 TYPED, SELF = "typed", "self_supervised"
-DEFAULTS = {TYPED: {"nodes": 1_500_000, "edges": 24_000_000, "features": 128, "train": 0.1, "batch": 512, "epochs": 2},
-            SELF: {"nodes": 3_500_000, "edges": 42_000_000, "features": 128, "train": 0.01, "batch": 256, "epochs": 3}}
+DEFAULTS = {TYPED: {"nodes": 1_500_000, "edges": 24_000_000, "features": 128, "train": 0.1, "batch": 512, "epochs": 2, "hidden": 64},
+            SELF: {"nodes": 3_500_000, "edges": 42_000_000, "features": 128, "train": 0.01, "batch": 256, "epochs": 3, "hidden": 32}}
 RATES = {TYPED: 1e-3, SELF: 3e-3}
 RUN = """
 seed = 1
@@ -71,8 +72,8 @@ nodes = "split"
 choose = "last"
 floors = "none"
 masked = {{ rate = 0.5, gamma = 2, decoder = "gat", remask = "masked" }}
-contrast = {{ weight = 0.3, temperature = 0.5, drop = "nodes", drop_rate = 0.2 }}
-adjacency = {{ weight = 0.3, nodes = 512 }}
+contrast = {{ weight = 2.0, temperature = 0.5, drop = "nodes", drop_rate = 0.2 }}
+adjacency = {{ weight = 0.1, nodes = 512 }}
 variance = {{ weight = 0.5 }}
 """}
 
@@ -86,9 +87,9 @@ def arguments():
     parser.add_argument("--train", type=float)
     parser.add_argument("--memory", type=bytes_of)
     parser.add_argument("--cgroup", choices=("auto", "off", "require"), default="auto")
-    for name in ("nodes", "edges", "features", "epochs", "batch"):
+    for name in ("nodes", "edges", "features", "epochs", "batch", "hidden"):
         parser.add_argument(f"--{name}", type=int)
-    for name, value in (("fanout", 5), ("hidden", 64), ("threads", os.cpu_count())):
+    for name, value in (("fanout", 5), ("threads", os.cpu_count())):
         parser.add_argument(f"--{name}", type=int, default=value)
     asked = parser.parse_args()
     for name, value in DEFAULTS[asked.what].items():
