@@ -3,11 +3,11 @@
 
 usage: cache_bytes.py --tools BUILD [--policies ranked,proportional,belady,lru,none] [--share 0.1] [--plan direct] [--epochs 3]
                       [--items 200000] [--sources 200000] [--edges 8000000] [--relations 8] [--widths 64,256,768,1024] [--dtypes f32,f16]
-                      [--skew 3] [--train 0.1] [--fanout 5] [--batch 256] [--hidden 64] [--threads 2] [--dir bench-data]
+                      [--features 256] [--skew 3] [--train 0.1] [--fanout 5] [--batch 256] [--hidden 64] [--threads 2] [--dir bench-data]
 
 BUILD is where sluice-prep and sluice-train are. `generate hetero` makes items and as many kinds of nodes as --widths has numbers, each with
-its own width and dtype, of which few have most edges (--skew); the graph is kept below --dir, 1.2 GB by default. A GraphSAGE of two layers
-is trained on it by each policy, features on disk, edges in memory.
+its own width and dtype, of which few have most edges (--skew); items have --features in f32. The graph is kept below --dir, 1.4 GB by default.
+A GraphSAGE of two layers is trained on it by each policy, features on disk, edges in memory.
 
 The policies differ in which rows stay, and in how the tables share one budget:
   ranked         rows of the nodes with most neighbours; of all rows of all tables those that save most by uses * cost of a miss / bytes
@@ -71,7 +71,7 @@ def arguments():
     parser.add_argument("--dtypes", default="f32,f16")
     parser.add_argument("--train", type=float, default=0.1)
     for name, value in (("epochs", 3), ("items", 200_000), ("sources", 200_000), ("edges", 8_000_000), ("relations", 8), ("skew", 3),
-                        ("fanout", 5), ("batch", 256), ("hidden", 64), ("threads", os.cpu_count())):
+                        ("features", 256), ("fanout", 5), ("batch", 256), ("hidden", 64), ("threads", os.cpu_count())):
         parser.add_argument(f"--{name}", type=int, default=value)
     asked = parser.parse_args()
     if asked.epochs < 2:
@@ -88,12 +88,12 @@ def run(*command):
 
 
 def generated(asked):
-    numbers = ("items", "sources", "edges", "relations", "widths", "dtypes", "skew", "train")
+    numbers = ("items", "sources", "edges", "relations", "widths", "dtypes", "features", "skew", "train")
     data = asked.dir / "-".join(["cache", *(str(getattr(asked, name)).replace(",", "_") for name in numbers)])
     if not data.exists():
         flags = [word for name in numbers for word in (f"--{name}", getattr(asked, name))]
         run(asked.tools / "sluice-prep", "generate", "hetero", "--out", data, "--quiet", "--kinds", len(asked.widths.split(",")),
-            "--features", 32, "--classes", 8, "--valid", 0.001, "--test", 0.001, *flags)
+            "--classes", 8, "--valid", 0.001, "--test", 0.001, *flags)
     return data
 
 
