@@ -11,7 +11,7 @@ BUILD is where sluice-prep and sluice-train are. The graph is generated below --
   self_supervised   GCMAE in mini-batches on `generate sbm`, its encoder a GCN of two layers, 32 wide; seeds are the
                     nodes of the split. Wider rows hold what averages of features tell without being trained
 
-It is trained four times with features and edges on disk, but for the third, and the weights have to be the same: else it ends with 1.
+It is trained three times, and the weights have to be the same: else it ends with 1. Features and edges are on disk, but for the third.
   whole     in a cgroup of the budget and 300 MiB, from begin to end
   killed    the same, killed half an epoch after the first, behind a checkpoint that was written in between, and resumed in another cgroup
   memory    with everything in memory, outside a cgroup, in a budget of --memory (default: twice the graph and 2 GiB)
@@ -129,9 +129,9 @@ def size_of(data):
 
 def config(asked, data, name, place, budget):
     path = asked.dir / f"out-of-core-{asked.what}-{name}.toml"
-    words = {"fanout": asked.fanout, "hidden": asked.hidden}
+    model = MODELS[asked.what].format(fanout=asked.fanout, hidden=asked.hidden)
     path.write_text(RUN.format(data=data.resolve(), run=path.with_suffix("").resolve(), budget=budget, place=place, epochs=asked.epochs,
-                               batch=asked.batch, threads=asked.threads, minutes=CHECKPOINTS, rate=RATES[asked.what], what=MODELS[asked.what].format(**words)))
+                               batch=asked.batch, threads=asked.threads, minutes=CHECKPOINTS, rate=RATES[asked.what], what=model))
     return path
 
 

@@ -108,8 +108,8 @@ def exported(asked, folder):
 
 def imported(asked, folder, arrays):
     types = ["item", *(f"kind{k}" for k in range(KINDS))]
-    spec = [f'[[nodes]]\ntype = "{name}"\nfeatures.file = "{name}.features.npy"\n' + (f'labels.file = "{name}.labels.npy"\n' if name == "item" else "")
-            for name in types]
+    spec = [f'[[nodes]]\ntype = "{name}"\nfeatures.file = "{name}.features.npy"\n' for name in types]
+    spec[0] += 'labels.file = "item.labels.npy"\n'
     for r in range(RELATIONS):
         kind = f"kind{r % KINDS}"
         spec.append(f'[[edges]]\nrelation = "r{r}"\nsource = "{kind}"\ntarget = "item"\nfile = "{kind}__r{r}__item.npy"\nreverse = "r{r}_of"\n')

@@ -32,7 +32,7 @@ TEST_CASE(
                             "--train",
                             "0.02",
                             "--valid",
-                            "0.001",
+                            "0.0005",
                             "--test",
                             "0.001"});
   REQUIRE_MESSAGE(made.code == 0, made.err);
