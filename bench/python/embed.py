@@ -5,8 +5,8 @@ usage: embed.py --tools BUILD [--nodes 20000000 --edges 400000000 --features 128
 
 BUILD is where sluice-prep and sluice-train are. A graph with f16 features is made by `sluice-prep generate sbm` below --dir, and a
 model is trained on few of its nodes for one epoch; both are kept. 20 million nodes with 128 features and 400 million edges are 7 GB;
-rows between layers take some 31 GB more for a while. All nodes are embedded within --share of the dataset's bytes, in a cgroup of that
-and 300 MiB. A line of JSON:
+rows between layers take some 31 GB more for a while. All nodes are embedded within --share of the dataset's bytes, without tables
+that were added to it, in a cgroup of that and 300 MiB. A line of JSON:
   seconds     of the tool, from its own report
   layers      of each: rows, how often one was read, panels, bytes, seconds
   of_device   what the disk alone would take for all bytes, at its sequential rates, of what passed
@@ -56,8 +56,11 @@ def trained_run(given, data, budget):
     return folder
 
 
-def bytes_below(folder):
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def own_bytes(data):
+    """Of the dataset's files, without feature tables of nodes that propagation or another program added."""
+    files = json.loads((data / "manifest.json").read_text(encoding="utf-8"))["files"]
+    kept = ("features.bin", "labels.bin", "ids.bin", "ids.offsets.bin", "times.bin")
+    return sum(file["bytes"] for file in files if not file["path"].startswith("nodes/") or file["path"].split("/")[-1] in kept)
 
 
 def main():
@@ -65,7 +68,7 @@ def main():
     confined = may_confine(given.cgroup)
     given.dir.mkdir(parents=True, exist_ok=True)
     data = dataset(given)
-    size = bytes_below(data)
+    size = own_bytes(data)
     budget = max(int(size * given.share) >> 20, 64) << 20  # whole MiB: a cgroup rounds down to pages
     folder = trained_run(given, data, 2 * budget)
     out = given.dir / "embed-rows.npy"

@@ -11,7 +11,8 @@ each round. A line of JSON:
   moved          bytes that the tool reads and writes by its plan: edges, rows in, rows between, tables
   of_formula     moved / the formula of METHODS: rows in + 4 bytes an edge and panel + rows out, of each hop
   device_rate    bytes a second of the features file, read by itself from front to back past the page cache, before each round
-  of_device      moved / seconds / device_rate
+  write_rate     bytes a second of a file beside it, written likewise
+  of_device      what the disk alone would take for what is read, at the first rate, and written, at the second, of what passed
   peak_rss       of the tool, beside its budget
 With --cgroup require it ends with 77, and says why, where no cgroup may be made.
 """
@@ -75,11 +76,41 @@ def device_rate(path):
         os.close(file)
 
 
+def write_rate(folder):
+    """Bytes a second of a file of 2 GiB, written past the page cache where the file system lets that, until it is on the disk."""
+    path = folder / f".write-rate-{os.getpid()}"
+    made = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        file = os.open(path, made | os.O_DIRECT)
+    except OSError:
+        file = os.open(path, made)
+    try:
+        piece, done, begin = mmap.mmap(-1, PIECE), 0, time.monotonic()
+        piece.write(os.urandom(PIECE))
+        while done < MOST:
+            done += os.write(file, piece)
+        os.fsync(file)
+        return done / (time.monotonic() - begin)
+    finally:
+        os.close(file)
+        path.unlink()
+
+
 def features_file(data):
     found = sorted(data.glob("nodes/*/features.bin"), key=lambda path: path.stat().st_size)
     if not found:
         sys.exit(f"{data} has no table named 'features'")
     return found[-1]
+
+
+def counts(given, data):
+    """Nodes, edges, and columns of the table that is told as the largest: the dataset's own, whatever was asked to be made."""
+    shown = json.loads(subprocess.run([given.tools / "sluice-prep", "inspect", data, "--json"], stdout=subprocess.PIPE, text=True,
+                                      check=True).stdout)
+    of = features_file(data).parent.name
+    tables = next(each["features"] for each in shown["node_types"] if each["type"] == of)
+    return {"nodes": shown["nodes"], "edges": shown["edges"],
+            "features": next(table["dim"] for table in tables if table["name"] == "features")}
 
 
 def propagate(given, data, confined):
@@ -92,19 +123,22 @@ def main():
     given = arguments()
     confined = may_confine(given.cgroup)
     data = dataset(given)
-    rates, reports = [], []
+    rates, write_rates, reports = [], [], []
     for _ in range(given.rounds):
         rates.append(device_rate(features_file(data)))
+        write_rates.append(write_rate(data.parent))
         reports.append(propagate(given, data, confined))
     report = sorted(reports, key=lambda one: one["seconds"])[len(reports) // 2]
-    rate, sizes = statistics.median(rates), report["bytes"]
-    moved = sizes["edges"] + sizes["rows_read"] + sizes["rows_written"]
-    say({"case": "propagate", "method": given.method, "hops": given.hops, "nodes": given.nodes, "edges": given.edges,
-         "features": given.features, "budget": given.budget, "confined": confined, "threads": given.threads,
+    rate, written, sizes = statistics.median(rates), statistics.median(write_rates), report["bytes"]
+    read = sizes["edges"] + sizes["rows_read"]
+    moved = read + sizes["rows_written"]
+    alone = read / rate + sizes["rows_written"] / written
+    say({"case": "propagate", "method": given.method, "hops": given.hops, **counts(given, data),
+         "budget": given.budget, "confined": confined, "threads": given.threads,
          "panels": report["panels"][0]["panels"], "panel": report["panels"][0]["panel"],
          "seconds": report["seconds"], "moved": moved, "formula": sizes["formula"],
          "of_formula": moved / sizes["formula"], "disk": sizes["disk"], "device_rate": rate,
-         "of_device": moved / report["seconds"] / rate, "peak_rss": report["memory"]["peak_rss"],
+         "write_rate": written, "of_device": alone / report["seconds"], "peak_rss": report["memory"]["peak_rss"],
          "ledger_peak": report["memory"]["ledger_peak"]})
 
 

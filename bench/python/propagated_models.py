@@ -5,7 +5,7 @@ usage: propagated_models.py --tools BUILD [--cora DIR] [--work FOLDER] [--nodes 
                             [--hops 2] [--seeds 3] [--epochs 10] [--batch 1024] [--hidden 128] [--memory 2GiB] [--threads 2]
 
 BUILD is where sluice-prep and sluice-train are. --cora is Cora's dataset as configs/cora-graph.toml imports it; it is copied, because
-propagation adds tables, and without it there is only the generated graph, of `generate sbm`. Each model is trained on the same split from
+propagation adds tables (those that it has are made anew), and without it there is only the generated graph, of `generate sbm`. Each model is trained on the same split from
 memory, with the same budget, and the best epoch is chosen by validation. On Cora GraphSAGE's neighbourhoods are whole, on the
 generated graph 10 a hop; --epochs is the generated graph's, Cora has 200. Compare ratios of one run on an idle machine.
 
@@ -74,7 +74,7 @@ def generated(asked, folder):
 
 
 def copied(asked, folder):
-    data = folder / "cora"
+    data = folder / "cora-copy"  # not "cora": --work may be the folder that --cora lies in
     if data.exists():
         shutil.rmtree(data)
     shutil.copytree(asked.cora, data)
@@ -82,13 +82,22 @@ def copied(asked, folder):
                   "decay": 5e-4, "dropout": 0.5, "input_dropout": 0.5}
 
 
+def refuse_others(data, method, made):
+    """Models read tables by how their names begin: those of other hops would be read too."""
+    nodes = json.loads((data / "manifest.json").read_text())["graph"]["nodes"]
+    others = {table["name"] for each in nodes for table in each["features"] if table["name"].startswith(method)} - made
+    if others:
+        sys.exit(f"error: the dataset has tables of another propagation, {', '.join(sorted(others))}: import it anew")
+
+
 def propagated(asked, graph, data):
     """Seconds by method."""
     seconds = {"sage": 0.0}
     for method in ("sgc", "sign"):
-        report = json.loads(run(asked.tools / "sluice-prep", "propagate", data, "--method", method, "--hops", asked.hops, "--memory",
-                                asked.memory, "--threads", asked.threads, "--json"))
+        report = json.loads(run(asked.tools / "sluice-prep", "propagate", data, "--method", method, "--hops", asked.hops, "--replace",
+                                "--memory", asked.memory, "--threads", asked.threads, "--json"))
         seconds[method] = report["seconds"]
+        refuse_others(data, method, {table["name"] for table in report["tables"]})
         say({"case": "propagated_tables", "graph": graph, "method": method, "hops": asked.hops,
              "seconds": report["seconds"], "tables": report["bytes"]["tables"], "passes": report["passes"]})
     return seconds

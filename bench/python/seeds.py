@@ -10,7 +10,8 @@ Runs lie in --runs (default: runs/seeds), in a folder by config, keys and seed. 
 one that was broken off goes on: the same command goes on where it stopped. A config that was changed is another one. --again runs all
 anew.
 
-Prints a JSON object a run (metrics, best epoch, seconds, visibility), then one a config (mean, sd); at the end a table of --show.
+Prints a JSON object a run (metrics, best epoch, seconds, visibility), then one a config (mean, sd); at the end a table of --show. Runs that
+measured floors beside a probe (docs/self-supervised.md) have them in both, and in the table a row for each.
 
 The boards of configs/, whose graphs lie in data/:
   seeds.py uci-edgebank uci-recency uci-graphmixer uci-tftgn uci-tgn uci-tgat uci-jodie --tools build/release
@@ -34,7 +35,7 @@ import sys
 from tools import run, say
 
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
-SHOWN = "ap,auc,mrr,ap.historical,ap.inductive,accuracy,f1_micro,f1_macro,ndcg@10"
+SHOWN = "ap,auc,mrr,ap.historical,ap.inductive,accuracy,f1_micro,f1_macro,nmi,ari,ndcg@10"
 
 
 def arguments():
@@ -106,29 +107,44 @@ def tested(report):
             if name.startswith("test.") and value is not None}
 
 
+def floors_of(report):
+    """{rows: {metric: value}} of what a report's probe was measured beside."""
+    return {floor["rows"]: tested({"metrics": floor}) for floor in report.get("probe", {}).get("floors", [])}
+
+
 def run_line(trial, seed, report):
     return {"case": "seed", "config": trial.config.stem, "sets": trial.sets, "seed": seed, "metrics": tested(report),
             "epochs": report["epochs"], "best_epoch": report.get("best_epoch"), "visibility": report.get("visibility"),
-            "seconds": report["seconds"]["total"]}
+            "seconds": report["seconds"]["total"], "floors": floors_of(report)}
+
+
+def spread_of(each_seed):
+    """Mean and deviation of the metrics that every seed has."""
+    values = {name: [seed[name] for seed in each_seed] for name in each_seed[0] if all(name in seed for seed in each_seed)}
+    return {"mean": {name: statistics.mean(each) for name, each in values.items()},
+            "sd": {name: statistics.stdev(each) if len(each) > 1 else 0.0 for name, each in values.items()}}
 
 
 def mean_line(lines):
-    """Of the metrics that every seed has."""
-    names = [name for name in lines[0]["metrics"] if all(name in line["metrics"] for line in lines)]
-    values = {name: [line["metrics"][name] for line in lines] for name in names}
+    floors = [rows for rows in lines[0]["floors"] if all(rows in line["floors"] for line in lines)]
     return {"case": "seeds", "config": lines[0]["config"], "sets": lines[0]["sets"], "seeds": len(lines),
-            "visibility": lines[0]["visibility"], "mean": {name: statistics.mean(each) for name, each in values.items()},
-            "sd": {name: statistics.stdev(each) if len(each) > 1 else 0.0 for name, each in values.items()},
-            "seconds": statistics.mean(line["seconds"] for line in lines)}
+            "visibility": lines[0]["visibility"], **spread_of([line["metrics"] for line in lines]),
+            "seconds": statistics.mean(line["seconds"] for line in lines),
+            "floors": {rows: spread_of([line["floors"][rows] for line in lines]) for rows in floors}}
 
 
 def table(means, shown):
     names = [name for name in shown if any(name in mean["mean"] for mean in means)]
     lines = ["| config | seeds | " + " | ".join(names) + " | s a run |", "| --- " * (len(names) + 3) + "|"]
+
+    def row(title, seeds, of, seconds):
+        cells = [f"{of['mean'][name]:.4f} +- {of['sd'][name]:.4f}" if name in of["mean"] else "-" for name in names]
+        lines.append(f"| {title} | {seeds} | " + " | ".join(cells) + f" | {seconds} |")
+
     for mean in means:
-        cells = [f"{mean['mean'][name]:.4f} +- {mean['sd'][name]:.4f}" if name in mean["mean"] else "-" for name in names]
-        title = " ".join([mean["config"], *mean["sets"]])
-        lines.append(f"| {title} | {mean['seeds']} | " + " | ".join(cells) + f" | {mean['seconds']:.0f} |")
+        row(" ".join([mean["config"], *mean["sets"]]), mean["seeds"], mean, f"{mean['seconds']:.0f}")
+        for rows, floor in mean["floors"].items():
+            row(f"{mean['config']}: floor {rows}", mean["seeds"], floor, "-")
     return "\n".join(lines)
 
 

@@ -21,7 +21,10 @@ constexpr std::pair<std::string_view, std::string_view> kGenerateExamples[] = {
     {"rmat", "rmat --scale 20 --features 128 --out data/rmat20"},
     {"sbm", "sbm --nodes 10000 --edges 100000 --features 32 --out data/sbm"},
     {"temporal", "temporal --nodes 10000 --events 100000 --edge-features 16 --out data/events"},
-    {"hetero", "hetero --papers 10000 --authors 5000 --features 64 --out data/papers"},
+    {"hetero",
+     "hetero --papers 10000 --authors 5000 --features 64 --out data/papers\n"
+     "  sluice-prep generate hetero --relations 8 --kinds 4 --widths 64,256,768,1024 --dtypes "
+     "f32,f16 --out data/kinds"},
     {"kg", "kg --entities 10000 --relations 20 --edges 100000 --out data/kg"}};
 
 std::string generate_example(std::string_view name) {

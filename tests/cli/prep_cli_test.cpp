@@ -143,6 +143,39 @@ TEST_CASE(
   CHECK(text.err.find("'Zo\xeb' is not an integer") != std::string::npos);
 }
 
+TEST_CASE("generate takes lists with commas, and as TOML has them") {
+  const TempDir dir;
+  const auto made = [&](const std::string& name, const char* widths, const char* dtypes) {
+    const std::string data = dir / name;
+    const Outcome outcome = prep({"generate",
+                                  "hetero",
+                                  "--relations",
+                                  "2",
+                                  "--items",
+                                  "200",
+                                  "--edges",
+                                  "400",
+                                  "--out",
+                                  data,
+                                  "--sources",
+                                  "100",
+                                  "--widths",
+                                  widths,
+                                  "--dtypes",
+                                  dtypes});
+    REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    return json::parse(prep({"inspect", data, "--json"}).out).at("node_types");
+  };
+  const json types = made("commas", "6,12", "f32,f16");
+  CHECK(types == made("toml", "[6, 12]", "[\"f32\", \"f16\"]"));
+  CHECK(types[1].at("features")[0].at("dim") == 6);
+  CHECK(types[2].at("features")[0].at("dim") == 12);
+  CHECK(types[2].at("features")[0].at("dtype") == "f16");
+  const Outcome text = prep({"generate", "hetero", "--widths", "6,wide", "--out", dir / "x"});
+  CHECK(text.code == 2);
+  CHECK(text.err.find("widths") != std::string::npos);
+}
+
 TEST_CASE("generate, inspect and verify agree, in text and in JSON") {
   const TempDir dir;
   const std::string x = dir / "x";

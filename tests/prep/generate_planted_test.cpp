@@ -3,11 +3,13 @@
 #include "prep/check/verify.h"
 #include "prep/generate/hetero.h"
 #include "storage/format/manifest.h"
+#include "support/expect_error.h"
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 #include <sluice/dataset.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include <vector>
 
 using namespace sluice;
+using sluice::test::expect_error;
 using sluice::test::TempDir;
 
 namespace {
@@ -117,4 +120,65 @@ TEST_CASE("planted relations: 1 to 200 of them, fewer than kinds or more") {
     CHECK(schema.nodes.size() == (relations == 1 ? 2 : 4));
     CHECK(schema.total_edges() == 1'000);
   }
+}
+
+TEST_CASE("planted relations: kinds have widths and dtypes of their own, in turn") {
+  const TempDir dir;
+  HeteroGenerator::Options options = planted(8, 4);
+  options.planted.widths = {3, 0, 5};
+  options.planted.dtypes = {"f32", "f16"};
+  make_planted(dir / "x", options);
+  const GraphSchema schema = Manifest::load(dir / "x").or_throw().schema;
+  const auto table = [&](const char* type) { return schema.node_type(type)->features.at(0); };
+  CHECK(table("item").dim == 8);
+  CHECK(table("item").dtype == DType::kF32);
+  CHECK(table("kind0").dim == 3);
+  CHECK(table("kind0").dtype == DType::kF32);
+  CHECK(schema.node_type("kind1")->features.empty());
+  CHECK(table("kind2").dim == 5);
+  CHECK(table("kind2").dtype == DType::kF32);
+  CHECK(table("kind3").dim == 3);
+  CHECK(table("kind3").dtype == DType::kF16);
+
+  options.planted.dtypes = {"f64"};
+  const Error unknown = expect_error([&] { make_planted(dir / "y", options); });
+  CHECK(unknown.code() == ErrorCode::kUsage);
+  CHECK(std::string(unknown.what()).find("dtypes: no dtype 'f64'") != std::string::npos);
+  CHECK(unknown.hint().find("f16") != std::string::npos);
+}
+
+TEST_CASE("planted relations: what lists say that says nothing new changes no byte") {
+  const TempDir dir;
+  HeteroGenerator::Options options = planted(5, 3);
+  make_planted(dir / "plain", options);
+  options.planted.widths = {8};
+  options.planted.dtypes = {"auto", "auto"};
+  make_planted(dir / "lists", options);
+  CHECK(Manifest::load(dir / "plain").or_throw().to_text() ==
+        Manifest::load(dir / "lists").or_throw().to_text());
+}
+
+TEST_CASE("planted relations: with skew few sources have most edges, and classes are as before") {
+  const TempDir dir;
+  HeteroGenerator::Options options = planted(2, 1);
+  const auto share_of_tenth = [&](const char* name) {
+    const Dataset dataset = Dataset::open((dir / name).string());
+    const auto topology = dataset.topology("kind0__r0__item");
+    const CscView& view = *topology->resident();
+    std::vector<double> degrees(1'500, 0.0);
+    for (std::uint64_t at = 0; at < topology->num_edges(); ++at) ++degrees[view.neighbour(at)];
+    std::sort(degrees.rbegin(), degrees.rend());
+    double most = 0;
+    for (std::size_t i = 0; i < 150; ++i) most += degrees[i];
+    return most / static_cast<double>(topology->num_edges());
+  };
+  make_planted(dir / "even", options);
+  options.planted.skew = 3;
+  make_planted(dir / "skewed", options);
+  // The first tenth of u^3 is drawn with a chance of 0.1^(1/3) = 0.464.
+  CHECK(share_of_tenth("even") < 0.15);
+  CHECK(std::abs(share_of_tenth("skewed") - 0.464) < 0.03);
+  const std::vector<double> shares =
+      shares_of(Dataset::open((dir / "skewed").string()), "kind0__r1__item");
+  CHECK(std::abs(shares[2] - 0.775) < 0.045);
 }

@@ -107,5 +107,32 @@ with tempfile.TemporaryDirectory() as folder:  # new lines
     expect(run(root, "--check").returncode == 0, "record writes the pages")
     expect(run(root, "record", "--lines", "-", "--commit", "f", "--", "x", text="nothing\n").returncode == 3, "no line")
 
+with tempfile.TemporaryDirectory() as folder:  # commits that are nowhere
+    def git(*words):
+        about = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(["git", "-C", root, *about, *words], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    root = pathlib.Path(folder) / "whole"
+    root.mkdir()
+    checkout(root, [{"case": "a", "seconds": 1}])
+    run(root)
+    expect(run(root, "--check").returncode == 0, "without a repository nothing is asked of commits")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    said = run(root, "--check")
+    expect(said.returncode == 1 and "case a: no commit 0123abc" in said.stdout, f"a commit that is nowhere: {said.stdout}")
+    first = git("rev-parse", "--short=7", "HEAD")
+    path = root / "bench/results.jsonl"
+    path.write_text(path.read_text().replace("0123abc", first) + json.dumps({**ABOUT, "case": "b", "commit": first + "+"}) + "\n")
+    run(root)
+    said = run(root, "--check")
+    expect(said.returncode == 0, f"commits that are there: {said.stdout}")
+    git("commit", "-qam", "second")
+    expect(run(root, "--check").returncode == 0, "a commit further back")
+    git("clone", "-q", "--depth", "1", root.as_uri(), str(pathlib.Path(folder) / "shallow"))
+    expect(run(pathlib.Path(folder) / "shallow", "--check").returncode == 0, "a clone without history is not asked")
+
 print(f"{failures} failures")
 sys.exit(failures > 0)

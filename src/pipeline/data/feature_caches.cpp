@@ -44,6 +44,34 @@ std::uint64_t bytes_of_slot(std::size_t row_bytes) {
   return (RowCache::bytes_of(kSlots, row_bytes) + kSlots - 1) / kSlots;
 }
 
+// Bytes by table of caches of `bytes` in all, by what is wanted of each: the least slots first,
+// where all of these fit, so that a table of which little is wanted holds a mini-batch's rows.
+std::vector<std::uint64_t> bytes_by_asking(const GraphData::State& data,
+                                           std::uint64_t bytes,
+                                           const std::vector<std::uint64_t>& wanted_bytes,
+                                           const std::vector<std::uint64_t>& least_slots) {
+  std::vector<std::uint64_t> own(data.tables.size());
+  const auto is_wanted = [&](std::size_t table) {
+    return data.on_disk(table) && wanted_bytes[table] != 0;
+  };
+  std::uint64_t wanted = 0, least = 0;
+  for (std::size_t table = 0; table < own.size(); ++table) {
+    if (!is_wanted(table)) continue;
+    const std::uint64_t slots = std::min(least_slots[table], data.tables[table].rows());
+    own[table] = RowCache::bytes_of(slots, data.tables[table].store->row_bytes());
+    wanted += wanted_bytes[table];
+    least += own[table];
+  }
+  if (least > bytes) std::fill(own.begin(), own.end(), 0);
+  const std::uint64_t rest = least > bytes ? bytes : bytes - least;
+  for (std::size_t table = 0; table < own.size(); ++table) {
+    if (!is_wanted(table)) continue;
+    const double share = static_cast<double>(wanted_bytes[table]) / static_cast<double>(wanted);
+    own[table] += static_cast<std::uint64_t>(static_cast<double>(rest) * share);
+  }
+  return own;
+}
+
 }  // namespace
 
 const std::shared_ptr<const Array>& GraphData::State::hotness_of(std::size_t type,
@@ -100,24 +128,18 @@ std::vector<std::uint64_t> GraphData::State::slots_for(
     const std::vector<std::uint64_t>& least_slots,
     MemoryLedger& ledger) {
   std::vector<std::uint64_t> slots(tables.size());
-  const std::uint64_t wanted =
-      std::accumulate(wanted_bytes.begin(), wanted_bytes.end(), std::uint64_t{0});
   std::uint64_t all_bits = 0;
   for (std::size_t table = 0; table < tables.size(); ++table)
     if (on_disk(table)) all_bits += RowDirectory::bytes_of_table(tables[table].rows());
-  std::vector<std::uint64_t> by_uses;
+  const std::uint64_t for_rows = bytes - std::min(bytes, all_bits);
+  std::vector<std::uint64_t> own;
   if (options.cache->share() != CacheShare::kAsked)
-    by_uses = bytes_by_uses(bytes - std::min(bytes, all_bits), wanted_bytes, least_slots, ledger);
+    own = bytes_by_uses(for_rows, wanted_bytes, least_slots, ledger);
+  if (own.empty()) own = bytes_by_asking(*this, for_rows, wanted_bytes, least_slots);
   for (std::size_t table = 0; table < tables.size(); ++table) {
-    if (!on_disk(table) || wanted == 0) continue;
-    const std::uint64_t rows = tables[table].rows();
-    const double share = static_cast<double>(wanted_bytes[table]) / static_cast<double>(wanted);
-    const auto own = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
-    const std::uint64_t bits = RowDirectory::bytes_of_table(rows);
-    const std::uint64_t room =
-        RowCache::slots_in(by_uses.empty() ? own - std::min(own, bits) : by_uses[table],
-                           tables[table].store->row_bytes());
-    slots[table] = std::min<std::uint64_t>({room, rows, RowCache::kMaxSlots});
+    if (!on_disk(table)) continue;
+    const std::uint64_t room = RowCache::slots_in(own[table], tables[table].store->row_bytes());
+    slots[table] = std::min<std::uint64_t>({room, tables[table].rows(), RowCache::kMaxSlots});
   }
   return slots;
 }

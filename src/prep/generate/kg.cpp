@@ -4,6 +4,7 @@
 #include "core/progress.h"
 #include "prep/csc_builder.h"
 #include "prep/edge_stream.h"
+#include "prep/generate/skewed_draw.h"
 
 #include <sluice/dataset.h>
 
@@ -172,12 +173,8 @@ std::uint64_t KgDraw::step(std::uint32_t relation) const {
   return key_.with("relation").below(clusters_, relation);
 }
 
-/// A number below `count`. Products alone: a power may differ in its last bit between machines.
 std::uint64_t KgDraw::skewed(std::uint64_t count, double uniform) const {
-  double power = uniform;
-  for (std::int64_t i = 1; i < options_.skew; ++i) power *= uniform;
-  const auto number = static_cast<std::uint64_t>(power * static_cast<double>(count));
-  return std::min(number, count - 1);
+  return skewed_below(count, options_.skew, uniform);
 }
 
 std::uint32_t KgDraw::relation(double uniform) const {

@@ -10,7 +10,9 @@
 #include <sluice/random.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 
@@ -20,6 +22,9 @@ struct PlantedRelationOptions {
   std::int64_t items = 50'000;
   std::int64_t sources = 20'000;
   std::int64_t edges = 1'000'000;
+  std::vector<std::int64_t> widths;
+  std::vector<std::string> dtypes;
+  std::int64_t skew = 1;
 
   void describe(Schema& schema);
 };
@@ -32,8 +37,11 @@ struct PlantedLinks {
   std::uint64_t shift;    ///< from a target's class to that of its sources
   double homophily;       ///< chance that the source is of that class; else it is any
   RandomKey key;
+  std::int64_t skew = 1;  ///< how few sources have most edges, as skewed_draw.h has it
 
   std::pair<std::uint64_t, std::uint64_t> operator()(std::uint64_t edge) const;
+  /// A source out of `members`. @param one the edge's key
+  std::uint64_t drawn(std::uint64_t members, RandomKey one) const;
 };
 
 /// How far a relation shifts: the relations of a kind are those of one remainder modulo `kinds`.
