@@ -105,8 +105,7 @@ def features_file(data):
 
 def counts(given, data):
     """Nodes, edges, and columns of the table that is told as the largest: the dataset's own, whatever was asked to be made."""
-    shown = json.loads(subprocess.run([given.tools / "sluice-prep", "inspect", data, "--json"], stdout=subprocess.PIPE, text=True,
-                                      check=True).stdout)
+    shown = json.loads(run(given.tools / "sluice-prep", "inspect", data, "--json"))
     of = features_file(data).parent.name
     tables = next(each["features"] for each in shown["node_types"] if each["type"] == of)
     return {"nodes": shown["nodes"], "edges": shown["edges"],
