@@ -20,6 +20,7 @@ import json
 import pathlib
 import shutil
 import statistics
+import sys
 import tempfile
 
 from tools import run, say
