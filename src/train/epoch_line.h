@@ -21,7 +21,7 @@ struct EpochLine {
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_useful = 0;
-  RowFigures rows;  ///< of the part of the epoch that this session did; none: no table on disk
+  RowFigures rows;                             ///< of the part of the epoch that this session did
   std::optional<PartitionFigures> partitions;  ///< likewise, where rows are trained by partitions
   RunCounters counters;                        ///< of the part of the epoch that this session did
   std::string bound;

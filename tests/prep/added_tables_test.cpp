@@ -59,7 +59,8 @@ struct LinkedDatasets {
   }
   std::vector<std::string> tables() const {
     std::vector<std::string> names;
-    for (const FeatureSchema& table : Dataset::open(made.string()).schema().nodes[0].features)
+    const Dataset dataset = Dataset::open(made.string());
+    for (const FeatureSchema& table : dataset.schema().nodes[0].features)
       names.push_back(table.name);
     return names;
   }
