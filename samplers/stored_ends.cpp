@@ -17,10 +17,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 20;
 // Rows that are looked at together when all are.
 constexpr std::uint64_t kMostRowsAtOnce = 4096;
-constexpr std::uint64_t kMostNodesAtOnce = kMostColumns;
+constexpr std::uint64_t kMostNodesAtOnce = StoredEnds::kMostColumns;
 
 std::uint64_t little_endian(std::span<const std::byte> bytes) {
   std::uint64_t value = 0;

@@ -35,6 +35,9 @@ enum class StoredSide { kDestinations, kSources };
 
 class StoredEnds final : public ListedEnds {
  public:
+  /// Of a row: a file with more is refused.
+  static constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 20;
+
   /// Throws kIo for a file that cannot be read, kData for one of another form or size.
   static StoredEnds open(const std::filesystem::path& path, StoredForm form);
 

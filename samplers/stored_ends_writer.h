@@ -22,6 +22,8 @@ class StoredEndsWriter {
   void append(std::span<const std::uint64_t> nodes);
   /// Makes the file durable. @return the hash of its rows @pre all rows were appended
   std::uint64_t commit();
+  /// Of the file, with what was appended so far.
+  std::uint64_t bytes() const noexcept { return file_.size(); }
 
  private:
   AtomicFile file_;

@@ -124,8 +124,9 @@ void LinkPrediction::attach(const GraphData& data) {
       typed_,
       same_type(),
       {data.schema().nodes[source_type()].count, data.schema().nodes[destination_type()].count}};
+  const bool whole = all || gather_ == GatherKnown::kOfTrainingToo;
   known_ = std::make_shared<const KnownLinks>(
-      source, all ? KnownLinks::Keep::kAll : KnownLinks::Keep::kAsked, data.ledger());
+      source, whole ? KnownLinks::Keep::kAll : KnownLinks::Keep::kAsked, data.ledger());
 }
 
 void LinkPrediction::open_stored(const GraphData& data) {
@@ -189,8 +190,11 @@ std::vector<std::string> LinkPrediction::warnings(const GraphData& data) const {
   if (wants_all_nodes() && !ranks_all())
     said.push_back(
         fmt::format("a validation ranks each end that is asked about among {} drawn nodes "
-                    "(task.eval_negatives): rows of all nodes are made once, when training is done",
-                    format_count(static_cast<std::uint64_t>(options_.eval_negatives))));
+                    "(task.eval_negatives){}",
+                    format_count(static_cast<std::uint64_t>(options_.eval_negatives)),
+                    data.options().compute == nullptr
+                        ? ": rows of all nodes are made once, when training is done"
+                        : ", and so does a test on a GPU"));
   if (!known_) return said;
   if (known_->unseen() != 0)
     said.push_back(fmt::format(

@@ -34,6 +34,7 @@ class LinkPrediction final : public LinkTask, public RanksAllNodes {
 
   bool wants_all_nodes() const override { return options_.ranking == Ranking::kAll; }
   void rank_among(RankedAmong among) override { among_ = among; }
+  void expect_training_links() override { gather_ = GatherKnown::kOfTrainingToo; }
 
   /// The link's score, then those of its other destinations, [q, 1 + negatives]; where there are
   /// other sources, behind these its score by the source, and theirs; or its ranks among all
@@ -53,9 +54,9 @@ class LinkPrediction final : public LinkTask, public RanksAllNodes {
   BestEnds best_ends(Model& model, const Batch& batch, LinkEnd end, std::int64_t count) override;
 
  private:
-  // When links that are known are gathered: where the options want them, or whatever they want, as
-  // best ends leave training links out.
-  enum class GatherKnown { kAsWanted, kAlways };
+  // When links that are known are gathered: where the options want them, those that answer training
+  // links among them or not, or whatever they want, as best ends leave training links out.
+  enum class GatherKnown { kAsWanted, kOfTrainingToo, kAlways };
   // A mini-batch as the decoder reads it.
   struct Links {
     torch::Tensor sources, destinations;  // f32 [q, width]

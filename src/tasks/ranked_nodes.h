@@ -17,6 +17,9 @@ class RanksAllNodes {
   virtual bool wants_all_nodes() const = 0;
   /// For queries, outputs and metrics that are asked for from now on; kAll until it is told.
   virtual void rank_among(RankedAmong among) = 0;
+  /// Told before the task is attached to data: training links will be ranked too, beside no other
+  /// link that is known.
+  virtual void expect_training_links() = 0;
 };
 
 }  // namespace sluice::tasks

@@ -2,8 +2,11 @@
 // rank by the same.
 #include "core/interrupt.h"
 #include "samplers/listed_negatives.h"
+#include "samplers/stored_ends.h"
 #include "samplers/stored_ends_writer.h"
 #include "tasks/temporal_link_prediction.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,6 +25,17 @@ constexpr std::size_t kEventsAThread = 64;
 
 [[noreturn]] void refuse_lists(const std::string& message, const std::string& hint) {
   throw Error(ErrorCode::kUsage, "task 'temporal_link_prediction': " + message, hint);
+}
+
+// What no run would read is not written.
+void check_columns(std::uint64_t columns) {
+  if (columns <= StoredEnds::kMostColumns) return;
+  refuse_lists(fmt::format("a list would have {} columns, more than {}, the most that "
+                           "task.stored_negatives takes",
+                           columns,
+                           StoredEnds::kMostColumns),
+               "set task.ranked to 100, say, or let runs rank among all themselves: they need no "
+               "lists for that");
 }
 
 const char* name_of_ranked(EventNegativeKind kind) {
@@ -85,10 +99,11 @@ class ListedEvents {
 
 }  // namespace
 
-std::uint64_t TemporalLinkPrediction::write_list(const std::filesystem::path& path,
-                                                 const Links& events,
-                                                 const EventNegatives& negatives,
-                                                 ThreadArena& arena) const {
+TemporalLinkPrediction::WrittenList TemporalLinkPrediction::write_list(
+    const std::filesystem::path& path,
+    const Links& events,
+    const EventNegatives& negatives,
+    ThreadArena& arena) const {
   const std::uint64_t columns = negatives.count();
   const std::uint64_t most = std::clamp<std::uint64_t>(
       kMostEndsListed / std::max<std::uint64_t>(columns, 1), 1, kMostEventsListed);
@@ -103,7 +118,8 @@ std::uint64_t TemporalLinkPrediction::write_list(const std::filesystem::path& pa
     });
     file.append(some.ends());
   }
-  return file.commit();
+  const std::uint64_t hash = file.commit();
+  return {hash, file.bytes()};
 }
 
 TemporalLinkPrediction::Lists TemporalLinkPrediction::write_lists(
@@ -127,6 +143,7 @@ TemporalLinkPrediction::Lists TemporalLinkPrediction::write_lists(
   const EventParts parts(all, options_.split, stored_split_ ? &*stored_split_ : nullptr, ledger);
   const EventColumns ranked = options_.evaluation_columns().back();
   const auto negatives = make_negatives(parts, {ranked}, key_.with("evaluation"), {});
+  check_columns(negatives->count());
 
   const ListedNegatives listed{
       relation.key(),
@@ -139,8 +156,9 @@ TemporalLinkPrediction::Lists TemporalLinkPrediction::write_lists(
   for (const Part part : {Part::kValid, Part::kTest}) {
     const std::filesystem::path path = folder / (to_string(part) + ".npy");
     const auto events = parts.links(part);
-    listed_parts.push_back({part, events, write_list(path, *events, *negatives, arena)});
-    written.bytes += std::filesystem::file_size(path);
+    const WrittenList list = write_list(path, *events, *negatives, arena);
+    listed_parts.push_back({part, events, list.hash});
+    written.bytes += list.bytes;
   }
   note_listed(folder, listed, listed_parts);
   return written;

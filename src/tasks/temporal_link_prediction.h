@@ -128,10 +128,14 @@ class TemporalLinkPrediction final : public Task, public PairTask, public Contin
                                                        RandomKey key,
                                                        Array stored) const;
   void read_stored_negatives(Asked& of) const;
-  std::uint64_t write_list(const std::filesystem::path& path,
-                           const Links& events,
-                           const EventNegatives& negatives,
-                           ThreadArena& arena) const;
+  // A file that was written: the hash of its rows, and its bytes.
+  struct WrittenList {
+    std::uint64_t hash = 0, bytes = 0;
+  };
+  WrittenList write_list(const std::filesystem::path& path,
+                         const Links& events,
+                         const EventNegatives& negatives,
+                         ThreadArena& arena) const;
   std::shared_ptr<const SeenNodes> nodes_seen() const;
   // Some of a mini-batch's queries.
   struct Stretch {

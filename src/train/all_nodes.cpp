@@ -3,6 +3,7 @@
 #include "train/checks.h"
 #include "train/encoded_nodes.h"
 #include "train/evaluation.h"
+#include "train/layer_pass.h"
 #include "train/layer_run.h"
 #include "train/node_row_file.h"
 #include "train/opened_run.h"
@@ -60,15 +61,26 @@ bool wants_encoded(const Parts& parts) {
          parts.model->ranked_rows() == nullptr;
 }
 
+void check_to_encode(Parts& parts, Part part) {
+  check_not_empty(parts, part);
+  try {
+    (void)layers_to_pass(parts);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                "--top wants rows of all nodes: " + error.message(),
+                "leave --top out",
+                error.place());
+  }
+}
+
 std::unique_ptr<Opened> open_for_best(const std::string& directory,
                                       const std::vector<std::string>& sets,
                                       const EvaluateOptions& wanted,
                                       const TrainContext& context) {
-  {
-    auto opened = open_run(directory, sets, wanted, context, check_not_empty, AskedFor::kBestEnds);
-    if (!wants_encoded(*opened->run.parts)) return opened;
-  }
-  return open_for_layers(directory, sets, wanted, context, check_not_empty, AskedFor::kBestEnds);
+  constexpr AskedFor kAsked = AskedFor::kBestEnds;
+  if (!ranks_encoded(kept_options(directory, sets, context.registry), kAsked))
+    return open_run(directory, sets, wanted, context, check_not_empty, kAsked);
+  return open_for_layers(directory, sets, wanted, context, check_to_encode, kAsked);
 }
 
 }  // namespace

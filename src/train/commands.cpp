@@ -149,7 +149,12 @@ RunReport finish(PlannedRun& run,
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
   report.continual = std::move(continual);
+  if (!tested.empty()) report.ranked_among = ranked_among(*run.parts, trainer.tested_by_layer());
   report.exact = exact;
+  if (report.exact && leave_out_unlike(*report.exact, report.ranked_among))
+    context.log.warn(
+        "embedding.exact_run: that run's test is left out, which was ranked among other nodes than "
+        "this one's (ranked_among in both reports); sluice-train evaluate ranks both among all");
   report.beside = trainer.beside();
   report.metrics.insert(tested.begin(), tested.end());
   report.metrics.insert(trainer.untrained().begin(), trainer.untrained().end());
@@ -207,16 +212,36 @@ PredictionSchema prediction_schema(const Parts& parts,
   return schema;
 }
 
+void check_measurable_by_layer(Parts& parts, Part part) {
+  check_measurable(parts, part);
+  check_ranks_encoded(parts);
+}
+
+// Rows of all nodes are made once, over a graph with all training links in it.
+[[noreturn]] void refuse_known_answers(const std::string& directory, Part part) {
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("part {} of links is in the graph that rows of all nodes are made over: an "
+                  "encoder's ranks among all of them would know the answers",
+                  to_string(part)),
+      "choose --part valid or --part test, or rank beside negatives of training: --set "
+      "task.ranking=sampled --set task.share=false; --exact measures with these links in the graph",
+      Place{directory, -1, -1, -1});
+}
+
 // For layers too where the task wants ranks among all nodes that the model does not give.
 std::unique_ptr<Opened> open_to_measure(const std::string& directory,
                                         const std::vector<std::string>& sets,
                                         const EvaluateOptions& wanted,
                                         const TrainContext& context) {
+  const bool of_training = wanted.part == Part::kTrain || wanted.part == Part::kAll;
+  const AskedFor asked = of_training ? AskedFor::kTrainOutputs : AskedFor::kOutputs;
   if (wanted.inference != Inference::kByLayer) {
-    auto opened = open_run(directory, sets, wanted, context, check_measurable);
-    if (!ranks_encoded(*opened->run.parts)) return opened;
+    if (!ranks_encoded(kept_options(directory, sets, context.registry), asked))
+      return open_run(directory, sets, wanted, context, check_measurable, asked);
+    if (of_training) refuse_known_answers(directory, wanted.part);
   }
-  return open_for_layers(directory, sets, wanted, context, check_measurable);
+  return open_for_layers(directory, sets, wanted, context, check_measurable_by_layer, asked);
 }
 
 }  // namespace
@@ -229,6 +254,7 @@ RunReport run_training(const RunOptions& options,
   const std::optional<ExactRun> exact = read_exact_run(options);
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
+  check_space_to_rank(*run.parts);
   check_continual(*run.parts);
   return traced(run, context, [&] {
     RunDirectory directory(options.run.dir, mode);
@@ -289,6 +315,7 @@ RunReport evaluate_run(const std::string& directory,
     RunReport report = begin_report(opened->run, context.peak, opened->run.parts->learned_xxh3());
     report.epochs = opened->state.epoch;
     report.metrics = evaluation.metrics;
+    report.ranked_among = ranked_among(parts, by_layer);
     report.beside = std::move(evaluation.beside);
     report.seconds = evaluation.seconds;
     report.bytes_read = evaluation.stats.bytes_read;
@@ -365,6 +392,7 @@ DryRun dry_run(const RunOptions& options, const TrainContext& context) {
   constexpr double kSeconds = 20;  // of sampling, at most
   PlannedRun run = plan_run(options, training_work(options, context), context.log);
   check_trainable(*run.parts);
+  check_space_to_rank(*run.parts);
   warn_of_run(*run.parts, context.log);
   const BatchTimes timed = time_batches(*run.parts);
   // A forecast writes nothing: that epochs would be planned is all it is told.

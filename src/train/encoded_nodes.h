@@ -7,7 +7,9 @@
 #include "train/layer_figures.h"
 #include "train/parts.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace sluice {
@@ -16,8 +18,23 @@ namespace sluice {
 /// they are: then they are made layer by layer.
 bool ranks_encoded(const Parts& parts);
 
+/// The same of a run of which nothing is made yet, nor needs to fit; of best ends, whether they
+/// want such rows, whatever the task ranks by. Throws what the task and tables of rows throw.
+bool ranks_encoded(const RunOptions& options, AskedFor asked);
+
 /// Throws kUsage where ranks_encoded() and such rows cannot be made of this run's model.
 void check_ranks_encoded(const Parts& parts);
+
+/// Throws kResource where the disk of the run's directory, which need not be there yet, has no room
+/// for the rows that the test is going to be ranked by.
+void check_space_to_rank(Parts& parts);
+
+/// What ranks were among, for reports: "all" or "drawn" nodes where the task wants all; else empty.
+/// @param by_layer whether EncodedNodes lived meanwhile
+std::string ranked_among(const Parts& parts, bool by_layer);
+
+/// RanksAllNodes::expect_training_links(), of tasks that are such.
+void rank_training_links(const Parts& parts);
 
 /// Has the task go by drawn nodes where ranks_encoded(): of parts that were just made.
 void rank_among_drawn(const Parts& parts);
@@ -39,6 +56,8 @@ class EncodedNodes {
 
   /// That making them took.
   double seconds() const;
+  std::uint64_t bytes_read() const;
+  std::uint64_t bytes_written() const;
 
  private:
   Parts& parts_;

@@ -109,6 +109,7 @@ ExactRun read_report(const std::string& run) {
     const auto& metrics = report.at("metrics").get_ref<const nlohmann::json::object_t&>();
     for (const auto& [name, value] : metrics)
       if (value.is_number()) exact.metrics[name] = value.get<double>();
+    exact.ranked_among = report.value("ranked_among", std::string());
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorCode::kData,
                 fmt::format("the exact run's report makes no sense: {}", error.what()),
@@ -140,6 +141,12 @@ std::optional<ExactRun> read_exact_run(const RunOptions& options) {
   return exact;
 }
 
+bool leave_out_unlike(ExactRun& exact, const std::string& own) {
+  if (exact.ranked_among == own) return false;
+  return std::erase_if(exact.metrics,
+                       [](const auto& each) { return each.first.starts_with("test."); }) != 0;
+}
+
 nlohmann::ordered_json to_json(const ExactRun& exact, const Metrics& own) {
   auto metrics = nlohmann::ordered_json::object(), parts = nlohmann::ordered_json::object();
   for (const auto& [name, value] : exact.metrics) {
@@ -148,7 +155,10 @@ nlohmann::ordered_json to_json(const ExactRun& exact, const Metrics& own) {
     if (found == own.end()) continue;
     if (const auto part = of_exact(found->second, value)) parts[name] = *part;
   }
-  return {{"run", exact.run}, {"epochs", exact.epochs}, {"metrics", metrics}, {"of_exact", parts}};
+  nlohmann::ordered_json json = {
+      {"run", exact.run}, {"epochs", exact.epochs}, {"metrics", metrics}, {"of_exact", parts}};
+  if (!exact.ranked_among.empty()) json["ranked_among"] = exact.ranked_among;
+  return json;
 }
 
 std::string to_text(const ExactRun& exact, const Metrics& own) {

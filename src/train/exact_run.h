@@ -17,7 +17,8 @@ namespace sluice {
 struct ExactRun {
   std::string run;  ///< its directory
   std::uint64_t epochs = 0;
-  Metrics metrics;  ///< of its best epoch, and of the test part
+  Metrics metrics;                ///< of its best epoch, and of the test part
+  std::string ranked_among = {};  ///< RunReport::ranked_among of that run
 };
 
 /// The run that is named; nothing where none is. Throws kUsage where this run is not by partitions,
@@ -25,6 +26,10 @@ struct ExactRun {
 /// one that was in the same folder; kData where its report makes no sense or its checkpoint is
 /// damaged.
 std::optional<ExactRun> read_exact_run(const RunOptions& options);
+
+/// Leaves figures of the test out where they are not of the same kind as this run's.
+/// @param own this run's RunReport::ranked_among @return whether there were any
+bool leave_out_unlike(ExactRun& exact, const std::string& own);
 
 /// Its metrics, and this run's in parts of them.
 /// @param own metrics of this run

@@ -60,6 +60,36 @@ class LayersInOrder {
     return rows;
   }
 
+  // The rows that a layer reads, what it gets of lists, what the layer before left and what it
+  // leaves, and the rows that it writes are there at once; and the last rows with their file.
+  void require_room() const {
+    if (layerwise_ == nullptr) {
+      const std::uint64_t bytes = bytes_of(wanted_, parts_.task->output_width());
+      return require_space(options_.scratch, bytes + options_.output_bytes, "rows of the model");
+    }
+    const GraphSchema& schema = parts_.dataset.schema();
+    const std::vector<bool>& inputs = layerwise_->layer_types(0).read;
+    const std::uint64_t last =
+        bytes_of(layers_ == 0 ? wanted_ : written_by(layers_ - 1), layerwise_->columns(layers_));
+    std::uint64_t most = std::max(bytes_of(inputs, layerwise_->columns(0)),
+                                  last + carried_bytes(layers_ - 1) + options_.output_bytes);
+    for (std::int64_t layer = 0; layer < layers_; ++layer) {
+      const std::int64_t columns = layerwise_->columns(layer);
+      const std::vector<bool> written = written_by(layer);
+      std::uint64_t bytes = bytes_of(layerwise_->layer_types(layer).read, columns) +
+                            bytes_of(written, layerwise_->columns(layer + 1)) +
+                            carried_bytes(layer - 1) + carried_bytes(layer);
+      for (const RelationSchema& relation : schema.relations) {
+        std::vector<bool> target(schema.nodes.size(), false);
+        const std::size_t type = type_number(schema, relation.target);
+        target[type] = written[type] && layerwise_->gathering(layer) != Gathering::kEdges;
+        bytes += bytes_of(target, columns);
+      }
+      most = std::max(most, bytes);
+    }
+    require_space(options_.scratch, most, "rows between layers");
+  }
+
  private:
   const NodeTypeSchema& type_of(std::size_t type) const {
     return parts_.dataset.schema().nodes.at(type);
@@ -131,36 +161,6 @@ class LayersInOrder {
       if (written[type_number(schema, schema.relations[relation].target)])
         edges += parts_.data.graph().relations.at(relation)->num_edges();
     return size->carried_bytes(layer, targets, edges);
-  }
-
-  // The rows that a layer reads, what it gets of lists, what the layer before left and what it
-  // leaves, and the rows that it writes are there at once; and the last rows with their file.
-  void require_room() const {
-    if (layerwise_ == nullptr) {
-      const std::uint64_t bytes = bytes_of(wanted_, parts_.task->output_width());
-      return require_space(options_.scratch, bytes + options_.output_bytes, "rows of the model");
-    }
-    const GraphSchema& schema = parts_.dataset.schema();
-    const std::vector<bool>& inputs = layerwise_->layer_types(0).read;
-    const std::uint64_t last =
-        bytes_of(layers_ == 0 ? wanted_ : written_by(layers_ - 1), layerwise_->columns(layers_));
-    std::uint64_t most = std::max(bytes_of(inputs, layerwise_->columns(0)),
-                                  last + carried_bytes(layers_ - 1) + options_.output_bytes);
-    for (std::int64_t layer = 0; layer < layers_; ++layer) {
-      const std::int64_t columns = layerwise_->columns(layer);
-      const std::vector<bool> written = written_by(layer);
-      std::uint64_t bytes = bytes_of(layerwise_->layer_types(layer).read, columns) +
-                            bytes_of(written, layerwise_->columns(layer + 1)) +
-                            carried_bytes(layer - 1) + carried_bytes(layer);
-      for (const RelationSchema& relation : schema.relations) {
-        std::vector<bool> target(schema.nodes.size(), false);
-        const std::size_t type = type_number(schema, relation.target);
-        target[type] = written[type] && layerwise_->gathering(layer) != Gathering::kEdges;
-        bytes += bytes_of(target, columns);
-      }
-      most = std::max(most, bytes);
-    }
-    require_space(options_.scratch, most, "rows between layers");
   }
 
   static std::size_t type_number(const GraphSchema& schema, const std::string& name) {
@@ -265,6 +265,12 @@ NodeTables pass_layers(Parts& parts,
   parts.model->eval();
   parts.model->set_step_key(parts.key());
   return LayersInOrder(parts, wanted, options).run(figures);
+}
+
+void require_pass_space(Parts& parts,
+                        const std::vector<bool>& wanted,
+                        const LayerPassOptions& options) {
+  LayersInOrder(parts, wanted, options).require_room();
 }
 
 }  // namespace sluice

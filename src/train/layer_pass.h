@@ -51,4 +51,9 @@ NodeTables pass_layers(Parts& parts,
                        const LayerPassOptions& options,
                        std::vector<LayerFigures>& figures);
 
+/// Throws kResource where pass_layers() of these would find too little disk: nothing is read.
+void require_pass_space(Parts& parts,
+                        const std::vector<bool>& wanted,
+                        const LayerPassOptions& options);
+
 }  // namespace sluice

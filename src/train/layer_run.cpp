@@ -72,7 +72,11 @@ Evaluation evaluate_by_layer(
   std::optional<EncodedNodes> encoded;
   if (layers_to_pass(parts) != 0 || ranks_encoded(parts)) encoded.emplace(parts, progress, log);
   Evaluation found = evaluate(parts, part, memory_over(parts, part), batches_xxh3, progress, log);
-  if (encoded) found.seconds += encoded->seconds();
+  if (encoded) {
+    found.seconds += encoded->seconds();
+    found.stats.bytes_read += encoded->bytes_read();
+    found.stats.bytes_written += encoded->bytes_written();
+  }
   return found;
 }
 

@@ -241,6 +241,7 @@ Parts::Parts(const RunOptions& chosen, RunDevice where, LedgerPtr book, const Pa
            task->labels_of()),
       optimizer(make_optimizer(options, *model, *task)) {
   if (placement.asked == AskedFor::kBestEnds) task->expect_best_ends();
+  if (placement.asked == AskedFor::kTrainOutputs) rank_training_links(*this);
   task->attach(data);
   serve_pairs(options, *sampler, *task, *model);
   rank_among_drawn(*this);

@@ -34,8 +34,9 @@ using LedgerPtr = std::shared_ptr<MemoryLedger>;
 
 /// What its task is going to be asked for.
 enum class AskedFor {
-  kOutputs,  ///< losses, outputs, figures
-  kBestEnds  ///< Task::best_ends()
+  kOutputs,       ///< losses, outputs, figures
+  kTrainOutputs,  ///< the same, and figures of training queries among them
+  kBestEnds       ///< Task::best_ends()
 };
 
 /// Where data is kept, and how sampling and steps share the rest.

@@ -160,6 +160,7 @@ ReportJson to_json(const RunReport& report) {
   if (report.best_epoch) json["best_epoch"] = *report.best_epoch;
   if (!report.classes.empty()) json["classes"] = report.classes;
   json["metrics"] = metrics;
+  if (!report.ranked_among.empty()) json["ranked_among"] = report.ranked_among;
   if (report.beside) json["probe"] = to_json(*report.beside);
   json["seconds"] = {{"total", report.seconds}, {"epochs", report.epoch_seconds}};
   json["storage"] = {{"features", report.features},
@@ -206,6 +207,8 @@ std::string to_text(const RunReport& report) {
   text += '\n';
   for (const auto& [name, value] : report.metrics)
     text += fmt::format("  {:<16}  {}\n", name, figure_text(value));
+  if (!report.ranked_among.empty())
+    text += fmt::format("  {:<16}  among {} nodes\n", "ranks", report.ranked_among);
   if (report.beside) text += to_text(*report.beside);
   text += fmt::format("  {:<16}  features in {} ({}), read {}, useful {}\n",
                       "storage",

@@ -54,6 +54,9 @@ struct RunReport {
   std::uint64_t epochs = 0;  ///< done
   std::optional<std::uint64_t> best_epoch;
   Metrics metrics;
+  /// What links of the part, a run's of the test, were ranked among where task.ranking = "all":
+  /// "all" nodes, or "drawn" ones; else empty.
+  std::string ranked_among;
   std::optional<probe::BesideReport> beside;  ///< of embeddings that were probed
   double seconds = 0;
   std::vector<double> epoch_seconds;

@@ -4,7 +4,6 @@
 #include "train/checks.h"
 #include "train/epoch_line.h"
 #include "train/evaluation.h"
-#include "train/layer_run.h"
 #include "train/weights.h"
 
 #include <fmt/format.h>
@@ -454,15 +453,14 @@ std::string Trainer::resume_hint() const {
 Metrics Trainer::test() {
   if (state_.best) copy_into(parts_.weights(), state_.best->weights);
   const RowGenerations& rows = state_.best ? state_.best->rows : state_.rows;
-  const bool by_layer = tests_by_layer();
-  if (by_layer) make_ready_for_layers(rows);
-  if (!rows.empty() && (state_.best || parts_.state.any())) parts_.tables.open(rows_path(), rows);
-  parts_.state.go_to(state_.best ? state_.best->epoch : state_.epoch);
-  if (parts_.count(Part::kTest) == 0) return {};
   try {
-    if (!by_layer) return evaluate_part(Part::kTest);
-    return note_evaluation(
-        Part::kTest, evaluate_by_layer(parts_, Part::kTest, state_.batches_xxh3, progress_, log_));
+    if (tests_by_layer()) {
+      if (std::optional<Metrics> metrics = test_by_layer(rows)) return *std::move(metrics);
+      go_back_to_batches(rows);
+    }
+    begin_test(rows);
+    if (parts_.count(Part::kTest) == 0) return {};
+    return evaluate_part(Part::kTest);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInterrupted) throw;
     throw Error(ErrorCode::kInterrupted,

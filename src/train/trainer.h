@@ -60,6 +60,9 @@ class Trainer {
   /// Metrics of the test part with the best epoch's weights (the last ones where nothing was
   /// validated), which the model then holds. Empty when there is no test part.
   Metrics test();
+  /// Whether test() went by rows of all nodes that were made for it: else by mini-batches, also
+  /// where these rows did not fit.
+  bool tested_by_layer() const { return tested_by_layer_; }
   /// What test() measured beside; none of most tasks.
   const std::optional<probe::BesideReport>& beside() const { return beside_; }
   /// Tests old data by the weights that the model holds; nothing where the run goes on from none.
@@ -111,6 +114,9 @@ class Trainer {
   Metrics note_evaluation(Part part, Evaluation evaluation);
   bool tests_by_layer();
   void make_ready_for_layers(const RowGenerations& rows);
+  void go_back_to_batches(const RowGenerations& rows);
+  void begin_test(const RowGenerations& rows);
+  std::optional<Metrics> test_by_layer(const RowGenerations& rows);
   bool note_validation(const Metrics& metrics);
   void end_epoch(const EpochFigures& figures, const Metrics& valid, bool best);
   void checkpoint();
@@ -149,6 +155,7 @@ class Trainer {
   TableRows::Moved moved_;             // of learned rows, since the last epoch's end
   RowGenerations best_rows_;           // that best.ckpt names
   std::vector<RowGenerations> named_;  // by last.ckpt, its best epoch, and best.ckpt
+  bool tested_by_layer_ = false;
   bool told_refusal_ = false;
   bool saved_ = false;  // the state as it is stands in last.ckpt
 };

@@ -1,8 +1,11 @@
 // A run's rows on disk, as Trainer keeps them: which generations stay, what was moved, and how a
 // test over all nodes reads them.
 #include "train/encoded_nodes.h"
+#include "train/evaluation.h"
+#include "train/layer_run.h"
 #include "train/trainer.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,6 +59,41 @@ void Trainer::make_ready_for_layers(const RowGenerations& rows) {
   parts_.tables.close();
   size_learned_caches(parts_);
   parts_.tables.reopen(rows_path(), rows);
+}
+
+// As the run was planned.
+void Trainer::go_back_to_batches(const RowGenerations& rows) {
+  if (rows.empty() || parts_.placement.rows != RowsMode::kExact) return;
+  parts_.tables.close();
+  parts_.tables.share_cache(plan_.learned_cache, plan_.learned_window, plan_.learned_shares);
+  parts_.tables.reopen(rows_path(), rows);
+}
+
+void Trainer::begin_test(const RowGenerations& rows) {
+  if (!rows.empty() && (state_.best || parts_.state.any())) parts_.tables.open(rows_path(), rows);
+  parts_.state.go_to(state_.best ? state_.best->epoch : state_.epoch);
+}
+
+// Nothing where rows of all nodes do not fit in memory or on the disk: what was trained is not lost
+// for that.
+std::optional<Metrics> Trainer::test_by_layer(const RowGenerations& rows) {
+  try {
+    make_ready_for_layers(rows);
+    begin_test(rows);
+    Metrics metrics = note_evaluation(
+        Part::kTest, evaluate_by_layer(parts_, Part::kTest, state_.batches_xxh3, progress_, log_));
+    tested_by_layer_ = true;
+    return metrics;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kResource) throw;
+    log_.warn(
+        "the test ranks among drawn nodes, as validations do: there is no room for rows of all "
+        "nodes ({}); ranks among all, with more memory or disk: sluice-train evaluate {} --set "
+        "memory.host=SIZE",
+        error.message(),
+        directory_.path().string());
+    return std::nullopt;
+  }
 }
 
 void Trainer::keep_rows(const RowGenerations& made) {

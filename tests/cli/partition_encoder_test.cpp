@@ -182,6 +182,24 @@ TEST_CASE("partitions: the report sets metrics beside those of an exact run") {
   CHECK(results(report) == results(ground.report({"embedding.order=comet"})));
 }
 
+TEST_CASE("partitions with an encoder: no test stands beside one that was ranked among others") {
+  const PartitionGround ground;
+  const std::string exact = (ground.folder() / "exact").string();
+  const Assignments ranked{"task.ranking=all", "train.epochs=1"};
+  Assignments first = encoder(ranked), second = first;
+  first.insert(first.end(), {"embedding.mode=exact", "run.dir=" + exact});
+  second.push_back("embedding.exact_run=" + exact);
+  json of = ground.report(first);
+  CHECK(of.at("ranked_among") == "all");
+  CHECK(ground.report(second).at("exact").at("metrics") == of.at("metrics"));
+  of["ranked_among"] = "drawn";  // as a run on a GPU says
+  std::ofstream(ground.folder() / "exact" / "report.json") << of;
+  const json beside = ground.report(second).at("exact");
+  CHECK_FALSE(beside.at("metrics").contains("test.mrr"));
+  CHECK_FALSE(beside.at("of_exact").contains("test.mrr"));
+  CHECK(beside.at("metrics").at("valid.mrr") == of.at("metrics").at("valid.mrr"));
+}
+
 TEST_CASE("partitions: what cannot be set beside a run is refused, with what to do") {
   const PartitionGround ground;
   const auto says = [&](const Assignments& sets, const std::string& what) {

@@ -217,6 +217,33 @@ TEST_CASE("drawn ranks: the destination alone where that alone is asked about") 
   }
 }
 
+TEST_CASE("training links are ranked beside no link that is known, as others are") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  Quiet quiet;
+  const std::string task = "ranking = \"all\"\nloss = \"softmax\"\nshare = true\nnegatives = 4";
+  const std::vector<std::string> as_begun{"train.epochs=0"};
+  (void)run_training(
+      options_of(config_of(dir, task), as_begun), RunDirectory::Mode::kNew, quiet.context);
+  const OpenParts opened(dir, task, as_begun);
+  const Dense dense(opened);
+  Sums sums;
+  for (const Triple& t : graph.parts[0]) {
+    const std::int64_t label = opened.label_of(t.r);
+    sums.add(rank_among_others(dense.tails(t.s, label), t.o, [&](std::int64_t o) {
+      return graph.has({t.s, t.r, o});
+    }));
+    sums.add(rank_among_others(dense.heads(t.o, label, false), t.s, [&](std::int64_t s) {
+      return graph.has({s, t.r, t.o});
+    }));
+  }
+  const Metrics got =
+      evaluate_run((dir / "run").string(), {}, {Part::kTrain}, quiet.context).metrics;
+  CHECK(got.at("train.mrr") == doctest::Approx(sums.reciprocal / sums.count).epsilon(1e-6));
+  CHECK(got.at("train.mean_rank") == doctest::Approx(sums.ranks / sums.count).epsilon(1e-6));
+}
+
 TEST_CASE("an encoder's ranks among all entities are those of every entity by itself") {
   const Graph graph;
   const TempDir dir;

@@ -130,6 +130,8 @@ TEST_CASE("lists hold what sets of all events say, the same bytes with any threa
   CHECK(report.valid == kValidEnd - kTrainEvents);
   CHECK(report.test == TimedEvents::kEvents - kValidEnd);
   CHECK(report.columns == kListed);
+  CHECK(report.bytes == bytes_in(events.folder() / "lists/valid.npy").size() +
+                            bytes_in(events.folder() / "lists/test.npy").size());
   const std::vector<FileEvent> listed = events_in_file(events);
   const auto valid = rows_in(events.folder() / "lists/valid.npy");
   const auto test = rows_in(events.folder() / "lists/test.npy");
@@ -185,13 +187,18 @@ TEST_CASE("lists are refused beside other events, and with other rows than were 
   // As many events to validate and to test by, and a training that begins later.
   refused({"task.split_by=time", "task.split_times=[" + time(100) + ", " + ends}, "train events");
 
-  // Another row of valid.npy in the place of the first, none of which has its own destination.
+  // One destination fewer in valid.npy: the first that is there becomes -1.
   const auto path = events.folder() / "lists/valid.npy";
-  const std::string whole = bytes_in(path);
-  std::string changed = whole;
-  const std::size_t last = changed.size() - sizeof(std::int64_t);
-  std::memset(changed.data() + last, 0xff, sizeof(std::int64_t));  // -1: one fewer
-  REQUIRE(changed != whole);
+  std::vector<std::int64_t> numbers;
+  for (const auto& row : rows_in(path)) numbers.insert(numbers.end(), row.begin(), row.end());
+  const auto there =
+      std::ranges::find_if(numbers, [](std::int64_t node) { return node != -1; }) - numbers.begin();
+  REQUIRE(there < std::ssize(numbers));
+  std::string changed = bytes_in(path);
+  const std::size_t head = changed.size() - numbers.size() * sizeof(std::int64_t);
+  std::memset(changed.data() + head + static_cast<std::size_t>(there) * sizeof(std::int64_t),
+              0xff,
+              sizeof(std::int64_t));
   std::ofstream(path, std::ios::binary) << changed;
   refused(by_time, "other rows");
   // Without the note they are anybody's lists.
@@ -246,4 +253,18 @@ TEST_CASE("nothing to list, and a folder that is there, are refused") {
   CHECK(refused({"task.stored_negatives=x"}).find("already") != std::string::npos);
   std::filesystem::create_directory(out);
   CHECK(refused({"task.ranked=5"}).find("already exists") != std::string::npos);
+}
+
+TEST_CASE("lists of more columns than a run reads are refused before any is written") {
+  const TimedEvents events((1 << 20) + 2);
+  Quiet quiet;
+  const auto out = events.folder() / "lists";
+  const std::vector<std::string> sets{"task.ranked=-1", "task.candidates=nodes"};
+  const Error error = expect_error([&] {
+    (void)write_negatives(
+        options_of(events.config("type = \"recency\""), sets), "test", out, quiet.context);
+  });
+  CHECK(error.code() == ErrorCode::kUsage);
+  CHECK_MESSAGE(error.message().find("more than 1048576") != std::string::npos, error.message());
+  CHECK_FALSE(std::filesystem::exists(out));
 }
