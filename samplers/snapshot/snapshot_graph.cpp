@@ -27,11 +27,26 @@ std::uint64_t bytes_of_relation(const SamplerGraph& graph, std::size_t r) {
              .resident_bytes();
 }
 
+// Whether a relation's edges are served as they are: whole lists of one in memory are there
+// already.
+bool is_left_out(const Topology& topology, const SnapshotOptions& options) {
+  return !options.approximate() && topology.resident() != nullptr;
+}
+
+// What the edges take in RAM that a cache may hold some of.
+std::uint64_t bytes_behind(const SamplerGraph& graph, const SnapshotOptions& options) {
+  std::uint64_t sum = 0;
+  for (std::size_t r = 0; r < graph.relations.size(); ++r)
+    if (!is_left_out(*graph.relations[r], options)) sum += bytes_of_relation(graph, r);
+  return sum;
+}
+
 Result<std::uint64_t> capacity_of(const SamplerGraph& graph, const SnapshotOptions& options) {
-  const std::uint64_t all = SnapshotGraph::bytes_of(graph);
+  const std::uint64_t all = SnapshotGraph::bytes_of(graph), behind = bytes_behind(graph, options);
   if (options.bytes.bytes == 0)
-    return static_cast<std::uint64_t>(options.hot * static_cast<double>(all));
-  if (options.bytes.bytes <= all) return options.bytes.bytes;
+    return static_cast<std::uint64_t>(options.hot * static_cast<double>(behind));
+  // Who says how many does not know which relations the budget had room for.
+  if (options.bytes.bytes <= all) return std::min(options.bytes.bytes, behind);
   return Error(ErrorCode::kUsage,
                fmt::format("snapshot.bytes asks for {}; all edges take {} in memory",
                            format_bytes(options.bytes.bytes),
@@ -96,8 +111,10 @@ Result<std::unique_ptr<SnapshotGraph>> SnapshotGraph::make(const SamplerGraph& g
   made->options_ = options;
   made->graph_ = graph;
   const GraphSchema& schema = *graph.schema;
-  const auto bytes = static_cast<double>(std::max<std::uint64_t>(bytes_of(graph), 1));
+  const auto bytes = static_cast<double>(std::max<std::uint64_t>(bytes_behind(graph, options), 1));
   for (std::size_t r = 0; r < graph.relations.size(); ++r) {
+    made->snapshots_.push_back(nullptr);
+    if (is_left_out(*graph.relations[r], options)) continue;
     const double share = static_cast<double>(bytes_of_relation(graph, r)) / bytes;
     SnapshotTopology::Setup setup;
     setup.options = options;
@@ -109,7 +126,6 @@ Result<std::unique_ptr<SnapshotGraph>> SnapshotGraph::make(const SamplerGraph& g
     // Of -1, all.
     auto hot = choose_hot(*graph.relations[r], setup, static_cast<std::uint64_t>(most), of_type);
     if (!hot) return with_hint(hot.error());
-    made->snapshots_.push_back(nullptr);
     if (hot.value().empty()) continue;
     auto snapshot = SnapshotTopology::make(graph.relations[r], setup, hot.value());
     if (!snapshot) return with_hint(snapshot.error());

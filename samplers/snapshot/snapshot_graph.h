@@ -19,8 +19,8 @@ namespace sluice {
 
 class SnapshotGraph {
  public:
-  /// @param graph the relations as they are; resident ones only cost memory here, but give the same
-  /// mini-batches
+  /// @param graph the relations as they are; resident ones stay so where records are whole lists,
+  /// and cost memory where they are not
   /// @param trials of the mini-batches to come: their fanout sizes records
   /// Charged as "snapshot", and scratch as "sampler workspace". Errors: kUsage for a cache larger
   /// than the graph, or records of a fanout that is not bounded; kResource where the budget has no

@@ -189,7 +189,8 @@ void share_rest(const Raised& all, std::uint64_t rest, std::uint64_t least, Memo
   const LearnedNeeds& learned = all.needs.learned;
   const std::uint64_t more = more_of_learned(all, rest - least - waiting - sizes);
   share_learned(all, learned.least + more, plan);
-  if (all.needs.caches.any())
+  // Where all rows fit there is nothing to share, and by the rounded size of a row some would not.
+  if (all.needs.caches.any() && plan.learned_cache < learned.most)
     plan.learned_shares =
         shares_among_learned(all.needs.caches, beyond(plan.learned_cache, learned.least));
   plan.add({"embedding cache",

@@ -89,7 +89,7 @@ std::vector<EdgePlaces> edge_placements(const StorageSection& storage,
         schema, relations_to_keep(worth, budget / share, kept_anyway(schema, named)), why);
     if (!some.relations.empty()) add(std::move(some));
   }
-  add(edges_by_relation(schema, named, disk.why));
+  add(edges_by_relation(schema, kept_anyway(schema, named), disk.why));
   return all;
 }
 

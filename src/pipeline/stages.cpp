@@ -2,6 +2,8 @@
 
 #include "samplers/paged_events.h"
 
+#include <exception>
+#include <optional>
 #include <utility>
 
 namespace sluice {
@@ -131,13 +133,20 @@ void Stages::fetch_loop() {
     FetchProgress progress;
     auto window = sampled_.pop();
     while (window) {
-      // Without a plan the window after tells which rows are worth keeping.
+      // Without a plan the window after tells which rows are worth keeping. Where it cannot be made
+      // this one goes on before that is told.
       std::optional<WindowPtr> ahead;
-      if (phases_.looks_ahead()) ahead = sampled_.pop();
+      std::exception_ptr failure;
+      try {
+        if (phases_.looks_ahead()) ahead = sampled_.pop();
+      } catch (...) {
+        failure = std::current_exception();
+      }
       fetch(**window, ahead ? ahead->get() : nullptr);
       count_fetching(progress);
       in_use_.add();
       if (!fetched_.hand_over(std::move(*window))) break;
+      if (failure) std::rethrow_exception(failure);
       window = phases_.looks_ahead() ? std::move(ahead) : sampled_.pop();
     }
     fetched_.finish();

@@ -57,6 +57,10 @@ SharedCaches measure_caches(Parts& parts,
                             TableAccess access) {
   GraphData::State& data = parts.data.state();
   MemoryLedger& ledger = *parts.ledger;
+  // Those that mini-batches were tried with, and what their policies hold: the first loader of the
+  // run makes others.
+  data.caches.clear();
+  data.cache_bytes = 0;
   const std::vector<RowTables::Cached> learned = parts.tables.cached();
   SharedCaches caches;
   caches.share = data.options.cache->share();

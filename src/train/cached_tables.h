@@ -16,8 +16,8 @@ namespace sluice {
 std::uint64_t counting_bytes(Parts& parts);
 
 /// Counts how often the rows of all tables on disk are used, a pass over the edges a node type, and
-/// prices their misses. @param needs of the parts: rows that mini-batches ask for @param access
-/// kRead: learned rows are not trained
+/// prices their misses. Lets go of the caches of features. No loader may be alive. @param needs of
+/// the parts: rows that mini-batches ask for @param access kRead: learned rows are not trained
 SharedCaches measure_caches(Parts& parts,
                             const MemoryNeeds& needs,
                             const DiskProfile& disk,

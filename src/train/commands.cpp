@@ -1,6 +1,5 @@
 #include "train/commands.h"
 
-#include "budget/dataset_disk.h"
 #include "core/json_text.h"
 #include "core/utf8.h"
 #include "pipeline/trace.h"
@@ -143,9 +142,12 @@ RunReport finish(PlannedRun& run,
                  const TrainContext& context) {
   trainer.train();
   const std::uint64_t weights = run.parts->learned_xxh3();  // those that training ended with
+  std::vector<TableCache> trained_with = table_caches(*run.parts);
   const Metrics tested = trainer.test();
   auto continual = trainer.test_old();
   RunReport report = begin_report(run, context.peak, weights);
+  // A test layer by layer has let go of them, and has sized those of learned rows for itself.
+  if (ranks_encoded(*run.parts)) report.caches = std::move(trained_with);
   add_state(report, trainer.state());
   add_device_times(report, trainer.device_times());
   report.continual = std::move(continual);
@@ -378,12 +380,9 @@ namespace {
 
 // What learned rows on disk are priced by: the dataset's disk, as the run directory may not be
 // there yet. Null where none are, or it could not be measured.
-std::shared_ptr<const DiskProfile> rows_disk(const PlannedRun& run, Logger& log) {
-  const Parts& parts = *run.parts;
-  if (!parts.tables.any() || run.places.embeddings.where == Placement::kMemory) return nullptr;
-  DatasetDisk disk = measure_dataset_disk(parts.options.dataset.path, parts.ledger.get());
-  for (const std::string& warning : disk.warnings) log.warn("{}", warning);
-  return std::move(disk.profile);
+std::shared_ptr<const DiskProfile> rows_disk(PlannedRun& run, Logger& log) {
+  const bool memory = run.places.embeddings.where == Placement::kMemory;
+  return memory || !run.parts->tables.any() ? nullptr : disk_of(run, log);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ std::string to_text(const EpochLine& line) {
   if (line.partitions)
     text +=
         fmt::format("  swaps {}, waited {:.2f} s", line.partitions->swaps, line.partitions->waited);
-  else if (moved_rows(line.rows))
+  else if (line.rows.waited > kSeldom * line.seconds)
     text += fmt::format("  waited {:.2f} s for rows", line.rows.waited);
   return text + fmt::format("  {:.2f} s  {} seeds/s  read {}  bound: {}",
                             line.seconds,

@@ -8,20 +8,33 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
 
+// Where data may be for passes over layers. What these take beside it is not measured: relations
+// are in memory only as far as they are named, or cannot be read from disk, as in the last
+// placement, which keeps the least.
+std::vector<PlaceChoice> choices_for_layers(const RunOptions& options) {
+  const GraphSchema schema = Dataset::open(options.dataset.path).schema();
+  std::vector<PlaceChoice> all = place_choices(options.storage,
+                                               schema,
+                                               wants_of_model(options, schema).features,
+                                               options.memory.host.bytes,
+                                               Turns::kNever,
+                                               options.storage.embeddings,
+                                               learned_bytes(options, schema));
+  const RelationPlaces least = all.back().places.relations;
+  std::erase_if(all, [&](const PlaceChoice& choice) {
+    return !choice.places.relations.empty() && choice.places.relations != least;
+  });
+  return all;
+}
+
 PlannedRun open_parts(const RunOptions& options, Work work) {
   const std::uint64_t budget = options.memory.host.bytes;
-  const GraphSchema schema = Dataset::open(options.dataset.path).schema();
-  const std::vector<PlaceChoice> all = place_choices(options.storage,
-                                                     schema,
-                                                     wants_of_model(options, schema).features,
-                                                     budget,
-                                                     Turns::kNever,
-                                                     options.storage.embeddings,
-                                                     learned_bytes(options, schema));
+  const std::vector<PlaceChoice> all = choices_for_layers(options);
   for (std::size_t at = 0;; ++at) {
     const bool last = at + 1 >= all.size();
     const PlaceChoice& choice = all.at(at);

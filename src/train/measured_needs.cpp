@@ -63,7 +63,8 @@ std::uint64_t of_largest(std::uint64_t step, const BatchBytes& first, const Load
                              : larger(step, first.blocks, largest.block_bytes);
 }
 
-// What a mini-batch on the host asks of each feature table: the most of several.
+// What a mini-batch asks of each feature table: the most of several. Its lists are as long wherever
+// they are.
 void note_asked_rows(Parts& parts, const Batch& batch, MemoryNeeds& needs) {
   const BatchSizes sizes(batch, parts.data.state().tables);
   needs.asked_rows.resize(sizes.rows.size());
@@ -80,7 +81,7 @@ LoaderProbe probe_and_try(Parts& parts,
   LoaderProbe probe = loader->probe(needs.phases.probed());
   const std::shared_ptr<const Batch> first = first_batch(*loader, probe, needs.phases);
   loader.reset();  // a step is tried without what sampling takes
-  if (first && !first->host) note_asked_rows(parts, *first, needs);
+  if (first) note_asked_rows(parts, *first, needs);
   TrialPeaks peaks;
   if (first) peaks = try_step(parts, *first);
   const BatchBytes bytes = first ? bytes_of(*first) : BatchBytes();

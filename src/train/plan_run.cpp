@@ -1,6 +1,5 @@
 #include "train/plan_run.h"
 
-#include "budget/dataset_disk.h"
 #include "core/cgroup.h"
 #include "pipeline/data/graph_data_state.h"
 #include "train/cached_tables.h"
@@ -95,14 +94,20 @@ struct Least {
   MemoryPlan plan;
 };
 
-// Whether a run's parts can be opened and measured within its own budget. A plan is of what stays:
-// while it is opened, a part may take more, and so may lists that grow.
+// Whether a run's parts can be opened and measured, and uses counted, within its own budget. A plan
+// is of what stays: while it is opened, a part may take more, and so may lists that grow.
 bool opens_within_budget(const RunOptions& options,
                          const Work& work,
                          const RunDevice& device,
                          const Choice& choice) {
   try {
-    return attempt(options, work, device, choice, options.memory.host.bytes).run.plan.fits();
+    const Attempt tried = attempt(options, work, device, choice, options.memory.host.bytes);
+    if (!tried.run.plan.fits()) return false;
+    if (tried.needs.counted == 0) return true;
+    // By any disk: only what it takes is asked.
+    Parts& parts = *tried.run.parts;
+    (void)measure_caches(parts, tried.needs, *parts.data.state().disk, TableAccess::kRead);
+    return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kResource) throw;
     return false;
@@ -196,9 +201,8 @@ void size_caches(PlannedRun& run, MemoryNeeds needs, Logger& log) {
   RowTables& tables = run.parts->tables;
   if (needs.counted != 0) {
     Parts& parts = *run.parts;
-    const DatasetDisk disk = measure_dataset_disk(parts.options.dataset.path, parts.ledger.get());
-    for (const std::string& warning : disk.warnings) log.warn("{}", warning);
-    const DiskProfile& measured = disk.profile ? *disk.profile : *parts.data.state().disk;
+    const auto found = disk_of(run, log);
+    const DiskProfile& measured = found ? *found : *parts.data.state().disk;
     const bool trains = run.work.kind == Work::Kind::kTrain;
     needs.caches =
         measure_caches(parts, needs, measured, trains ? TableAccess::kWrite : TableAccess::kRead);
@@ -206,6 +210,7 @@ void size_caches(PlannedRun& run, MemoryNeeds needs, Logger& log) {
   }
   tables.share_cache(run.plan.learned_cache, run.plan.learned_window, run.plan.learned_shares);
   if (needs.counted == 0) return;
+  // Of learned rows alone: features have none yet.
   for (const TableCache& cache : table_caches(*run.parts))
     log.info("cache of {} '{}': {} of {} rows, {}, by what they save",
              cache.of,
@@ -309,14 +314,22 @@ void check_granted(std::uint64_t budget, const std::filesystem::path& root) {
                   : fmt::format("set [memory] host to at most \"{}MiB\"", most / kMiB));
 }
 
+std::shared_ptr<const DiskProfile> disk_of(PlannedRun& run, Logger& log) {
+  if (!run.disk) {
+    const Parts& parts = *run.parts;
+    run.disk = measure_dataset_disk(parts.options.dataset.path, parts.ledger.get());
+    for (const std::string& warning : run.disk->warnings) log.warn("{}", warning);
+  }
+  return run.disk->profile;
+}
+
 void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log) {
   Parts& parts = *run.parts;
   if (parts.placement.features == Placement::kMemory) return;
   // Nothing runs yet: all that the run will take is free.
-  DatasetDisk disk = measure_dataset_disk(parts.options.dataset.path, parts.ledger.get());
-  for (const std::string& warning : disk.warnings) log.warn("{}", warning);
-  if (disk.profile) log.info("disk: {}", disk.profile->describe());
-  parts.data.plan_epochs(scratch.string(), std::move(disk.profile));
+  std::shared_ptr<const DiskProfile> disk = disk_of(run, log);
+  if (disk) log.info("disk: {}", disk->describe());
+  parts.data.plan_epochs(scratch.string(), std::move(disk));
 }
 
 void sort_links(PlannedRun& run, const std::filesystem::path& scratch, Logger& log) {

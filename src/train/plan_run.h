@@ -2,6 +2,7 @@
 // would.
 #pragma once
 
+#include "budget/dataset_disk.h"
 #include "budget/placements.h"
 #include "core/log.h"
 #include "train/measured_needs.h"
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace sluice {
@@ -23,15 +25,19 @@ struct PlannedRun {
   Places places;
   MemoryPlan plan;
   Work work;
+  std::optional<DatasetDisk> disk = {};  ///< once it was measured: disk_of()
 };
+
+/// The disk that the dataset is on: measured when it is first asked for, a second where it is not
+/// remembered. What went wrong is logged then. Null where it cannot be measured.
+std::shared_ptr<const DiskProfile> disk_of(PlannedRun& run, Logger& log);
 
 /// Throws kResource unless this machine and its memory cgroup (below `root`) grant budget +
 /// overhead.
 void check_granted(std::uint64_t budget, const std::filesystem::path& root = "/");
 
-/// Lets the run's loaders plan whole epochs: measures the disk where its figures are not
-/// remembered (a second), and keeps scratch files without a name in `scratch`. Does nothing for
-/// features in memory.
+/// Lets the run's loaders plan whole epochs by disk_of(), and keeps scratch files without a name in
+/// `scratch`. Does nothing for features in memory.
 void plan_epochs(PlannedRun& run, const std::filesystem::path& scratch, Logger& log);
 
 /// Where the run trains by partitions: sorts its links into edge buckets, in a file without a name

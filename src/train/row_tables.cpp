@@ -188,12 +188,14 @@ void RowTables::share_cache(std::uint64_t bytes,
     TableRows& rows = *tables[i].table->rows;
     const TableRowsNeeds own = rows.needs();
     const std::uint64_t most = own.most_cache - own.least_cache;
-    const double part = all.most == all.least
-                            ? 0
-                            : static_cast<double>(most) / static_cast<double>(all.most - all.least);
-    const std::uint64_t more =
-        shares.empty() ? static_cast<std::uint64_t>(part * static_cast<double>(rest)) : shares[i];
-    rows.set_cache(own.least_cache + std::min(more, most));
+    std::uint64_t more = most;
+    if (!shares.empty()) {
+      more = std::min(shares[i], most);
+    } else if (rest < all.most - all.least) {
+      const double part = static_cast<double>(most) / static_cast<double>(all.most - all.least);
+      more = std::min(static_cast<std::uint64_t>(part * static_cast<double>(rest)), most);
+    }
+    rows.set_cache(own.least_cache + more);
     rows.set_window(window);
   }
 }

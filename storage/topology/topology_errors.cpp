@@ -8,7 +8,8 @@ Error appended_in_memory_only(const RelationSchema& relation, const std::filesys
   return Error(ErrorCode::kUsage,
                fmt::format("relation '{}' has appended edges, which are read in memory only",
                            relation.key()),
-               "run sluice-prep compact, or set storage.topology = \"memory\"",
+               "run sluice-prep compact, name it in storage.topology_in_memory, or set "
+               "storage.topology = \"memory\"",
                Place{root.string(), -1, -1, -1});
 }
 

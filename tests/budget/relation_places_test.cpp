@@ -198,6 +198,29 @@ TEST_CASE("a relation with appended edges, which cannot be read from disk, is ke
   const std::uint64_t wrote = bytes_of(schema, "wrote");
   const std::vector<Places> some = edge_choices(schema, 2 * wrote);
   CHECK(some.at(0).relations == RelationPlaces{kDisk, kDisk, kMemory, kDisk});
+
+  // Nowhere is it on disk, where it would be refused, whatever the budget has room for.
+  const RelationPlaces least{kDisk, kDisk, kMemory, kDisk};
+  for (const std::uint64_t budget : {std::uint64_t{1}, wrote, kKiB * 200, kMiB}) {
+    CAPTURE(budget);
+    const std::vector<Places> all = edge_choices(schema, budget);
+    CHECK(all.back().relations == least);
+    for (const Places& places : all)
+      if (places.topology.where == kDisk) CHECK(places.relations.at(2) == kMemory);
+  }
+  StorageSection storage;
+  storage.topology_in_memory = {"at"};
+  CHECK(edge_choices(schema, 1, storage).back().relations ==
+        RelationPlaces{kDisk, kDisk, kMemory, kMemory});
+  // Who asks for the disk is told.
+  storage = {};
+  storage.topology = Keep::kDisk;
+  CHECK(edge_choices(schema, kMiB, storage).at(0).relations.empty());
+  schema.relations.erase(schema.relations.begin(), schema.relations.begin() + 2);
+  schema.relations.resize(1);
+  const std::vector<Places> alone = edge_choices(schema, 1);
+  REQUIRE(alone.size() == 1);
+  CHECK(alone[0].topology.where == kMemory);
 }
 
 TEST_CASE("where relations are is told by key, of many by a few") {

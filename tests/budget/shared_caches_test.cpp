@@ -191,9 +191,26 @@ TEST_CASE("whatever share the rule gives, a plan keeps its budget and the least 
     CHECK(plan.learned_cache >= needs.learned.least);
     CHECK(plan.learned_cache <= needs.learned.most);
     CHECK(plan.loader.window_bytes >= needs.training.window_bytes);
+    if (plan.learned_cache == needs.learned.most) {
+      CHECK(plan.learned_shares.empty());
+      continue;
+    }
     REQUIRE(plan.learned_shares.size() == needs.caches.learned.size());
     CHECK(needs.learned.least + sum_of(plan.learned_shares) <= plan.learned_cache);
   }
+}
+
+TEST_CASE("where all learned rows fit no share of them is told, which might be a few rows less") {
+  MemoryNeeds needs = run_with_learned_rows();
+  needs.caches.share = CacheShare::kRanked;
+  needs.caches.features = {ramp(1024, 1024, 1e-6, 3)};
+  needs.caches.learned = {ramp(64 * 1024, 1025, 1e-4, 3000)};  // rounded up
+  const MemoryPlan some = plan_memory(needs, 64 * kMiB);
+  CHECK(some.learned_cache < needs.learned.most);
+  CHECK(some.learned_shares.size() == 1);
+  const MemoryPlan all = plan_memory(needs, 256 * kMiB);
+  CHECK(all.learned_cache == needs.learned.most);
+  CHECK(all.learned_shares.empty());
 }
 
 TEST_CASE("what counting uses takes is part of the budget that works") {

@@ -48,6 +48,35 @@ TEST_CASE("whole lists give the batches of no cache, for any graph, size, group 
   }
 }
 
+TEST_CASE("relations that are in memory have no lists there a second time, and stay in sight") {
+  for (std::uint64_t seed = 0; seed < sanitized(30u, 4u); ++seed) {
+    CAPTURE(seed);
+    const TestGraph graph = test::random_graph(seed);
+    const SamplerGraph memory = graph.open(Held::k32), disk = graph.open(Held::kHidden);
+    SamplerGraph mixed = disk, behind{&graph.schema, {}};
+    for (std::size_t r = 0; r < mixed.relations.size(); ++r) {
+      if (r % 2 == seed % 2)
+        mixed.relations[r] = memory.relations[r];
+      else
+        behind.relations.push_back(disk.relations[r]);
+    }
+    const RandomKey key(seed);
+    const SnapshotOptions options{.mode = SnapshotMode::kFull, .hot = 1};
+    const auto cached = test::snapshot_of(mixed, options, {5, 5}, key);
+    for (std::size_t r = 0; r < mixed.relations.size(); ++r)
+      if (r % 2 == seed % 2) CHECK((cached->graph().relations[r] == mixed.relations[r]));
+    // What relations on disk take alone.
+    std::uint64_t edges = 0;
+    for (const auto& relation : behind.relations) edges += relation->num_edges();
+    const test::Requests requests(graph, 9, 30, key.with("group"));
+    CHECK(test::group_hashes(cached->graph(), {5, 5}, key, requests.list, 3, 2) ==
+          test::group_hashes(memory, {5, 5}, key, requests.list, 1, 1));
+    const SnapshotStats stats = cached->stats();
+    CHECK(stats.edges_read <= edges);
+    if (behind.relations.empty()) CHECK(stats.ram_bytes == 0);
+  }
+}
+
 TEST_CASE("samplers of one mini-batch, on many threads, get the same from one cache") {
   const TestGraph graph = test::random_graph(11);
   const test::Requests requests(graph, 64, 40, RandomKey(3));

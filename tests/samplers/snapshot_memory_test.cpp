@@ -83,6 +83,11 @@ TEST_CASE("a cache larger than the graph, and records without a bound, are refus
   CHECK(larger.error().code() == ErrorCode::kUsage);
   CHECK(larger.error().message().find("snapshot.bytes asks for") == 0);
   CHECK(larger.error().hint().find("storage.topology = \"memory\"") != std::string::npos);
+  // Of relations in memory whole lists take nothing, whatever was asked for.
+  --options.bytes.bytes;
+  const auto none = SnapshotGraph::make(graph.open(Held::k32), options, {.fanout = {5}}, nullptr);
+  REQUIRE(none);
+  CHECK(none.value()->stats().ram_bytes == 0);
   CHECK(made({.mode = SnapshotMode::kFull}, {5, -1}));
   const auto unbounded = made({.mode = SnapshotMode::kRefresh}, {5, -1});
   REQUIRE(!unbounded);

@@ -70,7 +70,7 @@ TEST_CASE("after an update batches are those of a cache made for the later edges
       cached->update(later.open(Held::kHidden)).or_throw();
 
       // The same nodes are hot: they are chosen by the sources of edges, which are hardly others.
-      const auto anew = test::snapshot_of(later.open(Held::k32), options_of(mode), fanout, key);
+      const auto anew = test::snapshot_of(later.open(Held::kHidden), options_of(mode), fanout, key);
       const auto found = hashes(*cached, all.subspan(10));
       if (mode == SnapshotMode::kFull) {
         REQUIRE(found ==

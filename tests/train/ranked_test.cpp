@@ -1,6 +1,7 @@
 // Ranks of links by brute force: beside drawn ends, at the ends that are asked about, with and
 // without known links among them; and of an encoder's rows among all entities.
 #include "support/expect_error.h"
+#include "support/generated_dataset.h"
 #include "tasks/link_ranks.h"
 #include "train/embedding_support.h"
 #include "train/encoded_nodes.h"
@@ -370,6 +371,25 @@ TEST_CASE("a run with an encoder tests among all entities, as evaluate does, whe
   const RunReport done = train({"storage.embeddings=disk"});
   CHECK(resume_training(run, {}, quiet.context).metrics.at("test.mrr") ==
         done.metrics.at("test.mrr"));
+}
+
+TEST_CASE("a run that tests layer by layer reports the caches that it trained with") {
+  const TempDir dir;
+  generate_dataset(dir / "x");
+  Quiet quiet;
+  const RunReport report = run_training(
+      options_of(short_config(dir, dir / "x") +
+                     "[task]\ntype = \"link_prediction\"\nwidth = 16\nranking = \"all\"\n"
+                     "edge_split = [0.8, 0.1, 0.1]\nloss = \"softmax\"\nshare = true\n"
+                     "negatives = 8\neval_negatives = 9\n",
+                 {"storage.features=disk"}),
+      RunDirectory::Mode::kNew,
+      quiet.context);
+  CHECK(std::isfinite(report.metrics.at("test.mrr")));
+  REQUIRE(report.caches.size() == 1);
+  CHECK(std::string(report.caches[0].of) == "features");
+  CHECK(report.caches[0].rows == 2000);
+  CHECK(report.caches[0].slots > 0);
 }
 
 TEST_CASE("the best ends of a run with an encoder are no training links, best first") {

@@ -1,6 +1,8 @@
 // Learned rows on disk beside features on disk: what each table's cache gets by [storage] cache
 // "ranked", against a ranking of single rows, and that results do not depend on it.
+#include "pipeline/data/graph_data_state.h"
 #include "storage/io/disk_profile.h"
+#include "support/expect_error.h"
 #include "support/process.h"
 #include "train/cached_tables.h"
 #include "train/plan_run.h"
@@ -10,8 +12,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,14 +25,16 @@ using namespace sluice::test;
 
 namespace {
 
-void generate_authors(const std::filesystem::path& out) {
+void generate_authors(const std::filesystem::path& out,
+                      const std::string& papers = "6000",
+                      const std::string& features = "256") {
   const Outcome made = run({tool("sluice-prep"),
                             "generate",
                             "hetero",
                             "--out",
                             out.string(),
                             "--papers",
-                            "6000",
+                            papers,
                             "--authors",
                             "3000",
                             "--institutions",
@@ -40,7 +46,7 @@ void generate_authors(const std::filesystem::path& out) {
                             "--works-at",
                             "3000",
                             "--features",
-                            "256",
+                            features,
                             "--author-features",
                             "16",
                             "--classes",
@@ -64,6 +70,22 @@ std::string authors_config(const TempDir& dir) {
          "task = { type = \"node_classification\", node_type = \"paper\" }\n"
          "[train]\nepochs = 2\nbatch_size = 64\ncompute_threads = 1\nhash_batches = true\n";
 }
+
+/// Of the environment, while this lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 /// A disk that reads 4 KiB in 100 us, and writes half as fast as it reads.
 DiskProfile given_disk() {
@@ -143,6 +165,9 @@ TEST_CASE("a run's plan gives learned rows what their rows among the best of all
   CHECK(needs.caches.share == CacheShare::kRanked);
   for (const MemoryLedger::Entry& entry : ledger->entries())
     if (entry.name == "node hotness") CHECK(entry.bytes == 0);
+  // Those of the trial are gone.
+  CHECK(parts.data.state().caches.empty());
+  CHECK(table_caches(parts).size() == 2);
 
   // What tables are told by.
   const double page = given_disk().seconds_for(4096);
@@ -206,6 +231,55 @@ TEST_CASE("a run's plan gives learned rows what their rows among the best of all
     }
     CHECK(bytes <= plan.learned_cache);
   }
+
+  // With room for all of them each is kept, though the size of a row is rounded up.
+  const MemoryPlan roomy = plan_memory(needs, least + 64 * kMiB);
+  CHECK(roomy.learned_cache == needs.learned.most);
+  parts.tables.share_cache(roomy.learned_cache, roomy.learned_window, roomy.learned_shares);
+  for (const RowTables::Cached& table : cached)
+    CHECK(table.table->rows->cached_rows() == table.table->rows->rows());
+}
+
+TEST_CASE("a budget that is told has room for counts of uses beside what is loaded") {
+  const TempDir dir;
+  generate_authors(dir / "data", "2000000", "2");
+  Quiet quiet;
+  const auto with = [&](const std::string& budget) {
+    return options_of(authors_config(dir),
+                      {"storage.cache=ranked",
+                       "storage.topology=memory",
+                       "embedding.types=[\"author\"]",
+                       "train.batch_size=4",
+                       "eval.batch_size=4",
+                       "memory.host=" + budget});
+  };
+  const Error error = expect_error([&] { (void)plan_run(with("8MiB"), {}, *quiet.log); });
+  CHECK(error.code() == ErrorCode::kResource);
+  const std::string before = "set [memory] host to at least \"";
+  REQUIRE(error.hint().find(before) == 0);
+  const std::string told =
+      error.hint().substr(before.size(), error.hint().find('"', before.size()) - before.size());
+  const PlannedRun run = plan_run(with(told), {}, *quiet.log);
+  CHECK(run.plan.fits());
+  CHECK(run.parts->ledger->peak() <= parse_bytes(told).or_throw().bytes);
+}
+
+TEST_CASE("a disk is measured once for a run, and what goes wrong with that is told once") {
+  const TempDir dir;
+  generate_authors(dir / "data");
+  const Variable cache("XDG_CACHE_HOME", dir.write("file", "no folder").string().c_str());
+  const RunOptions options = options_of(authors_config(dir), {"storage.cache=ranked"});
+  Heard heard;
+  PlannedRun run = plan_run(options, {}, *heard.log);
+  REQUIRE(run.disk);
+  REQUIRE(run.disk->warnings.size() == 1);
+  const std::string& warning = run.disk->warnings.front();
+  plan_epochs(run, dir.path(), *heard.log);
+  CHECK(disk_of(run, *heard.log) == run.disk->profile);
+  const std::string text = heard.text.str();
+  const std::size_t first = text.find(warning);
+  REQUIRE(first != std::string::npos);
+  CHECK(text.find(warning, first + 1) == std::string::npos);
 }
 
 TEST_CASE("weights are the same bits however caches are shared, and the report has each table's") {
@@ -230,6 +304,7 @@ TEST_CASE("weights are the same bits however caches are shared, and the report h
     CHECK(plan_run(with(cache, budget), {}, *heard.log).plan.learned_shares.size() ==
           (std::string(cache) == "degree" ? 0u : 2u));
     CHECK(heard.said("cache of learned rows 'author'") == (std::string(cache) != "degree"));
+    CHECK_FALSE(heard.said("cache of features"));  // those have their sizes later
     const RunReport disk =
         run_training(with(cache, budget), RunDirectory::Mode::kReplace, quiet.context);
     CHECK(disk.weights_xxh3 == memory.weights_xxh3);
