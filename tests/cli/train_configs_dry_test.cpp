@@ -30,8 +30,8 @@ void check_dry_run(const std::string& config,
     MESSAGE("skipped: " << config << " asks for more memory than this machine grants");
     return;
   }
-  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
-  CHECK(json::parse(outcome.out).contains("estimate"));
+  CHECK_MESSAGE(outcome.code == 0, outcome.err);
+  if (outcome.code == 0) CHECK(json::parse(outcome.out).contains("estimate"));
 }
 
 // All over one dataset; nothing where its files are not there.
