@@ -191,7 +191,10 @@ TEST_CASE("partitions with an encoder: no test stands beside one that was ranked
   second.push_back("embedding.exact_run=" + exact);
   json of = ground.report(first);
   CHECK(of.at("ranked_among") == "all");
-  CHECK(ground.report(second).at("exact").at("metrics") == of.at("metrics"));
+  json figures = json::object();
+  for (const auto& [name, value] : of.at("metrics").items())
+    if (!value.is_null()) figures[name] = value;
+  CHECK(ground.report(second).at("exact").at("metrics") == figures);
   of["ranked_among"] = "drawn";  // as a run on a GPU says
   std::ofstream(ground.folder() / "exact" / "report.json") << of;
   const json beside = ground.report(second).at("exact");

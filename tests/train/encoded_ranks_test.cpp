@@ -128,8 +128,11 @@ TEST_CASE("an encoder ranks no training links by rows that know them, unless it 
   EvaluateOptions exact{Part::kTrain};
   exact.inference = Inference::kByLayer;
   CHECK(evaluate_run(run, {}, exact, quiet.context).metrics.contains("train.mrr"));
-  const RunReport beside = evaluate_run(
-      run, {"task.ranking=sampled", "task.share=false"}, {Part::kTrain}, quiet.context);
+  const RunReport beside =
+      evaluate_run(run,
+                   {"task.ranking=sampled", "task.ends=destination", "task.share=false"},
+                   {Part::kTrain},
+                   quiet.context);
   CHECK(std::isfinite(beside.metrics.at("train.mrr")));
 }
 
