@@ -63,11 +63,9 @@ TEST_CASE("models of events on Wikipedia fit in the budgets of their configs") {
       "wikipedia-graph.toml", "wikipedia", {"wikipedia-tftgn.toml", "wikipedia-tpnet.toml"});
 }
 
-TEST_CASE("models of several types on HGB's IMDB and ACM fit in the budgets of their configs") {
-  check_dry_runs("hgb-imdb-graph.toml",
-                 "hgb_imdb",
-                 {"hgb-imdb-hgt.toml", "hgb-imdb-rgcn.toml", "hgb-imdb-simplehgn.toml"});
-  check_dry_runs("hgb-acm-graph.toml", "hgb_acm", {"hgb-acm-simplehgn.toml"});
+// Simple-HGN is left out: its step is tried for half a minute.
+TEST_CASE("models of several types on HGB's IMDB fit in the budgets of their configs") {
+  check_dry_runs("hgb-imdb-graph.toml", "hgb_imdb", {"hgb-imdb-hgt.toml", "hgb-imdb-rgcn.toml"});
 }
 
 TEST_CASE("R-GCN on HeCo's Freebase fits in the budget of its config") {
