@@ -108,9 +108,11 @@ class ListSums {
             float* const sum = sums.data() + t * width;
             const std::uint64_t stop = std::min(end, begins[t + 1]);
             for (std::uint64_t at = std::max(edge, begins[t]); at < stop; ++at) {
-              // Of the lists behind this one too.
-              if (at + kAhead < end)
-                prefetch(panel.data() + sources[at - edge + kAhead] * width, width);
+              if (at + kAhead < end) {  // of the lists behind this one too
+                const std::uint64_t soon = sources[at - edge + kAhead];
+                prefetch(panel.data() + soon * width, width);
+                if (!lists.scales.empty()) __builtin_prefetch(lists.scales.data() + soon);
+              }
               const std::uint64_t source = sources[at - edge];
               const float* const row = panel.data() + source * width;
               if (lists.gathering == Gathering::kMax) {

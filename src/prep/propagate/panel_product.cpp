@@ -97,7 +97,10 @@ std::uint64_t add_rows(const PanelView& x,
   for (std::uint64_t at = 0; at < list.count; ++at) {
     if (at + kAhead < list.known) {
       const std::uint64_t soon = neighbour_at<Id>(list, at + kAhead);
-      if (soon < x.rows) prefetch(first + soon * row_bytes, count * Element::kBytes);
+      if (soon < x.rows) {
+        prefetch(first + soon * row_bytes, count * Element::kBytes);
+        if (list.scales != nullptr) __builtin_prefetch(list.scales + soon);
+      }
     }
     const std::uint64_t id = neighbour_at<Id>(list, at);
     if (id >= x.rows) return least_stranger<Id>(list, at, x.rows);
