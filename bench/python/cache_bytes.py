@@ -31,8 +31,9 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
+
+from tools import run
 
 WITHIN = 0.02
 STAGING = 16 << 20  # at the least
@@ -77,14 +78,6 @@ def arguments():
     if asked.epochs < 2:
         parser.error("--epochs is at least 2: the first, of empty caches, does not count")
     return asked
-
-
-def run(*command):
-    words = [str(part) for part in command]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"error: {' '.join(words)} ended with {done.returncode}: {done.stdout}")
-    return done.stdout
 
 
 def generated(asked):

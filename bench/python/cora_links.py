@@ -26,8 +26,9 @@ import json
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
+
+from tools import run
 
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
 SCORES = ("dot", "cosine", "hadamard")
@@ -53,14 +54,6 @@ def arguments():
         parser.error(f"there is no config '{named}': a file, or a name in configs/")
     asked.bars = [float(each) for each in asked.bars.split(",")]
     return asked
-
-
-def run(*command):
-    words = [str(part) for part in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"error: {' '.join(words)} ended with {done.returncode}: {done.stderr}{done.stdout}")
-    return done.stdout
 
 
 def probed(asked, folder, seed):

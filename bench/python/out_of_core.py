@@ -33,6 +33,7 @@ import sys
 import time
 
 from confined import OVERHEAD, bytes_of, confine, may_confine
+from tools import run
 
 CHECKPOINTS = 0.01  # minutes between them
 TYPED, SELF = "typed", "self_supervised"
@@ -98,14 +99,6 @@ def arguments():
     if asked.epochs < 2:
         parser.error("--epochs is at least 2: the second is broken off")
     return asked
-
-
-def run(*command):
-    words = [str(part) for part in command]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"error: {' '.join(words)} ended with {done.returncode}: {done.stdout}")
-    return done.stdout
 
 
 def dataset(asked):
