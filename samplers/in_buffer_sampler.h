@@ -16,7 +16,6 @@
 
 #include <sluice/sampler.h>
 
-#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>

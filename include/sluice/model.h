@@ -17,7 +17,6 @@
 
 #include <sluice/batch.h>
 #include <sluice/graph_schema.h>
-#include <sluice/options.h>
 #include <sluice/random.h>
 
 #include <torch/torch.h>

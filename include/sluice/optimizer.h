@@ -2,8 +2,6 @@
 // checkpoint can keep it and a resumed run goes on bit for bit. Used by one thread at a time.
 #pragma once
 
-#include <sluice/options.h>
-
 #include <torch/torch.h>
 
 #include <map>

@@ -9,7 +9,6 @@
 #include <sluice/edge_rule.h>
 #include <sluice/loader.h>
 #include <sluice/model.h>
-#include <sluice/options.h>
 #include <sluice/query.h>
 #include <sluice/random.h>
 

@@ -14,8 +14,8 @@
 #include <sluice/catalog.h>
 #include <sluice/model.h>
 #include <sluice/optimizer.h>
-#include <sluice/registry.h>
 #include <sluice/sampler.h>
+#include <sluice/sparse_optimizer.h>
 #include <sluice/task.h>
 
 namespace sluice {

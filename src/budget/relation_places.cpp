@@ -126,6 +126,7 @@ struct Packing {
 std::vector<RelationWorth> worth_of_relations(const GraphSchema& schema) {
   std::vector<RelationWorth> worth(schema.relations.size());
   std::vector<Met> met;
+  met.reserve(schema.relations.size());
   for (const RelationSchema& relation : schema.relations) met.push_back(meet(schema, relation));
   std::vector<double> asking = seeds_of(schema);
   for (int layer = 0; layer < kLayers; ++layer) {
@@ -145,10 +146,9 @@ std::vector<RelationWorth> worth_of_relations(const GraphSchema& schema) {
 std::vector<bool> relations_to_keep(std::span<const RelationWorth> all,
                                     std::uint64_t room,
                                     const std::vector<bool>& must) {
-  const std::vector<bool> none(all.size(), false);
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (!must[r]) continue;
-    if (all[r].bytes > room) return none;
+    if (all[r].bytes > room) return std::vector<bool>(all.size(), false);
     room -= all[r].bytes;
   }
   const Packing in_turn(all, must, room, all.size());

@@ -20,6 +20,7 @@ std::vector<std::uint64_t> learned_shares(const SharedCaches& caches, std::uint6
                                               ? ranked_rows(tables, bytes)
                                               : proportional_rows(tables, bytes);
   std::vector<std::uint64_t> shares;
+  shares.reserve(caches.learned.size());
   for (std::size_t t = 0; t < caches.learned.size(); ++t)
     shares.push_back((rows[t] - least_rows_of(tables[t])) * tables[t].row_bytes);
   return shares;

@@ -156,6 +156,7 @@ void run_propagate(PropagateRequest request, PrepSession& session) {
 
 void add_choices(CLI::App& command, PropagateRequest& request) {
   std::vector<std::string> methods;
+  methods.reserve(kMethods.size());
   for (const auto& [name, method] : kMethods) methods.push_back(name);
   command
       .add_option("--method",

@@ -1,5 +1,5 @@
 #include <sluice/batch.h>
-#include <sluice/deferred_features.h>
+#include <sluice/deferred_features.h>  // IWYU pragma: keep
 #include <sluice/edge_rule.h>
 
 #include "core/batch_fields.h"

@@ -80,8 +80,8 @@ Tensor GraphMixer::mean_neighbours(const LayerEvents& in,
   const nn::EventSequences& events = in.events;
   const std::int64_t targets = events.num_targets(), length = events.longest();
   const auto options = torch::TensorOptions().device(events.counts().device());
-  const Tensor own = rows[type].defined() ? rows[type].narrow(0, 0, targets)
-                                          : torch::zeros({targets, options_.hidden}, options);
+  Tensor own = rows[type].defined() ? rows[type].narrow(0, 0, targets)
+                                    : torch::zeros({targets, options_.hidden}, options);
   const Tensor met = neighbours_of(in, rows);
   if (!met.defined() || length == 0) return own;
   const Tensor sums = events.pad(met, nn::Align::kFirst, length).sum(1);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <tuple>
 #include <vector>
 
 namespace sluice::models {

@@ -9,7 +9,6 @@
 // as read when the node's next event is committed. Used by one thread.
 #pragma once
 
-#include <sluice/executor.h>
 #include <sluice/models/state_model.h>
 #include <sluice/nn/linear.h>
 #include <sluice/nn/state_rows.h>

@@ -6,7 +6,6 @@
 #include <sluice/nn/learned_rows.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -109,8 +108,8 @@ std::vector<std::vector<std::size_t>> RelationFirst::groups_of(const Batch& batc
       loads, std::ranges::greater{}, [](const auto& load) { return load.first; });
   std::vector<Group> groups;
   for (const auto& [bytes, type] : loads) {
-    const auto fits = [&, bytes = bytes](const Group& group) {
-      return group.bytes + bytes <= loads.front().first;
+    const auto fits = [&, more = bytes](const Group& group) {
+      return group.bytes + more <= loads.front().first;
     };
     auto group = std::ranges::find_if(groups, fits);
     if (group == groups.end()) group = groups.emplace(groups.end());
@@ -118,6 +117,7 @@ std::vector<std::vector<std::size_t>> RelationFirst::groups_of(const Batch& batc
     group->bytes += bytes;
   }
   std::vector<std::vector<std::size_t>> types;
+  types.reserve(groups.size());
   for (Group& group : groups) types.push_back(std::move(group.types));
   return types;
 }

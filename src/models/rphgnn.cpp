@@ -167,6 +167,7 @@ Tensor RpHgnn::encoded(const Batch& batch, std::size_t group) const {
 
 Encoding RpHgnn::encode(const Batch& batch) {
   std::vector<Tensor> groups;
+  groups.reserve(groups_.size());
   for (std::size_t group = 0; group < groups_.size(); ++group)
     groups.push_back(encoded(batch, group));
   Tensor x = options_.merge == Merge::kMean ? torch::stack(groups).mean(0) : torch::cat(groups, 1);

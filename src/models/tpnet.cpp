@@ -98,6 +98,7 @@ TpNet::Seeds TpNet::read_seeds(const Batch& batch, std::size_t type, const Tenso
   const auto whole = in.events.counts().options();
   const Tensor own = torch::arange(seeds, whole) + begins.at(type);
   std::vector<Tensor> by_block;
+  by_block.reserve(in.blocks.size());
   for (const Block* block : in.blocks)
     by_block.push_back(nn::as_tensor(block->neighbours).to(torch::kInt64) +
                        begins.at(block->source_type));

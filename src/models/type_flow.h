@@ -15,6 +15,7 @@ namespace sluice::models {
 
 inline std::vector<nn::TypedRelation> typed_relations(const GraphSchema& schema) {
   std::vector<nn::TypedRelation> relations;
+  relations.reserve(schema.relations.size());
   for (const RelationSchema& each : schema.relations)
     relations.push_back(
         {relations.size(), type_index(schema, each.source), type_index(schema, each.target)});

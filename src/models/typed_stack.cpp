@@ -155,6 +155,7 @@ std::vector<nn::BlockRef> TypedStack::blocks_of(const Batch& batch, std::int64_t
 std::vector<std::int64_t> TypedStack::targets_of(const Batch& batch, std::int64_t layer) const {
   const auto at = static_cast<std::size_t>(layer);
   std::vector<std::int64_t> targets;
+  targets.reserve(batch.nodes.size());
   for (std::size_t type = 0; type < batch.nodes.size(); ++type)
     targets.push_back(flow_[at].written.at(type) ? batch.nodes[type].size_at.at(at + 1) : 0);
   return targets;

@@ -1,6 +1,6 @@
 #include <sluice/nn/batch_features.h>
 
-#include <sluice/deferred_features.h>
+#include <sluice/deferred_features.h>  // IWYU pragma: keep
 #include <sluice/nn/tensor_view.h>
 
 #include <cstdint>

@@ -75,7 +75,7 @@ RelationalDecoder::RelationalDecoder(const DecoderOptions& options,
 
 // The mask is made on the host, wherever rows are: a mini-batch has few elements of relations.
 torch::Tensor RelationalDecoder::query_rows(const torch::Tensor& relations) const {
-  const torch::Tensor rows = relation_rows(relations);
+  torch::Tensor rows = relation_rows(relations);
   if (!is_training() || dropout_ <= 0) return rows;
   const RandomKey key = step_key_.with("relations").with(queries_++);
   return rows * dropout({}, key, dropout_, torch::ones(rows.sizes())).to(rows.device());

@@ -1,4 +1,5 @@
 // TransE and RotatE: the nearer a candidate is to what the query asks for, the higher it scores.
+#include <math.h>
 #include "nn/complex_distance.h"
 #include "nn/decoder_kinds.h"
 

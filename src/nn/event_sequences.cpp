@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 namespace sluice::nn {
 namespace {
 
@@ -107,7 +105,7 @@ EventSequences EventSequences::within(std::int64_t window) const {
 }
 
 Tensor EventSequences::places(Align align, std::int64_t length) const {
-  const Tensor first = targets_ * length + positions_;
+  Tensor first = targets_ * length + positions_;
   if (align == Align::kFirst) return first;
   return first + (length - counts_.index_select(0, targets_));
 }

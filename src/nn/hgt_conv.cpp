@@ -66,7 +66,8 @@ Tensor HgtConv::attention(const UnionBlock& layer,
                           const LayerCall& call,
                           const std::vector<Tensor>& x) const {
   const std::int64_t heads = options_.heads;
-  const double scale = 1 / std::sqrt(static_cast<double>(options_.width / heads));
+  const std::int64_t head_width = options_.width / heads;
+  const double scale = 1 / std::sqrt(static_cast<double>(head_width));
   std::vector<Tensor> queries(x.size()), keys(x.size()), logits;
   for (const BlockRef& block : layer.blocks()) {
     if (!has_edges(*block)) continue;

@@ -140,7 +140,7 @@ Tensor loss_beside_others(const LinkLossOptions& options, const ScoredLinks& sco
   const Tensor& links = scored.links;
   switch (options.kind) {
     case LinkLoss::kLogistic: {
-      const Tensor loss = functional::softplus(-links).mean();
+      Tensor loss = functional::softplus(-links).mean();
       if (scored.known == 0) return loss;
       const Tensor there = scored.there.to(torch::kFloat32);
       return loss + (functional::softplus(scored.others) * there).sum() / scored.known;

@@ -11,6 +11,8 @@
 #include <charconv>
 #include <cstddef>
 #include <fstream>
+#include <ios>
+#include <system_error>
 #include <utility>
 
 namespace sluice::probe {

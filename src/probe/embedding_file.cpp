@@ -12,7 +12,6 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace sluice::probe {
 namespace {

@@ -6,6 +6,7 @@
 #include <sluice/error.h>
 
 #include <fmt/format.h>
+#include <string.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace sluice::probe {

@@ -9,7 +9,6 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <tuple>
 
 namespace sluice::probe {
 namespace {

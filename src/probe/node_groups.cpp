@@ -65,6 +65,7 @@ std::vector<NodeGroup> distance_groups(const std::vector<TestedNode>& nodes) {
     right[group] += node.right ? 1u : 0u;
   }
   std::vector<NodeGroup> groups;
+  groups.reserve(kNames.size());
   for (std::size_t i = 0; i < kNames.size(); ++i)
     groups.push_back(group_of(kNames[i], count[i], right[i]));
   return groups;

@@ -37,6 +37,7 @@ Figure figure_of(const std::vector<double>& values) {
 template <class Scores>
 Figure figure_of(const std::vector<Scores>& all, double Scores::*member) {
   std::vector<double> values;
+  values.reserve(all.size());
   for (const Scores& scores : all) values.push_back(scores.*member);
   return figure_of(values);
 }
@@ -157,6 +158,7 @@ class ProbeRun {
 
   ClassifyFigures classify_figures(const std::vector<ProbedNodes>& probed) const {
     std::vector<ProbeScores> scores;
+    scores.reserve(probed.size());
     for (const ProbedNodes& of_seed : probed) scores.push_back(of_seed.scores);
     ClassifyFigures figures{figure_of(scores, &ProbeScores::train),
                             figure_of(scores, &ProbeScores::valid),

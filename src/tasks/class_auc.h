@@ -6,7 +6,6 @@
 
 #include <torch/torch.h>
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 

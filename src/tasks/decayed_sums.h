@@ -8,7 +8,6 @@
 
 #include <torch/torch.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -3,7 +3,6 @@
 #include <sluice/error.h>
 #include <sluice/no_node.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace sluice::tasks {

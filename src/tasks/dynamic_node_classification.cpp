@@ -5,12 +5,10 @@
 #include "tasks/past_labels.h"
 
 #include <sluice/nn/tensor_view.h>
-#include <sluice/sampler.h>
 
 #include <fmt/format.h>
 
 #include <span>
-#include <utility>
 
 namespace sluice::tasks {
 namespace {

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 namespace sluice::tasks {

@@ -2,8 +2,6 @@
 
 #include "tasks/pair_scores.h"
 
-#include <limits>
-
 namespace sluice::tasks {
 
 void EdgeBankOptions::describe(Schema& schema) {

@@ -3,7 +3,6 @@
 #include <sluice/nn/tensor_view.h>
 #include <sluice/tasks/classification_metrics.h>
 
-#include <algorithm>
 #include <limits>
 #include <map>
 #include <span>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <sluice/executor.h>
-#include <sluice/loader.h>
 #include <sluice/model.h>
 #include <sluice/task.h>
 

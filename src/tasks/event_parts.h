@@ -4,12 +4,10 @@
 // in the order of time. Made from the data of a run, then read.
 #pragma once
 
-#include "core/threads.h"
 #include "samplers/event_links.h"
 
 #include <sluice/dataset.h>
 #include <sluice/edge_rule.h>
-#include <sluice/graph_schema.h>
 #include <sluice/memory.h>
 #include <sluice/options.h>
 #include <sluice/samplers/links.h>

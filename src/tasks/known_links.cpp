@@ -3,6 +3,7 @@
 #include <sluice/error.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace sluice::tasks {

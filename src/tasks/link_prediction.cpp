@@ -29,6 +29,7 @@ torch::Tensor rows_at(const torch::Tensor& encoded, const torch::Tensor& rows) {
 std::vector<std::string> names_of_types(const LabelSchema& labels) {
   if (!labels.names.empty()) return labels.names;
   std::vector<std::string> names;
+  names.reserve(labels.width);
   for (std::uint32_t type = 0; type < labels.width; ++type) names.push_back(std::to_string(type));
   return names;
 }
@@ -260,7 +261,7 @@ std::vector<LinkPrediction::Asked> LinkPrediction::ask_ends(const Links& links) 
 torch::Tensor LinkPrediction::outputs(Model& model, const Batch& batch) {
   const Links links = links_of(model, batch);
   if (!ranks_all()) {
-    const torch::Tensor scores = sampled_scores(links, batch);
+    torch::Tensor scores = sampled_scores(links, batch);
     if (!lists_sources(batch.queries)) return scores;
     return torch::cat({scores,
                        scores_beside(ask(links, Looked::kSource),
@@ -285,7 +286,7 @@ torch::Tensor LinkPrediction::sampled_scores(const Links& links, const Batch& ba
 torch::Tensor LinkPrediction::scores_beside(const Asked& asked,
                                             const torch::Tensor& encoded,
                                             const Array& others) const {
-  const torch::Tensor scores = decoder_->pairwise(asked.queries, asked.own).unsqueeze(1);
+  torch::Tensor scores = decoder_->pairwise(asked.queries, asked.own).unsqueeze(1);
   if (others.empty()) return scores;
   const torch::Tensor rows = nn::as_tensor(others);
   const std::int64_t count = rows.size(1);

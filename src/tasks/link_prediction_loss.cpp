@@ -207,7 +207,7 @@ torch::Tensor LinkPrediction::relation_loss(const Links& links) const {
   const auto loss = [&](const torch::Tensor& from, const torch::Tensor& to, std::int64_t more) {
     return functional::cross_entropy(decoder_->score_relations(from, to), links.relations + more);
   };
-  const torch::Tensor own = loss(links.sources, links.destinations, 0);
+  torch::Tensor own = loss(links.sources, links.destinations, 0);
   if (!options_.reciprocal) return own;
   return (own + loss(links.destinations, links.sources, num_types_)) / 2;
 }

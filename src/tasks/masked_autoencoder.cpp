@@ -9,8 +9,6 @@
 #include <sluice/error.h>
 #include <sluice/nn/init.h>
 
-#include <utility>
-
 namespace sluice::tasks {
 namespace {
 
@@ -79,7 +77,7 @@ MaskedAutoencoder::Seen MaskedAutoencoder::look(const PretextStep& step) const {
 }
 
 Tensor MaskedAutoencoder::corrupted(const PretextStep& step, const Seen& seen) const {
-  const Tensor rows = replaced(seen.features, seen.masked, token_);
+  Tensor rows = replaced(seen.features, seen.masked, token_);
   if (options_.masked.replace == 0) return rows;
   const Tensor other = seen.masked.logical_and(
       nn::chosen(step.key.with("replaced nodes"), seen.ids, options_.masked.replace));

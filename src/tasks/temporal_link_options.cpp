@@ -3,7 +3,6 @@
 #include <sluice/catalog.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace sluice::tasks {
 namespace {
@@ -118,6 +117,7 @@ std::vector<EventColumns> TemporalLinkOptions::training_columns() const {
 
 std::vector<EventColumns> TemporalLinkOptions::evaluation_columns() const {
   std::vector<EventColumns> columns;
+  columns.reserve(eval_negatives.size() + 2);
   for (const std::string& name : eval_negatives) columns.push_back({kind_called(name), 1});
   if (ranked < 0) columns.push_back({EventNegativeKind::kAll, 0, ranked_share});
   if (ranked > 0)

@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <ios>
 #include <limits>
 #include <map>
+#include <system_error>
 #include <utility>
 #include <vector>
 

@@ -10,6 +10,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <fmt/format.h>
+#include <torch/version.h>
 
 #include <cstdlib>
 

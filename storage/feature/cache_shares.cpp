@@ -119,7 +119,8 @@ std::vector<std::uint64_t> proportional_rows(std::span<const CachedTable> tables
       if (open[t]) weight += miss_seconds_of(tables[t], 0);
     return weight;
   };
-  for (double weight = weight_of_open(); weight > 0; weight = weight_of_open()) {
+  double weight = weight_of_open();
+  while (weight > 0) {
     const auto room = static_cast<double>(shares.bytes_left);
     std::vector<std::uint64_t> more(tables.size(), 0);
     bool again = false;
@@ -135,7 +136,10 @@ std::vector<std::uint64_t> proportional_rows(std::span<const CachedTable> tables
       open[t] = false;
       again = true;
     }
-    if (again) continue;
+    if (again) {
+      weight = weight_of_open();
+      continue;
+    }
     for (std::size_t t = 0; t < tables.size(); ++t) shares.rows[t] += more[t];
     return shares.rows;
   }

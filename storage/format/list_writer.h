@@ -7,7 +7,6 @@
 
 #include <sluice/graph_schema.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -378,7 +378,7 @@ TEST_CASE(
   int finished = 0;
   while (killed < wanted && finished < 10 * wanted) {
     Process process(import);
-    const auto draw = static_cast<std::uint64_t>(killed + finished);
+    const auto draw = static_cast<std::uint64_t>(killed) + static_cast<std::uint64_t>(finished);
     std::this_thread::sleep_for(
         std::chrono::duration_cast<Clock::duration>(longest * RandomKey(kSeed).uniform(draw)));
     process.signal(SIGKILL);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <ios>
 
 using namespace sluice;
 using namespace sluice::test;

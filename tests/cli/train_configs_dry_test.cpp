@@ -1,7 +1,7 @@
 // Configs in configs/ that no other test trains by: a dry run says that they fit their datasets and
 // their budgets.
 #include "cli/imported_graph.h"
-#include "cli/shipped_config.h"
+#include "cli/train_support.h"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 // sluice-train.
 #pragma once
 
-#include "cli/train_support.h"
+#include "support/process.h"
 
 #include <sluice/random.h>
 
@@ -10,9 +10,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <set>
+#include <string>
 #include <tuple>
+#include <vector>
 
 namespace sluice::test {
 

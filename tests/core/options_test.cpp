@@ -1,5 +1,4 @@
 #include "support/expect_error.h"
-#include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 #include <sluice/catalog.h>

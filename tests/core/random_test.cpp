@@ -25,9 +25,9 @@ TEST_CASE("below is uniform: chi-square over 100 bins, across counters and acros
   const auto chi_square = [&](auto draw) {
     std::array<double, kBins> counts{};
     for (std::uint64_t i = 0; i < kDraws; ++i) counts[draw(i)] += 1;
+    constexpr double kExpected = static_cast<double>(kDraws) / kBins;
     double sum = 0;
-    for (const double count : counts)
-      sum += (count - kDraws / kBins) * (count - kDraws / kBins) / (kDraws / kBins);
+    for (const double count : counts) sum += (count - kExpected) * (count - kExpected) / kExpected;
     return sum;
   };
   // 99 degrees of freedom: mean 99, deviation 14; 5 deviations either side.

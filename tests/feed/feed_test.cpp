@@ -5,7 +5,6 @@
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
-#include <sluice/batch.h>
 #include <sluice/registry.h>
 
 #include <chrono>

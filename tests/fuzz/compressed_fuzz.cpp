@@ -76,7 +76,7 @@ void body(std::string_view bytes) {
   const unsigned choice = input.choose(7);
   const std::string text(input.rest());
   if (choice < 4) {
-    constexpr std::string_view kFronts[] = {{"", 0},
+    constexpr std::string_view kFronts[] = {{},
                                             {"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10},
                                             {"\x28\xb5\x2f\xfd", 4},
                                             {"\x50\x2a\x4d\x18", 4}};

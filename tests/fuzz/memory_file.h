@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <sys/mman.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace sluice::fuzz {

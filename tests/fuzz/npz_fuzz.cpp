@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 
 namespace sluice::fuzz {
 namespace {

@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 #include <sluice/random.h>
 
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <vector>

@@ -3,8 +3,6 @@
 #include "pipeline/loader_support.h"
 #include "support/temp_dir.h"
 
-#include <sluice/deferred_features.h>
-
 #include <algorithm>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include "core/batch_fields.h"
 #include "device/fake_device.h"
 #include "support/cache_kinds.h"
-#include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 #include <sluice/loader.h>

@@ -8,8 +8,6 @@
 #include <sluice/error.h>
 #include <sluice/sampler.h>
 
-#include <set>
-
 using namespace sluice;
 using namespace sluice::test;
 

@@ -1,9 +1,6 @@
 // Epochs that are planned before their first mini-batch is delivered.
 #include "planned_support.h"
-#include "support/expect_error.h"
 #include "support/file_size_limit.h"
-
-#include <sluice/array.h>
 
 #include <chrono>
 #include <thread>

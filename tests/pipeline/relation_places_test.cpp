@@ -4,7 +4,6 @@
 #include "support/temp_dir.h"
 
 #include <sluice/sampler.h>
-#include <sluice/topology.h>
 
 #include <random>
 

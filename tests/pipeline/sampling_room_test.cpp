@@ -2,7 +2,6 @@
 #include "loader_support.h"
 
 #include "pipeline/stream/lent_staging.h"
-#include "storage/topology/paged_topology.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 using namespace sluice;

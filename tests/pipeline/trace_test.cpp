@@ -12,6 +12,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <ratio>
 #include <thread>
 #include <vector>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "prep/update/attach.h"
-#include "propagate_support.h"
 #include "storage/checkpoint/safetensors.h"
 #include "support/blocks.h"
 

@@ -2,7 +2,6 @@
 // width of records and the options.
 #include "prep/convert/converter.h"
 #include "prep/convert/seen_sources.h"
-#include "prep/csc_builder.h"
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 #include "support/temp_dir.h"

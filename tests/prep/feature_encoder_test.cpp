@@ -56,8 +56,9 @@ std::vector<double> random_values(std::size_t rows, std::size_t dim, int low, in
   const RandomKey key = RandomKey(kSeed).with("values");
   std::vector<double> values(rows * dim);
   for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t row = i / dim;
     const double exponent =
-        low + (high - low) * static_cast<double>(i / dim) / static_cast<double>(rows);
+        low + (high - low) * static_cast<double>(row) / static_cast<double>(rows);
     values[i] = (2 * key.uniform(i) - 1) * std::exp2(exponent);
   }
   return values;

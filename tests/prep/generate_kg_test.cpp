@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <set>
 #include <tuple>
 #include <vector>
 

@@ -193,7 +193,7 @@ TEST_CASE("it refuses what it does not carry, and shares that leave nothing") {
   const auto refused = [&](auto change) {
     HoldOutOptions options = options_of(dir, "y");
     change(options);
-    const Error error = expect_error([&] { (void)hold_out_links(options, session.context); });
+    Error error = expect_error([&] { (void)hold_out_links(options, session.context); });
     CHECK_FALSE(std::filesystem::exists(dir / "y"));
     return error;
   };

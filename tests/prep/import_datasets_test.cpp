@@ -20,7 +20,7 @@ std::filesystem::path folder_of(const char* variable, const char* below_source) 
 
 /// A data set's folder, or nothing, said.
 std::optional<std::filesystem::path> data(const std::string& name) {
-  const std::filesystem::path folder = folder_of("SLUICE_DATA", "../shared/data") / name;
+  std::filesystem::path folder = folder_of("SLUICE_DATA", "../shared/data") / name;
   if (std::filesystem::exists(folder)) return folder;
   MESSAGE("skipped: no ", name, " at ", folder.string(), "; set SLUICE_DATA");
   return std::nullopt;

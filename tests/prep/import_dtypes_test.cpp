@@ -140,7 +140,7 @@ TEST_CASE("inspect and verify say dtype and bytes a row, and verify checks int8'
   }
   std::string bytes = read_all(raw.out() / "nodes/node/features.bin");
   const float wrong = -1.5f;
-  std::memcpy(bytes.data() + 4096 + 5 * 36, &wrong, sizeof wrong);  // row 113 + 5
+  std::memcpy(&bytes.at(4096 + 5 * 36), &wrong, sizeof wrong);  // row 113 + 5
   auto file = writer.create("nodes/node/features.bin");
   file->append(std::as_bytes(std::span(bytes)));
   writer.add(std::move(file));

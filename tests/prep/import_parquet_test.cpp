@@ -1,7 +1,6 @@
 // Parquet and Arrow files: every type, missing values, lists, groups and batches, and files that
 // lie. What is read is compared with the JSON it was written from.
 #include "arrow_files.h"
-#include "import_bad_input.h"
 #include "prep/features/elements.h"
 #include "support/sanitized.h"
 #include "table_folder.h"

@@ -2,10 +2,6 @@
 #include "import_bad_input.h"
 #include "table_folder.h"
 
-#include "prep/table/raw_reader.h"
-
-#include <sluice/catalog.h>
-
 using namespace sluice;
 using namespace sluice::test;
 

@@ -1,9 +1,21 @@
 // A GraphSpec as text and back: any values, whatever they are.
-#include "layout_support.h"
+#include "prep/import/graph_spec.h"
+#include "prep/import/spec_toml.h"
+#include "prep/table/table_formats.h"
+#include "registry/core.h"
 
+#include <sluice/options.h>
 #include <sluice/random.h>
+#include <sluice/units.h>
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 using namespace sluice;
 using namespace sluice::test;

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <zip.h>
+#include <zipconf.h>
 
 #include <string>
 #include <utility>

@@ -4,7 +4,6 @@
 #include "prep/propagate/propagate.h"
 #include "support/sample_dataset.h"
 #include "support/stored_rows.h"
-#include "support/temp_dir.h"
 
 #include <sluice/dataset.h>
 

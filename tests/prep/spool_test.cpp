@@ -1,6 +1,5 @@
 // Spools: what is kept, sorted and put in another order is the same whatever memory there is.
 #include "import_support.h"
-#include "prep/dataset_edges.h"
 #include "prep/spool/edge_column.h"
 #include "prep/spool/sorted_edges.h"
 #include "support/sanitized.h"

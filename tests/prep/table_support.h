@@ -1,9 +1,24 @@
 // Tables of text, opened from a string and read whole, for comparison with a brute-force reading.
 #pragma once
 
-#include "import_bad_input.h"
+#include "prep/import_support.h"
+#include "prep/table/table_formats.h"
+#include "prep/table/table_reader.h"
+#include "prep/table/table_values.h"
+#include "registry/core.h"
+#include "support/temp_dir.h"
+
+#include <sluice/memory.h>
+#include <sluice/options.h>
+#include <sluice/threads.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice::test {
 

@@ -8,13 +8,11 @@
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
-#include <sluice/no_node.h>
 #include <sluice/samplers/link_queries.h>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <set>
 #include <tuple>

@@ -68,7 +68,7 @@ void check_seeds(const QueryBatch& batch, EventSeeds seeds, const Array& rows, s
 }
 
 TEST_CASE("events are asked about once, in the order of time, whatever the batch size") {
-  for (std::uint64_t seed = 0; seed < 2 * test::sanitized(60u, 10u); seed += 2) {
+  for (std::uint64_t seed = 0; seed < test::sanitized(120u, 20u); seed += 2) {
     CAPTURE(seed);
     const test::RandomTemporal graph = test::random_temporal(seed);
     std::vector<Asked> expected;

@@ -3,8 +3,6 @@
 
 #include "sampler_support.h"
 
-#include "samplers/labor_sampler.h"
-
 #include <cstdint>
 #include <map>
 #include <set>

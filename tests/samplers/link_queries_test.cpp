@@ -5,7 +5,6 @@
 
 #include <sluice/no_node.h>
 #include <sluice/samplers/link_queries.h>
-#include <sluice/samplers/node_queries.h>
 
 #include <doctest/doctest.h>
 

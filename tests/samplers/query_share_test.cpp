@@ -6,7 +6,6 @@
 #include <sluice/samplers/node_queries.h>
 #include <sluice/samplers/query_share.h>
 
-#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <numeric>

@@ -2,10 +2,9 @@
 // topology that hides it, with the plain edge lists beside them for brute-force checks.
 #pragma once
 
-#include "samplers/neighbor_sampler.h"
+#include <sluice/sampler.h>
 
 #include <sluice/graph_schema.h>
-#include <sluice/memory.h>
 #include <sluice/random.h>
 #include <sluice/topology.h>
 

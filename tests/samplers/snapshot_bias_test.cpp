@@ -2,13 +2,16 @@
 // reuse.
 //
 // `snapshot_test -tc="*bias table*" --no-skip` prints the table of docs/decisions (031).
-#include "snapshot_support.h"
+#include "samplers/group_sampler.h"
+#include "samplers/sampler_support.h"
+#include "samplers/snapshot/hotness.h"
+#include "samplers/snapshot/snapshot_graph.h"
 
 #include <sluice/samplers/node_queries.h>
-
-#include <fmt/format.h>
+#include <sluice/threads.h>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 

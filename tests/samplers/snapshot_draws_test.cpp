@@ -1,12 +1,12 @@
 // What a record holds: uniform, distinct, and of the period alone.
 #include "samplers/snapshot/record_draws.h"
 
+#include "samplers/snapshot_support.h"
 #include "support/sanitized.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 namespace sluice {

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <sluice/dataset.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <ios>

@@ -9,6 +9,8 @@
 #include <random>
 #include <thread>
 
+#include <signal.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,7 +101,7 @@ TEST_CASE("a commit writes in proportion to the rows that changed") {
       const std::uint64_t bytes =
           committed(500, options.rows / 100 * percent - (percent == 100 ? 500u : 0u));
       const std::uint64_t changed = layout.bytes() / 100 * percent;
-      CHECK(bytes <= changed + 2 * layout.group_bytes + manifest);
+      CHECK(bytes <= changed + std::uint64_t{2} * layout.group_bytes + manifest);
       CHECK(bytes >= changed - (percent == 100 ? layout.bytes() / 100 : 0));
     }
     CHECK(committed(0, 0) <= manifest);
@@ -146,7 +148,7 @@ TEST_CASE("seven generations may be kept; one more is refused with what to do") 
     for (std::uint64_t generation = 1; generation < 20; ++generation) {
       const std::vector<std::uint64_t> same{1, 2, 3};
       table->expect(same);
-      table->update(same, random_gradients(RandomKey(generation), 3 * kWorkDim), 0.1);
+      table->update(same, random_gradients(RandomKey(generation), std::size_t{3} * kWorkDim), 0.1);
       table->commit();
     }
   });
@@ -476,7 +478,7 @@ TEST_CASE("after more rows were added old ones stay, and new ones are what they 
       const auto table = open_embedding_table(options);
       CHECK(table->rows() == more);
       const std::vector<std::uint64_t> ids{0, more - 1, kWorkRows - 1};
-      const auto gradients = random_gradients(RandomKey(4), 3 * kWorkDim);
+      const auto gradients = random_gradients(RandomKey(4), std::size_t{3} * kWorkDim);
       table->expect(ids);
       table->update(ids, gradients, 0.1);
       twin.update(ids, gradients, 0.1);

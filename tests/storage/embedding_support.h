@@ -1,16 +1,16 @@
 // What the tests of embedding tables share: a table that is a vector of rows, and options.
 #pragma once
 
-#include "storage/embedding/sparse_optimizers.h"
-#include "storage/embedding/table.h"
+#include "storage/embedding/row_layout.h"
+#include "storage/embedding/window_cache.h"
 
-#include "io_support.h"
-#include "support/temp_dir.h"
-
+#include <sluice/dataset.h>
+#include <sluice/embedding_table.h>
 #include <sluice/registry.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>

@@ -6,6 +6,7 @@
 #include "core/threads.h"
 
 #include <cstdlib>
+#include <iterator>
 #include <random>
 #include <set>
 

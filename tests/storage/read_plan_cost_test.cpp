@@ -259,7 +259,7 @@ TEST_CASE("repack beats direct where M > T / (amp - 2), on a disk bound by its b
     CHECK(crossover >= table_bytes / (amp - 2));
     // Windows of a row on every fourth page each, until so much was missed.
     std::vector<std::uint64_t> window;
-    for (std::uint64_t row = 0; row < layout.rows; row += 4 * layout.rows_per_page)
+    for (std::uint64_t row = 0; row < layout.rows; row += std::uint64_t{4} * layout.rows_per_page)
       window.push_back(row);
     const PlanEstimate direct = estimate_direct(disk, shape_of_all(window, layout));
     for (const double share : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0}) {

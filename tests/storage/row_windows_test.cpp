@@ -200,7 +200,7 @@ TEST_CASE("what many mini-batches ask for is moved once for all of them") {
       const auto ids = [](std::uint64_t of) { return random_ids(RandomKey(of), 80, kRows); };
       while (announced <= step || disk.wants_more()) disk.expect(ids(announced++));
       disk.begin();
-      disk.update(ids(step), random_gradients(RandomKey(step), 80 * kStreamDim));
+      disk.update(ids(step), random_gradients(RandomKey(step), std::size_t{80} * kStreamDim));
     }
     const TableRows::Moved moved = disk.take_moved();
     written.push_back(moved.written);

@@ -65,7 +65,7 @@ TEST_CASE("an index of slots finds what a map does while ids come and go") {
     CAPTURE(seed);
     const RandomKey key(seed);
     const auto slots = static_cast<std::uint32_t>(1 + key.below(seed % 3 == 0 ? 4 : 700, 0));
-    const std::uint64_t range = 1 + key.below(4 * slots, 1);
+    const std::uint64_t range = 1 + key.below(std::uint64_t{4} * slots, 1);
     // As of small indexes, and of those so large that other bits have less and less room.
     constexpr unsigned kBits[] = {0, 27, 28, 30, 31, 32};
     Pair pair(slots, kBits[seed % std::size(kBits)]);

@@ -5,8 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <iterator>
 
 using namespace sluice;

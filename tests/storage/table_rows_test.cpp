@@ -54,7 +54,7 @@ void train_rows(
   const auto ids = [&](std::uint64_t step) {
     return ids_of_step(key.with("ids").with(step), table.rows());
   };
-  std::vector<float> got(100 * kTableDim);
+  std::vector<float> got(std::size_t{100} * kTableDim);
   std::uint64_t announced = first;
   const auto announces = [&](std::uint64_t step) {
     if (announced <= step) return true;
@@ -179,7 +179,7 @@ TEST_CASE("a generation is read by its manifest alone") {
   GenerationReader reader(dir / "rows", generation);
   CHECK(reader.rows() == kTableRows);
   REQUIRE(reader.dim() == kTableDim);
-  std::vector<float> got(300 * kTableDim);
+  std::vector<float> got(std::size_t{300} * kTableDim);
   for (std::uint64_t first = 0; first < kTableRows; first += 300) {
     reader.read(first, got);
     CHECK(same_bits(got, {expected.data() + first * kTableDim, got.size()}));
@@ -318,7 +318,7 @@ TEST_CASE("rows that were lent come home before they are read, changed or commit
     both(3);
     for (TableRows* table : {&lent, &plain})
       table->update(std::vector<std::uint64_t>{4, 9, 4},
-                    random_gradients(RandomKey(8), 3 * kTableDim));
+                    random_gradients(RandomKey(8), std::size_t{3} * kTableDim));
     CHECK(borrower.take());  // it was told to forget
     both(4);
     CHECK(same_bits(all_values(lent), all_values(plain)));

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdint>
 
+#include <signal.h>
 #include <sys/resource.h>
 
 namespace sluice::test {

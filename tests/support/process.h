@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include <sluice/dtype.h>
 #include <sluice/random.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

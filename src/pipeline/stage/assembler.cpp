@@ -1,6 +1,5 @@
 #include "pipeline/stage/assembler.h"
 
-#include "kernels/table.h"
 #include "pipeline/stage/deferred_rows.h"
 
 #include <sluice/samplers/transpose_block.h>

@@ -7,7 +7,6 @@
 #include <sluice/graph_schema.h>
 #include <sluice/threads.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>

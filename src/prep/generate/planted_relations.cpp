@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <variant>
 
 namespace sluice {
 namespace {

@@ -1,7 +1,7 @@
 #include "prep/import/edge_splits.h"
 
 #include "core/interrupt.h"
-#include "prep/dataset_edges.h"
+#include "storage/format/value_cursor.h"
 
 #include <sluice/random.h>
 

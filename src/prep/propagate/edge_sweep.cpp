@@ -4,7 +4,6 @@
 #include "storage/format/data_file.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace sluice {
 namespace {

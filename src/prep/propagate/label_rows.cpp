@@ -100,7 +100,7 @@ void LabelRows::read(std::uint64_t first_row, std::span<std::byte> out) {
     for (std::uint32_t part = 0; part <= num_parts_; ++part) {
       if (part == own) continue;
       row[part] = kOne;
-      std::ranges::copy(shown, row + num_parts_ + 1 + part * classes_);
+      std::ranges::copy(shown, row + num_parts_ + 1 + std::size_t{part} * classes_);
     }
   }
 }
@@ -113,7 +113,6 @@ class LabelJoin {
   LabelJoin(const PanelTable& products, const LabelRows& labels, const WalkPlace& place)
       : products_(products),
         labels_(labels),
-        place_(place),
         element_(size_of(products.dtype())),
         row_bytes_(products.shape().columns * element_),
         chunk_(std::min(chunk_rows(place.chunk_bytes, row_bytes_), products.shape().rows)) {
@@ -179,7 +178,6 @@ class LabelJoin {
 
   const PanelTable& products_;
   const LabelRows& labels_;
-  const WalkPlace& place_;
   std::size_t element_, row_bytes_;
   std::uint64_t chunk_;
   AlignedBuffer rows_, room_, out_;

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace sluice {

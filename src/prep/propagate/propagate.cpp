@@ -163,6 +163,7 @@ class Propagation {
   void propagate_round(std::size_t round) {
     const std::vector<TreePlan>& plans = plan_.rounds[round];
     std::vector<ProductTables> tables;
+    tables.reserve(plans.size());
     for (const TreePlan& plan : plans) tables.push_back(products_of(plan));
     for (std::size_t at = 0; at < plans.size(); ++at)
       for (std::size_t i = 0; i < tables[at].size(); ++i)

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "prep/prep_context.h"
-#include "storage/format/manifest.h"
 #include "storage/format/staging.h"
 
 #include <sluice/dtype.h>

@@ -72,7 +72,7 @@ class Planner {
     const std::uint64_t scores =
         options_.predictions.empty()
             ? 0
-            : PredictedScores::kBytes + labels.width * 2 * sizeof(std::uint64_t);
+            : PredictedScores::kBytes + std::uint64_t{labels.width} * 2 * sizeof(std::uint64_t);
     return target().count * (row + 1) + scores +
            (split.train + split.valid + split.test) * sizeof(std::uint64_t);
   }

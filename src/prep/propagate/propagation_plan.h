@@ -9,7 +9,6 @@
 #include "storage/feature/panel_table.h"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace sluice {

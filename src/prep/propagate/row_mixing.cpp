@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 namespace sluice {
 namespace {

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <type_traits>
 
 namespace sluice {
 namespace {

@@ -18,7 +18,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>

@@ -1,6 +1,9 @@
 // A blank line in a file of one column, whose rows stand for something by their place: it may be a
 // missing value, and passing over it would move all rows behind it.
+#include "prep/import_support.h"
 #include "text_cases.h"
+
+#include <sluice/dataset.h>
 
 #include <cstdint>
 

@@ -1,5 +1,8 @@
 // Blanks around fields of CSV and TSV are none of a name; those in it, and in quotes, are.
+#include "prep/import_support.h"
 #include "text_cases.h"
+
+#include <sluice/dataset.h>
 
 #include <cstdint>
 

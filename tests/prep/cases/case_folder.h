@@ -6,7 +6,6 @@
 
 #include <spdlog/sinks/ostream_sink.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <sstream>

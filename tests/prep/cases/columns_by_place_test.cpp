@@ -42,7 +42,7 @@ TEST_CASE("by place: an index before ends that no name tells, of text ids too") 
 
 TEST_CASE("by place: Parquet's index beside edges and features") {
   CaseFolder folder;
-  const auto integers = arrow::int64();
+  const auto& integers = arrow::int64();
   folder.write("e.parquet",
                parquet_of(*table_of({{"__index_level_0__", array_of(integers, "[7, 8, 9]")},
                                      {"a", array_of(integers, "[0, 1, 2]")},

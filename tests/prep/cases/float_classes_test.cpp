@@ -1,6 +1,13 @@
 // Classes that are written as 1.0, empty, NaN: what pandas makes of integers with gaps.
+#include "prep/import/graph_spec.h"
+#include "prep/import_support.h"
+#include "support/npy_file.h"
 #include "text_cases.h"
 
+#include <sluice/dataset.h>
+#include <sluice/graph_schema.h>
+
+#include <cmath>
 #include <cstdint>
 
 using namespace sluice;

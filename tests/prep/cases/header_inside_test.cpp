@@ -1,4 +1,5 @@
 // A header among the rows: files that were put together, or whose lines were shuffled.
+#include "prep/import_support.h"
 #include "text_cases.h"
 
 using namespace sluice;

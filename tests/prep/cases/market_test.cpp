@@ -1,6 +1,9 @@
 // Files with a banner, a size or a count of their own in front: MatrixMarket, and lists that begin
 // with how many rows follow. What stands in front is never an edge.
+#include "prep/import_support.h"
 #include "text_cases.h"
+
+#include <sluice/dataset.h>
 
 using namespace sluice;
 using namespace sluice::test;

@@ -1,5 +1,7 @@
 // A matrix of numbers where edges are asked: refused by name, whatever its form, so that its first
 // columns are not taken for ids.
+#include "prep/import_support.h"
+#include "support/npy_file.h"
 #include "text_cases.h"
 
 #include <cstdint>

@@ -100,8 +100,8 @@ TEST_CASE("node table: compressed, in Parquet, in parts, behind an index, by any
   check_people(index, index.by_guess());
 
   CaseFolder parquet;
-  const auto text = arrow::utf8();
-  const auto real = arrow::float64();
+  const auto& text = arrow::utf8();
+  const auto& real = arrow::float64();
   parquet.write("p.parquet",
                 parquet_of(*table_of({{"id", array_of(text, R"(["ann", "bob", "cid", "dan"])")},
                                       {"age", array_of(real, "[31.5, 44.0, 27.2, 50.1]")},

@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 #include <sluice/dataset.h>
 
-#include <array>
 #include <tuple>
 
 using namespace sluice;

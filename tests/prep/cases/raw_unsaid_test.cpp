@@ -1,5 +1,19 @@
 // Raw files whose content nobody said are refused; what each holds can be said for it alone.
+#include "core/log.h"
+#include "core/progress.h"
+#include "prep/import/graph_spec.h"
+#include "prep/import/import.h"
+#include "prep/import/spec_toml.h"
+#include "prep/import_support.h"
+#include "prep/prep_context.h"
+#include "prep/table/table_formats.h"
+#include "registry/core.h"
+#include "storage/format/staging.h"
+#include "support/npy_file.h"
 #include "text_cases.h"
+
+#include <sluice/memory.h>
+#include <sluice/threads.h>
 
 #include <spdlog/sinks/ostream_sink.h>
 

@@ -3,7 +3,6 @@
 #include "prep/export/export.h"
 #include "prep/update/append.h"
 #include "roles_folder.h"
-#include "storage/format/layout.h"
 
 #include <sluice/random.h>
 

@@ -2,8 +2,14 @@
 // refusals must say and leave behind.
 #pragma once
 
-#include "import_bad_input.h"
 #include "layout_support.h"
+#include "prep/import_support.h"
+#include "storage/format/staging.h"
+#include "support/expect_error.h"
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+#include <sluice/graph_schema.h>
 
 #include <algorithm>
 #include <cstdint>
