@@ -50,11 +50,11 @@ class BlockSampler {
   /// kResource, and what the topology fails with.
   Result<Block> sample(const Request& request, std::span<NodeTable> tables, MemoryLedger* ledger);
 
-  // The same in steps, so that several batches ask a topology on disk at once: begin(); then for
-  // each next_piece() choose(), take() and, when edge ids are asked for, edge_ids(); then finish().
-  // Where targets share draws (`scans()`) pieces are of edges that are looked at, and finish() asks
-  // for the ids of those that were taken. `tables` must stay until then. After an error: begin() or
-  // reset().
+  // The same in steps, so that several batches and relations ask topologies on disk at once:
+  // begin(); then for each next_piece() choose(), take() and, when edge ids are asked for,
+  // edge_ids(); then finish(). Only take() lists sources. Where targets share draws (`scans()`)
+  // pieces are of edges that are looked at, and finish() asks for the ids of those that were taken.
+  // `tables` must stay until then. After an error: begin() or reset().
 
   Result<void> begin(const Request& request, std::span<NodeTable> tables, MemoryLedger* ledger);
   /// Whether edges are looked at before they are chosen. @pre begin()
@@ -62,6 +62,8 @@ class BlockSampler {
   /// Edges of the next piece; 0: there are no more. About `most` of them: those drawn stay
   /// together.
   std::size_t next_piece(std::size_t most);
+  /// Whether another piece follows; it may have no edges.
+  bool more() const { return scans() ? scan_.more() : piece_.last_target < request_.num_targets; }
   /// Fills the positions of the piece's edges.
   void choose(std::span<std::uint64_t> positions);
   /// Takes the nodes that the topology has there.

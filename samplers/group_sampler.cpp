@@ -138,16 +138,11 @@ Result<std::vector<Batch>> GroupSampler::sample_in_rounds(std::span<const Sample
 Result<std::vector<Batch>> GroupSampler::sample_together(std::span<const SampleRequest> requests) {
   const std::size_t count = requests.size();
   make_samplers(count);
+  batches_ = count;
   const auto begin = [&](std::size_t i) { return hops(i).begin(requests[i], ledger_); };
   if (auto begun = each(count, begin); !begun) return std::move(begun).error();
   for (std::size_t hop = 0; hop < method_->num_layers(); ++hop) {
-    for (std::size_t i = 0; i < count; ++i) hops(i).begin_hop(hop);
-    for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
-      if (auto sampled = sample_relation(relation, count); !sampled)
-        return std::move(sampled).error();
-    }
-    const auto end = [&](std::size_t i) { return hops(i).end_hop(); };
-    if (auto ended = each(count, end); !ended) return std::move(ended).error();
+    if (auto sampled = sample_hop(hop); !sampled) return std::move(sampled).error();
   }
   std::vector<Batch> batches(count);
   auto finished = each(count, [&](std::size_t i) -> Result<void> {
@@ -160,28 +155,56 @@ Result<std::vector<Batch>> GroupSampler::sample_together(std::span<const SampleR
   return batches;
 }
 
-Result<void> GroupSampler::sample_relation(std::size_t relation, std::size_t batches) {
-  Topology& topology = *graph_.relations[relation];
-  if (topology.resident() != nullptr) {
-    return each(batches, [&](std::size_t i) { return hops(i).sample_relation(relation); });
+// Targets are the nodes listed before the hop, so all relations on disk may choose before any
+// source is listed.
+Result<void> GroupSampler::sample_hop(std::size_t hop) {
+  pieces_.assign(graph_.relations.size() * batches_, {});
+  const auto begin = [&](std::size_t i) { return begin_hop(hop, i); };
+  if (auto begun = each(batches_, begin); !begun) return begun;
+  for (Window window; window.last < graph_.relations.size();) {
+    window = next_window(window.last);
+    if (auto asked = ask(window); !asked) return asked;
+    const std::size_t last = window.last - 1;
+    while (goes_on(last)) {
+      for (std::size_t i = 0; i < batches_; ++i) next_piece(last, i);
+      if (auto asked = ask({last, window.last}); !asked) return asked;
+    }
   }
-  const auto begin = [&](std::size_t i) { return hops(i).begin_relation(relation); };
-  if (auto begun = each(batches, begin); !begun) return begun;
-  while (const std::size_t count = next_pieces(batches)) {
-    if (auto asked = ask(topology, count, batches); !asked) return asked;
-  }
-  return each(batches, [&](std::size_t i) { return hops(i).end_relation(); });
+  return each(batches_, [&](std::size_t i) { return hops(i).end_hop(); });
 }
 
-// The batches' next pieces; returns the sum.
-std::size_t GroupSampler::next_pieces(std::size_t batches) {
-  pieces_.resize(batches);
-  std::size_t sum = 0;
-  for (std::size_t i = 0; i < batches; ++i) {
-    pieces_[i] = {sum, hops(i).blocks().next_piece(kMaxPositions)};
-    sum += pieces_[i].count;
+Result<void> GroupSampler::begin_hop(std::size_t hop, std::size_t batch) {
+  hops(batch).begin_hop(hop);
+  for (std::size_t relation = 0; relation < graph_.relations.size(); ++relation) {
+    if (!on_disk(relation)) continue;
+    if (auto begun = hops(batch).begin_relation(relation); !begun) return begun;
+    next_piece(relation, batch);
   }
-  return sum;
+  return {};
+}
+
+void GroupSampler::next_piece(std::size_t relation, std::size_t batch) {
+  BlockSampler& blocks = hops(batch).blocks(relation);
+  const std::size_t count = blocks.next_piece(kMaxPositions);
+  piece(relation, batch) = {.count = count, .more = blocks.more()};
+}
+
+bool GroupSampler::goes_on(std::size_t relation) {
+  return std::ranges::any_of(pieces({relation, relation + 1}), &Piece::more);
+}
+
+// As many relations as may be asked at the same time. One whose positions are more than a piece is
+// the last: those behind it list their sources after all of its own.
+GroupSampler::Window GroupSampler::next_window(std::size_t first) {
+  std::size_t sum = 0;
+  for (std::size_t relation = first; relation < graph_.relations.size(); ++relation) {
+    std::size_t count = 0;
+    for (const Piece& piece : pieces({relation, relation + 1})) count += piece.count;
+    if (sum != 0 && sum + count > batches_ * kMaxPositions) return {first, relation};
+    sum += count;
+    if (goes_on(relation)) return {first, relation + 1};
+  }
+  return {first, graph_.relations.size()};
 }
 
 // Of many batches: their sum varies little, and is most of what a group takes.
@@ -192,25 +215,59 @@ Result<void> GroupSampler::ensure_positions(std::size_t count) {
   return answers_.ensure_exactly(room, ledger_);
 }
 
-Result<void> GroupSampler::ask(Topology& topology, std::size_t count, std::size_t batches) {
-  if (auto room = ensure_positions(count); !room) return room;
-  const auto positions = positions_.first(count);
-  const auto answers = answers_.first(count);
-  const auto choose = [&](std::size_t i) -> Result<void> {
-    hops(i).blocks().choose(positions.subspan(pieces_[i].begin, pieces_[i].count));
-    return {};
-  };
-  if (auto chosen = each(batches, choose); !chosen) return chosen;
-  if (auto found = topology.neighbours(positions, answers); !found) return found;
-  const auto take = [&](std::size_t i) {
-    return hops(i).blocks().take(answers.subspan(pieces_[i].begin, pieces_[i].count));
-  };
-  if (auto taken = each(batches, take); !taken) return taken;
-  if (!parts_.edge_ids || hops(0).blocks().scans()) return {};
-  if (auto found = topology.edge_ids(positions, answers); !found) return found;
-  for (std::size_t i = 0; i < batches; ++i) {
-    const auto ids = answers.subspan(pieces_[i].begin, pieces_[i].count);
-    std::copy(ids.begin(), ids.end(), hops(i).blocks().edge_ids().begin());
+// The pieces of a window: chosen by each batch, read by each relation, taken by each batch.
+Result<void> GroupSampler::ask(const Window& window) {
+  std::size_t sum = 0;
+  for (Piece& piece : pieces(window)) {
+    piece.begin = sum;
+    sum += piece.count;
+  }
+  if (auto room = ensure_positions(sum); !room) return room;
+  arena_.for_each(batches_, [&](std::size_t i) { choose(window, i); });
+  const auto read_one = [&](std::size_t i) { return read(window.first + i); };
+  if (auto done = each(window.last - window.first, read_one); !done) return done;
+  return each(batches_, [&](std::size_t i) { return take(window, i); });
+}
+
+void GroupSampler::choose(const Window& window, std::size_t batch) {
+  for (std::size_t relation = window.first; relation < window.last; ++relation) {
+    const auto [begin, count, more] = piece(relation, batch);
+    if (count == 0) continue;
+    hops(batch).blocks(relation).choose({positions_.data() + begin, count});
+  }
+}
+
+// Ids first: they go to their places at once, answers only when it is the relation's turn.
+Result<void> GroupSampler::read(std::size_t relation) {
+  const std::size_t begin = piece(relation, 0).begin;
+  const std::size_t count =
+      piece(relation, batches_ - 1).begin + piece(relation, batches_ - 1).count - begin;
+  if (count == 0) return {};
+  Topology& topology = *graph_.relations[relation];
+  const std::span<const std::uint64_t> positions{positions_.data() + begin, count};
+  const std::span<std::uint64_t> answers{answers_.data() + begin, count};
+  if (parts_.edge_ids && !hops(0).blocks(relation).scans()) {
+    if (auto found = topology.edge_ids(positions, answers); !found) return found;
+    for (std::size_t i = 0; i < batches_; ++i) {
+      const Piece& of = piece(relation, i);
+      if (of.count == 0) continue;
+      const std::span<const std::uint64_t> ids{answers_.data() + of.begin, of.count};
+      std::ranges::copy(ids, hops(i).blocks(relation).edge_ids().begin());
+    }
+  }
+  return topology.neighbours(positions, answers);
+}
+
+Result<void> GroupSampler::take(const Window& window, std::size_t batch) {
+  for (std::size_t relation = window.first; relation < window.last; ++relation) {
+    const auto [begin, count, more] = piece(relation, batch);
+    Result<void> taken;
+    if (!on_disk(relation)) {
+      taken = hops(batch).sample_relation(relation);
+    } else if (count != 0) {
+      taken = hops(batch).blocks(relation).take({answers_.data() + begin, count});
+    }
+    if (!taken) return taken;
   }
   return {};
 }

@@ -2,10 +2,10 @@
 //
 // Where all edges are in RAM each thread samples whole batches by itself, and so do samplers that
 // do not go hop by hop. Where a relation's edges are on disk the batches go hop by hop together:
-// all choose their positions of the relation, the topology is asked once for all of them, and each
-// takes its answers. So a page that several batches need is read once, and the disk always has
-// many requests to sort. The batches are the same either way, as NeighborSampler alone makes them.
-// Used by one thread at a time.
+// all choose their positions of all relations on disk, the topologies are asked at the same time,
+// each once for all batches, and each batch takes its answers, relation by relation. So a page that
+// several batches need is read once, and the disk always has many requests to sort. The batches
+// are the same either way, as NeighborSampler alone makes them. Used by one thread at a time.
 #pragma once
 
 #include "core/threads.h"
@@ -24,7 +24,7 @@ namespace sluice {
 
 class GroupSampler {
  public:
-  /// The most positions of a batch that a topology on disk is asked for at once (a node's edges
+  /// The most positions of a batch that topologies on disk are asked for at once (a node's edges
   /// stay together, so a hub taken whole may add to it).
   static constexpr std::size_t kMaxPositions = std::size_t{1} << 19;
 
@@ -67,7 +67,19 @@ class GroupSampler {
   bool resident() const { return resident_; }
 
  private:
-  using Step = std::function<Result<void>(std::size_t batch)>;
+  using Step = std::function<Result<void>(std::size_t index)>;
+  // Of a batch and a relation on disk: the edges that are drawn next, and their place among the
+  // positions of a window.
+  struct Piece {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+    bool more = false;  // others of the relation follow
+  };
+  // Relations [first, last), whose topologies are asked at the same time.
+  struct Window {
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
 
   void make_samplers(std::size_t count);
   NeighborSampler& hops(std::size_t batch) { return *samplers_[batch]->by_hops(); }
@@ -75,17 +87,27 @@ class GroupSampler {
   Result<std::vector<Batch>> sample_apart(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_in_rounds(std::span<const SampleRequest> requests);
   Result<std::vector<Batch>> sample_together(std::span<const SampleRequest> requests);
-  Result<void> sample_relation(std::size_t relation, std::size_t batches);
+  bool on_disk(std::size_t relation) const {
+    return graph_.relations[relation]->resident() == nullptr;
+  }
+  Piece& piece(std::size_t relation, std::size_t batch) {
+    return pieces_[relation * batches_ + batch];
+  }
+  std::span<Piece> pieces(const Window& window) {
+    return std::span(pieces_).subspan(window.first * batches_,
+                                      (window.last - window.first) * batches_);
+  }
+  Result<void> sample_hop(std::size_t hop);
+  Result<void> begin_hop(std::size_t hop, std::size_t batch);
+  void next_piece(std::size_t relation, std::size_t batch);
+  bool goes_on(std::size_t relation);
+  Window next_window(std::size_t first);
   Result<void> ensure_positions(std::size_t count);
-  Result<void> ask(Topology& topology, std::size_t count, std::size_t batches);
-  std::size_t next_pieces(std::size_t batches);
+  Result<void> ask(const Window& window);
+  void choose(const Window& window, std::size_t batch);
+  Result<void> read(std::size_t relation);
+  Result<void> take(const Window& window, std::size_t batch);
   Result<void> each(std::size_t count, const Step& step);
-
-  // Of a batch's piece, its place among the group's positions: [begin, begin + count).
-  struct Part {
-    std::size_t begin = 0;
-    std::size_t count = 0;
-  };
 
   SamplerGraph graph_;
   std::shared_ptr<const SamplerMethod> method_;
@@ -98,8 +120,9 @@ class GroupSampler {
   int sharing_;
   std::vector<std::unique_ptr<Sampler>> samplers_;
   MemoryLedger* ledger_ = nullptr;
-  std::vector<Part> pieces_;  // by batch
-  ChargedBuffer<std::uint64_t> positions_;
+  std::size_t batches_ = 0;                 // of the group that is being sampled
+  std::vector<Piece> pieces_;               // by relation, then by batch
+  ChargedBuffer<std::uint64_t> positions_;  // of a window, as pieces are
   ChargedBuffer<std::uint64_t> answers_;
 };
 

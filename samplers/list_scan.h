@@ -49,6 +49,8 @@ class ListScan {
   /// Edges of the next piece that have to be looked at; 0: there are no more. At most `most`, but
   /// those that a node draws for itself stay together.
   std::size_t next_piece(std::size_t most);
+  /// Whether another piece follows; it may have no edges.
+  bool more() const { return next_.target < request_.targets.size(); }
   /// Fills in where they are.
   void choose(std::span<std::uint64_t> positions);
   /// Looks at the nodes that the topology has there. Errors: kResource.

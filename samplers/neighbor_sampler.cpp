@@ -156,7 +156,10 @@ Result<Batch> NeighborSampler::sample_whole(const SampleRequest& request, Memory
 
 Result<void> NeighborSampler::begin(const SampleRequest& request, MemoryLedger* ledger) {
   reset();
-  if (ledger != ledger_) blocks_ = {};  // charged to the old one
+  if (ledger != ledger_) {  // scratch is charged to the old one
+    blocks_ = {};
+    open_.clear();
+  }
   ledger_ = ledger;
   const auto length = static_cast<std::uint64_t>(options_.dependence);
   const std::uint64_t period = request.round / length;
@@ -170,12 +173,14 @@ void NeighborSampler::reset() {
   begun_ = {};
   builder_.reset();
   blocks_.reset();
+  for (BlockSampler& relation : open_) relation.reset();
 }
 
 void NeighborSampler::begin_hop(std::size_t hop) {
   // All relations start from the nodes listed before the hop, not from what another relation has
   // just found.
   begun_.hop = hop;
+  begun_.blocks.resize(relations_.size());
   begun_.num_targets.clear();
   for (const NodeTable& table : builder_.tables()) begun_.num_targets.push_back(table.size());
 }
@@ -214,22 +219,27 @@ SharedDraws NeighborSampler::shared_draws(std::size_t source_type) const {
 Result<void> NeighborSampler::sample_relation(std::size_t relation) {
   auto block = blocks_.sample(block_request(relation), builder_.tables(), ledger_);
   if (!block) return std::move(block).error();
-  begun_.blocks.push_back(std::move(block).value());
+  begun_.blocks[relation] = std::move(block).value();
   return {};
 }
 
 Result<void> NeighborSampler::begin_relation(std::size_t relation) {
-  return blocks_.begin(block_request(relation), builder_.tables(), ledger_);
+  open_.resize(relations_.size());
+  begun_.open.push_back(relation);
+  return open_[relation].begin(block_request(relation), builder_.tables(), ledger_);
 }
 
-Result<void> NeighborSampler::end_relation() {
-  auto block = blocks_.finish();
-  if (!block) return std::move(block).error();
-  begun_.blocks.push_back(std::move(block).value());
+Result<void> NeighborSampler::end_relations() {
+  for (const std::size_t relation : std::exchange(begun_.open, {})) {
+    auto block = open_[relation].finish();
+    if (!block) return std::move(block).error();
+    begun_.blocks[relation] = std::move(block).value();
+  }
   return {};
 }
 
 Result<void> NeighborSampler::end_hop() {
+  if (auto ended = end_relations(); !ended) return ended;
   // Only now is it known how many sources the layer reads.
   for (Block& block : begun_.blocks) {
     block.num_sources = static_cast<std::int64_t>(builder_.tables()[block.source_type].size());

@@ -75,19 +75,20 @@ class NeighborSampler final : public Sampler {
 
   std::size_t num_layers() const override { return options_.fanout.size(); }
   Result<Batch> sample(const SampleRequest& request, MemoryLedger* ledger) override;
-  std::uint64_t workspace_bytes() const override { return workspace_of(builder_, blocks_); }
+  std::uint64_t workspace_bytes() const override { return workspace_of(builder_, blocks_, open_); }
   NeighborSampler* by_hops() override { return this; }
 
-  // The same in steps, for GroupSampler: begin(); for each hop begin_hop(), the relations in their
-  // order, end_hop(); then finish(). A relation is sample_relation(), or begin_relation(), the
-  // steps of blocks() and end_relation(). After an error: begin() or reset().
+  // The same in steps, for GroupSampler: begin(); for each hop begin_hop(), the relations,
+  // end_hop(); then finish(). A relation is sample_relation(), or begin_relation() and the steps of
+  // blocks() but finish(): any number of relations may be open so, but sources are taken, and
+  // relations sampled, in the schema's order. After an error: begin() or reset().
 
   Result<void> begin(const SampleRequest& request, MemoryLedger* ledger);
   void begin_hop(std::size_t hop);
   Result<void> sample_relation(std::size_t relation);
   Result<void> begin_relation(std::size_t relation);
-  BlockSampler& blocks() { return blocks_; }
-  Result<void> end_relation();
+  /// Of a relation that was begun in this hop.
+  BlockSampler& blocks(std::size_t relation) { return open_[relation]; }
   Result<void> end_hop();
   Result<Batch> finish();
   /// Drops a batch that was begun.
@@ -102,10 +103,12 @@ class NeighborSampler final : public Sampler {
     std::size_t hop = 0;
     std::vector<std::size_t> num_targets;  // by node type: those listed before the hop
     std::vector<Block> blocks;             // of the hop, by relation
+    std::vector<std::size_t> open;         // relations whose blocks are still being made
   };
 
   void check_options(const SamplerGraph& graph) const;
   std::vector<std::int64_t> fanout_of(const RelationSchema& relation) const;
+  Result<void> end_relations();
   Result<Batch> sample_whole(const SampleRequest& request, MemoryLedger* ledger);
   BlockSampler::Request block_request(std::size_t relation) const;
   // Of the hop before, where its targets draw no more.
@@ -118,7 +121,8 @@ class NeighborSampler final : public Sampler {
   std::vector<BlockSampler::Relation> relations_;
   std::vector<std::vector<std::int64_t>> fanouts_;  // by relation
   BatchBuilder builder_;
-  BlockSampler blocks_;
+  BlockSampler blocks_;             // of relations that are sampled one by one
+  std::vector<BlockSampler> open_;  // by relation: of those that are open together
   Begun begun_;
   MemoryLedger* ledger_ = nullptr;  // of the scratch and of the batch being made
 };

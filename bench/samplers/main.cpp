@@ -84,6 +84,40 @@ class Bench {
     print(line);
   }
 
+  // Many relations on disk, a hop's read together, beside one after the other.
+  void relations(const std::string& name) {
+    constexpr std::size_t kRelations = 8;
+    if (!graph_) graph_.emplace(dataset, dir, scale);
+    SamplingWork work{.fanout = {4, 2}, .parts = {.transpose = false}, .threads = 2};
+    work.num_batches = num_batches;
+    work.batch_size = batch_size;
+    work.rounds = rounds;
+    const TopologyOptions options{.placement = Placement::kDisk,
+                                  .cache_bytes = cache_bytes / kRelations};
+    const auto run = [&](Turns turns) {
+      return run_relations(*graph_, work, options, kRelations, turns);
+    };
+    const PagedResult apart = run(Turns::kOneByOne);
+    const PagedResult together = run(Turns::kTogether);
+    Line line{.name = name,
+              .work = static_cast<double>(together.edges),
+              .unit = "edges",
+              .seconds = together.seconds};
+    line.peer = "one relation after the other";
+    line.peer_rate = static_cast<double>(apart.edges) / apart.seconds;
+    line.more["relations"] = kRelations;
+    line.more["threads"] = work.threads;
+    line.more["batches"] = work.num_batches;
+    line.more["batch_size"] = work.batch_size;
+    line.more["bytes_read"] = together.read.bytes_read;
+    line.more["bytes_read_one_by_one"] = apart.read.bytes_read;
+    line.more["requests"] = together.read.requests;
+    line.more["bytes_per_second"] =
+        static_cast<double>(together.read.bytes_read) / together.seconds;
+    line.more["workspace"] = together.workspace_bytes;
+    print(line);
+  }
+
   // Draws that targets and mini-batches share.
   void labor(const std::string& name) {
     if (!graph_) graph_.emplace(dataset, dir, scale);
@@ -148,6 +182,9 @@ int main(int argc, char** argv) {
   program.add_case("neighbor_paged", "fanout 15/10/5, 2 threads, edges on disk beside RAM", [&] {
     bench.paged("neighbor_paged");
   });
+  program.add_case("relations_paged",
+                   "eight relations on disk, fanout 4/2, 2 threads: together beside one by one",
+                   [&] { bench.relations("relations_paged"); });
   program.add_case(
       "labor",
       "labor and dependence beside neighbor, 15/10/5: nodes, rows missed by a cache of "

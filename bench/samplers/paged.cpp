@@ -4,11 +4,15 @@
 #include "core/threads.h"
 #include "samplers/group_sampler.h"
 
+#include <sluice/mutex.h>
 #include <sluice/samplers/seed_order.h>
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::bench {
@@ -57,20 +61,42 @@ std::uint64_t run_round(GroupSampler& sampler,
   return edges;
 }
 
-}  // namespace
+// A topology that reads only while no other of its turn does.
+class InTurn final : public Topology {
+ public:
+  InTurn(std::shared_ptr<Topology> inner, Mutex& turn) : inner_(std::move(inner)), turn_(turn) {}
 
-PagedResult run_groups(const BenchGraph& graph,
-                       const SamplingWork& work,
-                       const TopologyOptions& options) {
-  MemoryLedger topology_ledger;
-  const Dataset dataset = Dataset::open(graph.path(), {.ledger = &topology_ledger});
-  SamplerGraph opened{&dataset.schema(), {}};
-  for (const RelationSchema& relation : dataset.schema().relations)
-    opened.relations.push_back(dataset.topology(relation.key(), options));
+  std::uint64_t num_sources() const override { return inner_->num_sources(); }
+  std::uint64_t num_targets() const override { return inner_->num_targets(); }
+  std::uint64_t num_edges() const override { return inner_->num_edges(); }
+  TopologyStats stats() const override { return inner_->stats(); }
+  Result<void> ranges(std::span<const std::uint64_t> targets, std::span<EdgeRange> out) override {
+    return inner_->ranges(targets, out);
+  }
+  Result<void> neighbours(std::span<const std::uint64_t> positions,
+                          std::span<std::uint64_t> out) override {
+    const MutexLock lock(turn_);
+    return inner_->neighbours(positions, out);
+  }
+  Result<void> edge_ids(std::span<const std::uint64_t> positions,
+                        std::span<std::uint64_t> out) override {
+    const MutexLock lock(turn_);
+    return inner_->edge_ids(positions, out);
+  }
+
+ private:
+  std::shared_ptr<Topology> inner_;
+  Mutex& turn_;
+};
+
+// Rounds of groups from topologies that are open; what these take is the caller's to say.
+PagedResult time_groups(const SamplerGraph& opened,
+                        const std::vector<std::uint64_t>& nodes,
+                        const SamplingWork& work) {
   MemoryLedger ledger;
   ThreadArena arena(work.threads);
   GroupSampler sampler(opened, {work.fanout}, work.parts, RandomKey(1), arena);
-  const SeedOrder order(graph.seeds(), work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
+  const SeedOrder order(nodes, work.batch_size, Shuffle::kEveryEpoch, RandomKey(1));
 
   PagedResult result;
   (void)run_round(sampler, order, work.num_batches, ledger);
@@ -87,8 +113,45 @@ PagedResult run_groups(const BenchGraph& graph,
   }
   result.seconds = median(seconds);
   result.cpu_seconds = median(cpu_seconds);
-  result.topology_bytes = topology_ledger.used();
   result.workspace_bytes = ledger.used();
+  return result;
+}
+
+}  // namespace
+
+PagedResult run_groups(const BenchGraph& graph,
+                       const SamplingWork& work,
+                       const TopologyOptions& options) {
+  MemoryLedger ledger;
+  const Dataset dataset = Dataset::open(graph.path(), {.ledger = &ledger});
+  SamplerGraph opened{&dataset.schema(), {}};
+  for (const RelationSchema& relation : dataset.schema().relations)
+    opened.relations.push_back(dataset.topology(relation.key(), options));
+  PagedResult result = time_groups(opened, graph.seeds(), work);
+  result.topology_bytes = ledger.used();
+  return result;
+}
+
+PagedResult run_relations(const BenchGraph& graph,
+                          const SamplingWork& work,
+                          const TopologyOptions& options,
+                          std::size_t relations,
+                          Turns turns) {
+  MemoryLedger ledger;
+  Mutex turn;
+  const Dataset dataset = Dataset::open(graph.path(), {.ledger = &ledger});
+  GraphSchema schema = dataset.schema();
+  const RelationSchema first = schema.relations.at(0);
+  schema.relations.assign(relations, first);
+  SamplerGraph opened{&schema, {}};
+  for (std::size_t i = 0; i < relations; ++i) {
+    schema.relations[i].name = "r" + std::to_string(i);
+    std::shared_ptr<Topology> topology = dataset.topology(first.key(), options);
+    if (turns == Turns::kOneByOne) topology = std::make_shared<InTurn>(std::move(topology), turn);
+    opened.relations.push_back(std::move(topology));
+  }
+  PagedResult result = time_groups(opened, graph.seeds(), work);
+  result.topology_bytes = ledger.used();
   return result;
 }
 

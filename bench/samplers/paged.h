@@ -5,6 +5,7 @@
 
 #include <sluice/dataset.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sluice::bench {
@@ -24,5 +25,16 @@ struct PagedResult {
 PagedResult run_groups(const BenchGraph& graph,
                        const SamplingWork& work,
                        const TopologyOptions& options);
+
+/// When relations of a hop may read.
+enum class Turns { kTogether, kOneByOne };
+
+/// The same of so many relations on disk, each the graph's first with a reader and a cache of its
+/// own.
+PagedResult run_relations(const BenchGraph& graph,
+                          const SamplingWork& work,
+                          const TopologyOptions& options,
+                          std::size_t relations,
+                          Turns turns);
 
 }  // namespace sluice::bench
