@@ -1,16 +1,14 @@
 #include "samplers/stored_ends.h"
 
+#include "core/npy_header.h"
+
 #include <sluice/no_node.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <numeric>
-#include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,22 +18,6 @@ namespace {
 // Rows that are looked at together when all are.
 constexpr std::uint64_t kMostRowsAtOnce = 4096;
 constexpr std::uint64_t kMostNodesAtOnce = StoredEnds::kMostColumns;
-
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  return value;
-}
-
-// The text between two marks of the header; empty where they are not there.
-std::string between(const std::string& text, const std::string& from, char to) {
-  const auto begin = text.find(from);
-  if (begin == std::string::npos) return {};
-  const auto end = text.find(to, begin + from.size());
-  if (end == std::string::npos) return {};
-  return text.substr(begin + from.size(), end - begin - from.size());
-}
 
 }  // namespace
 
@@ -60,55 +42,27 @@ StoredEnds StoredEnds::open(const std::filesystem::path& path, StoredForm form) 
                 fmt::format("check {}: a folder with valid.npy and test.npy", form.key),
                 Place{path.string(), -1, -1, -1});
   StoredEnds ends(std::move(opened).value(), std::move(form));
-  ends.read_shape(ends.read_head());
+  ends.read_head();
   return ends;
 }
 
-// The head of a file (NumPy Enhancement Proposal 1), of which one form is taken.
-std::string StoredEnds::read_head() {
-  constexpr std::uint64_t kMostBytes = 1 << 16;
-  constexpr std::size_t kMagic = 8;
+// Of the forms that NumPy writes one is taken: an array of two dimensions, row by row.
+void StoredEnds::read_head() {
   const std::uint64_t size = file_.size().or_throw();
-  std::array<std::byte, kMagic> magic{};
-  if (size < kMagic) refuse("this is no .npy file");
-  file_.read_at(0, magic).or_throw();
-  if (std::string_view(reinterpret_cast<const char*>(magic.data()), 6) !=
-      std::string_view("\x93NUMPY", 6))
-    refuse("this is no .npy file");
-  const std::size_t width = magic[6] == std::byte{1} ? 2 : 4;
-  std::array<std::byte, 4> length{};
-  if (size < kMagic + width) refuse("its head is cut off");
-  file_.read_at(kMagic, std::span(length).first(width)).or_throw();
-  const std::uint64_t bytes = little_endian(std::span(length).first(width));
-  begin_ = kMagic + width + bytes;
-  if (bytes > kMostBytes || begin_ > size) refuse("its head is cut off");
-  std::string head(bytes, ' ');
-  file_.read_at(kMagic + width, std::as_writable_bytes(std::span(head))).or_throw();
-  return head;
-}
-
-// Rows and columns of an array of two dimensions, which must fill the file.
-void StoredEnds::read_shape(const std::string& head) {
-  if (between(head, "'descr': '", '\'') != "<i8" ||
-      between(head, "'fortran_order': ", ',') != "False")
-    refuse("it is not of int64, row by row");
-  const std::string shape = between(head, "'shape': (", ')');
-  const auto comma = shape.find(',');
-  std::uint64_t rows = 0;
-  if (comma == std::string::npos) refuse("it has not two dimensions");
-  const char* const end = shape.data() + shape.size();
-  const auto first = std::from_chars(shape.data(), shape.data() + comma, rows);
-  const char* second = shape.data() + comma + 1;
-  while (second != end && *second == ' ') ++second;
-  const auto last = std::from_chars(second, end, columns_);
-  if (first.ec != std::errc() || last.ec != std::errc() || last.ptr != end || columns_ == 0)
-    refuse("it has not two dimensions");
-  if (rows != form_.rows)
-    refuse(fmt::format("it has {} rows, and the part {} {}", rows, form_.rows, form_.links));
-  if (columns_ > kMostColumns)
-    refuse(fmt::format("it has {} columns, more than {}", columns_, kMostColumns));
-  if (file_.size().or_throw() - begin_ != rows * columns_ * sizeof(std::uint64_t))
-    refuse("it is not as long as its head says");
+  std::vector<std::byte> front(std::min<std::uint64_t>(size, kNpyMaxHeaderBytes));
+  file_.read_at(0, front).or_throw();
+  const NpyInspection is = inspect_npy_header(front, size, file_.path().string());
+  const NpyHeader& head = is.header;
+  // Said before that the file is not as long as such a shape asks for.
+  if (head.shape.size() == 2 && head.width() > kMostColumns)
+    refuse(fmt::format("it has {} columns, more than {}", head.width(), kMostColumns));
+  if (is.problem) refuse(is.problem->message());
+  if (head.dtype != DType::kI64 || head.fortran_order) refuse("it is not of int64, row by row");
+  if (head.shape.size() != 2 || head.width() == 0) refuse("it has not two dimensions");
+  if (head.rows() != form_.rows)
+    refuse(fmt::format("it has {} rows, and the part {} {}", head.rows(), form_.rows, form_.links));
+  begin_ = head.data_offset;
+  columns_ = head.width();
 }
 
 Result<void> StoredEnds::check_nodes(std::uint64_t first,

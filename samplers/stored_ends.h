@@ -57,8 +57,7 @@ class StoredEnds final : public ListedEnds {
 
   [[noreturn]] void refuse(const std::string& what) const;
   Error refused(const std::string& what) const;
-  std::string read_head();
-  void read_shape(const std::string& head);
+  void read_head();
   Result<void> check_nodes(std::uint64_t first, std::span<const std::uint64_t> nodes) const;
 
   File file_;

@@ -151,7 +151,7 @@ void print_run(const ExternalOptions& options, const Json& run, const Disk& disk
 struct Moved {
   std::uint64_t spilled = 0;  // written and read again by the conversion of pairs
   std::uint64_t spooled = 0;  // times that were written until edges had their places
-  std::uint64_t swept = 0;    // read to bring them there
+  EdgeColumnStats placed{};   // what bringing them there read, and wrote beside the output
 };
 
 Moved convert_pairs(const ExternalOptions& options,
@@ -163,7 +163,7 @@ Moved convert_pairs(const ExternalOptions& options,
   const std::uint64_t nodes = std::uint64_t{1} << options.scale;
   PairFile pairs(
       fs::path(options.dir) / kPairs, options.edges, &ledger, block_edges(ledger.limit()));
-  return {build_csc(writer, relation, nodes, nodes, pairs, csc, arena).spilled_bytes, 0, 0};
+  return {build_csc(writer, relation, nodes, nodes, pairs, csc, arena).spilled_bytes, 0, {}};
 }
 
 // As sluice-prep import does a table of events in the order of time.
@@ -179,10 +179,8 @@ Moved convert_timed_pairs(const ExternalOptions& options,
   const auto log = make_silent_logger();
   PrepContext context{ledger, arena, *log};
   moved.spooled = times.spilled();
-  moved.swept =
-      write_edge_column(
-          writer, relation, times, kTimeBytes, relation_path(relation, "times.bin"), context)
-          .bytes_read;
+  moved.placed = write_edge_column(
+      writer, relation, times, kTimeBytes, relation_path(relation, "times.bin"), context);
   relation.has_times = true;
   return moved;
 }
@@ -212,16 +210,18 @@ void convert_once(const ExternalOptions& options, const std::string& name) {
   writer.commit("bench");
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const Json line = {{"memory", ledger.limit()},
-                     {"seconds", seconds},
-                     {"bytes_read", bytes_of_input(options) + moved.spilled + moved.swept},
-                     {"bytes_written", output + moved.spilled + moved.spooled},
-                     {"spilled_bytes", moved.spilled},
-                     {"spooled_bytes", moved.spooled},
-                     {"swept_bytes", moved.swept},
-                     {"output_bytes", output},
-                     {"ledger_peak", ledger.peak()},
-                     {"peak_anonymous", peak.peak_anonymous()}};
+  const Json line = {
+      {"memory", ledger.limit()},
+      {"seconds", seconds},
+      {"bytes_read", bytes_of_input(options) + moved.spilled + moved.placed.bytes_read},
+      {"bytes_written", output + moved.spilled + moved.spooled + moved.placed.scratch_bytes},
+      {"spilled_bytes", moved.spilled},
+      {"spooled_bytes", moved.spooled},
+      {"placing_bytes_read", moved.placed.bytes_read},
+      {"placing_bytes_written", moved.placed.scratch_bytes},
+      {"output_bytes", output},
+      {"ledger_peak", ledger.peak()},
+      {"peak_anonymous", peak.peak_anonymous()}};
   fmt::print("{}\n", line.dump());
 }
 

@@ -1,6 +1,6 @@
 // Conversion of more edges than memory holds: pairs of u32 from one file to a dataset, and int64
 // times from another, in a cgroup of the budget, beside what the disk takes for the same bytes: all
-// that are read and written, what is spilled and swept among them.
+// that are read and written, scratch files among them.
 #pragma once
 
 #include <cstdint>

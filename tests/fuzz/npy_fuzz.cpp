@@ -1,9 +1,9 @@
 // .npy: the header by itself and the whole file, read as integers, reals and raw bytes.
+#include "core/npy_header.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/npy_bytes.h"
 #include "fuzz/read_table.h"
 #include "fuzz/targets.h"
-#include "prep/table/npy_header.h"
 #include "prep/table/npy_reader.h"
 
 #include <algorithm>

@@ -1,7 +1,10 @@
 // Imports onto a full and onto a read-only file system: small ones of our own, mounted where nobody
 // else sees them. Needs the right to make a mount namespace; reports itself skipped (77) without.
+#include "column_ground.h"
 #include "import_support.h"
 #include "support/own_mounts.h"
+
+#include <sluice/units.h>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -56,6 +59,21 @@ TEST_CASE("no space at any point of an import leaves nothing") {
   }
   CHECK(failures > 30);
   CHECK(failures < 67);
+}
+
+TEST_CASE("no space for a column of edges is said before its scratch files are written") {
+  need_own_mounts();
+  const TempDir dir;
+  const Mount disk(dir / "disk", "size=12m");
+  const std::vector<std::int64_t> times = column_times();
+  ColumnGround ground(9 * kMiB, dir / "disk/out", ColumnGround::mixed_ids(1'200'000));
+  const std::uint64_t before = disk.used_bytes();
+  const ScratchBytes values = ground.spool(times);
+  const Error error = expect_error([&] { (void)ground.write<std::int64_t>(values); });
+  CHECK(error.code() == ErrorCode::kResource);
+  CHECK(error.message().find("the values of '" + ground.path() + "' need ") == 0);
+  CHECK(error.hint() == "free space on this file system, or choose another place");
+  CHECK(disk.used_bytes() == before);
 }
 
 TEST_CASE("a read-only folder") {

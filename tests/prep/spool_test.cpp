@@ -1,6 +1,5 @@
-// Spools: what is kept, sorted and put in another order is the same whatever memory there is.
+// Spools: what is kept and sorted is the same whatever memory there is.
 #include "import_support.h"
-#include "prep/spool/edge_column.h"
 #include "prep/spool/sorted_edges.h"
 #include "support/sanitized.h"
 
@@ -137,52 +136,5 @@ TEST_CASE(
       const EdgeSpool again = sort_edges(sorted, keys, session.dir.path(), memory, session.context);
       CHECK((rows_of(SpooledEdges(again, times.size())) == rows));
     }
-  }
-}
-
-TEST_CASE("spool: a column by edge id goes to the order of the CSC, looked up or swept") {
-  std::vector<std::string> files;
-  for (const std::uint64_t budget : {std::uint64_t{1} << 30, 14 * kMiB}) {
-    CAPTURE(budget);
-    SpoolSession session(budget);
-    constexpr std::uint64_t kEdges = 900'000, kBound = 1'000'000;
-    DatasetWriter writer(session.dir / "out", Overwrite::kRefuse, &session.ledger);
-    RelationSchema relation{.source = "a", .name = "r", .target = "a"};
-    relation.edges = kEdges;
-    relation.edge_id_bound = kBound;
-    relation.has_edge_ids = true;
-    std::vector<std::uint32_t> ids(kEdges);
-    for (std::uint64_t i = 0; i < kEdges; ++i)
-      ids[i] = static_cast<std::uint32_t>(i * 700'001 % kBound);
-    writer.write(relation_path(relation, "edge_ids.bin"), std::span<const std::uint32_t>(ids));
-    ScratchBytes times(session.dir.path(), &session.ledger, 0),
-        weights(session.dir.path(), &session.ledger, 0);
-    std::vector<std::int64_t> all_times(kBound);
-    std::vector<float> all_weights(kBound);
-    for (std::uint64_t i = 0; i < kBound; ++i) {
-      all_times[i] = static_cast<std::int64_t>(i * i) - 5'000;
-      all_weights[i] = static_cast<float>(i) / 4;
-    }
-    times.append_values(std::span<const std::int64_t>(all_times));
-    weights.append_values(std::span<const float>(all_weights));
-    const EdgeColumnStats stats = write_edge_column(
-        writer, relation, times, 8, relation_path(relation, "times.bin"), session.context);
-    // Looked up in one pass; swept in several.
-    CHECK(stats.bytes_read > 4 * kEdges + 7 * kBound);
-    CHECK((stats.bytes_read > 2 * 8 * kBound + 4 * kEdges) == (budget < kGiB));
-    (void)write_edge_column(
-        writer, relation, weights, 4, relation_path(relation, "weights.bin"), session.context);
-    const std::string stored =
-        read_all(writer.staging().path() / relation_path(relation, "times.bin"));
-    const std::string floats =
-        read_all(writer.staging().path() / relation_path(relation, "weights.bin"));
-    for (std::uint64_t i = 0; i < kEdges; ++i) {
-      std::int64_t time = 0;
-      float weight = 0;
-      std::memcpy(&time, stored.data() + 8 * i, 8);
-      std::memcpy(&weight, floats.data() + 4 * i, 4);
-      if (time != all_times[ids[i]] || weight != all_weights[ids[i]]) FAIL("edge ", i);
-    }
-    CHECK(session.ledger.peak() <= budget);
   }
 }

@@ -69,6 +69,18 @@ TEST_CASE("stored ends are rows of nodes, -1 where there is none, in any order")
   CHECK(some == Nodes{5, 5, 3, 9, 0, kNoNode, 0, kNoNode});
 }
 
+TEST_CASE("a list of ends may have its header as any writer of .npy files puts it") {
+  const TempDir dir;
+  const std::string header = R"({"shape":(2,2),"fortran_order":False,"descr":"<i8"})"
+                             "\n";
+  const std::string front{
+      '\x93', 'N', 'U', 'M', 'P', 'Y', 2, 0, static_cast<char>(header.size()), 0, 0, 0};
+  dir.write("valid.npy", front + header + bytes_of_values<std::int64_t>({3, 9, 0, 1}));
+  const Array read = open_valid(dir, 2).read_all(nullptr);
+  const auto nodes = read.as<std::uint64_t>();
+  CHECK(Nodes(nodes.begin(), nodes.end()) == Nodes{3, 9, 0, 1});
+}
+
 TEST_CASE("what is no list of ends is refused, and said why") {
   const TempDir dir;
   const std::string whole = npy_table({3, 9, 0, 1}, 2);
@@ -76,17 +88,17 @@ TEST_CASE("what is no list of ends is refused, and said why") {
   struct Bad {
     std::string text, words;
   };
-  const std::vector<Bad> all{{"src,dst\n1,2\n", "no .npy file"},
-                             {"", "no .npy file"},
-                             {whole.substr(0, 9), "cut off"},
-                             {whole.substr(0, 40), "cut off"},
-                             {whole.substr(0, whole.size() - 1), "as long as"},
-                             {whole + 'x', "as long as"},
+  const std::vector<Bad> all{{"src,dst\n1,2\n", "is not an .npy file"},
+                             {"", "is not an .npy file"},
+                             {whole.substr(0, 9), "ends within its header"},
+                             {whole.substr(0, 40), "ends within its header"},
+                             {whole.substr(0, whole.size() - 1), "asks for"},
+                             {whole + 'x', "asks for"},
                              {npy("<i8", "(4,)", bytes), "two dimensions"},
                              {npy("<i8", "(2, 0)", ""), "two dimensions"},
                              {npy("<f8", "(2, 2)", bytes), "int64"},
                              {npy("<i8", "(2, 2)", bytes, "True"), "row by row"},
-                             {npy("<i8", "(2, 1000000)", bytes), "as long as"},
+                             {npy("<i8", "(2, 1000000)", bytes), "asks for"},
                              {npy("<i8", "(2, 10000000)", bytes), "10000000 columns"},
                              {npy_table({3, 9}, 2), "1 rows, and the part 2 events"},
                              {npy_table({3, 9, 10, 1}, 2), "row 1, column 0: 10"},

@@ -4,8 +4,8 @@
 // read, whatever the number of entries; those that stand in one place add up, as SciPy has it.
 #pragma once
 
+#include "core/npy_header.h"
 #include "prep/table/array_column.h"
-#include "prep/table/npy_header.h"
 #include "storage/io/file.h"
 
 #include <sluice/options.h>

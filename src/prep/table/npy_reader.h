@@ -5,8 +5,8 @@
 // turned in memory.
 #pragma once
 
+#include "core/npy_header.h"
 #include "prep/table/array_column.h"
-#include "prep/table/npy_header.h"
 #include "storage/io/file.h"
 
 #include <sluice/options.h>

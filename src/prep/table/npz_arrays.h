@@ -1,7 +1,7 @@
 // The arrays in an .npz file: what each is, and its elements as a stream. Used by one thread.
 #pragma once
 
-#include "prep/table/npy_header.h"
+#include "core/npy_header.h"
 #include "prep/table/zip_archive.h"
 
 #include <cstddef>

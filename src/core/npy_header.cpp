@@ -1,4 +1,4 @@
-#include "prep/table/npy_header.h"
+#include "core/npy_header.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
