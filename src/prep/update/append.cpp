@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
 #include "prep/import/input_check.h"
+#include "prep/import/odd_ids.h"
 #include "prep/import/settle_places.h"
 #include "prep/update/append_nodes.h"
 #include "prep/update/generation.h"
@@ -202,6 +203,7 @@ class Append {
   }
 
   void append_file(const EdgeSpec& spec, RelationSchema& relation, Log& log, std::uint64_t& id) {
+    say_header_ids(imports_, spec);
     const bool one_type = relation.source == relation.target;
     if (spec.csc.undirected && !one_type) {
       throw Error(ErrorCode::kUsage,
