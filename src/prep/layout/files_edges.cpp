@@ -18,6 +18,20 @@ namespace {
 
 using Kind = FileRole::Kind;
 
+/// What an archive that could not be read as one table says where it holds sparse matrices.
+std::optional<Error> parts_of_archive(const FileSet& files,
+                                      const std::string& file,
+                                      const TableOptions& options) {
+  if (files.format_of(file) != "npz") return std::nullopt;
+  try {
+    (void)files.open(file, "auto", options)->turn_sparse({}, SparseEntries::kRefuse);
+  } catch (const Error& problem) {
+    if (problem.code() == ErrorCode::kInterrupted) throw;
+    return problem;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<EdgeGuess> FilesGuess::try_table(const std::string& file) {
@@ -35,8 +49,9 @@ std::optional<EdgeGuess> FilesGuess::try_table(const std::string& file) {
     EdgeGuess guess = guess_edges(files_, file, text.format, made_.spec.formats);
     if (!text.why.empty()) guess.why = fmt::format("{}; {}", text.why, guess.why);
     return guess;
-  } catch (const Error& problem) {
-    if (problem.code() == ErrorCode::kInterrupted) throw;
+  } catch (const Error& failed) {
+    if (failed.code() == ErrorCode::kInterrupted) throw;
+    const Error problem = parts_of_archive(files_, file, made_.spec.formats).value_or(failed);
     problems_.emplace_back(file, problem);
     const std::int64_t line = problem.place().line;
     made_.warn(fmt::format("{}{}: it could not be read: {}",
