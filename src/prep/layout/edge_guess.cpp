@@ -347,10 +347,8 @@ class EdgeColumnsGuess {
     if (!same && !(unnamed && few)) return false;
     set_ends(0, 2);
     guess_.type = name(1);
-    guess_.why = fmt::format("words in the middle, {}, are the types of edges from {} to {}",
-                             name(1),
-                             name(0),
-                             name(2));
+    guess_.why = fmt::format(
+        "words in the middle, {}, are the types of edges from {} to {}", name(1), name(0), name(2));
     return true;
   }
 

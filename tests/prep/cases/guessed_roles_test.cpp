@@ -159,8 +159,8 @@ TEST_CASE("roles: words between two columns of the same ids are types") {
     CHECK(folder.describe().spec.edges.at(0).type_column == "c1");
   }
   // The type last, or no type at all.
-  for (const char* text : {"a,b,likes\nb,c,likes\nc,a,knows\n",
-                           "one,city,age\n0,Rome,31\n1,Oslo,44\n2,Rome,27\n"}) {
+  for (const char* text :
+       {"a,b,likes\nb,c,likes\nc,a,knows\n", "one,city,age\n0,Rome,31\n1,Oslo,44\n2,Rome,27\n"}) {
     CaseFolder folder;
     folder.write("kg.csv", text);
     CHECK(folder.describe().spec.edges.at(0).type_column.empty());
@@ -174,8 +174,8 @@ TEST_CASE("roles: words between two columns of the same ids are types") {
 }
 
 TEST_CASE("roles: ids of nodes behind an index, or before a label, are no edges") {
-  for (const char* text : {",node_id\n0,4\n1,2\n", "id,label\n4,1\n2,0\n",
-                           "index,node\n0,4\n1,2\n"}) {
+  for (const char* text :
+       {",node_id\n0,4\n1,2\n", "id,label\n4,1\n2,0\n", "index,node\n0,4\n1,2\n"}) {
     CAPTURE(text);
     CaseFolder folder;
     folder.write("e.csv", "src,dst\n0,1\n1,2\n2,3\n3,4\n");

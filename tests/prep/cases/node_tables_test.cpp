@@ -276,13 +276,15 @@ TEST_CASE("node table: ids that count up, before whole numbers or dates, number 
   folder.write("follows.csv", "src,dst\n0,1\n1,2\n2,3\n3,0\n");
   folder.write("people.csv", "id,age,group\n0,31,1\n1,44,0\n2,2,3\n3,1,1\n");
   const auto described = folder.describe();
-  CHECK(has(on_one_line(described.toml), "people.csv lists these nodes: its column id holds all 4"));
+  CHECK(
+      has(on_one_line(described.toml), "people.csv lists these nodes: its column id holds all 4"));
   REQUIRE(described.spec.edges.size() == 1);
   const auto made = folder.by_guess(described);
   CHECK(features_of(folder, made.dataset) == std::vector<float>{31, 1, 44, 0, 2, 3, 1, 1});
 
-  folder.write("people.csv", "id,joined,age\n0,2020-01-01,5\n1,2021-05-05,7\n"
-                             "2,2022-01-01,9\n3,2022-01-02,8\n");
+  folder.write("people.csv",
+               "id,joined,age\n0,2020-01-01,5\n1,2021-05-05,7\n"
+               "2,2022-01-01,9\n3,2022-01-02,8\n");
   const auto dates = folder.describe();
   CHECK(dates.spec.edges.size() == 1);
   CHECK(dates.spec.nodes.at(0).features.columns == std::vector<std::string>{"age"});

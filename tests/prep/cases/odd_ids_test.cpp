@@ -44,7 +44,8 @@ TEST_CASE("odd ids: a first row that is taken for the header is told by its ids"
 TEST_CASE("odd ids: a header that is taken for an edge is told by its words") {
   RolesFolder folder;
   folder.write("e.txt", "source target\na b\nb c\n");
-  CHECK(says(folder.listen(kText), "e.txt: the first row is 'source' and 'target', as headers are"));
+  CHECK(
+      says(folder.listen(kText), "e.txt: the first row is 'source' and 'target', as headers are"));
   CHECK(folder.edges("node__edge__node").size() == 3);
   folder.write("e.txt", "subject verb object\na likes b\n");
   CHECK(says(folder.listen(kText + "format = 'triples'\ntype_column = 'relation'\n"), kHeader));
@@ -59,8 +60,7 @@ TEST_CASE("odd ids: a field that keeps its comma is refused, whatever the ids") 
   RolesFolder folder;
   folder.write("e.txt", "a, b\nb, c\n");
   for (const char* ids : {"string", "integer"}) {
-    const std::string toml =
-        fmt::format("[[nodes]]\nids = '{}'\n[[edges]]\nfile = 'e.txt'\n", ids);
+    const std::string toml = fmt::format("[[nodes]]\nids = '{}'\n[[edges]]\nfile = 'e.txt'\n", ids);
     const std::string text = folder.refusal(toml);
     CHECK(says(text, "e.txt"));
     CHECK(says(text, "parted by ','"));
