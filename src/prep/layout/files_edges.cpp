@@ -8,15 +8,44 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace sluice {
 namespace {
 
+using namespace std::string_view_literals;
 using Kind = FileRole::Kind;
+
+/// Of two columns that are called after things, such as userId and movieId, with ids in common:
+/// that these are the same nodes.
+std::string say_two_things(const EdgeGuess& guess) {
+  static constexpr std::array kThings{
+      "user"sv, "users"sv, "item"sv, "items"sv, "movie"sv, "product"sv, "artist"sv, "book"sv};
+  const ColumnGlance& source = guess.glance.columns[guess.source_at.front()];
+  const ColumnGlance& target = guess.glance.columns[guess.target_at.front()];
+  const auto is_thing = [](const std::string& name) {
+    return ends_in_id(name) ||
+           std::find(kThings.begin(), kThings.end(), lower_name(name)) != kThings.end();
+  };
+  const std::string &from = source.info.name, &to = target.info.name;
+  if (guess.signs == EdgeSigns::kNames || from == to || !is_thing(from) || !is_thing(to)) return {};
+  const bool meet =
+      std::ranges::any_of(source.different,
+                          [&](const auto id) { return target.different.contains(id); }) ||
+      std::ranges::any_of(source.texts, [&](const auto& id) { return target.texts.contains(id); });
+  if (!meet) return {};
+  return fmt::format(
+      " Some ids are in {0} and in {1}, and name the same nodes here. If these are two things, "
+      "give "
+      "each a [[nodes]] of its own and name them in source and target.",
+      from,
+      to);
+}
 
 /// What an archive that could not be read as one table says where it holds sparse matrices.
 std::optional<Error> parts_of_archive(const FileSet& files,
@@ -269,7 +298,11 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
     edge.labels.columns = {guess.label};
     made_.comment(path + ".labels.kind", guess.label_why);
   }
-  made_.comment(path + ".file", fmt::format("Columns: {}.{}", guess.why, guess.doubt));
+  made_.comment(path + ".file",
+                fmt::format("Columns: {}.{}{}",
+                            guess.why,
+                            guess.doubt,
+                            edges.source == edges.target ? say_two_things(guess) : ""));
   if (!guess.type.empty()) describe_types(edge, guess, path);
   if (edges.source != edges.target)
     made_.comment(path + ".reverse",

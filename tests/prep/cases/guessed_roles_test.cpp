@@ -193,3 +193,14 @@ TEST_CASE("roles: ids of nodes behind an index, or before a label, are no edges"
   edges.write("train.csv", "id,src,dst\n0,0,1\n1,1,2\n");
   CHECK(edges.describe().spec.splits.at(0).of == SplitOf::kEdges);
 }
+
+TEST_CASE("roles: ids of two things that are the same numbers are told") {
+  CaseFolder folder;
+  folder.write("r.csv", "userId,movieId,rating\n1,31,2.5\n1,2,3.0\n2,31,4.0\n3,1,1.5\n");
+  CHECK(has(on_one_line(folder.describe().toml),
+            "Some ids are in userId and in movieId, and name the same nodes here."));
+  folder.write("r.csv", "userId,movieId,rating\n1,31,2.5\n1,42,3.0\n2,31,4.0\n");
+  CHECK_FALSE(has(folder.describe().toml, "the same nodes"));
+  folder.write("r.csv", "src,dst\n1,2\n2,1\n");
+  CHECK_FALSE(has(folder.describe().toml, "the same nodes"));
+}
