@@ -141,6 +141,7 @@ class FilesGuess {
   void describe_nodes();
   void place_rows(const FileRole& role);
   void place_by_id(NodeSpec& node, const FileRole& role, const TableGlance& seen, std::size_t id);
+  TableGlance leave_texts_out(NodeSpec& node, const std::string& file, const TableGlance& seen);
   std::optional<std::size_t> find_row_ids(const NodeSpec& node,
                                           const std::string& file,
                                           const TableGlance& seen);

@@ -34,6 +34,13 @@ std::string thing_of(const std::string& name) {
   return thing;
 }
 
+/// The same for "movie" and "movies", "city" and "cities".
+std::string kin_of(const std::string& name) {
+  std::string thing = thing_of(name);
+  if (thing.ends_with("ie")) thing.replace(thing.size() - 2, 2, "y");
+  return thing;
+}
+
 bool may_be_ids(const ColumnGlance& column) {
   return column.info.width == 1 && !column.missing && column.has_values() &&
          (column.integers || !column.numbers);
@@ -217,11 +224,11 @@ void FilesGuess::find_keys() {
 bool FilesGuess::is_akin(const KeyColumn& key, const EdgeEnd& end) const {
   const Table& table = tables_[key.table];
   const Edges& edges = edges_[end.edges];
-  std::set<std::string> things{thing_of(end.column)};
-  if (edges.typed) things.insert(thing_of(end.target ? edges.target : edges.source));
+  std::set<std::string> things{kin_of(end.column)};
+  if (edges.typed) things.insert(kin_of(end.target ? edges.target : edges.source));
   const std::string& column = table.guess.glance.columns[key.column].info.name;
-  return (!is_id_name(column) && things.contains(thing_of(column))) ||
-         things.contains(thing_of(stem_of(table.role.name)));
+  return (!is_id_name(column) && things.contains(kin_of(column))) ||
+         things.contains(kin_of(stem_of(table.role.name)));
 }
 
 /// The tables that may list the nodes at an end; where names tell, those that they say.

@@ -304,3 +304,33 @@ TEST_CASE("node table: ids that count up, before whole numbers or dates, number 
   alone.write("follows.csv", "src,dst\n0,1\n1,2\n");
   CHECK(alone.describe().spec.edges.size() == 2);
 }
+
+TEST_CASE("node table: users, movies and ratings whose ids are the same numbers") {
+  CaseFolder folder;
+  std::string users = "id,age,zip\n", movies = "id,year\n", ratings = "user,movie,rating\n";
+  for (int i = 0; i < 10; ++i) users += fmt::format("{},{},{}\n", i, 20 + i % 7, i % 5);
+  for (int i = 0; i < 16; ++i) movies += fmt::format("{},{}\n", i, 1990 + i % 9);
+  for (int i = 0; i < 80; ++i) ratings += fmt::format("{},{},{}\n", i % 10, i * 7 % 16, i % 5 + 1);
+  folder.write("users.csv", users);
+  folder.write("movies.csv", movies);
+  folder.write("ratings.csv", ratings);
+  const auto described = folder.describe();
+  REQUIRE(described.spec.edges.size() == 1);
+  CHECK(described.spec.edges[0].source == "users");
+  CHECK(described.spec.edges[0].target == "movies");
+  REQUIRE(described.spec.nodes.size() == 2);
+  CHECK(described.spec.nodes[0].features.columns == std::vector<std::string>{"age", "zip"});
+  const auto made = folder.by_guess(described);
+  CHECK(made.dataset.schema().nodes[0].count == 10);
+  CHECK(made.dataset.schema().nodes[1].count == 16);
+}
+
+TEST_CASE("node table: features in their order leave columns of texts out") {
+  CaseFolder folder;
+  folder.write("e.csv", "src,dst\n0,1\n1,2\n");
+  folder.write("features.csv", "a,name,b\n1,x,2\n2,y,3\n3,z,4\n");
+  const auto described = folder.describe();
+  CHECK(warns_of(described, "features.csv: the columns name are texts, and no features"));
+  CHECK(features_of(folder, folder.by_guess(described).dataset) ==
+        std::vector<float>{1, 2, 2, 3, 3, 4});
+}
