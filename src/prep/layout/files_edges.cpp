@@ -47,6 +47,27 @@ std::string say_two_things(const EdgeGuess& guess) {
       to);
 }
 
+/// What keeps an array from being edges; empty where nothing is told.
+std::string why_no_pairs(const FileSet& files,
+                         const std::string& file,
+                         const TableOptions& options) {
+  const std::string format = files.format_of(file);
+  if (format != "npy" && format != "npz") return {};
+  const auto table = files.open(file, "auto", options);
+  if (table->columns().size() != 1) return {};
+  const ColumnInfo& column = table->columns().front();
+  if (column.truth) return "it holds bool, and ids are whole numbers";
+  if (table->num_rows() == 0) return "it has no rows";
+  const bool pairs = column.width == 2 || table->num_rows() == 2;
+  if (pairs && column.dtype &&
+      (*column.dtype == DType::kF64 || *column.dtype == DType::kF32 ||
+       *column.dtype == DType::kF16))
+    return "it holds floats, and ids are whole numbers: save a.astype('int64')";
+  return pairs
+             ? ""
+             : fmt::format("it has {} numbers a row, and edges are [E, 2] or [2, E]", column.width);
+}
+
 /// What an archive that could not be read as one table says where it holds sparse matrices.
 std::optional<Error> parts_of_archive(const FileSet& files,
                                       const std::string& file,
@@ -215,6 +236,15 @@ void FilesGuess::refuse() const {
                     "import --keys), and import it with --config",
                     unknown[0]),
         Place{(files_.root() / unknown[0]).string(), -1, -1, -1});
+  }
+  for (const std::string& name : known) {
+    if (known.size() > 1 && !says_edges(name)) continue;
+    const std::string why = why_no_pairs(files_, name, made_.spec.formats);
+    if (why.empty()) continue;
+    throw Error(ErrorCode::kData,
+                fmt::format("no edges can be told among these files: {}: {}", name, why),
+                kDescribe,
+                Place{(files_.root() / name).string(), -1, -1, -1});
   }
   std::vector<std::string> names = known.empty() ? files_.names() : known;
   names.insert(names.end(), unknown.begin(), unknown.end());
