@@ -146,8 +146,12 @@ ImportReport import_dataset(GraphSpec spec,
   ImportReport report;
   SpooledTables tables = import_nodes(context);
   say_odd_ids(context);
-  for (std::size_t i = 0; i < spec.edges.size(); ++i)
+  for (std::size_t i = 0; i < spec.edges.size(); ++i) {
+    const std::size_t before = report.relations.size();
     import_relations(context, spec.edges[i], std::move(tables.edges[i]), report.relations);
+    if (spec.edges[i].type_column.empty() && before < report.relations.size())
+      say_size_row(context, spec.edges[i], report.relations[before].stats.edges_read);
+  }
   import_splits(context, tables);
   finish_features(context);
   for (const auto& [type, node] : context.nodes)

@@ -80,3 +80,18 @@ TEST_CASE("odd ids: words for a missing id are told") {
   CHECK(says(said, "type 'node': 'nan' is the id of a node"));
   CHECK_FALSE(mentions(said, "'NA'"));
 }
+
+TEST_CASE("odd ids: a first row that counts nodes and edges is told") {
+  RolesFolder folder;
+  const std::string toml = "[[edges]]\nfile = 'e.txt'\n", size = "if it says how many nodes";
+  folder.write("e.txt", "4 4\n0 1\n1 2\n2 3\n3 0\n");
+  CHECK(says(folder.listen(toml), "e.txt: the first row is '4 4', and 4 rows follow"));
+  folder.write("e.txt", "3 5\n0 1\n1 2\n2 0\n0 2\n1 0\n");
+  CHECK(mentions(folder.listen(toml), size));
+  folder.write("e.txt", "3 3\n1 2\n2 3\n3 1\n");
+  CHECK(mentions(folder.listen("[[nodes]]\nfirst_id = 1\n" + toml), size));
+  for (const char* plain : {"0 1\n1 2\n", "2 1\n1 2\n3 0\n", "4 3\n0 1\n1 2\n2 3\n3 0\n"}) {
+    folder.write("e.txt", plain);
+    CHECK_FALSE(mentions(folder.listen(toml), size));
+  }
+}
