@@ -26,7 +26,7 @@ struct AppendedFolder : RolesFolder {
   }
 };
 
-bool doubts(const std::string& text, const std::string& part) {
+bool doubted(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -52,12 +52,12 @@ TEST_CASE("append: one way to edges that all stand both ways is told") {
   folder.write("more.csv", "src,dst\n0,2\n");
   const std::string more = "[[edges]]\nfile = 'more.csv'\n";
   folder.listen("[[edges]]\nfile = 'e.csv'\nundirected = true\n");
-  CHECK_FALSE(doubts(folder.append(more + "undirected = true\n"), "both ways"));
+  CHECK_FALSE(doubted(folder.append(more + "undirected = true\n"), "both ways"));
   CHECK(says(folder.append(more),
              "more.csv: edges of 'node__edge__node' stand both ways, and these are added as they "
              "are"));
   folder.listen("[[edges]]\nfile = 'e.csv'\n");
-  CHECK_FALSE(doubts(folder.append(more), "both ways"));
+  CHECK_FALSE(doubted(folder.append(more), "both ways"));
 }
 
 TEST_CASE("append: times of another unit are told") {
@@ -67,12 +67,12 @@ TEST_CASE("append: times of another unit are told") {
   folder.write("more.csv", "src,dst,t\n2,1,2024-01-01\n");
   const std::string more = "[[edges]]\nfile = 'more.csv'\n" + keys;
   folder.listen("[[edges]]\nfile = 'e.csv'\n" + keys + "'days'\n");
-  CHECK_FALSE(doubts(folder.append(more + "'days'\n"), "same unit"));
+  CHECK_FALSE(doubted(folder.append(more + "'days'\n"), "same unit"));
   CHECK(says(folder.append(more + "'s'\n"),
              "more.csv: its times are 1704067200 to 1704067200, and those of the dataset are like "
              "19724 to 19725: are they in the same unit?"));
   folder.listen("[[edges]]\nfile = 'e.csv'\n" + keys + "'ms'\n");
-  CHECK(doubts(folder.append(more + "'s'\n"), "same unit"));
+  CHECK(doubted(folder.append(more + "'s'\n"), "same unit"));
 }
 
 TEST_CASE("append: a reverse that is not appended to is told") {
@@ -84,6 +84,6 @@ TEST_CASE("append: a reverse that is not appended to is told") {
   const std::string turned =
       "[[edges]]\nrelation = 'rev'\nfile = 'more.csv'\nsource_column = 'dst'\n"
       "target_column = 'src'\n";
-  CHECK_FALSE(doubts(folder.append(more + turned), "the other way round"));
+  CHECK_FALSE(doubted(folder.append(more + turned), "the other way round"));
   CHECK(says(folder.append(more), "'node__rev__node' has as many edges as 'node__edge__node'"));
 }

@@ -10,11 +10,11 @@ using namespace sluice::test;
 
 namespace {
 
-const std::string kNamed = "[[nodes]]\nids = 'string'\n";
-const std::string kCsv = kNamed + "[[edges]]\nfile = 'e.csv'\n";
-const std::string kText = kNamed + "[[edges]]\nfile = 'e.txt'\n";
+const std::string kOddNodes = "[[nodes]]\nids = 'string'\n";
+const std::string kOddCsv = kOddNodes + "[[edges]]\nfile = 'e.csv'\n";
+const std::string kOddText = kOddNodes + "[[edges]]\nfile = 'e.txt'\n";
 constexpr const char* kEaten = "taken for names of columns";
-constexpr const char* kHeader = "as headers are";
+constexpr const char* kLikeHeader = "as headers are";
 
 bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -25,35 +25,36 @@ bool mentions(const std::string& text, const std::string& part) {
 TEST_CASE("odd ids: a first row that is taken for the header is told by its ids") {
   RolesFolder folder;
   folder.write("e.csv", "ann,bob\nbob,cid\ncid,ann\n");
-  CHECK(says(folder.listen(kCsv), "but 'ann', 'bob' are each the id of a node, too"));
+  CHECK(says(folder.listen(kOddCsv), "but 'ann', 'bob' are each the id of a node, too"));
   folder.write("e.csv", "ann,bob\nbob,cid\ncid,bob\n");
-  CHECK(says(folder.listen(kCsv), "but 'bob' is the id of a node, too"));
+  CHECK(says(folder.listen(kOddCsv), "but 'bob' is the id of a node, too"));
   const std::string no_header = "[csv]\nheader = 'no'\n";
-  CHECK_FALSE(mentions(folder.listen(kCsv + no_header), kEaten));
+  CHECK_FALSE(mentions(folder.listen(kOddCsv + no_header), kEaten));
   // Of a split too, whose ids are those of the edges.
   folder.write("e.csv", "src,dst\nann,bob\nbob,cid\n");
   folder.write("train.csv", "ann\nbob\n");
-  CHECK(says(folder.listen(kCsv + "[[splits]]\ntrain = 'train.csv'\n"), "but 'ann' is the id"));
+  CHECK(says(folder.listen(kOddCsv + "[[splits]]\ntrain = 'train.csv'\n"), "but 'ann' is the id"));
   folder.write("train.csv", "id\nann\nbob\n");
-  CHECK_FALSE(mentions(folder.listen(kCsv + "[[splits]]\ntrain = 'train.csv'\n"), kEaten));
+  CHECK_FALSE(mentions(folder.listen(kOddCsv + "[[splits]]\ntrain = 'train.csv'\n"), kEaten));
   // Names that mean ends are a header, whatever nodes are called.
   folder.write("e.csv", "src,dst\nsrc,ann\nann,dst\n");
-  CHECK_FALSE(mentions(folder.listen(kCsv), kEaten));
+  CHECK_FALSE(mentions(folder.listen(kOddCsv), kEaten));
 }
 
 TEST_CASE("odd ids: a header that is taken for an edge is told by its words") {
   RolesFolder folder;
   folder.write("e.txt", "source target\na b\nb c\n");
-  CHECK(
-      says(folder.listen(kText), "e.txt: the first row is 'source' and 'target', as headers are"));
+  CHECK(says(folder.listen(kOddText),
+             "e.txt: the first row is 'source' and 'target', as headers are"));
   CHECK(folder.edges("node__edge__node").size() == 3);
   folder.write("e.txt", "subject verb object\na likes b\n");
-  CHECK(says(folder.listen(kText + "format = 'triples'\ntype_column = 'relation'\n"), kHeader));
+  CHECK(says(folder.listen(kOddText + "format = 'triples'\ntype_column = 'relation'\n"),
+             kLikeHeader));
   folder.write("e.csv", "from,to\na,b\n");
-  CHECK(says(folder.listen(kCsv + "[csv]\nheader = 'no'\n"), "say [csv] header = \"yes\""));
-  CHECK_FALSE(mentions(folder.listen(kCsv), kHeader));
+  CHECK(says(folder.listen(kOddCsv + "[csv]\nheader = 'no'\n"), "say [csv] header = \"yes\""));
+  CHECK_FALSE(mentions(folder.listen(kOddCsv), kLikeHeader));
   folder.write("e.txt", "a b\nsource target\n");
-  CHECK_FALSE(mentions(folder.listen(kText), kHeader));
+  CHECK_FALSE(mentions(folder.listen(kOddText), kLikeHeader));
 }
 
 TEST_CASE("odd ids: a field that keeps its comma is refused, whatever the ids") {
@@ -67,16 +68,16 @@ TEST_CASE("odd ids: a field that keeps its comma is refused, whatever the ids") 
     CHECK(says(text, "format = \"csv\", and [csv] header = \"no\""));
   }
   folder.write("e.txt", "a; b\nb; c\n");
-  CHECK(says(folder.refusal(kText), "delimiter = \";\""));
+  CHECK(says(folder.refusal(kOddText), "delimiter = \";\""));
   folder.write("e.txt", "a, b\nb, c\n");
-  folder.listen(kText + "format = 'csv'\n[csv]\nheader = 'no'\n");
+  folder.listen(kOddText + "format = 'csv'\n[csv]\nheader = 'no'\n");
   CHECK(folder.edges("node__edge__node").contains({"a", "b"}));
 }
 
 TEST_CASE("odd ids: words for a missing id are told") {
   RolesFolder folder;
   folder.write("e.csv", "src,dst\nann,nan\nbob,nan\nNA,ann\n");
-  const std::string said = folder.listen(kCsv);
+  const std::string said = folder.listen(kOddCsv);
   CHECK(says(said, "type 'node': 'nan' is the id of a node"));
   CHECK_FALSE(mentions(said, "'NA'"));
 }
