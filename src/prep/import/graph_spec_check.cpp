@@ -65,7 +65,7 @@ void check_features(const FeatureSpec& features, const std::string& where) {
 // -1 says "none" wherever classes are numbers; of graphs it may be a class, as in TU's data sets.
 void complete_labels(LabelSpec& labels) {
   if (labels.kind != LabelKindChoice::kName || !labels.none.empty()) return;
-  labels.none = {"-1"};
+  labels.none = {"-1", "-1.0"};  // as pandas writes it where others are missing
   labels.minus_one_is_none = true;
 }
 

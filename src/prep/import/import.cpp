@@ -5,6 +5,7 @@
 #include "prep/import/import_relations.h"
 #include "prep/import/input_check.h"
 #include "prep/import/number_names.h"
+#include "prep/import/odd_ids.h"
 #include "prep/import/settle_places.h"
 
 #include <sluice/units.h>
@@ -144,8 +145,13 @@ ImportReport import_dataset(GraphSpec spec,
   ImportContext context{spec, formats, options.root, writer, prep, make_nodes(spec, prep.ledger)};
   ImportReport report;
   SpooledTables tables = import_nodes(context);
-  for (std::size_t i = 0; i < spec.edges.size(); ++i)
+  say_odd_ids(context);
+  for (std::size_t i = 0; i < spec.edges.size(); ++i) {
+    const std::size_t before = report.relations.size();
     import_relations(context, spec.edges[i], std::move(tables.edges[i]), report.relations);
+    if (spec.edges[i].type_column.empty() && before < report.relations.size())
+      say_size_row(context, spec.edges[i], report.relations[before].stats.edges_read);
+  }
   import_splits(context, tables);
   finish_features(context);
   for (const auto& [type, node] : context.nodes)

@@ -144,6 +144,12 @@ void say_labels(ImportContext& context, const LabelPlan& plan, const LabelCoder&
     log.warn("{}: {} rows say -1, which is no label; labels.none = [\"\"] would make it a class",
              file,
              format_count(coder.none_rows()));
+  if (coder.minus_ones() != 0 && coder.classes_seen().seen() == 1)
+    log.warn(
+        "{}: {} rows say -1, which is no label, and all others are of one class; if -1 is a class "
+        "as well, say labels.kind = \"name\" and labels.none = [\"\"]",
+        file,
+        format_count(coder.minus_ones()));
   const bool counted = coder.kind() == LabelKind::kClass && plan.names.empty() && coder.any();
   const std::uint64_t classes = counted ? coder.schema().width : 0;
   if (!coder.classes_seen().most_are_empty(classes)) return;

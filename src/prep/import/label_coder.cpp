@@ -265,12 +265,17 @@ std::int64_t LabelCoder::class_of(const TableChunk& chunk,
                                   std::size_t first_column,
                                   std::size_t row) {
   if (requests_[0].type == ColumnType::kInteger) {
-    if (!is_none(chunk.columns[first_column], row)) return integer(chunk, first_column, row, 0);
-    ++none_rows_;
-    return -1;
+    if (is_none(chunk.columns[first_column], row)) {
+      ++none_rows_;
+      return -1;
+    }
+    const std::int64_t label = integer(chunk, first_column, row, 0);
+    if (label == -1) ++minus_ones_;
+    return label;
   }
   const double value = number(chunk, first_column, row, 0);
   if (std::isnan(value)) return -1;
+  if (value == -1) ++minus_ones_;
   constexpr double kExact = 9007199254740992;  // whole numbers beyond it may have been others
   if (!(std::abs(value) < kExact) || std::trunc(value) != value)
     fail(chunk, row, 0, fmt::format("the label {} is no class", value), "0, 1, 2, ...; or NaN");

@@ -56,6 +56,8 @@ class LabelCoder {
 
   /// Rows whose value is one of labels.none.
   std::uint64_t none_rows() const { return none_rows_; }
+  /// Rows whose class is written as -1, which is no label.
+  std::uint64_t minus_ones() const { return minus_ones_; }
   /// Which classes occurred, where they are numbers that nobody counted beforehand.
   const ClassCount& classes_seen() const { return seen_; }
 
@@ -104,6 +106,7 @@ class LabelCoder {
   std::int64_t largest_ = -1;
   NoLabelValues none_;
   std::uint64_t none_rows_ = 0;
+  std::uint64_t minus_ones_ = 0;
   ClassCount seen_;
   std::vector<ColumnRequest> requests_;
 };

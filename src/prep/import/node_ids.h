@@ -101,6 +101,11 @@ class NodeIds {
 
   /// The node of a text, a new one for a new text. @pre kind is string
   std::uint64_t take_text(std::string_view text) { return std::get<StringIdMap>(map_).take(text); }
+  /// Whether a node is called so; false where ids are no strings.
+  bool has_text(std::string_view text) const {
+    const auto* strings = std::get_if<StringIdMap>(&map_);
+    return strings != nullptr && strings->find(text) != kNoNode;
+  }
   /// Ids of the strings that were taken in. @pre kind is string
   std::vector<std::string> texts() const;
 

@@ -23,6 +23,15 @@ std::unique_ptr<TableReader> PlacesLook::open(const std::string& file,
   }
 }
 
+std::string PlacesLook::format_of(const std::string& file, const std::string& format) const {
+  try {
+    return formats_.resolve(shards_of(TablePath::parse(root_ / file).file).front(), format);
+  } catch (const Error& problem) {
+    if (problem.code() == ErrorCode::kInterrupted) throw;
+    return {};
+  }
+}
+
 std::uint64_t PlacesLook::parts_of(const std::string& file) const {
   return shards_of(TablePath::parse(root_ / file).file).size();
 }

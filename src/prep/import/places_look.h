@@ -30,6 +30,8 @@ class PlacesLook {
   /// Null: its columns have meanings of their own, or it cannot be opened, which those who read it
   /// say better.
   std::unique_ptr<TableReader> open(const std::string& file, const std::string& format) const;
+  /// The format that a file is read as; empty where none is known.
+  std::string format_of(const std::string& file, const std::string& format) const;
   /// Of what cannot be read, nothing is true.
   ColumnPeek peek(const std::string& file,
                   const std::string& format,

@@ -78,6 +78,62 @@ std::pair<std::size_t, std::size_t> choose_ends(const std::vector<ColumnInfo>& c
       Place{look.path_of(file).string(), -1, -1, -1});
 }
 
+/// The fields of the first row at two columns of text; empty where they are no texts, or cannot be
+/// read.
+std::vector<std::string> first_fields(const std::string& file,
+                                      const std::string& format,
+                                      const PlacesLook& look) {
+  try {
+    const auto table = look.open(file, format);
+    if (!table || table->columns().size() < 2) return {};
+    const auto& columns = table->columns();
+    const std::string read_as = look.format_of(file, format);
+    if (read_as != "triples" && columns[0].name != "c0") return {};  // it has names
+    // Of triples the ends are not the first two.
+    const auto ends = ends_by_name(columns).value_or(std::pair<std::size_t, std::size_t>(0, 1));
+    std::vector<ColumnRequest> requests;
+    for (const std::size_t at : {ends.first, ends.second}) {
+      if (columns[at].dtype) return {};
+      requests.push_back({columns[at].name, ColumnType::kText, EmptyCell::kMissing});
+    }
+    table->select(requests);
+    TableChunk chunk;
+    if (!table->next(chunk) || chunk.rows == 0) return {};
+    return {std::string(chunk.columns[0].text[0]), std::string(chunk.columns[1].text[0])};
+  } catch (const Error& problem) {
+    if (problem.code() == ErrorCode::kInterrupted) throw;
+    return {};
+  }
+}
+
+/// Text without names of columns: that the first line has some, and what parts the fields.
+void look_at_first_row(const EdgeSpec& edge, const PlacesLook& look) {
+  const auto fields = first_fields(edge.file, edge.format, look);
+  if (fields.size() != 2 || fields[0].empty()) return;
+  const std::string read_as = look.format_of(edge.file, edge.format);
+  const bool parted = fields[0].back() == ',' || fields[0].back() == ';';
+  if (parted && fields[0].size() > 1 && read_as == "list" &&
+      fields[0].find(' ') == std::string::npos)
+    throw Error(ErrorCode::kData,
+                fmt::format("the first field is '{}': fields are parted by '{}', and not by white "
+                            "space alone",
+                            fields[0],
+                            fields[0].back()),
+                fmt::format("say format = \"csv\", and [csv] header = \"no\"{}",
+                            fields[0].back() == ';' ? ", delimiter = \";\"" : ""),
+                Place{look.path_of(edge.file).string(), -1, -1, -1});
+  std::vector<ColumnInfo> names(2);
+  for (std::size_t i = 0; i < 2; ++i) names[i].name = fields[i];
+  if (!ends_by_name(names)) return;
+  look.say(
+      "{}: the first row is '{}' and '{}', as headers are, and is read as an edge; if it names the "
+      "columns, {}",
+      edge.file,
+      fields[0],
+      fields[1],
+      read_as == "csv" ? "say [csv] header = \"yes\"" : "take the line out");
+}
+
 void settle_ends(const std::string& file,
                  const std::string& format,
                  std::string& source,
@@ -138,6 +194,7 @@ void settle_edge(EdgeSpec& edge, const PlacesLook& look) {
   const auto table = look.open(edge.file, edge.format);
   if (!table) return;
   settle_pairs(*table, edge.file, edge.format, edge.source_column, edge.pairs, look);
+  look_at_first_row(edge, look);
   if (!edge.source_column.empty() || !edge.target_column.empty()) return;
   const bool own_rows = (edge.has_features() && edge.features.file == edge.file) ||
                         (edge.has_labels() && edge.labels.file == edge.file);

@@ -277,7 +277,7 @@ class EdgeColumnsGuess {
   bool is_id(std::size_t at) const {
     const ColumnGlance& column = columns_[at];
     return column.info.width == 1 && (column.integers || !column.numbers) && !column.missing &&
-           !(column.info.dtype && !column.integers && column.numbers);
+           !(column.info.dtype && !column.integers && column.numbers) && !looks_like_dates(column);
   }
 
   /// type, source, target: few types, of many ids.
@@ -319,12 +319,36 @@ class EdgeColumnsGuess {
     std::size_t first = 0;
     if (columns_.size() > 2 && numbers_rows(0) && is_id(1) && is_id(2)) first = 1;
     if (columns_.size() < first + 2 || !is_id(first) || !is_id(first + 1)) return false;
+    if (first == 0 && by_words_between()) return true;
     set_ends(first, first + 1);
     guess_.why = first == 0 ? "the first two columns"
                             : fmt::format("the two columns behind {}, which numbers the rows",
                                           name(0).empty() ? "one without a name" : name(0));
     take_others();
     if (first == 0) doubt_triples();
+    return true;
+  }
+
+  /// head, relation, tail: words in the middle that are none of the ends, and the same ids on both
+  /// sides; where no line names columns, few words between ids of one kind as well.
+  bool by_words_between() {
+    if (columns_.size() != 3 || columns_[1].numbers || !is_id(2) || guess_.glance.rows == 0)
+      return false;
+    const ColumnGlance &head = columns_[0], &words = columns_[1], &tail = columns_[2];
+    const auto meet = [](const ColumnGlance& a, const ColumnGlance& b) {
+      return std::ranges::any_of(a.texts, [&](const auto& id) { return b.texts.contains(id); }) ||
+             std::ranges::any_of(a.different,
+                                 [&](const auto id) { return b.different.contains(id); });
+    };
+    if (head.integers != tail.integers || meet(head, words) || meet(words, tail)) return false;
+    const bool unnamed = name(0) == "c0" && name(1) == "c1" && name(2) == "c2";
+    const bool few = words.kinds() < head.kinds() && words.kinds() < tail.kinds();
+    const bool same = meet(head, tail) && (unnamed || !head.integers);
+    if (!same && !(unnamed && few)) return false;
+    set_ends(0, 2);
+    guess_.type = name(1);
+    guess_.why = fmt::format(
+        "words in the middle, {}, are the types of edges from {} to {}", name(1), name(0), name(2));
     return true;
   }
 

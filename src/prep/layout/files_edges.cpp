@@ -8,15 +8,79 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace sluice {
 namespace {
 
+using namespace std::string_view_literals;
 using Kind = FileRole::Kind;
+
+/// Of two columns that are called after things, such as userId and movieId, with ids in common:
+/// that these are the same nodes.
+std::string say_two_things(const EdgeGuess& guess) {
+  static constexpr std::array kThings{
+      "user"sv, "users"sv, "item"sv, "items"sv, "movie"sv, "product"sv, "artist"sv, "book"sv};
+  const ColumnGlance& source = guess.glance.columns[guess.source_at.front()];
+  const ColumnGlance& target = guess.glance.columns[guess.target_at.front()];
+  const auto is_thing = [](const std::string& name) {
+    return ends_in_id(name) ||
+           std::find(kThings.begin(), kThings.end(), lower_name(name)) != kThings.end();
+  };
+  const std::string &from = source.info.name, &to = target.info.name;
+  if (guess.signs == EdgeSigns::kNames || from == to || !is_thing(from) || !is_thing(to)) return {};
+  const bool meet =
+      std::ranges::any_of(source.different,
+                          [&](const auto id) { return target.different.contains(id); }) ||
+      std::ranges::any_of(source.texts, [&](const auto& id) { return target.texts.contains(id); });
+  if (!meet) return {};
+  return fmt::format(
+      " Some ids are in {0} and in {1}, and name the same nodes here. If these are two things, "
+      "give "
+      "each a [[nodes]] of its own and name them in source and target.",
+      from,
+      to);
+}
+
+/// What keeps an array from being edges; empty where nothing is told.
+std::string why_no_pairs(const FileSet& files,
+                         const std::string& file,
+                         const TableOptions& options) {
+  const std::string format = files.format_of(file);
+  if (format != "npy" && format != "npz") return {};
+  const auto table = files.open(file, "auto", options);
+  if (table->columns().size() != 1) return {};
+  const ColumnInfo& column = table->columns().front();
+  if (column.truth) return "it holds bool, and ids are whole numbers";
+  if (table->num_rows() == 0) return "it has no rows";
+  const bool pairs = column.width == 2 || table->num_rows() == 2;
+  if (pairs && column.dtype &&
+      (*column.dtype == DType::kF64 || *column.dtype == DType::kF32 ||
+       *column.dtype == DType::kF16))
+    return "it holds floats, and ids are whole numbers: save a.astype('int64')";
+  return pairs
+             ? ""
+             : fmt::format("it has {} numbers a row, and edges are [E, 2] or [2, E]", column.width);
+}
+
+/// What an archive that could not be read as one table says where it holds sparse matrices.
+std::optional<Error> parts_of_archive(const FileSet& files,
+                                      const std::string& file,
+                                      const TableOptions& options) {
+  if (files.format_of(file) != "npz") return std::nullopt;
+  try {
+    (void)files.open(file, "auto", options)->turn_sparse({}, SparseEntries::kRefuse);
+  } catch (const Error& problem) {
+    if (problem.code() == ErrorCode::kInterrupted) throw;
+    return problem;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -35,8 +99,9 @@ std::optional<EdgeGuess> FilesGuess::try_table(const std::string& file) {
     EdgeGuess guess = guess_edges(files_, file, text.format, made_.spec.formats);
     if (!text.why.empty()) guess.why = fmt::format("{}; {}", text.why, guess.why);
     return guess;
-  } catch (const Error& problem) {
-    if (problem.code() == ErrorCode::kInterrupted) throw;
+  } catch (const Error& failed) {
+    if (failed.code() == ErrorCode::kInterrupted) throw;
+    const Error problem = parts_of_archive(files_, file, made_.spec.formats).value_or(failed);
     problems_.emplace_back(file, problem);
     const std::int64_t line = problem.place().line;
     made_.warn(fmt::format("{}{}: it could not be read: {}",
@@ -172,6 +237,15 @@ void FilesGuess::refuse() const {
                     unknown[0]),
         Place{(files_.root() / unknown[0]).string(), -1, -1, -1});
   }
+  for (const std::string& name : known) {
+    if (known.size() > 1 && !says_edges(name)) continue;
+    const std::string why = why_no_pairs(files_, name, made_.spec.formats);
+    if (why.empty()) continue;
+    throw Error(ErrorCode::kData,
+                fmt::format("no edges can be told among these files: {}: {}", name, why),
+                kDescribe,
+                Place{(files_.root() / name).string(), -1, -1, -1});
+  }
   std::vector<std::string> names = known.empty() ? files_.names() : known;
   names.insert(names.end(), unknown.begin(), unknown.end());
   const bool more = names.size() > 10;
@@ -254,7 +328,11 @@ void FilesGuess::describe_edge(Edges& edges, const std::string& path) {
     edge.labels.columns = {guess.label};
     made_.comment(path + ".labels.kind", guess.label_why);
   }
-  made_.comment(path + ".file", fmt::format("Columns: {}.{}", guess.why, guess.doubt));
+  made_.comment(path + ".file",
+                fmt::format("Columns: {}.{}{}",
+                            guess.why,
+                            guess.doubt,
+                            edges.source == edges.target ? say_two_things(guess) : ""));
   if (!guess.type.empty()) describe_types(edge, guess, path);
   if (edges.source != edges.target)
     made_.comment(path + ".reverse",

@@ -116,6 +116,8 @@ class FilesGuess {
 
   // Which tables list nodes: files_tables.cpp.
   bool lists_nodes_of_others(std::size_t table);
+  bool numbers_nodes_of_others(std::size_t table);
+  static bool numbered(const Table& table);
   std::vector<std::size_t> key_columns(const Table& table) const;
   bool meets_ids(const ColumnGlance& column, const std::vector<const IdSample*>& samples) const;
   IdSample sample_end(const EdgeGuess& guess, bool target) const;
@@ -139,6 +141,7 @@ class FilesGuess {
   void describe_nodes();
   void place_rows(const FileRole& role);
   void place_by_id(NodeSpec& node, const FileRole& role, const TableGlance& seen, std::size_t id);
+  TableGlance leave_texts_out(NodeSpec& node, const std::string& file, const TableGlance& seen);
   std::optional<std::size_t> find_row_ids(const NodeSpec& node,
                                           const std::string& file,
                                           const TableGlance& seen);
@@ -155,6 +158,7 @@ class FilesGuess {
   void add_split_labels(const FileRole& role);
   void drop_trainless();
   bool holds_edges(const std::string& file);
+  void say_beside_ids(const std::string& file, const std::string& path);
 
   // Files of masks, and whose their rows are: files_masks.cpp.
   void find_masks();

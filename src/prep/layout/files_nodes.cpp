@@ -192,7 +192,26 @@ void FilesGuess::place_rows(const FileRole& role) {
   if (role.kind == Kind::kLabels)
     made_.comment(where(*node) + ".labels.kind", guess_labels(seen, node->labels));
   if (role.kind == Kind::kFeatures)
-    guess_scaling(seen, node->features, where(*node) + ".features", made_);
+    guess_scaling(
+        leave_texts_out(*node, role.file, seen), node->features, where(*node) + ".features", made_);
+}
+
+/// Columns of texts are no features: the others are named then. Returns these.
+TableGlance FilesGuess::leave_texts_out(NodeSpec& node,
+                                        const std::string& file,
+                                        const TableGlance& seen) {
+  TableGlance rest = seen;
+  std::erase_if(rest.columns, [](const ColumnGlance& column) {
+    return column.info.width == 1 && !column.info.dtype && !column.numbers;
+  });
+  if (rest.columns.empty() || rest.columns.size() == seen.columns.size()) return seen;
+  std::vector<std::string> texts;
+  for (const ColumnGlance& column : seen.columns)
+    if (!column.info.dtype && !column.numbers) texts.push_back(column.info.name);
+  for (const ColumnGlance& column : rest.columns) node.features.columns.push_back(column.info.name);
+  made_.warn(
+      fmt::format("{}: the columns {} are texts, and no features", file, fmt::join(texts, ", ")));
+  return rest;
 }
 
 /// The column of ids beside rows: by its name, or as it holds ids of edges that tell.

@@ -1,7 +1,9 @@
 // Splits by files: of ids, of edges, of masks; and labels beside the ids of a part.
 #include "prep/layout/files_guess.h"
+#include "prep/table/column_names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,7 +14,14 @@ bool FilesGuess::holds_edges(const std::string& file) {
   if (!use_text(file, text)) return false;
   const auto table = files_.open(file, text.format, made_.spec.formats);
   const auto& columns = table->columns();
-  return columns.size() > 1 || columns.front().width == 2;
+  if (columns.size() == 1) return columns.front().width == 2;
+  if (ends_by_name(columns)) return true;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (!is_index_name(columns[i].name, i)) names.push_back(columns[i].name);
+  // Ids of nodes behind an index, or before what is known of them.
+  if (names.size() < 2) return false;
+  return !is_id_name(names.front()) || (is_edge_id_name(names.front()) && names.size() > 2);
 }
 
 void FilesGuess::describe_splits() {
@@ -80,7 +89,9 @@ void FilesGuess::add_to_split(const FileRole& role) {
   if (found->of != split.of)
     return made_.warn(fmt::format("{}: it is unlike the other parts of its split", role.file));
   file_of_part(*found, role.part) = role.file;
-  if (!of_edges) return;
+  if (!of_edges)
+    return say_beside_ids(role.file,
+                          fmt::format("splits[{}].{}", found - splits.begin(), role.part));
   const EdgeSpec& edge = made_.spec.edges.front();
   found->format = edge.format;
   if (!train_.empty())
@@ -89,6 +100,22 @@ void FilesGuess::add_to_split(const FileRole& role) {
   const auto table = files_.open(role.file, edge.format, made_.spec.formats);
   for (const ColumnInfo& column : table->columns())
     if (column.name == "label") found->label_column = column.name;
+}
+
+/// What stands beside the ids of a part, and is left out.
+void FilesGuess::say_beside_ids(const std::string& file, const std::string& path) {
+  TextGuess text;
+  if (!use_text(file, text)) return;
+  const auto table = files_.open(file, text.format, made_.spec.formats);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < table->columns().size(); ++i)
+    if (const std::string& name = table->columns()[i].name; !is_index_name(name, i))
+      names.push_back(name);
+  if (names.size() < 2) return;
+  made_.comment(path,
+                fmt::format("Its column {} holds ids of nodes. Columns that are left out: {}.",
+                            names[0],
+                            fmt::join(names.begin() + 1, names.end(), ", ")));
 }
 
 /// Labels beside the ids of a part, where labels of all nodes are nowhere.

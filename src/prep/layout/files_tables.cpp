@@ -34,6 +34,13 @@ std::string thing_of(const std::string& name) {
   return thing;
 }
 
+/// The same for "movie" and "movies", "city" and "cities".
+std::string kin_of(const std::string& name) {
+  std::string thing = thing_of(name);
+  if (thing.ends_with("ie")) thing.replace(thing.size() - 2, 2, "y");
+  return thing;
+}
+
 bool may_be_ids(const ColumnGlance& column) {
   return column.info.width == 1 && !column.missing && column.has_values() &&
          (column.integers || !column.numbers);
@@ -99,6 +106,7 @@ bool FilesGuess::lists_nodes_of_others(std::size_t at) {
   const Table& table = tables_[at];
   if (says_nodes(table.role.name)) return true;
   if (!table.guess.found() || table.guess.signs != EdgeSigns::kPlaces) return false;
+  if (numbered(table)) return numbers_nodes_of_others(at);
   const auto keys = key_columns(table);
   const std::size_t front = table.guess.source_at.front();
   if (std::find(keys.begin(), keys.end(), front) == keys.end()) return false;
@@ -132,6 +140,38 @@ bool FilesGuess::lists_nodes_of_others(std::size_t at) {
                       !is_id_name(name, front);
     if (both) continue;
     if (both_ends) unclear_.insert(table.role.file);
+    return true;
+  }
+  return false;
+}
+
+/// Whether its edges, by their places, stand behind a column that is called an id and counts up.
+bool FilesGuess::numbered(const Table& table) {
+  return table.guess.found() && table.guess.signs == EdgeSigns::kPlaces &&
+         table.guess.source_at.front() == 1 && is_id_name(table.guess.glance.columns[0].info.name);
+}
+
+/// Whether these are the ids of the nodes of another's edges, "id, age, group", and no numbers of
+/// edges, "id, user, item".
+bool FilesGuess::numbers_nodes_of_others(std::size_t at) {
+  const Table& table = tables_[at];
+  const auto& columns = table.guess.glance.columns;
+  if (says_edges(table.role.name) ||
+      (ends_in_id(columns[1].info.name) && ends_in_id(columns[2].info.name)))
+    return false;
+  const TableColumn key{table.role.file, table.guess.format, columns[0].info.name};
+  for (std::size_t other = 0; other < tables_.size(); ++other) {
+    const EdgeGuess& edges = tables_[other].guess;
+    if (other == at || !edges.found() || !edges.table.empty() || numbered(tables_[other])) continue;
+    const IdSample source = sample_end(edges, false), target = sample_end(edges, true);
+    const auto shares = shares_of(files_, made_.spec.formats, key, {&source, &target});
+    if (!shares[0].nearly_all() && !shares[1].nearly_all()) continue;
+    IdSample all = source;
+    all.ids.insert(target.ids.begin(), target.ids.end());
+    // Many more rows than nodes, with ids of nodes in them, may be edges as well.
+    const bool more = table.guess.glance.rows > 2 * all.ids.size();
+    if (more && meets_ids(columns[1], {&all}) && meets_ids(columns[2], {&all}))
+      unclear_.insert(table.role.file);
     return true;
   }
   return false;
@@ -184,11 +224,11 @@ void FilesGuess::find_keys() {
 bool FilesGuess::is_akin(const KeyColumn& key, const EdgeEnd& end) const {
   const Table& table = tables_[key.table];
   const Edges& edges = edges_[end.edges];
-  std::set<std::string> things{thing_of(end.column)};
-  if (edges.typed) things.insert(thing_of(end.target ? edges.target : edges.source));
+  std::set<std::string> things{kin_of(end.column)};
+  if (edges.typed) things.insert(kin_of(end.target ? edges.target : edges.source));
   const std::string& column = table.guess.glance.columns[key.column].info.name;
-  return (!is_id_name(column) && things.contains(thing_of(column))) ||
-         things.contains(thing_of(stem_of(table.role.name)));
+  return (!is_id_name(column) && things.contains(kin_of(column))) ||
+         things.contains(kin_of(stem_of(table.role.name)));
 }
 
 /// The tables that may list the nodes at an end; where names tell, those that they say.

@@ -324,6 +324,8 @@ std::string guess_labels(const TableGlance& glance, LabelSpec& labels) {
     if (only.info.width != 1) return {};
     const bool is_float = only.info.dtype && is_real(*only.info.dtype);
     if (only.info.dtype && !is_float) {  // "auto" tells by the dtype
+      if (only.integers && only.least == -1 && only.different.size() == 2)
+        return "-1 is no label; where it is a class, say kind = \"name\" and none = [\"\"].";
       if (!are_no_classes(only, glance.whole)) return {};
       labels.kind = LabelKindChoice::kName;
       return "Most of the classes 0, 1, ... to the largest would have no row: names.";
@@ -334,6 +336,8 @@ std::string guess_labels(const TableGlance& glance, LabelSpec& labels) {
       return guess_float_labels(only, glance.whole, labels);
     } else if (only.least < -1 || only.largest > 1'000'000 || (glance.whole && has_gaps(only))) {
       labels.kind = LabelKindChoice::kName;  // numbers that are no classes 0, 1, ...
+    } else if (only.least == -1 && only.different.size() == 2) {
+      return "-1 is no label; where it is a class, say kind = \"name\" and none = [\"\"].";
     }
     return {};
   }

@@ -363,7 +363,7 @@ void CsvReader::Impl::fail(const Block& block) const {
       (void)next_csv_line(block.text, at);
     const bool blank =
         *block.stray_line < block.first_line || next_csv_line(block.text, at).empty();
-    throw blank ? blank_line_error(place, "\"\"") : header_again_error(place);
+    throw blank ? blank_line_error(place, "\"\"") : header_again_error(place, kFirstLineIsARow);
   }
   if (error) throw Error(*error);
   throw Error(

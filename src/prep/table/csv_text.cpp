@@ -69,7 +69,8 @@ std::optional<Error> diagnose_line(std::string_view line,
   if (line.find('\r') != std::string_view::npos) {
     return error("a carriage return in the middle of the line", "end lines with LF or CRLF");
   }
-  if (is_header_line(line, layout)) return header_again_error(Place{layout.file, number, -1, -1});
+  if (is_header_line(line, layout))
+    return header_again_error(Place{layout.file, number, -1, -1}, kFirstLineIsARow);
   const std::vector<CsvField> fields = split_csv_line(line, layout.delimiter);
   if (!fields.back().closed) {
     const std::size_t last = std::min(fields.size(), layout.columns.size()) - 1;

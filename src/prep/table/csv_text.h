@@ -31,6 +31,9 @@ std::vector<CsvField> split_csv_line(std::string_view line, char delimiter);
 /// @return how much of `out` is filled
 std::size_t trim_csv_fields(std::string_view text, char delimiter, std::size_t columns, char* out);
 
+/// What to say where the first line is no header.
+inline constexpr const char* kFirstLineIsARow = "[csv] header = \"no\"";
+
 /// Whether a file's first line names its columns.
 enum class CsvHeader { kYes, kNo };
 

@@ -41,7 +41,9 @@ MatrixFields split_matrix_line(std::string_view line, char delimiter) {
 std::optional<double> matrix_number(const std::string& cell) {
   double value = 0;
   if (cell.empty()) return 0;  // of a sparse one
-  return parse_real_cell(cell, value) == std::errc{} ? std::optional(value) : std::nullopt;
+  std::string number = cell;
+  if (const auto comma = number.find(','); comma != std::string::npos) number[comma] = '.';
+  return parse_real_cell(number, value) == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
 bool are_matrix_numbers(std::span<const std::string> cells) {
@@ -91,7 +93,7 @@ class MatrixScan {
 
   std::optional<MatrixText> verdict() const {
     if (width_ == 0 || rows_ != size_) return std::nullopt;
-    MatrixText matrix{size_, has_header_ || has_row_names_, true, delimiter_};
+    MatrixText matrix{size_, has_header_ || has_row_names_, true, delimiter_, commas_};
     if (has_header_ && has_row_names_)
       return header_ == row_names_ ? std::optional(matrix) : std::nullopt;
     if (size_ < 3 || (has_header_ && names_an_end(first_))) return std::nullopt;
@@ -154,6 +156,7 @@ class MatrixScan {
       const auto value = matrix_number(fields[i]);
       if (!value) return false;
       row.push_back(*value);
+      commas_ = commas_ || fields[i].find(',') != std::string::npos;
     }
     if (has_row_names_) row_names_.insert(fields[0]);
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -184,6 +187,7 @@ class MatrixScan {
   bool has_header_ = false, has_row_names_ = false;
   std::set<std::string> header_, row_names_;
   std::vector<std::vector<double>> values_;
+  bool commas_ = false;
   bool bits_ = true;    // all are 0 or 1
   bool hollow_ = true;  // the diagonal is 0
   bool whole_ = true;   // all are whole numbers
@@ -228,10 +232,10 @@ std::optional<MatrixText> find_matrix(const std::filesystem::path& path,
 
 Error matrix_error(const MatrixText& matrix, const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  const std::string separator = matrix.delimiter == '\0' ? "sep=r'\\s+'"
-                                : matrix.delimiter == '\t'
-                                    ? "sep='\\t'"
-                                    : fmt::format("sep='{}'", matrix.delimiter);
+  std::string separator = matrix.delimiter == '\0'   ? "sep=r'\\s+'"
+                          : matrix.delimiter == '\t' ? "sep='\\t'"
+                                                     : fmt::format("sep='{}'", matrix.delimiter);
+  if (matrix.commas) separator += ", decimal=','";
   const std::string python =
       matrix.names
           ? fmt::format(

@@ -17,6 +17,7 @@ struct MatrixText {
   bool names = false;      ///< in the first row or column
   bool certain = true;     ///< false: it may as well be as many edges of as many columns
   char delimiter = ',';    ///< '\0': white space
+  bool commas = false;     ///< before fractions
 };
 
 /// Whether the file holds a matrix, or may hold one, and no rows of edges; reads no more of it than

@@ -109,11 +109,16 @@ bool is_header_again(const std::vector<std::string_view>& fields,
                                       });
 }
 
-Error header_again_error(const Place& place) {
+Error header_again_error(const Place& place, const std::string& how_to_keep_a_first_line) {
+  const std::string row =
+      how_to_keep_a_first_line.empty()
+          ? ""
+          : "; if the first line is a row and names no columns, say " + how_to_keep_a_first_line;
   return {ErrorCode::kData,
           "the header stands here again, among the rows",
           "take the line out; files that each begin with a header need not be put together: file = "
-          "\"FOLDER/*.csv\"",
+          "\"FOLDER/*.csv\"" +
+              row,
           place};
 }
 

@@ -52,7 +52,7 @@ bool is_header_again(const std::vector<std::string_view>& fields,
                      const std::vector<std::string>& names);
 
 /// What to say of it. @param place its line
-Error header_again_error(const Place& place);
+Error header_again_error(const Place& place, const std::string& how_to_keep_a_first_line = "");
 
 /// What to do about a row of which a field is no number; nothing where it does not look like names
 /// of columns. @param fields all of the row's @param how_to_keep_a_first_line an option that takes

@@ -58,6 +58,14 @@ std::errc parse_real_cell(std::string_view text, double& value) {
 
 namespace {
 
+/// "0,5" and "1,200": numbers, but for their commas.
+bool is_number_with_commas(std::string_view text) {
+  std::string digits(text);
+  double value = 0;
+  return std::erase(digits, ',') != 0 && text.front() != ',' && text.back() != ',' &&
+         parse_real_cell(digits, value) == std::errc{};
+}
+
 std::optional<CellFault> number_fault(std::string_view text, ColumnType type, ColumnUse use) {
   std::int64_t integer = 0;
   double real = 0;
@@ -71,6 +79,9 @@ std::optional<CellFault> number_fault(std::string_view text, ColumnType type, Co
   if (use == ColumnUse::kIds && is_truth_word(text))
     return CellFault{fmt::format("{} is a bool, where ids are asked", shown_cell(text)),
                      kTruthsAsIds};
+  if (use != ColumnUse::kIds && is_number_with_commas(text))
+    return CellFault{fmt::format("{} is not a number", shown_cell(text)),
+                     "numbers have a point before their fraction, and no comma: 0.5, 1200"};
   if (type == ColumnType::kInteger) {
     const bool is_real = parse_real_cell(text, real) == std::errc{};
     return CellFault{fmt::format("{} is not an integer", shown_cell(text)),

@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 #include "prep/import/import_context.h"
 #include "prep/import/input_check.h"
+#include "prep/import/odd_ids.h"
 #include "prep/import/settle_places.h"
 #include "prep/update/append_nodes.h"
 #include "prep/update/generation.h"
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -89,6 +91,13 @@ void take_types(GraphSpec& spec, const Manifest& manifest) {
   for (const NodeTypeSchema& node : manifest.schema.nodes) {
     const auto given = std::ranges::find(spec.nodes, node.name, &NodeSpec::type);
     nodes.push_back(given == spec.nodes.end() ? NodeSpec() : *given);
+    // Dense ids that begin elsewhere are kept as integers, and go by what they are.
+    if (node.ids == IdKind::kDense && nodes.back().first_id != 0)
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("[[nodes]] '{}': first_id = {}, and the dataset's ids begin with 0",
+                              node.name,
+                              nodes.back().first_id),
+                  "leave first_id out, and count from 0 as the dataset does");
     nodes.back().type = node.name;
     nodes.back().ids = node.ids;
     known.push_back(node.name);
@@ -167,6 +176,7 @@ class Append {
                        : relation.has_edge_ids ? relation.edge_id_bound
                                                : relation.edges;
     const std::uint64_t before = relation.appended;
+    say_reverse(relation);
     for (const EdgeSpec* spec : specs) append_file(*spec, relation, log, id);
     relation.appended_id_bound = id;
     next_.writer().add(std::move(log.edges));
@@ -175,6 +185,50 @@ class Append {
   }
 
  private:
+  // A relation that looks like the same edges the other way round stays as it is.
+  void say_reverse(const RelationSchema& relation) const {
+    for (const RelationSchema& other : next_.old_manifest().schema.relations) {
+      const bool turned = other.source == relation.target && other.target == relation.source &&
+                          other.edges == relation.edges && other.edges != 0 &&
+                          other.appended == relation.appended && other.key() != relation.key();
+      if (!turned) continue;
+      const bool given = std::ranges::any_of(imports_.spec.edges, [&](const EdgeSpec& edge) {
+        return relation_of(next_.old_manifest(), edge).key() == other.key();
+      });
+      if (given) continue;
+      imports_.prep.log.warn(
+          "'{0}' has as many edges as '{1}', between the same types the other way round: if it is "
+          "its reverse, append the edges to it as well, source_column and target_column exchanged",
+          other.key(),
+          relation.key());
+    }
+  }
+
+  // Times far from those that are there are of another unit.
+  void say_times(const EdgeSpec& spec,
+                 const RelationSchema& relation,
+                 std::int64_t least,
+                 std::int64_t largest) const {
+    constexpr std::uint64_t kLooked = 4096;
+    constexpr double kFar = 500;  // thousandths of a second are a thousand of it
+    const auto there =
+        next_.first_values(relation_path(relation, "times.bin"), std::min(relation.edges, kLooked));
+    if (there.empty() || least > largest) return;
+    const auto [low, high] = std::ranges::minmax(there);
+    const auto far = [](std::int64_t small, std::int64_t large) {
+      return small > 0 && static_cast<double>(large) > kFar * static_cast<double>(small);
+    };
+    if (!far(high, least) && !far(largest, low)) return;
+    imports_.prep.log.warn(
+        "{}: its times are {} to {}, and those of the dataset are like {} to {}: are they in the "
+        "same unit? time_unit and time_scale say it",
+        spec.file,
+        least,
+        largest,
+        low,
+        high);
+  }
+
   // Of a relation, on its way.
   struct Log {
     std::unique_ptr<DataFileWriter> edges;
@@ -202,6 +256,13 @@ class Append {
   }
 
   void append_file(const EdgeSpec& spec, RelationSchema& relation, Log& log, std::uint64_t& id) {
+    say_header_ids(imports_, spec);
+    if (!spec.csc.undirected && next_.stands_both_ways(relation))
+      imports_.prep.log.warn(
+          "{}: edges of '{}' stand both ways, and these are added as they are: if each stands once "
+          "for both directions, say undirected = true",
+          spec.file,
+          relation.key());
     const bool one_type = relation.source == relation.target;
     if (spec.csc.undirected && !one_type) {
       throw Error(ErrorCode::kUsage,
@@ -211,6 +272,8 @@ class Append {
     }
     std::vector<AppendedEdge> rows;
     std::vector<std::int64_t> times;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t largest = std::numeric_limits<std::int64_t>::min();
     TimedEdges edges(imports_, spec);
     while (const auto chunk = edges.next()) {
       throw_if_interrupted();
@@ -223,12 +286,17 @@ class Append {
         if (ways == 2) rows.push_back({target, source, id});
         if (log.times) times.insert(times.end(), static_cast<std::size_t>(ways), chunk->times[i]);
       }
+      for (const std::int64_t time : times) {
+        least = std::min(least, time);
+        largest = std::max(largest, time);
+      }
       log.edges->append_values(std::span<const AppendedEdge>(rows));
       if (log.times) log.times->append_values(std::span<const std::int64_t>(times));
       relation.appended += rows.size();
     }
     for (const std::string& remark : edges.remarks())
       imports_.prep.log.warn("{}: {}", spec.file, remark);
+    if (log.times) say_times(spec, relation, least, largest);
   }
 
   NextGeneration& next_;

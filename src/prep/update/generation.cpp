@@ -3,6 +3,7 @@
 #include "storage/format/data_file_reader.h"
 
 #include <algorithm>
+#include <fstream>
 
 namespace sluice {
 
@@ -71,6 +72,16 @@ void NextGeneration::copy_values(const std::string& path, std::uint64_t count, D
               return {};
             })
       .or_throw();
+}
+
+std::vector<std::int64_t> NextGeneration::first_values(const std::string& path,
+                                                       std::uint64_t count) const {
+  std::vector<std::int64_t> values(count);
+  std::ifstream file(dataset_ / path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(values.data()),
+            static_cast<std::streamsize>(count * sizeof(std::int64_t)));
+  values.resize(static_cast<std::size_t>(file.gcount()) / sizeof(std::int64_t));
+  return values;
 }
 
 void NextGeneration::commit(const std::string& created_by, UpdateReport& report) {

@@ -4,6 +4,7 @@
 
 #include "prep/prep_context.h"
 #include "prep/update/append.h"
+#include "prep/update/both_ways.h"
 #include "storage/format/dataset_writer.h"
 
 #include <sluice/dataset.h>
@@ -31,6 +32,14 @@ class NextGeneration {
   void keep_relation(const RelationSchema& relation, const std::vector<std::string>& left_out = {});
   /// Copies the first `count` u64 of an old file to the end of a new one.
   void copy_values(const std::string& path, std::uint64_t count, DataFileWriter& to);
+
+  /// The first `count` numbers of an old file of i64; fewer where it cannot be read.
+  std::vector<std::int64_t> first_values(const std::string& path, std::uint64_t count) const;
+
+  /// Whether the old edges of a relation seem to stand both ways.
+  bool stands_both_ways(const RelationSchema& relation) const {
+    return first_edges_stand_both_ways(dataset_, old_.schema, relation);
+  }
 
   /// Publishes, and completes the report.
   void commit(const std::string& created_by, UpdateReport& report);

@@ -136,3 +136,71 @@ TEST_CASE("roles: labels of edges are imported as what they are") {
   CHECK(made.dataset.schema().relations[0].labels->names ==
         std::vector<std::string>{"bad", "good"});
 }
+
+TEST_CASE("roles: words between two columns of the same ids are types") {
+  const NamedEdges likes{{"a", "b"}, {"b", "c"}}, knows{{"c", "a"}, {"a", "c"}};
+  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
+           {"triples.tsv", "a\tlikes\tb\nb\tlikes\tc\nc\tknows\ta\na\tknows\tc\n"},
+           {"kg.csv", "a,likes,b\nb,likes,c\nc,knows,a\na,knows,c\n"}}) {
+    CAPTURE(name);
+    CaseFolder folder;
+    folder.write(name, text);
+    const auto described = folder.describe();
+    CHECK(has(on_one_line(described.toml), "words in the middle"));
+    const auto made = folder.by_guess(described);
+    CHECK(edges_of(made.dataset, "node__likes__node") == likes);
+    CHECK(edges_of(made.dataset, "node__knows__node") == knows);
+    CHECK(names_of(made.dataset, "node") == std::vector<std::string>{"a", "b", "c"});
+  }
+  // Numbers on both sides, and two that have no id in common.
+  for (const char* text : {"0,likes,1\n1,likes,2\n2,likes,0\n", "u,likes,x\nv,likes,y\n"}) {
+    CaseFolder folder;
+    folder.write("kg.csv", text);
+    CHECK(folder.describe().spec.edges.at(0).type_column == "c1");
+  }
+  // The type last, or no type at all.
+  for (const char* text :
+       {"a,b,likes\nb,c,likes\nc,a,knows\n", "one,city,age\n0,Rome,31\n1,Oslo,44\n2,Rome,27\n"}) {
+    CaseFolder folder;
+    folder.write("kg.csv", text);
+    CHECK(folder.describe().spec.edges.at(0).type_column.empty());
+  }
+  CaseFolder parts;
+  parts.write("train.csv", "a,likes,b\nb,likes,c\nc,knows,a\n");
+  parts.write("valid.csv", "a,knows,c\n");
+  parts.write("test.csv", "c,likes,a\n");
+  const auto made = parts.by_guess();
+  CHECK(edges_of(made.dataset, "node__likes__node") == likes);
+}
+
+TEST_CASE("roles: ids of nodes behind an index, or before a label, are no edges") {
+  for (const char* text :
+       {",node_id\n0,4\n1,2\n", "id,label\n4,1\n2,0\n", "index,node\n0,4\n1,2\n"}) {
+    CAPTURE(text);
+    CaseFolder folder;
+    folder.write("e.csv", "src,dst\n0,1\n1,2\n2,3\n3,4\n");
+    folder.write("train.csv", text);
+    const auto described = folder.describe();
+    REQUIRE(described.spec.splits.size() == 1);
+    CHECK(described.spec.splits[0].of == SplitOf::kNodes);
+    const auto made = folder.by_guess(described);
+    CHECK(made.dataset.schema().splits.at(0).train == 2);
+    const bool left_out = has(on_one_line(described.toml), "Columns that are left out: label.");
+    CHECK(left_out == has(text, "label"));
+  }
+  CaseFolder edges;
+  edges.write("e.csv", "src,dst\n0,1\n1,2\n");
+  edges.write("train.csv", "id,src,dst\n0,0,1\n1,1,2\n");
+  CHECK(edges.describe().spec.splits.at(0).of == SplitOf::kEdges);
+}
+
+TEST_CASE("roles: ids of two things that are the same numbers are told") {
+  CaseFolder folder;
+  folder.write("r.csv", "userId,movieId,rating\n1,31,2.5\n1,2,3.0\n2,31,4.0\n3,1,1.5\n");
+  CHECK(has(on_one_line(folder.describe().toml),
+            "Some ids are in userId and in movieId, and name the same nodes here."));
+  folder.write("r.csv", "userId,movieId,rating\n1,31,2.5\n1,42,3.0\n2,31,4.0\n");
+  CHECK_FALSE(has(folder.describe().toml, "the same nodes"));
+  folder.write("r.csv", "src,dst\n1,2\n2,1\n");
+  CHECK_FALSE(has(folder.describe().toml, "the same nodes"));
+}

@@ -58,6 +58,13 @@ TEST_CASE("so it is in lists of ids, labels, splits, features and by the guess")
     CaseFolder({{"edges.csv", text}}).refusal("", "edges.csv:4", {"header"});
 }
 
+TEST_CASE("a value that comes again in a file without a header: the hint says so") {
+  CaseFolder({{"e.csv", "src,dst\n0,1\n1,2\n"}, {"y.csv", "red\nblue\nred\n"}})
+      .refusal("[[nodes]]\nlabels = { file = 'y.csv', kind = 'name' }\n" + kEdges,
+               "y.csv:3",
+               {"if the first line is a row", "[csv] header = \"no\""});
+}
+
 TEST_CASE("a header where the file has none: the hint is on it, and the guess keeps numbers") {
   const std::string no_header = kEdges + "[csv]\nheader = 'no'\n";
   refused_header("0,1\n1,2\n2,3\nsrc,dst\n3,0\n", no_header, "e.csv:4");

@@ -187,3 +187,19 @@ TEST_CASE("labels: words among numbers are refused where they stand, with both w
   folder.listen(labels_toml("file = 'y.csv', none = ['NA']"));
   CHECK(folder.classes() == std::vector<std::int32_t>{-1, 1, 0, 0, 1, 0});
 }
+
+TEST_CASE("labels: -1 as pandas writes it is no label by name, and beside one class it is told") {
+  RolesFolder folder;
+  folder.write("e.csv", kLabelEdges);
+  folder.write("y.csv", "y\n10.0\n-1.0\n153.0\n\"\"\n10.0\n153.0\n");
+  CHECK(says(folder.listen(labels_toml("file = 'y.csv', kind = 'name'")), "1 rows say -1"));
+  CHECK(folder.class_names() == std::vector<std::string>{"10.0", "153.0"});
+  CHECK(folder.classes() == std::vector<std::int32_t>{0, -1, 1, -1, 0, 1});
+  folder.write("y.csv", "y\n1\n-1\n1\n-1\n1\n1\n");
+  const std::string toml = labels_toml("file = 'y.csv'");
+  CHECK(says(folder.listen(toml), "2 rows say -1, which is no label"));
+  folder.write("y.csv", "y\n1\n-1\n0\n-1\n1\n1\n");
+  CHECK(folder.listen(toml).find("say -1") == std::string::npos);
+  folder.write("labels.npy", npy_of<std::int64_t>("<i8", {1, -1, 1, -1, 1, 1}));
+  CHECK(says(folder.describe({"e.csv", "labels.npy"}).toml, "-1 is no label"));
+}

@@ -40,6 +40,7 @@ TEST_CASE("matrices with names, by any delimiter, are no edges") {
   refused_matrix("m.csv", "\xef\xbb\xbf\"\",\"A\",\"B\"\r\n\"A\",0,2.5\r\n\"B\",1,0\r\n");
   refused_matrix("m.csv", ",0,1,2\n0,0,1,0\n1,0,0,1\n2,1,0,0\n");
   refused_matrix("m.csv", "id,7,9\n7,0,1\n9,1,0\n");
+  refused_matrix("m.csv", ";A;B;C\nA;0;1,5;0\nB;0;0;1\nC;1;0;0\n");
   refused_matrix("m.csv", ";A;B;C\nA;0;1;0\nB;0;0;1\nC;1;0;0\n");
   refused_matrix("m.tsv", "\tA\tB\tC\nA\t0\t1\t0\nB\t0\t0\t1\nC\t1\t0\t0\n");
   refused_matrix("m.txt", "A B C\nA 0 1 0\nB 0 0 1\nC 1 0 0\n");

@@ -270,3 +270,67 @@ TEST_CASE("node table: a tree of children and parents is edges") {
   folder.write("likes.csv", "a,b\nann,cid\nann,bob\n");
   CHECK(folder.by_guess().dataset.schema().relations.size() == 2);
 }
+
+TEST_CASE("node table: ids that count up, before whole numbers or dates, number no edges") {
+  CaseFolder folder;
+  folder.write("follows.csv", "src,dst\n0,1\n1,2\n2,3\n3,0\n");
+  folder.write("people.csv", "id,age,group\n0,31,1\n1,44,0\n2,2,3\n3,1,1\n");
+  const auto described = folder.describe();
+  CHECK(
+      has(on_one_line(described.toml), "people.csv lists these nodes: its column id holds all 4"));
+  REQUIRE(described.spec.edges.size() == 1);
+  const auto made = folder.by_guess(described);
+  CHECK(features_of(folder, made.dataset) == std::vector<float>{31, 1, 44, 0, 2, 3, 1, 1});
+
+  folder.write("people.csv",
+               "id,joined,age\n0,2020-01-01,5\n1,2021-05-05,7\n"
+               "2,2022-01-01,9\n3,2022-01-02,8\n");
+  const auto dates = folder.describe();
+  CHECK(dates.spec.edges.size() == 1);
+  CHECK(dates.spec.nodes.at(0).features.columns == std::vector<std::string>{"age"});
+
+  // Many more rows than nodes, with ids in them: edges as well as nodes.
+  std::string rows = "id,a,b\n";
+  for (int i = 0; i < 12; ++i) rows += fmt::format("{},{},{}\n", i, i % 4, (i + 1) % 4);
+  folder.write("people.csv", rows);
+  const auto both = folder.describe();
+  CHECK(both.spec.edges.size() == 1);
+  CHECK(warns_of(both, "it may list nodes, by the ids in its first column, or hold edges"));
+
+  // Alone, or with the ids of two other things, they number edges.
+  CaseFolder alone;
+  alone.write("people.csv", "id,user_id,item_id\n0,5,7\n1,7,6\n2,5,6\n");
+  CHECK(alone.describe().spec.edges.at(0).source_column == "user_id");
+  alone.write("follows.csv", "src,dst\n0,1\n1,2\n");
+  CHECK(alone.describe().spec.edges.size() == 2);
+}
+
+TEST_CASE("node table: users, movies and ratings whose ids are the same numbers") {
+  CaseFolder folder;
+  std::string users = "id,age,zip\n", movies = "id,year\n", ratings = "user,movie,rating\n";
+  for (int i = 0; i < 10; ++i) users += fmt::format("{},{},{}\n", i, 20 + i % 7, i % 5);
+  for (int i = 0; i < 16; ++i) movies += fmt::format("{},{}\n", i, 1990 + i % 9);
+  for (int i = 0; i < 80; ++i) ratings += fmt::format("{},{},{}\n", i % 10, i * 7 % 16, i % 5 + 1);
+  folder.write("users.csv", users);
+  folder.write("movies.csv", movies);
+  folder.write("ratings.csv", ratings);
+  const auto described = folder.describe();
+  REQUIRE(described.spec.edges.size() == 1);
+  CHECK(described.spec.edges[0].source == "users");
+  CHECK(described.spec.edges[0].target == "movies");
+  REQUIRE(described.spec.nodes.size() == 2);
+  CHECK(described.spec.nodes[0].features.columns == std::vector<std::string>{"age", "zip"});
+  const auto made = folder.by_guess(described);
+  CHECK(made.dataset.schema().nodes[0].count == 10);
+  CHECK(made.dataset.schema().nodes[1].count == 16);
+}
+
+TEST_CASE("node table: features in their order leave columns of texts out") {
+  CaseFolder folder;
+  folder.write("e.csv", "src,dst\n0,1\n1,2\n");
+  folder.write("features.csv", "a,name,b\n1,x,2\n2,y,3\n3,z,4\n");
+  const auto described = folder.describe();
+  CHECK(warns_of(described, "features.csv: the columns name are texts, and no features"));
+  CHECK(features_of(folder, folder.by_guess(described).dataset) ==
+        std::vector<float>{1, 2, 2, 3, 3, 4});
+}

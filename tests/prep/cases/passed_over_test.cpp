@@ -99,3 +99,16 @@ TEST_CASE("passed over: a layout that was asked for names what is there") {
   CHECK(has(as_text(expect_error([&] { folder.describe({}, "ogb"); }), folder),
             "this is not of the layout 'ogb', by its files: edges.csv"));
 }
+
+TEST_CASE("passed over: arrays that are no edges are told why") {
+  const auto refused = [](const std::string& content, const std::string& why) {
+    CaseFolder folder;
+    folder.write("edge_index.npy", content);
+    folder.write("x.npy", npy_rows(2, 2, std::vector<float>(4, 1)));
+    CHECK(has(folder.guess_refusal(), "edge_index.npy: " + why));
+  };
+  refused(npy("<f8", "(3, 2)", bytes_of_values(std::vector<double>(6, 1))), "it holds floats");
+  refused(npy("|b1", "(3, 2)", std::string(6, '\1')), "it holds bool");
+  refused(npy_pairs("(4, 3)", std::vector<std::int64_t>(12, 1)), "it has 3 numbers a row");
+  refused(npy_pairs("(0, 2)", {}), "it has no rows");
+}

@@ -201,3 +201,17 @@ TEST_CASE("graphs: an edge that joins two of them is refused where it stands") {
   folder.listen("[[edges]]\nfile = 'e.npy'\n[graphs]\nsizes.file = 's.csv'\n");
   folder.check_sound();
 }
+
+TEST_CASE("hints: a comma in a number") {
+  const std::string commas = "have a point before their fraction, and no comma";
+  check_hints({{"w.csv",
+                "src;dst;w\n0;1;0,5\n",
+                "[[edges]]\nfile = 'w.csv'\nweight_column = 'w'\n[csv]\ndelimiter = ';'\n",
+                "w.csv:2: column 'w': '0,5' is not a number",
+                commas},
+               {"x.csv",
+                "f,g\n1,\"1,200\"\n",
+                "[[nodes]]\nfeatures.file = 'x.csv'\n" + kHintEdges,
+                "x.csv:2: column 'g': '1,200' is not a number",
+                commas}});
+}

@@ -196,6 +196,8 @@ TEST_CASE("sparse rows: a file of several matrices in parts, each by its name") 
                "ROOT/raw/g.npz: holds sparse matrices in parts: adj, attr|name one: file = "
                "\"g.npz#adj\""));
   }
+  CHECK(says(as_text(expect_error([&] { folder.describe({"g.npz"}); }), folder),
+             "holds sparse matrices in parts: adj, attr"));
   CHECK(says(folder.refusal("[[edges]]\nfile = 'g.npz#ajd'\n"),
              "there is no sparse matrix 'ajd'|its matrices: adj, attr"));
 }

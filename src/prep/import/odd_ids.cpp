@@ -1,0 +1,134 @@
+#include "prep/import/odd_ids.h"
+
+#include "prep/import/places_look.h"
+#include "prep/table/column_names.h"
+#include "prep/table/shards.h"
+#include "prep/table/text_cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+/// A column of ids in a file: by name, or where that is empty by place.
+struct IdCells {
+  std::string column;
+  std::size_t place = 0;
+  const NodeIds* ids = nullptr;
+};
+
+void say_header_cells(const ImportContext& context,
+                      const std::string& file,
+                      const std::string& format,
+                      const std::vector<IdCells>& cells) {
+  const auto first = shards_of(TablePath::parse(context.root / file).file).front();
+  if (context.formats.resolve(first, format) != "csv") return;
+  const auto table = context.open(file, format);
+  if (cells.size() == 2 && ends_by_name(table->columns())) return;  // a header beyond doubt
+  std::vector<std::string> names;
+  for (const IdCells& of : cells) {
+    if (of.column.empty() && of.place >= table->columns().size()) return;
+    const std::string& name = table->column(of.column, of.place).name;
+    const bool made_up = name.size() > 1 && name[0] == 'c' &&
+                         name.find_first_not_of("0123456789", 1) == std::string::npos;
+    if (!made_up && of.ids->has_text(name)) names.push_back(name);
+  }
+  if (names.empty()) return;
+  context.prep.log.warn(
+      "{}: the first line is taken for names of columns, but {} the id of a node, too: if the line "
+      "is a row, say [csv] header = \"no\"",
+      file,
+      names.size() == 1 ? quoted_names(names) + " is" : quoted_names(names) + " are each");
+}
+
+/// The first two whole numbers of a text without names of columns; nothing where it has none, or
+/// cannot be read again.
+std::optional<std::pair<std::int64_t, std::int64_t>> first_numbers(const ImportContext& context,
+                                                                   const EdgeSpec& edge) {
+  try {
+    const auto first = shards_of(TablePath::parse(context.root / edge.file).file).front();
+    const std::string format = context.formats.resolve(first, edge.format);
+    if (format != "list" && format != "csv") return std::nullopt;
+    const auto table = context.open(edge.file, edge.format);
+    const auto& columns = table->columns();
+    if (columns.size() < 2 || columns[0].name != "c0") return std::nullopt;
+    table->select({{columns[0].name, ColumnType::kText}, {columns[1].name, ColumnType::kText}});
+    TableChunk chunk;
+    std::pair<std::int64_t, std::int64_t> numbers;
+    if (!table->next(chunk) ||
+        parse_integer_cell(trimmed_cell(chunk.columns[0].text[0]), numbers.first) != std::errc{} ||
+        parse_integer_cell(trimmed_cell(chunk.columns[1].text[0]), numbers.second) != std::errc{})
+      return std::nullopt;
+    return numbers;
+  } catch (const Error& problem) {
+    if (problem.code() == ErrorCode::kInterrupted) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void say_header_ids(const ImportContext& context, const EdgeSpec& edge) {
+  const NodeIds &sources = context.nodes.at(edge.source).ids,
+                &targets = context.nodes.at(edge.target).ids;
+  if (sources.kind() != IdKind::kString && targets.kind() != IdKind::kString) return;
+  say_header_cells(context,
+                   edge.file,
+                   edge.format,
+                   {{edge.source_column, 0, &sources}, {edge.target_column, 1, &targets}});
+}
+
+void say_size_row(const ImportContext& context, const EdgeSpec& edge, std::uint64_t rows) {
+  const NodeIds& ids = context.nodes.at(edge.source).ids;
+  if (edge.source != edge.target || ids.kind() != IdKind::kDense || rows < 2) return;
+  const auto first = first_numbers(context, edge);
+  if (!first) return;
+  const auto [nodes, edges] = *first;
+  // No id is beyond these two, and the second counts the rows behind it.
+  const auto largest = static_cast<std::int64_t>(ids.count().value_or(0)) + ids.first_id() - 1;
+  if (nodes < 2 || edges != static_cast<std::int64_t>(rows) - 1 ||
+      std::max(nodes, edges) != largest)
+    return;
+  context.prep.log.warn(
+      "{}: the first row is '{} {}', and {} rows follow: it is read as an edge; if it says how "
+      "many "
+      "nodes and edges there are, take it out",
+      edge.file,
+      nodes,
+      edges,
+      edges);
+}
+
+void say_odd_ids(const ImportContext& context) {
+  static constexpr std::array<std::string_view, 6> kMissing{
+      "nan", "NaN", "NULL", "null", "None", "<NA>"};
+  for (const EdgeSpec& edge : context.spec.edges) say_header_ids(context, edge);
+  for (const SplitSpec& split : context.spec.splits) {
+    if (split.of != SplitOf::kNodes) continue;
+    const NodeIds& ids = context.nodes.at(split.node_type).ids;
+    if (ids.kind() != IdKind::kString) continue;
+    for (const SplitPart& part : split.parts())
+      say_header_cells(context, part.file, part.format, {{part.column, 0, &ids}});
+  }
+  for (const auto& [type, node] : context.nodes) {
+    if (node.ids.kind() != IdKind::kString) continue;
+    for (const std::string_view word : kMissing)
+      if (node.ids.has_text(word))
+        context.prep.log.warn(
+            "type '{}': '{}' is the id of a node; where it stands for a missing id, take its rows "
+            "out",
+            type,
+            word);
+  }
+}
+
+}  // namespace sluice
