@@ -400,3 +400,31 @@ TEST_CASE("where more best ends are asked for than there are, none is a training
   CHECK(read_all(dir / "best.npy").find(fmt::format("'shape': ({},), }}", left)) !=
         std::string::npos);
 }
+
+TEST_CASE("stored weights are measured by the model and the split that they were trained with") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  Quiet quiet;
+  (void)run_training(options_of(config_of(dir, "edge_split = [0.7, 0.1, 0.2]\neval_negatives = 5")),
+                     RunDirectory::Mode::kNew,
+                     quiet.context);
+  const std::string run = (dir / "run").string();
+  const auto refused = [&](const std::string& set, const std::string& words) {
+    CAPTURE(set);
+    const Error error = expect_error([&] { (void)evaluate_run(run, {set}, {}, quiet.context); });
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.message().find(words) != std::string::npos);
+    CHECK(expect_error([&] {
+            (void)predict_run(run, {set}, {}, dir / "links.csv", quiet.context);
+          }).message() == error.message());
+  };
+  refused("task.edge_split=[0.2, 0.1, 0.7]", "task.edge_split: [0.7, 0.1, 0.2] -> [0.2, 0.1, 0.7]");
+  refused("seed=7", "seed: 1 -> 7");  // which draws the parts
+  refused("task.decoder=distmult", "task.decoder: \"complex\" -> \"distmult\"");
+  refused("task.gamma=3", "task.gamma: 0.0 -> 3.0");
+  for (const char* set : {"task.eval_negatives=9", "task.ranking=all", "eval.batch_size=7"}) {
+    CAPTURE(std::string(set));
+    CHECK(std::isfinite(evaluate_run(run, {set}, {}, quiet.context).metrics.at("test.mrr")));
+  }
+}
