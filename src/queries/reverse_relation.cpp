@@ -13,9 +13,21 @@
 namespace sluice {
 namespace {
 
+constexpr std::uint64_t kSample = 64;
+
+std::uint64_t edges_of(const RelationSchema& relation) {
+  return relation.edges + relation.appended;
+}
+
+// Whether one may be the other turned round, by their numbers: they differ where edges were
+// appended to one alone. Of few edges all may have one that leads back by chance.
+bool like_in_number(const RelationSchema& one, const RelationSchema& other) {
+  const auto [fewer, more] = std::minmax({edges_of(one), edges_of(other)});
+  return fewer == more || (fewer >= kSample && more / 2 <= fewer);
+}
+
 // Whether all of some edges of a relation have one that leads back in another.
 bool leads_back(const GraphData& data, std::size_t relation, std::size_t other) {
-  constexpr std::uint64_t kSample = 64;
   const RelationLinks all(data.graph().relations.at(relation));
   if (all.size() == 0) return false;
   std::vector<std::uint64_t> numbers(std::min(kSample, all.size()));
@@ -41,9 +53,10 @@ std::optional<std::size_t> unnamed_reverse(const GraphData& data,
   for (std::size_t other = 0; other < relations.size(); ++other) {
     const RelationSchema& that = relations[other];
     if (other == relation || other == reverse) continue;
-    const bool may_be =
-        that.source == asked.target && that.target == asked.source && that.edges == asked.edges;
-    if (may_be && leads_back(data, relation, other)) return other;
+    if (that.source != asked.target || that.target != asked.source || !like_in_number(asked, that))
+      continue;
+    const bool fewer = edges_of(that) < edges_of(asked);
+    if (fewer ? leads_back(data, other, relation) : leads_back(data, relation, other)) return other;
   }
   return std::nullopt;
 }

@@ -37,8 +37,9 @@ struct BestRows {
   torch::Tensor scores;  ///< f32 [n, k]
 };
 
-/// The nodes that score best, those that make a known training link left out (their score is -inf
-/// where nothing else is left). On the host. @param count at most as many as there are nodes
+/// The nodes that score best. Those that make a known training link and those whose score is not
+/// finite come last, with the score -inf: they are none. On the host. @param count at most as many
+/// as there are nodes
 BestRows best_among_all(const nn::Decoder& decoder,
                         const nn::LearnedRows& rows,
                         std::size_t type,

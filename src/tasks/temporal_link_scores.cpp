@@ -179,10 +179,12 @@ BestEnds TemporalLinkPrediction::best_ends(Model& model,
                 "events are scored by their destinations: best sources are not looked for",
                 "leave --end out");
   const torch::NoGradGuard no_grad;
-  const torch::Tensor scores = scores_of_all(model, batch);
+  torch::Tensor scores = scores_of_all(model, batch);
   if (scores.size(1) != static_cast<std::int64_t>(num_destinations_))
     throw Error(ErrorCode::kInternal, "best ends of a task that was not told to expect them");
-  // Of equal scores the node of the lower number.
+  // What is no number would be sorted before all others. Of equal scores the node of the lower
+  // number.
+  scores = scores.masked_fill(~scores.isfinite(), -std::numeric_limits<double>::infinity());
   const auto [sorted, places] = scores.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
   const torch::Tensor nodes = places.narrow(1, 0, count).contiguous();
   return {nn::as_array(nodes.view(torch::kUInt64)),

@@ -55,6 +55,21 @@ Array repeated(const Array& nodes, std::int64_t count) {
       nn::as_tensor(nodes).view(torch::kInt64).repeat_interleave(count).view(torch::kUInt64));
 }
 
+// Of what is written a row: those that are marked.
+Array rows_kept(const Array& all, const torch::Tensor& kept) {
+  return nn::as_array(
+      nn::as_tensor(all).view(torch::kInt64).index_select(0, kept).view(torch::kUInt64));
+}
+
+void warn_of_fewer(std::uint64_t written, std::uint64_t wanted, std::int64_t count, Logger& log) {
+  if (written == wanted) return;
+  log.warn(
+      "some links have fewer than {} nodes to be told, {} rows are left out: the other nodes make "
+      "training links there, or their scores are not finite",
+      count,
+      wanted - written);
+}
+
 // Whether the task can be asked about all nodes, and the model does not give them as they are.
 bool wants_encoded(const Parts& parts) {
   return dynamic_cast<const tasks::RanksAllNodes*>(parts.task.get()) != nullptr &&
@@ -125,19 +140,25 @@ PredictReport predict_best_run(const std::string& directory,
     memory = memory_over(parts, wanted.part);
   }
   const auto file = PredictionFile::create(out, table.ids, table.schema);
+  std::uint64_t written = 0;
   const auto write = [&](const Batch& batch) {
     const BestEnds found = parts.task->best_ends(*parts.model, batch, best.end, count);
     const Batch& host = batch.on_host();
     std::vector<Array> ends = parts.task->predicted_nodes(host);
     ends[1 - looked] = repeated(ends[1 - looked], count);
     ends[looked] = found.nodes;
-    const torch::Tensor values = values_of_best(found, host, typed);
+    // Where few nodes are left, what stands behind them is no prediction.
+    const torch::Tensor kept = found.scores.flatten().isfinite().nonzero().squeeze(1);
+    const torch::Tensor values = values_of_best(found, host, typed).index_select(0, kept);
+    for (Array& nodes_of_end : ends) nodes_of_end = rows_kept(nodes_of_end, kept);
     const std::vector<std::uint8_t> known(static_cast<std::size_t>(values.size(0)), 1);
     file->append(ends, nn::as_array(values), known);
+    written += known.size();
   };
   (void)for_each_batch(parts, wanted.part, memory, 0, context.progress, write);
   file->commit();
-  return {out.string(), table.schema.rows, 0, seconds_of(begin), {}};
+  warn_of_fewer(written, table.schema.rows, count, context.log);
+  return {out.string(), written, 0, seconds_of(begin), {}};
 }
 
 }  // namespace sluice

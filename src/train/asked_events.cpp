@@ -78,7 +78,8 @@ class EventFile {
   bool next_fields(std::vector<std::string>& fields) {
     std::string line;
     while (std::getline(file_, line)) {
-      ++line_;
+      // Spreadsheets begin a CSV with a byte order mark.
+      if (++line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
       if (!line.empty() && line.back() == '\r') line.pop_back();
       if (line.empty()) continue;
       fields = csv_fields(line);

@@ -311,6 +311,26 @@ void check_continuation(const std::filesystem::path& path,
               place(path));
 }
 
+// Figures and predictions are those of the model that was trained, over what it was not trained on.
+// What was not trained has no weights, and takes any options.
+void check_measured(const std::filesystem::path& path,
+                    const Identity& identity,
+                    const RunState& state,
+                    const Parts& parts) {
+  if (state.epoch == 0 && state.next_batch == 0) return;
+  RunOptions now = parts.options;
+  now.run = {};
+  const std::vector<std::string> changed =
+      differences(identity.config, now.text(), *parts.options.registry, Compared::kToMeasure);
+  if (changed.empty()) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("weights cannot be used with another model or split than they were "
+                          "trained with\n  {}",
+                          fmt::join(changed, "\n  ")),
+              "leave --set of these out, or train a new run in another directory",
+              place(path));
+}
+
 // Rows that a checkpoint must name: none would be rows as they begin.
 const RowGenerations& named_rows(const std::filesystem::path& path, const RunState& state) {
   if (!state.rows.empty()) return state.rows;
@@ -353,6 +373,7 @@ RunState restore_checkpoint(const std::filesystem::path& path, CheckpointKind ki
   const NamedTensors own = parts.weights();
   const NamedTensors weights = tensors_of(content, kModel);
   check_weights(path, own, weights);
+  if (!whole) check_measured(path, identity, state, parts);
   if (whole && state.best) {
     const NamedTensors best = tensors_of(content, kBest);
     check_weights(path, own, best);

@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 namespace sluice {
 namespace {
@@ -57,6 +60,29 @@ std::map<std::string, std::string> result_keys(const std::string& text,
   Config::parse(text, "config.resolved.toml").bind_to(options);
   clear_free_keys(options);
   return flat_keys(options.text());
+}
+
+// Whether weights mean something else by another value of this key, or other queries are for
+// training by it. What is asked, and how it is sampled, is free.
+bool is_of_weights(std::string_view key, const std::map<std::string, std::string>& keys) {
+  constexpr std::array<std::string_view, 11> kOfTask{"task.relation",
+                                                     "task.decoder",
+                                                     "task.distance",
+                                                     "task.gamma",
+                                                     "task.reciprocal",
+                                                     "task.edge_split",
+                                                     "task.split_by",
+                                                     "task.split_times",
+                                                     "task.labels",
+                                                     "task.past_labels",
+                                                     "dataset.normalize"};
+  if (key == "model.execution") return false;  // an order of sums
+  if (key.starts_with("model.") || key.starts_with("continual.")) return true;
+  if (std::ranges::find(kOfTask, key) != kOfTask.end()) return true;
+  if (key != "seed") return false;
+  // It draws the parts of links where shares of them are told, and no order of time.
+  const auto shares = keys.find("task.edge_split");
+  return shares != keys.end() && shares->second != "[]" && keys.count("task.split_by") == 0;
 }
 
 }  // namespace
@@ -319,12 +345,14 @@ RunOptions resolve_options(const Config& config, const TrainRegistry& registry) 
 
 std::vector<std::string> differences(const std::string& before,
                                      const std::string& now,
-                                     const TrainRegistry& registry) {
+                                     const TrainRegistry& registry,
+                                     Compared compared) {
   auto old_keys = result_keys(before, registry);
   auto new_keys = result_keys(now, registry);
   for (const auto& [key, value] : old_keys) new_keys.try_emplace(key, "(none)");
   std::vector<std::string> all;
   for (const auto& [key, value] : new_keys) {
+    if (compared == Compared::kToMeasure && !is_of_weights(key, old_keys)) continue;
     const auto old = old_keys.find(key);
     const std::string was = old == old_keys.end() ? "(none)" : old->second;
     if (was != value) all.push_back(fmt::format("{}: {} -> {}", key, was, value));

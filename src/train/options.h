@@ -143,11 +143,17 @@ struct RunOptions {
 /// compute_threads from the machine. Throws kUsage listing every problem.
 RunOptions resolve_options(const Config& config, const TrainRegistry& registry);
 
+enum class Compared {
+  kToGoOn,    ///< all that changes what a run computes
+  kToMeasure  ///< what says how stored weights are meant, and what they were trained on
+};
+
 /// The keys whose values differ between two runs' options and change what the run computes; "key: a
 /// -> b" each. Where data is kept, the budget, data threads, checkpoint times, patience and, unless
 /// the learning rates go by it, the number of epochs may differ.
 std::vector<std::string> differences(const std::string& before,
                                      const std::string& now,
-                                     const TrainRegistry& registry);
+                                     const TrainRegistry& registry,
+                                     Compared compared = Compared::kToGoOn);
 
 }  // namespace sluice

@@ -111,13 +111,14 @@ class NpyPredictions final : public PredictionFile {
         ids_(ids),
         schema_(schema),
         numbers_(number_columns(schema)),
-        row_bytes_(numbers_ * size_of(schema.dtype)) {
+        row_bytes_(numbers_ * size_of(schema.dtype)),
+        rows_(0) {
     for (std::size_t column = 0; column < ids.size(); ++column)
       id_bytes_.push_back(is_text(column) ? std::max<std::uint64_t>(1, schema.ids[column].bytes)
                                           : sizeof(std::int64_t));
     if (!schema.names.empty()) name_bytes_ = 1;
     for (const std::string& name : schema.names) name_bytes_ = std::max(name_bytes_, name.size());
-    file_.append(header());
+    file_.append(header(schema.rows, 0));
   }
 
   void append(const std::vector<Array>& nodes,
@@ -141,12 +142,20 @@ class NpyPredictions final : public PredictionFile {
       std::memcpy(to + row_bytes_, name.data(), name.size());
     }
     file_.append(records);
+    rows_ += known.size();
   }
 
-  void commit() override { file_.commit(); }
+  void commit() override {
+    if (rows_ != schema_.rows) {
+      const std::string fewer = header(rows_, header(schema_.rows, 0).size());
+      file_.write_at(0, std::as_bytes(std::span(fewer)));
+    }
+    file_.commit();
+  }
 
  private:
-  std::string header() const {
+  // @param bytes that it takes: with spaces at its end; 0: as many as suit
+  std::string header(std::uint64_t rows, std::size_t bytes) const {
     std::string fields;
     for (std::size_t column = 0; column < id_bytes_.size(); ++column) {
       fields += fmt::format("{}('{}', '{}')",
@@ -161,12 +170,13 @@ class NpyPredictions final : public PredictionFile {
       fields += fmt::format(", ({}, '{}')", python_text(schema_.columns[c]), type);
     if (!schema_.names.empty())
       fields += fmt::format(", ({}, '|S{}')", python_text(name_column(schema_)), name_bytes_);
-    std::string dict = fmt::format(
-        "{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, schema_.rows);
+    std::string dict =
+        fmt::format("{{'descr': [{}], 'fortran_order': False, 'shape': ({},), }}", fields, rows);
     // Version 2.0 of the format, whose header may be longer than 64 KiB, or 3.0, which is that in
     // UTF-8: magic, u32 length, text to a multiple of 64.
     constexpr std::size_t kBefore = 12;
     dict.append(63 - (kBefore + dict.size()) % 64, ' ');
+    if (bytes != 0) dict.resize(bytes - kBefore - 1, ' ');
     dict += '\n';
     const auto length = static_cast<std::uint32_t>(dict.size());
     std::string all("\x93NUMPY", 6);
@@ -205,6 +215,7 @@ class NpyPredictions final : public PredictionFile {
   PredictionSchema schema_;
   std::size_t numbers_;
   std::size_t row_bytes_;       // of the numbers
+  std::uint64_t rows_;          // that were written
   std::size_t name_bytes_ = 0;  // of each, the longest
 };
 

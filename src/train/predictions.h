@@ -28,7 +28,7 @@ struct PredictionSchema {
   std::vector<Ids> ids;  ///< of the nodes that a row is about
   std::vector<std::string> columns;
   DType dtype = DType::kI64;  ///< of the columns: i64, f32 or f64
-  std::uint64_t rows = 0;     ///< that will be written
+  std::uint64_t rows = 0;     ///< that will be written, at the most
   /// What the values of the last column are called; empty: they are numbers.
   std::vector<std::string> names{};
   /// The column of the names, behind that; empty: they stand in its place.

@@ -370,3 +370,32 @@ TEST_CASE("a relation that holds the asked one the other way round must be named
     CHECK(apart.ask(Part::kTrain, [](const Ends&) {}).size() > 200);
   }
 }
+
+TEST_CASE("a relation that held the asked one the other way round before it grew must be named") {
+  const TempDir dir;
+  const RandomKey key(7);
+  std::string likes = "user,item\n", before;
+  for (std::uint64_t n = 0; n < 300; ++n) {
+    likes += fmt::format("{},{}\n", key.below(80, 2 * n), key.below(50, 2 * n + 1));
+    if (n == 220) before = likes;
+  }
+  dir.write("likes.csv", likes);
+  dir.write("before.csv", before);
+  const fs::path data = import_graph(
+      dir,
+      "[[nodes]]\ntype = \"user\"\ncount = 80\n[[nodes]]\ntype = \"item\"\ncount = 50\n"
+      "[[edges]]\nrelation = \"likes\"\nfile = \"likes.csv\"\nsource = \"user\"\n"
+      "target = \"item\"\n"
+      "[[edges]]\nrelation = \"liked_by\"\nfile = \"before.csv\"\nsource = \"item\"\n"
+      "target = \"user\"\nsource_column = \"item\"\ntarget_column = \"user\"\n");
+  for (const char* relation : {"likes", "liked_by"}) {
+    CAPTURE(std::string(relation));
+    LinkPartsOptions links;
+    links.relation = relation;
+    links.edge_split = {0.8, 0.1, 0.1};
+    OpenedTask unnamed(data, links, Placement::kMemory);
+    const Error error = expect_error([&] { unnamed.ask(Part::kTrain, [](const Ends&) {}); });
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.message().find("the other way round") != std::string::npos);
+  }
+}

@@ -361,3 +361,70 @@ TEST_CASE("best ends leave training links out, however a run is evaluated and of
       for (const Part part : {Part::kTrain, Part::kTest}) check_best(graph, dir, end, part, quiet);
   }
 }
+
+TEST_CASE("where more best ends are asked for than there are, none is a training link") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  Quiet quiet;
+  (void)run_training(options_of(config_of(dir, "ranking = \"all\"\nloss = \"all\"")),
+                     RunDirectory::Mode::kNew,
+                     quiet.context);
+  std::size_t left = 0;  // of all links: entities that make no training link at its destination
+  for (const Triple& t : graph.parts[2])
+    for (std::int64_t o = 0; o < kEntities; ++o) left += graph.count_training(t.s, t.r, o) == 0;
+  REQUIRE(left < graph.parts[2].size() * kEntities);
+  const auto told = [&](const char* name) {
+    return predict_best_run((dir / "run").string(),
+                            {},
+                            {Part::kTest},
+                            {LinkEnd::kDestination, 1000},
+                            dir / name,
+                            quiet.context)
+        .rows;
+  };
+  CHECK(told("best.csv") == left);
+  std::istringstream found(read_all(dir / "best.csv"));
+  std::string line;
+  std::getline(found, line);
+  std::size_t lines = 0;
+  for (; std::getline(found, line); ++lines) {
+    std::int64_t s = 0, o = 0, rank = 0, r = 0;
+    double score = 0;
+    REQUIRE(std::sscanf(line.c_str(), "%ld,%ld,%ld,%lf,r%ld", &s, &o, &rank, &score, &r) == 5);
+    CHECK(std::isfinite(score));
+    CHECK(graph.count_training(s, r, o) == 0);
+  }
+  CHECK(lines == left);
+  CHECK(told("best.npy") == left);
+  CHECK(read_all(dir / "best.npy").find(fmt::format("'shape': ({},), }}", left)) !=
+        std::string::npos);
+}
+
+TEST_CASE("stored weights are measured by the model and the split that they were trained with") {
+  const Graph graph;
+  const TempDir dir;
+  graph.import(dir);
+  Quiet quiet;
+  (void)run_training(options_of(config_of(dir, "edge_split = [0.7, 0.1, 0.2]\neval_negatives = 5")),
+                     RunDirectory::Mode::kNew,
+                     quiet.context);
+  const std::string run = (dir / "run").string();
+  const auto refused = [&](const std::string& set, const std::string& words) {
+    CAPTURE(set);
+    const Error error = expect_error([&] { (void)evaluate_run(run, {set}, {}, quiet.context); });
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.message().find(words) != std::string::npos);
+    CHECK(expect_error([&] {
+            (void)predict_run(run, {set}, {}, dir / "links.csv", quiet.context);
+          }).message() == error.message());
+  };
+  refused("task.edge_split=[0.2, 0.1, 0.7]", "task.edge_split: [0.7, 0.1, 0.2] -> [0.2, 0.1, 0.7]");
+  refused("seed=7", "seed: 1 -> 7");  // which draws the parts
+  refused("task.decoder=distmult", "task.decoder: \"complex\" -> \"distmult\"");
+  refused("task.gamma=3", "task.gamma: 0.0 -> 3.0");
+  for (const char* set : {"task.eval_negatives=9", "task.ranking=all", "eval.batch_size=7"}) {
+    CAPTURE(std::string(set));
+    CHECK(std::isfinite(evaluate_run(run, {set}, {}, quiet.context).metrics.at("test.mrr")));
+  }
+}

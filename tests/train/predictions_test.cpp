@@ -87,6 +87,25 @@ TEST_CASE("NumPy predictions are records of id and values") {
   CHECK(value == 3.5f);
 }
 
+TEST_CASE("a NumPy file says how many rows were written, where they are fewer than were thought") {
+  const TempDir dir;
+  const std::vector<ExternalIds> dense{{IdKind::kDense, {}, {}, {}}};
+  const PredictionSchema schema{{{"id"}}, {"score"}, DType::kF32, 1'000'000};
+  const auto file = PredictionFile::create(dir / "x.npy", dense, schema);
+  file->append(nodes_of({9, 4}), array<float>({2, 1}, {0.5f, 1.5f}), kBothKnown);
+  file->commit();
+  const std::string bytes = read_all(dir / "x.npy");
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data() + 8, 4);
+  CHECK((12 + length) % 64 == 0);
+  CHECK(bytes.find("'shape': (2,), }  ") != std::string::npos);
+  CHECK(bytes.at(11 + length) == '\n');
+  const std::string records = records_of(bytes);
+  REQUIRE(records.size() == 2 * 12);
+  CHECK(value_at<std::int64_t>(records, 12) == 4);
+  CHECK(value_at<float>(records, 20) == 1.5f);
+}
+
 TEST_CASE("classes with names have both, number and name, in CSV and in NumPy") {
   const TempDir dir;
   const std::vector<ExternalIds> ids{text_ids()};

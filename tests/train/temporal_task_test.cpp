@@ -240,6 +240,12 @@ TEST_CASE("a file of events is asked about by the user's ids, and for the best a
   CHECK(text_of(out) ==
         "source,target,rank,score\n" + source + ',' + std::to_string(*met.begin()) + ",1,1\n");
 
+  // As a spreadsheet writes it.
+  std::ofstream(file) << "\xef\xbb\xbfsource,time\r\n" << source << ',' << later << "\r\n";
+  CHECK(
+      predict_best_run(run_dir, {}, wanted, {LinkEnd::kDestination, 1}, out, quiet.context).rows ==
+      1);
+
   struct Bad {
     std::string text, words;
     std::int64_t line;
