@@ -12,8 +12,9 @@ import numpy as np
 from . import _core
 from ._closing import Closing
 from ._keys import keys_of
+from ._numbers import numbers
 from .batch import Batch
-from .dataset import Dataset, Path, _ids
+from .dataset import Dataset, Path
 from .errors import UsageError
 
 __all__ = ["Loader", "Epoch", "loader_options"]
@@ -32,12 +33,34 @@ _BYTES = {"f16": 2, "bf16": 2, "i8": 1, "int8": 1}  # a number; 4 of others
 def _scratch_beside(dataset: Dataset) -> Optional[str]:
     """The folder that holds a dataset, where plans of epochs can be written: two at a time, of no more than all features
     each. Their files have no names, and go with the process."""
-    folder = os.path.dirname(os.path.realpath(dataset.path))
+    folder = os.path.dirname(os.path.realpath(dataset._place))
     tables = [group for owner in (*dataset.schema.nodes, *dataset.schema.relations) for group in owner.features]
     wanted = 2 * sum(group.rows * group.dim * _BYTES.get(group.dtype, 4) for group in tables)
     if not os.access(folder, os.W_OK) or shutil.disk_usage(folder).free < wanted:
         return None
     return folder
+
+
+def _check_nodes(nodes: np.ndarray, *, once: bool) -> None:
+    """Nodes are asked about once an epoch each, unless that is at times."""
+    if len(nodes) and nodes.min() < 0:
+        hint = "dense ids are counted from 0; name nodes by their own ids with ids="
+        raise UsageError(f"node {nodes.min()} is given", hint)
+    values, counts = np.unique(nodes, return_counts=True) if once else (nodes, nodes)
+    if len(values) != len(nodes):
+        raise UsageError(f"node {values[counts > 1][0]} is given more than once", "name each once: an epoch asks about a node once")
+
+
+def _ends_of(links: Any) -> Tuple[np.ndarray, np.ndarray]:
+    if len(links) != 2:
+        raise UsageError(
+            f"links has {len(links)} entries", "give two lists, of sources and of targets: an array of pairs is links=pairs.T"
+        )
+    ends = numbers(links[0]), numbers(links[1])
+    for nodes in ends:
+        if len(nodes) and nodes.min() < 0:
+            raise UsageError(f"node {nodes.min()} is given", "dense ids are counted from 0; Dataset.dense_ids() finds them by id")
+    return ends
 
 
 class Epoch(Iterator[Batch]):
@@ -174,7 +197,7 @@ class Loader(Closing):
         self._settle(options, lists)
         given = (lists["nodes"], lists["times"], lists["links"], lists["link_ids"], lists["truth"], lists["graphs"])
         keys = keys_of(options)
-        self._core = beside._core.beside(keys, *given) if beside else _core.Loader(self.dataset.path, keys, *given)
+        self._core = beside._core.beside(keys, *given) if beside else _core.Loader(self.dataset._place, keys, *given)
         self._scratch = options.get("scratch") is not None
         self._next_epoch = 0
         self._epoch: Optional[Epoch] = None
@@ -191,10 +214,11 @@ class Loader(Closing):
             lists["nodes"] = self.dataset.dense_ids(lists["ids"], options.get("node_type"))
         for name in ("nodes", "times", "link_ids", "graphs"):
             if lists[name] is not None:
-                lists[name] = _ids(lists[name])
+                lists[name] = numbers(lists[name])
+        if lists["nodes"] is not None:
+            _check_nodes(lists["nodes"], once=lists["times"] is None)
         if lists["links"] is not None:
-            sources, targets = lists["links"]
-            lists["links"] = (_ids(sources), _ids(targets))
+            lists["links"] = _ends_of(lists["links"])
         if lists["truth"] is not None:
             lists["truth"] = np.ascontiguousarray(np.asarray(lists["truth"]) != 0, dtype=np.uint8).reshape(-1)
         if options.get("queries") is None:
