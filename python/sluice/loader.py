@@ -15,7 +15,7 @@ from ._keys import keys_of
 from ._numbers import numbers
 from .batch import Batch
 from .dataset import Dataset, Path
-from .errors import UsageError
+from .errors import ResourceError, UsageError
 
 __all__ = ["Loader", "Epoch", "loader_options"]
 
@@ -80,7 +80,12 @@ class Epoch(Iterator[Batch]):
     def __next__(self) -> Batch:
         if self._loader._epoch is not self:
             raise UsageError("another epoch was begun meanwhile", "one loader is in one epoch at a time")
-        core = self._loader._core.next()
+        self._loader._check_process()
+        try:
+            core = self._loader._core.next()
+        except ResourceError as error:
+            hint = "mini-batches that you keep count: let them go, or make the loader with held= as many as you keep"
+            raise ResourceError(error.message, f"{error.hint}; {hint}" if error.hint else hint, error.place) from None
         if core is None:
             raise StopIteration
         self._left -= 1
@@ -199,6 +204,7 @@ class Loader(Closing):
         keys = keys_of(options)
         self._core = beside._core.beside(keys, *given) if beside else _core.Loader(self.dataset._place, keys, *given)
         self._scratch = options.get("scratch") is not None
+        self._process = os.getpid()
         self._next_epoch = 0
         self._epoch: Optional[Epoch] = None
         for warning in self._core.warnings():
@@ -242,6 +248,14 @@ class Loader(Closing):
         made._open({**before, **options}, self)
         return made
 
+    def _check_process(self) -> None:
+        """Threads do not come along when a process forks: the child would wait for them forever."""
+        if os.getpid() != self._process:
+            raise UsageError(
+                "the loader was made in another process, of which this is a fork",
+                'make a loader in each process, and start processes afresh: multiprocessing.get_context("spawn")',
+            )
+
     def __len__(self) -> int:
         """Mini-batches an epoch: of this rank."""
         return self._core.num_batches
@@ -256,8 +270,21 @@ class Loader(Closing):
         batches_xxh3: the hash so far, to be gone on from. next_follows: the epoch after is likely to come next, so that it
         is prepared while this one is consumed (with scratch and features on disk).
         """
+        self._check_process()
+        for name, value in (("epoch", number), ("first_batch", first_batch)):
+            if not isinstance(value, (int, np.integer)) or value < 0:
+                raise UsageError(f"{name} is {value!r}", "epochs and their mini-batches are counted from 0")
+        try:
+            chain = int(batches_xxh3, 16)
+        except ValueError:
+            raise UsageError(f"batches_xxh3 is {batches_xxh3!r}", "give 16 hex digits: a loader's batches_xxh3") from None
+        if first_batch > len(self):
+            raise UsageError(
+                f"mini-batch {first_batch} is to be the first, and an epoch has {len(self)}",
+                "go on with the options that it was counted with",
+            )
         self._epoch = None
-        self._core.start(number, first_batch, int(batches_xxh3, 16), next_follows)
+        self._core.start(number, first_batch, chain, next_follows)
         self._next_epoch = number + 1
         self._epoch = Epoch(self, first_batch)
         return self._epoch
@@ -296,7 +323,8 @@ class Loader(Closing):
     def close(self) -> None:
         """Ends its threads and lets go of its memory. Mini-batches that are alive stay."""
         self._epoch = None
-        self._core.close()
+        if os.getpid() == self._process:
+            self._core.close()
 
     def __repr__(self) -> str:
         return f"sluice.Loader({os.fspath(self.dataset.path)!r}, {len(self):,} mini-batches an epoch)"

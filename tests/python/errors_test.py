@@ -103,6 +103,13 @@ class Errors(Case):
         with self.fails(sluice.UsageError, "row -1"):
             sluice.Dataset(cora()).features(rows=[-1])
 
+    def test_layers_that_are_not_there(self):
+        batch = next(iter(sluice.Loader(cora(), fanout=[2, 2], batch_size=4)))
+        for layer in (2, -3, 7):
+            with self.fails(sluice.UsageError, f"layer {layer}", "has 2"):
+                batch.block(layer)
+        self.assertEqual(batch.block(-1).num_targets, batch.block(1).num_targets)
+
     def test_a_dataset_stays_where_it_was_opened(self):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)
