@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -41,14 +41,15 @@ def _scratch_beside(dataset: Dataset) -> Optional[str]:
     return folder
 
 
-def _check_nodes(nodes: np.ndarray, *, once: bool) -> None:
-    """Nodes are asked about once an epoch each, unless that is at times."""
+def _check_nodes(nodes: np.ndarray, *, once: bool, named: Callable[[int], Any]) -> None:
+    """Nodes are asked about once an epoch each, unless that is at times. named: what the caller calls one."""
     if len(nodes) and nodes.min() < 0:
         hint = "dense ids are counted from 0; name nodes by their own ids with ids="
         raise UsageError(f"node {nodes.min()} is given", hint)
     values, counts = np.unique(nodes, return_counts=True) if once else (nodes, nodes)
     if len(values) != len(nodes):
-        raise UsageError(f"node {values[counts > 1][0]} is given more than once", "name each once: an epoch asks about a node once")
+        twice = values[counts > 1][0]
+        raise UsageError(f"node {named(twice)!r} is given more than once", "name each once: an epoch asks about a node once")
 
 
 def _ends_of(links: Any) -> Tuple[np.ndarray, np.ndarray]:
@@ -222,7 +223,12 @@ class Loader(Closing):
             if lists[name] is not None:
                 lists[name] = numbers(lists[name])
         if lists["nodes"] is not None:
-            _check_nodes(lists["nodes"], once=lists["times"] is None)
+            by_id = lists["ids"] is not None
+
+            def named(node: int) -> Any:
+                return self.dataset.ids(options.get("node_type"), rows=[node]).tolist()[0] if by_id else int(node)
+
+            _check_nodes(lists["nodes"], once=lists["times"] is None, named=named)
         if lists["links"] is not None:
             lists["links"] = _ends_of(lists["links"])
         if lists["truth"] is not None:

@@ -57,6 +57,8 @@ class Prep(Case):
         self.assertEqual(teams["bob"], "red")
         (batch,) = list(sluice.Loader(dataset, ids=["bob", "eve"], fanout=[-1], shuffle=False))
         self.assertEqual(batch.external_ids(rows=batch.queries.nodes).tolist(), ["bob", "eve"])
+        with self.fails(sluice.UsageError, "node 'eve' is given more than once"):
+            sluice.Loader(dataset, ids=["bob", "eve", "eve"], fanout=[-1])
         source, target = batch.edge_index(0)
         found = set(zip(batch.external_ids()[source].tolist(), batch.external_ids()[target].tolist()))
         self.assertEqual(found, {("ann", "bob")})
