@@ -50,6 +50,24 @@ TEST_CASE("types whose tables have other names are said to be passed over") {
   CHECK(warned(PropagationMethod::kRandomProjection).size() == 2);
 }
 
+TEST_CASE("a relation of sgc and sign is said by its key or its name") {
+  TypedGraph graph(kAskedSeed);
+  graph.edges["a__q__a"] = {{0, 1}};
+  const TempDir dir;
+  graph.write(dir / "x");
+  const GraphSchema schema = Manifest::load(dir / "x").or_throw().schema;
+  PropagationOptions options = asked_options(PropagationMethod::kSgc);
+  const auto taken = [&](const char* relation) {
+    options.relation = relation;
+    const PropagationPlan plan = plan_trees(schema, options);
+    return schema.relations[plan.rounds.front().front().tree.products.front().op.relation].name;
+  };
+  CHECK(taken("q") == "q");
+  CHECK(taken("r") == "r");
+  CHECK(taken("a__r__a") == "r");
+  CHECK_THROWS_AS(taken("w"), Error);  // from another type
+}
+
 TEST_CASE("a way back that is not clear is refused by what there is") {
   TypedGraph graph(kAskedSeed);
   const TempDir dir;

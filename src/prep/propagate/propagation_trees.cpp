@@ -35,9 +35,10 @@ EdgeOperator own_relation(const GraphSchema& schema,
                           const PropagationOptions& options) {
   std::vector<EdgeOperator> fit;
   for (const EdgeOperator& op : operators) {
-    const std::string key = schema.relations[op.relation].key();
+    const RelationSchema& relation = schema.relations[op.relation];
     if (op.from == target && op.to == target && op.along == Along::kEdges &&
-        (options.relation.empty() || options.relation == key))
+        (options.relation.empty() || options.relation == relation.key() ||
+         options.relation == relation.name))
       fit.push_back(op);
   }
   if (fit.size() == 1) return fit.front();
