@@ -157,7 +157,8 @@ class Batch:
         place = [each.key for each in self._dataset.schema.relations].index(key)
         layers = range(self._core.num_layers)
         if layer not in range(-len(layers), len(layers)):
-            raise UsageError(f"layer {layer!r} is asked for, and a mini-batch has {len(layers)}", "layers are counted from 0, -1 is the last")
+            what = f"layer {layer!r} is asked for, and a mini-batch has {len(layers)}"
+            raise UsageError(what, "layers are counted from 0, -1 is the last")
         blocks = self._core.blocks(layers[layer])
         for block in blocks:
             if block.relation_index == place:
