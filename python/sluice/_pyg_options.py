@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from ._numbers import numbers
 from .dataset import Dataset
 from .errors import UsageError
 from .schema import Relation
@@ -195,10 +196,10 @@ def asked_links(dataset: Dataset, edge_label_index: Any) -> Asked:
     pairs = array_of(what)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         raise UsageError(f"edge_label_index has the shape {list(pairs.shape)}", "give [2, links]: sources above targets")
-    links = (pairs[0].astype(np.int64), pairs[1].astype(np.int64))
-    numbers = np.arange(pairs.shape[1], dtype=np.int64)
+    links = (numbers(pairs[0]), numbers(pairs[1]))
+    places = np.arange(pairs.shape[1], dtype=np.int64)
     # The links' numbers stand where ids of edges would, so no labels of edges are read by them.
-    return Asked({**options, "links": links, "link_ids": numbers, "labels": False}, relation.key, numbers)
+    return Asked({**options, "links": links, "link_ids": places, "labels": False}, relation.key, places)
 
 
 def negatives_of(neg_sampling: Any, ratio: Any) -> Tuple[Optional[str], int]:

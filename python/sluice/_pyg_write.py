@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
+from ._numbers import numbers
 from .dataset import Path
 from .errors import Error, UsageError
 from .prep import import_
@@ -27,9 +28,11 @@ def _floats(value: Tensor, name: str) -> np.ndarray:
     value = value.detach().cpu()
     if value.layout != torch.strided:
         raise UsageError(f"{name} is sparse", "make it dense, or save it as a SciPy matrix and use sluice.prep.import_")
-    if value.dim() > 2:
+    if value.dim() not in (1, 2):
         raise UsageError(f"{name} has {value.dim()} dimensions", "give one row of numbers each: [n, dim]")
-    value = value.reshape(len(value), -1)
+    value = value[:, None] if value.dim() == 1 else value
+    if value.dtype == torch.bool:
+        value = value.to(torch.uint8)
     if value.dtype not in _FLOATS:
         whole = not (value.is_floating_point() or value.is_complex())
         if value.is_complex() or (whole and value.numel() and int(value.abs().max()) > _EXACT):
@@ -140,6 +143,8 @@ class _Writer:
         pairs = store.get("edge_index") if hasattr(store, "get") else None
         if not isinstance(pairs, Tensor):
             raise UsageError(f"{called} has no edge_index", "of a sparse adjacency: torch_geometric.utils.to_edge_index")
+        if pairs.dim() != 2 or pairs.shape[0] != 2:
+            raise UsageError(f"{called}.edge_index has the shape {list(pairs.shape)}", "give [2, edges]: sources above targets")
         source, relation, target = ends
         described: Dict[str, Any] = {"relation": relation, "source": source, "target": target, "edge_ids": True}
         columns: Dict[str, np.ndarray] = {}
@@ -160,7 +165,10 @@ class _Writer:
                 columns["time"] = value.cpu().numpy().astype(np.int64)
             elif own_only:
                 self.left.append(f"{called}.{key}")
-        both = np.ascontiguousarray(pairs.detach().cpu().to(torch.int64).numpy())
+        try:
+            both = np.stack([numbers(pairs[0]), numbers(pairs[1])])
+        except UsageError as error:
+            raise UsageError(f"{called}.edge_index: {error.message}", "give the numbers of nodes") from None
         if columns:
             described["file"] = f"edges{place}.npz"
             np.savez(os.path.join(self._folder, described["file"]), source=both[0], target=both[1], **columns)

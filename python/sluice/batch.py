@@ -155,7 +155,11 @@ class Batch:
         """A layer's block of a relation; None: of the only one. -1 is the last layer."""
         key = self._dataset.relation(relation).key
         place = [each.key for each in self._dataset.schema.relations].index(key)
-        blocks = self._core.blocks(range(self._core.num_layers)[layer])
+        layers = range(self._core.num_layers)
+        if layer not in range(-len(layers), len(layers)):
+            what = f"layer {layer!r} is asked for, and a mini-batch has {len(layers)}"
+            raise UsageError(what, "layers are counted from 0, -1 is the last")
+        blocks = self._core.blocks(layers[layer])
         for block in blocks:
             if block.relation_index == place:
                 return block

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core
 from ._closing import Closing
+from ._numbers import numbers
 from .errors import UsageError
 from .schema import FeatureGroup, NodeType, Relation, Schema, schema_of
 
@@ -37,8 +38,26 @@ class GraphCollection(NamedTuple):
     """As `Dataset.labels`, one a graph."""
 
 
-def _ids(values: Any) -> np.ndarray:
-    return np.ascontiguousarray(values, dtype=np.int64).reshape(-1)
+def _rows(values: Optional[Any]) -> Optional[np.ndarray]:
+    """Dense ids; None: of all."""
+    if values is None:
+        return None
+    rows = numbers(values)
+    if len(rows) and rows.min() < 0:
+        raise UsageError(f"row {rows.min()} is asked for", "rows are counted from 0; Dataset.dense_ids() finds them by id")
+    return rows
+
+
+def _as_text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _as_number(text: str) -> Optional[int]:
+    """A number that was read as text; None where it is none, or not written as ids are."""
+    try:
+        return int(text) if str(int(text)) == text else None
+    except ValueError:
+        return None
 
 
 def _no_such(kind: str, name: str, known: Sequence[str]) -> UsageError:
@@ -59,13 +78,20 @@ class Dataset(Closing):
     """
 
     def __init__(self, path: Path, *, verify: bool = True) -> None:
-        self._core = _core.Dataset(os.fspath(path), verify)
+        self._given = os.fsdecode(path)
+        # What is read later is of the same place, wherever the process works by then.
+        self._core = _core.Dataset(os.path.join(os.getcwd(), self._given), verify)
         self._schema = schema_of(self._core.schema())
         self._dense: Dict[str, Any] = {}
 
     @property
     def path(self) -> str:
         """The directory, as it was given."""
+        return self._given
+
+    @property
+    def _place(self) -> str:
+        """The directory, from wherever the process works."""
         return self._core.path
 
     @property
@@ -136,18 +162,14 @@ class Dataset(Closing):
         group: by name; None: the first. Widened from what is stored.
         """
         node = self.node_type(node_type)
-        return self._core.features(
-            node.name, self._group(node.features, node.name, group), None if rows is None else _ids(rows)
-        )
+        return self._core.features(node.name, self._group(node.features, node.name, group), _rows(rows))
 
     def edge_features(
         self, relation: Optional[str] = None, *, group: Optional[str] = None, rows: Optional[Any] = None
     ) -> np.ndarray:
         """float32 [n, dim]: features of a relation's edges by edge id, all or `rows`."""
         of = self.relation(relation)
-        return self._core.edge_features(
-            of.key, self._group(of.features, of.key, group), None if rows is None else _ids(rows)
-        )
+        return self._core.edge_features(of.key, self._group(of.features, of.key, group), _rows(rows))
 
     def labels(self, node_type: Optional[str] = None) -> np.ndarray:
         """Labels of a node type: int32 [n] classes (-1: missing), uint8 [n, bytes] of bits (lowest first) of many
@@ -214,7 +236,7 @@ class Dataset(Closing):
     def ids(self, node_type: Optional[str] = None, *, rows: Optional[Any] = None) -> np.ndarray:
         """The user's own ids of the nodes `rows` (dense ids; None: of all): int64, or text."""
         node = self.node_type(node_type)
-        known = self._core.ids(node.name, node.count, None if rows is None else _ids(rows))
+        known = self._core.ids(node.name, node.count, _rows(rows))
         return known if isinstance(known, np.ndarray) else np.array(known, dtype=np.str_)
 
     def dense_ids(self, ids: Any, node_type: Optional[str] = None) -> np.ndarray:
@@ -223,16 +245,31 @@ class Dataset(Closing):
         Raises UsageError naming an id that is not there.
         """
         node = self.node_type(node_type)
-        wanted = np.asarray(ids).reshape(-1)
         if node.ids == "string":
-            return self._dense_of_text(node, [str(each) for each in wanted.tolist()])
-        wanted = _ids(wanted)
+            given = np.asarray(ids, dtype=None if hasattr(ids, "dtype") else object).reshape(-1)
+            return self._dense_of_text(node, [_as_text(each) for each in given.tolist()])
+        wanted = self._wanted_numbers(node, ids)
         known, order = self._sorted_ids(node)
         places = np.minimum(np.searchsorted(known, wanted), max(node.count - 1, 0))
         if len(wanted) and (node.count == 0 or np.any(known[places] != wanted)):
             missing = wanted if node.count == 0 else wanted[known[places] != wanted]
             raise UsageError(f"there is no node {missing[0]} of type '{node.name}'", "ids are those of the imported files")
         return order[places]
+
+    @staticmethod
+    def _wanted_numbers(node: NodeType, ids: Any) -> np.ndarray:
+        if hasattr(ids, "detach"):  # PyTorch's
+            return numbers(ids)
+        given = np.asarray(ids).reshape(-1)
+        if given.dtype.kind not in "US":
+            return numbers(given)
+        found: List[int] = []  # as csv reads them
+        for text in map(_as_text, given.tolist()):
+            number = _as_number(text)
+            if number is None:
+                raise UsageError(f"there is no node '{text}' of type '{node.name}'", "its ids are whole numbers")
+            found.append(number)
+        return numbers(np.array(found, dtype=object))
 
     def _dense_of_text(self, node: NodeType, wanted: List[str]) -> np.ndarray:
         if node.name not in self._dense:

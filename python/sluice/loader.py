@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _core
 from ._closing import Closing
 from ._keys import keys_of
+from ._numbers import numbers
 from .batch import Batch
-from .dataset import Dataset, Path, _ids
-from .errors import UsageError
+from .dataset import Dataset, Path
+from .errors import ResourceError, UsageError
 
 __all__ = ["Loader", "Epoch", "loader_options"]
 
@@ -32,12 +33,35 @@ _BYTES = {"f16": 2, "bf16": 2, "i8": 1, "int8": 1}  # a number; 4 of others
 def _scratch_beside(dataset: Dataset) -> Optional[str]:
     """The folder that holds a dataset, where plans of epochs can be written: two at a time, of no more than all features
     each. Their files have no names, and go with the process."""
-    folder = os.path.dirname(os.path.realpath(dataset.path))
+    folder = os.path.dirname(os.path.realpath(dataset._place))
     tables = [group for owner in (*dataset.schema.nodes, *dataset.schema.relations) for group in owner.features]
     wanted = 2 * sum(group.rows * group.dim * _BYTES.get(group.dtype, 4) for group in tables)
     if not os.access(folder, os.W_OK) or shutil.disk_usage(folder).free < wanted:
         return None
     return folder
+
+
+def _check_nodes(nodes: np.ndarray, *, once: bool, named: Callable[[int], Any]) -> None:
+    """Nodes are asked about once an epoch each, unless that is at times. named: what the caller calls one."""
+    if len(nodes) and nodes.min() < 0:
+        hint = "dense ids are counted from 0; name nodes by their own ids with ids="
+        raise UsageError(f"node {nodes.min()} is given", hint)
+    values, counts = np.unique(nodes, return_counts=True) if once else (nodes, nodes)
+    if len(values) != len(nodes):
+        twice = values[counts > 1][0]
+        raise UsageError(f"node {named(twice)!r} is given more than once", "name each once: an epoch asks about a node once")
+
+
+def _ends_of(links: Any) -> Tuple[np.ndarray, np.ndarray]:
+    if len(links) != 2:
+        raise UsageError(
+            f"links has {len(links)} entries", "give two lists, of sources and of targets: an array of pairs is links=pairs.T"
+        )
+    ends = numbers(links[0]), numbers(links[1])
+    for nodes in ends:
+        if len(nodes) and nodes.min() < 0:
+            raise UsageError(f"node {nodes.min()} is given", "dense ids are counted from 0; Dataset.dense_ids() finds them by id")
+    return ends
 
 
 class Epoch(Iterator[Batch]):
@@ -57,7 +81,12 @@ class Epoch(Iterator[Batch]):
     def __next__(self) -> Batch:
         if self._loader._epoch is not self:
             raise UsageError("another epoch was begun meanwhile", "one loader is in one epoch at a time")
-        core = self._loader._core.next()
+        self._loader._check_process()
+        try:
+            core = self._loader._core.next()
+        except ResourceError as error:
+            hint = "mini-batches that you keep count: let them go, or make the loader with held= as many as you keep"
+            raise ResourceError(error.message, f"{error.hint}; {hint}" if error.hint else hint, error.place) from None
         if core is None:
             raise StopIteration
         self._left -= 1
@@ -174,8 +203,9 @@ class Loader(Closing):
         self._settle(options, lists)
         given = (lists["nodes"], lists["times"], lists["links"], lists["link_ids"], lists["truth"], lists["graphs"])
         keys = keys_of(options)
-        self._core = beside._core.beside(keys, *given) if beside else _core.Loader(self.dataset.path, keys, *given)
+        self._core = beside._core.beside(keys, *given) if beside else _core.Loader(self.dataset._place, keys, *given)
         self._scratch = options.get("scratch") is not None
+        self._process = os.getpid()
         self._next_epoch = 0
         self._epoch: Optional[Epoch] = None
         for warning in self._core.warnings():
@@ -191,10 +221,16 @@ class Loader(Closing):
             lists["nodes"] = self.dataset.dense_ids(lists["ids"], options.get("node_type"))
         for name in ("nodes", "times", "link_ids", "graphs"):
             if lists[name] is not None:
-                lists[name] = _ids(lists[name])
+                lists[name] = numbers(lists[name])
+        if lists["nodes"] is not None:
+            by_id = lists["ids"] is not None
+
+            def named(node: int) -> Any:
+                return self.dataset.ids(options.get("node_type"), rows=[node]).tolist()[0] if by_id else int(node)
+
+            _check_nodes(lists["nodes"], once=lists["times"] is None, named=named)
         if lists["links"] is not None:
-            sources, targets = lists["links"]
-            lists["links"] = (_ids(sources), _ids(targets))
+            lists["links"] = _ends_of(lists["links"])
         if lists["truth"] is not None:
             lists["truth"] = np.ascontiguousarray(np.asarray(lists["truth"]) != 0, dtype=np.uint8).reshape(-1)
         if options.get("queries") is None:
@@ -218,6 +254,14 @@ class Loader(Closing):
         made._open({**before, **options}, self)
         return made
 
+    def _check_process(self) -> None:
+        """Threads do not come along when a process forks: the child would wait for them forever."""
+        if os.getpid() != self._process:
+            raise UsageError(
+                "the loader was made in another process, of which this is a fork",
+                'make a loader in each process, and start processes afresh: multiprocessing.get_context("spawn")',
+            )
+
     def __len__(self) -> int:
         """Mini-batches an epoch: of this rank."""
         return self._core.num_batches
@@ -232,8 +276,21 @@ class Loader(Closing):
         batches_xxh3: the hash so far, to be gone on from. next_follows: the epoch after is likely to come next, so that it
         is prepared while this one is consumed (with scratch and features on disk).
         """
+        self._check_process()
+        for name, value in (("epoch", number), ("first_batch", first_batch)):
+            if not isinstance(value, (int, np.integer)) or value < 0:
+                raise UsageError(f"{name} is {value!r}", "epochs and their mini-batches are counted from 0")
+        try:
+            chain = int(batches_xxh3, 16)
+        except ValueError:
+            raise UsageError(f"batches_xxh3 is {batches_xxh3!r}", "give 16 hex digits: a loader's batches_xxh3") from None
+        if first_batch > len(self):
+            raise UsageError(
+                f"mini-batch {first_batch} is to be the first, and an epoch has {len(self)}",
+                "go on with the options that it was counted with",
+            )
         self._epoch = None
-        self._core.start(number, first_batch, int(batches_xxh3, 16), next_follows)
+        self._core.start(number, first_batch, chain, next_follows)
         self._next_epoch = number + 1
         self._epoch = Epoch(self, first_batch)
         return self._epoch
@@ -272,7 +329,8 @@ class Loader(Closing):
     def close(self) -> None:
         """Ends its threads and lets go of its memory. Mini-batches that are alive stay."""
         self._epoch = None
-        self._core.close()
+        if os.getpid() == self._process:
+            self._core.close()
 
     def __repr__(self) -> str:
         return f"sluice.Loader({os.fspath(self.dataset.path)!r}, {len(self):,} mini-batches an epoch)"

@@ -13,6 +13,8 @@ import os
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+import numpy as np
+
 from ._child import run, tool, warn
 from ._keys import toml
 from .errors import Error
@@ -53,6 +55,10 @@ def _flags(options: Mapping[str, Any]) -> List[str]:
     flags: List[str] = []
     for key, value in options.items():
         flag = "--" + key.replace("_", "-")
+        if hasattr(value, "tolist"):  # NumPy's
+            value = value.tolist()
+        if isinstance(value, (list, tuple)):
+            value = ",".join(str(each) for each in value)
         if value is None or value is False:
             continue
         flags += [flag] if value is True else [flag, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
@@ -147,7 +153,7 @@ def generate(
     options: those of the kind, as `sluice-prep generate KIND --help` lists them, with underscores: nodes=100_000,
     edges=1_000_000, features=64, classes=8, seed=2.
     """
-    plain = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
+    plain = {key: str(value).lower() if isinstance(value, (bool, np.bool_)) else value for key, value in options.items()}
     common = {"out": out, "overwrite": overwrite, "resume": resume, "memory": memory, "threads": threads, "json": True}
     return run(["generate", kind] + _flags({**plain, **common}), progress=progress)
 

@@ -7,7 +7,7 @@ import glob
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from .errors import DataError, Place, UsageError
 __all__ = ["Predictions", "Weights", "predictions", "weights"]
 
 Path = Union[str, "os.PathLike[str]"]
-_IDS = ("id", "source", "target")
+
+def _ids_among(fields: Sequence[str]) -> Tuple[str, ...]:
+    """The columns that say whom: of nodes "id", whose own "target" is what was predicted; else both ends of a link."""
+    return ("id",) if "id" in fields else tuple(name for name in ("source", "target") if name in fields)
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,19 @@ class Predictions:
         columns = [self.names.tolist()] if self.names is not None else [c.tolist() for c in self.values.values()]
         whom = keys[0] if len(keys) == 1 else list(zip(*keys))
         what = columns[0] if len(columns) == 1 else list(zip(*columns))
-        return dict(zip(whom, what))
+        found = dict(zip(whom, what))
+        if len(found) != len(whom):
+            self._check_repeats(whom, what)
+        return found
+
+    def _check_repeats(self, whom: List[Any], what: List[Any]) -> None:
+        """A link may be asked about twice, and is answered alike; else a dictionary would lose rows."""
+        first: Dict[Any, Any] = {}
+        for each, value in zip(whom, what):
+            if first.setdefault(each, value) != value and str(first[each]) != str(value):  # NaN is not itself
+                raise UsageError(
+                    f"there are several rows of {each!r}, which differ", "go through ids and values row by row", Place(self.path)
+                )
 
 
 def _file_of(path: str) -> str:
@@ -63,18 +78,20 @@ def _text(column: np.ndarray) -> np.ndarray:
 
 def _of_array(path: str, records: np.ndarray) -> Predictions:
     fields = records.dtype.names or ()
-    if not fields or not set(fields) & set(_IDS):
+    whom = _ids_among(fields)
+    if not whom:
         raise DataError("an array without ids is no file of predictions", "write it by sluice-train predict", Place(path))
-    ids = {name: _text(records[name]) for name in fields if name in _IDS}
-    values = {name: _text(records[name]) for name in fields if name not in _IDS and name != "class_name"}
+    ids = {name: _text(records[name]) for name in whom}
+    values = {name: _text(records[name]) for name in fields if name not in whom and name != "class_name"}
     return Predictions(path, ids, values, _text(records["class_name"]) if "class_name" in fields else None)
 
 
-def _numbers(cells: List[str]) -> np.ndarray:
-    """int64 where all are, -1 for none; else float32, NaN for none; else text."""
+def _numbers(name: str, cells: List[str]) -> np.ndarray:
+    """int64 where all are, -1 for none; else float32, NaN for none, as targets and scores always are; else text."""
     try:
-        return np.array([int(cell) if cell else -1 for cell in cells], dtype=np.int64)
-    except ValueError:
+        if not name.startswith(("target", "probability", "score")):
+            return np.array([int(cell) if cell else -1 for cell in cells], dtype=np.int64)
+    except (ValueError, OverflowError):
         pass
     try:
         return np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float32)
@@ -83,23 +100,34 @@ def _numbers(cells: List[str]) -> np.ndarray:
 
 
 def _ids_of(cells: List[str]) -> np.ndarray:
+    """int64 where all are numbers as they are written; "007" and what is beyond int64 stay text, and so do all beside them."""
     try:
-        return np.array([int(cell) for cell in cells], dtype=np.int64)
-    except ValueError:
+        found = np.array([int(cell) for cell in cells], dtype=np.int64)
+    except (ValueError, OverflowError):
         return np.array(cells, dtype=np.str_)
+    return found if [str(each) for each in found.tolist()] == cells else np.array(cells, dtype=np.str_)
 
 
 def _of_csv(path: str) -> Predictions:
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    if not rows or not set(rows[0]) & set(_IDS):
-        raise DataError("a table without ids is no file of predictions", "write it by sluice-train predict", Place(path))
+    hint = "write it by sluice-train predict"
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise DataError(f"not a file of predictions: {problem}", hint, Place(path)) from None
+    whom = _ids_among(rows[0]) if rows else ()
+    if not whom:
+        raise DataError("a table without ids is no file of predictions", hint, Place(path))
+    short = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), 0)
+    if short:
+        what = f"row {short} has {len(rows[short])} fields, the header {len(rows[0])}"
+        raise DataError(what, f"the file was cut off or changed: {hint}", Place(path))
     columns = {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
     names = columns.pop("class_name", None)
     return Predictions(
         path,
-        {name: _ids_of(cells) for name, cells in columns.items() if name in _IDS},
-        {name: _numbers(cells) for name, cells in columns.items() if name not in _IDS},
+        {name: _ids_of(cells) for name, cells in columns.items() if name in whom},
+        {name: _numbers(name, cells) for name, cells in columns.items() if name not in whom},
         None if names is None else np.array(names, dtype=np.str_),
     )
 

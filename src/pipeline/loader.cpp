@@ -5,6 +5,8 @@
 
 #include <sluice/samplers/node_queries.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -187,6 +189,12 @@ LoaderProbe Loader::probe(std::uint64_t count) {
 
 void Loader::start(const LoaderStart& where) {
   State& state = *state_;
+  if (where.first_batch > num_batches())
+    throw Error(ErrorCode::kUsage,
+                fmt::format("mini-batch {} is to be the first, and an epoch has {}",
+                            where.first_batch,
+                            num_batches()),
+                "go on with the batch size and the queries that it was counted with");
   std::unique_ptr<NextEpoch> prepared =
       state.planner.claim(where, state.stages && state.at_the_end());
   const bool ready = prepared != nullptr;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <fstream>
@@ -34,6 +35,18 @@ bool number_in(const std::string& field, float& value) {
   while (text.ends_with(' ')) text.remove_suffix(1);
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   return fault == std::errc{} && end == text.data() + text.size();
+}
+
+// Whether a column that is not called "id" holds ids all the same, by what tables call them.
+bool named_like_ids(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  });
+  constexpr std::array kNames{
+      "", "id", "ids", "node", "nodes", "nodeid", "name", "index", "unnamed: 0"};
+  constexpr std::array kEndings{"_id", "-id", " id", ".id"};
+  return std::ranges::find(kNames, std::string_view(name)) != kNames.end() ||
+         std::ranges::any_of(kEndings, [&name](const char* end) { return name.ends_with(end); });
 }
 
 // Lines of a file, without their ends.
@@ -72,6 +85,11 @@ EmbeddingFile read_csv_embeddings(const std::filesystem::path& path, MemoryLedge
   const bool header = std::ranges::none_of(
       head, [&value](const std::string& field) { return number_in(field, value); });
   const bool ids = header && !head.empty() && head.front() == "id";
+  if (header && !ids && named_like_ids(head.front()))
+    throw Error(ErrorCode::kData,
+                fmt::format("column 1 is called '{}': it would be read as a value", head.front()),
+                "call a column of ids 'id'; or leave it out, with rows in the nodes' order",
+                Place{path.string(), lines.number(), -1, -1});
   const std::size_t first = ids ? 1 : 0;
   if (head.size() <= first) refuse_csv(path, lines.number(), "there is no column of numbers");
   // Tensors, which the ledger knows of.

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -117,6 +119,49 @@ std::string shown_text(const std::string& id) {
   return id;
 }
 
+// A node's id as a column of f32 has it; nothing where it is no number.
+std::optional<float> id_as_value(const ExternalIds& own, std::uint64_t node) {
+  if (own.kind() != IdKind::kString) return static_cast<float>(own.integer(node));
+  const std::string text = own.text(node);
+  std::int64_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return static_cast<float>(number);
+}
+
+// A first column that holds each node's id once is no value: rows stand behind it in an order of
+// their own, which nobody would follow. Of a few nodes that may be chance.
+void refuse_ids_as_values(const EmbeddingFile& file,
+                          const ExternalIds& own,
+                          const std::filesystem::path& path,
+                          MemoryLedger* ledger) {
+  constexpr std::int64_t kFewest = 8;
+  const std::int64_t rows = file.rows.size(0);
+  if (rows < kFewest || file.rows.size(1) < 2) return;
+  const auto value = file.rows.accessor<float, 2>();
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (value[row][0] != std::trunc(value[row][0])) return;
+  IdMemory memory(ledger);
+  memory.take(2 * static_cast<std::uint64_t>(rows) * sizeof(float));
+  std::vector<float> column, ids;
+  column.reserve(static_cast<std::size_t>(rows));
+  ids.reserve(static_cast<std::size_t>(rows));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::optional<float> id = id_as_value(own, static_cast<std::uint64_t>(row));
+    if (!id) return;
+    ids.push_back(*id);
+    column.push_back(value[row][0]);
+  }
+  std::ranges::sort(column);
+  std::ranges::sort(ids);
+  if (column != ids) return;
+  throw Error(ErrorCode::kData,
+              "the first column holds each node's id once, and would be read as a value",
+              "write ids as ids, as `sluice-train embed` does: in a .csv below the header id,e0,e1,"
+              "...; or leave the column out, with rows in the nodes' order",
+              Place{path.string(), -1, -1, -1});
+}
+
 std::vector<std::int64_t> placed(const EmbeddingFile& file,
                                  const ExternalIds& own,
                                  std::uint64_t nodes,
@@ -214,7 +259,10 @@ Tensor read_embeddings(const std::filesystem::path& path,
   if (rows != type->count)
     refuse_embeddings(
         path, fmt::format("{} rows, and {} nodes of type '{}'", rows, type->count, node_type));
-  if (std::holds_alternative<std::monostate>(file.ids)) return file.rows;
+  if (std::holds_alternative<std::monostate>(file.ids)) {
+    refuse_ids_as_values(file, dataset.ids(node_type), path, dataset.ledger());
+    return file.rows;
+  }
   // The rows in the order of their ids, and the row of each node.
   file.memory.take(rows * 2 * sizeof(std::int64_t) + rows / 8);
   const std::vector<std::int64_t> row_of = placed(file, dataset.ids(node_type), type->count, path);

@@ -26,7 +26,8 @@ constexpr std::string_view kEncoderWeights = "encoder.";
 [[noreturn]] void throw_unusable(const std::string& from, const std::string& why) {
   throw Error(ErrorCode::kUsage,
               fmt::format("[pretrained] from = \"{}\" has no encoder for this run: {}", from, why),
-              "give both runs the same [model], the first with task.type = \"self_supervised\"",
+              "give both runs the same [model] and dataset.normalize, the first with task.type = "
+              "\"self_supervised\"",
               Place{from, -1, -1, -1});
 }
 
@@ -67,6 +68,13 @@ void check_same_model(const RunOptions& before, const RunOptions& now) {
       throw_unusable(from,
                      fmt::format("its model.{} is {}, and this run's {}", key, was->second, value));
   }
+  // The encoder would read rows of another size than those that it learned from.
+  const auto name_of = [](Normalize way) { return way == Normalize::kRowL1 ? "row_l1" : "none"; };
+  if (before.dataset.normalize != now.dataset.normalize)
+    throw_unusable(from,
+                   fmt::format("its dataset.normalize is \"{}\", and this run's \"{}\"",
+                               name_of(before.dataset.normalize),
+                               name_of(now.dataset.normalize)));
 }
 
 }  // namespace

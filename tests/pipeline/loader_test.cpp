@@ -14,6 +14,7 @@
 #include <fstream>
 #include <ios>
 #include <set>
+#include <string>
 #include <thread>
 
 using namespace sluice;
@@ -228,6 +229,31 @@ TEST_CASE(
       CHECK(loader.next() == nullptr);
     }
   });
+}
+
+TEST_CASE("an epoch begins at its end at the latest, planned or not") {
+  const TempDir dir;
+  write_sample(dir / "x", hundred_columns(kLoaderNodes));
+  Setup setup;
+  setup.loader = base_options();
+  setup.window_bytes = sanitized(300'000, 270'000);
+  for (const std::string& scratch : {std::string(), dir.path().string()}) {
+    CAPTURE(scratch);
+    setup.scratch = scratch;
+    with_loader(dir / "x", setup, [&](Loader& loader) {
+      const std::uint64_t batches = loader.num_batches();
+      loader.start({.epoch = 0, .first_batch = batches});
+      CHECK(loader.next() == nullptr);
+      for (const std::uint64_t beyond : {batches + 1, std::uint64_t{1} << 40}) {
+        const Error error =
+            expect_error([&] { loader.start({.epoch = 0, .first_batch = beyond}); });
+        CHECK(error.code() == ErrorCode::kUsage);
+        CHECK(std::string(error.what()).find(std::to_string(beyond)) != std::string::npos);
+      }
+      loader.start({});
+      CHECK(loader.next() != nullptr);
+    });
+  }
 }
 
 TEST_CASE("a batch that cannot fit its share is refused with the figures") {

@@ -185,6 +185,39 @@ TEST_CASE("between two types an edge goes from the reverse relation too; others 
   CHECK(stored_edges(dir / "y", "a__r__a") == stored_edges(dir / "x", "a__r__a"));
 }
 
+TEST_CASE("a reverse that is not named would show the links, and is refused") {
+  const TempDir dir;
+  TypedGraph graph(5);
+  // Within a type too: all of r the other way round, twice, and a relation that is another one.
+  for (const auto& [source, target] : graph.edges["a__r__a"]) {
+    graph.edges["a__back__a"].emplace_back(target, source);
+    graph.edges["a__twin__a"].emplace_back(target, source);
+    graph.edges["a__other__a"].emplace_back((source + 7) % TypedGraph::kA, target);
+  }
+  graph.write(dir / "x");
+  PropagationSession session;
+  const auto held_out = [&](const char* relation, const char* reverse) {
+    HoldOutOptions options = options_of(dir, std::string("of ") + relation);
+    options.relation = relation;
+    options.reverse = reverse;
+    return hold_out_links(options, session.context);
+  };
+  const auto refused = [&](const char* relation, const char* reverse) {
+    const Error error = expect_error([&] { (void)held_out(relation, reverse); });
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK_FALSE(std::filesystem::exists(dir / (std::string("of ") + relation)));
+    return std::string(error.message()) + "; " + std::string(error.hint());
+  };
+  CHECK(refused("b__w__a", "") ==
+        "relation 'a__wr__b' holds the edges of 'b__w__a' the other way round, and would show what "
+        "is held out; say --reverse a__wr__b: they go from it too");
+  CHECK(refused("a__r__a", "").find("say --reverse a__back__a") != std::string::npos);
+  CHECK(refused("a__r__a", "a__back__a").find("import the graph without it") != std::string::npos);
+  CHECK(held_out("b__w__a", "a__wr__b").test > 0);
+  CHECK(held_out("a__other__a", "").test > 0);
+  CHECK(session.ledger.used() == 0);
+}
+
 TEST_CASE("it refuses what it does not carry, and shares that leave nothing") {
   const TempDir dir;
   write_sample(dir / "x", {.nodes = 100, .edges = 400});

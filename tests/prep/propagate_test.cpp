@@ -372,6 +372,11 @@ TEST_CASE("what is asked for and is not there is refused, and nothing changes") 
   refused("no relation goes from 'b' to itself", [](auto& options) { options.node_type = "b"; });
   refused("no relation 'a__q__a'", [](auto& options) { options.relation = "a__q__a"; });
   refused("no feature table 'text'", [](auto& options) { options.features = "text"; });
+  for (const auto method : {PropagationMethod::kMetapaths, PropagationMethod::kRandomProjection})
+    refused("no node type has a feature table 'text'", [method](auto& options) {
+      options.method = method;
+      options.features = "text";
+    });
   refused("already", [](auto& options) { options.name = "features"; });
   refused("no name for a table", [](auto& options) { options.name = "a__b"; });
   refused("0 hops", [](auto& options) { options.hops = 0; });

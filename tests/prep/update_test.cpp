@@ -382,6 +382,34 @@ TEST_CASE("a reordered dataset is the same graph under the same external ids") {
   }
 }
 
+TEST_CASE("types without nodes and relations without edges are reordered too") {
+  ImportFolder folder;
+  Session session;
+  folder.write("a.csv", "src,dst\n0,1\n2,1\n2,0\n");
+  folder.write("none.csv", "src,dst\n");
+  folder.run(
+      "[[nodes]]\ntype = 'a'\n[[nodes]]\ntype = 'empty'\ncount = 0\n"
+      "[[edges]]\nrelation = 'r'\nsource = 'a'\ntarget = 'a'\nfile = 'a.csv'\n"
+      "[[edges]]\nrelation = 'own'\nsource = 'empty'\ntarget = 'empty'\nfile = 'none.csv'\n"
+      "[[edges]]\nrelation = 'to'\nsource = 'a'\ntarget = 'empty'\nfile = 'none.csv'\n"
+      "reverse = 'from'\n");
+  const Catalog<NodeOrder> orders = node_orders();
+  for (const auto& entry : orders.list()) {
+    for (const std::string type : {"", "empty"}) {
+      CAPTURE(entry.name);
+      CAPTURE(type);
+      const auto order = orders.create({entry.name, orders.make_options(entry.name)});
+      const std::filesystem::path out = folder.dir / "out" / (entry.name + type);
+      const ReorderReport report = reorder_dataset(
+          {folder.out(), out, Overwrite::kRefuse, type, "test"}, *order, session.context);
+      CHECK(report.types.back().touches.batches == 0);
+      CHECK(report.types.back().touches.ratio() == 1);
+      check_sound(out, session);
+      CHECK(Dataset::open(out.string()).schema().node_type("empty")->count == 0);
+    }
+  }
+}
+
 TEST_CASE("Parquet holds what CSV holds, read by a reader of somebody else's") {
   const std::string python = std::string(SLUICE_PYTHON);
   if (!std::filesystem::exists(python)) {

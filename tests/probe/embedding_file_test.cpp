@@ -15,6 +15,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -167,6 +168,47 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(refused("f.csv", "").code() == ErrorCode::kData);
   CHECK(says(refused("h.csv", "id,e0\n"), "0 rows, and 3 nodes"));
   CHECK(refused("g.csv", "id\nann\nc\n").code() == ErrorCode::kData);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a column of ids that is not called id is no value") {
+  for (const char* name : {"node_id", "ID", "Id", "node", "name", "index", "paper id", ""}) {
+    CAPTURE(name);
+    const Error error = refused("a.csv", std::string(name) + ",e0,e1\n7,1,2\n8,3,4\n9,5,6\n");
+    CHECK(error.code() == ErrorCode::kData);
+    CHECK(error.place().line == 1);
+    CHECK(says(error, "read as a value"));
+  }
+  CHECK(read("b.csv", "grid,nodes_seen\n1,-2\n0.5,4\n8.25,16\n").equal(expected()));
+}
+
+TEST_CASE("a first column of each node's id is refused, whatever the file; other numbers are not") {
+  TempDir dir;
+  std::vector<std::string> names;
+  for (int id = 0; id < 12; ++id) names.push_back(std::to_string(100 + id));
+  NamedGraph{names, {{0, 1}}, {}, {}}.write(dir / "x");
+  const Dataset dataset = Dataset::open((dir / "x").string());
+  const auto rows_of = [](int first) {
+    std::string csv;
+    std::vector<float> values;
+    for (int row = 0; row < 12; ++row) {
+      const int id = first + row * 5 % 12;
+      csv += std::to_string(id) + ",0.5\n";
+      values.push_back(static_cast<float>(id));
+      values.push_back(0.5f);
+    }
+    return std::pair(csv, npy("<f4", "(12, 2)", bytes_of_values(values)));
+  };
+  const auto [csv, array] = rows_of(100);
+  for (const auto& [name, bytes] : {std::pair("a.csv", csv), std::pair("a.npy", array)}) {
+    CAPTURE(name);
+    const Error error =
+        expect_error([&] { (void)probe::read_embeddings(dir.write(name, bytes), dataset, "n"); });
+    CHECK(error.code() == ErrorCode::kData);
+    CHECK(says(error, "each node's id once"));
+  }
+  const auto [other, other_array] = rows_of(101);
+  CHECK(probe::read_embeddings(dir.write("b.csv", other), dataset, "n").size(1) == 2);
+  CHECK(probe::read_embeddings(dir.write("b.npy", other_array), dataset, "n").size(1) == 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "damaged .npy files, and those of other values") {

@@ -7,6 +7,8 @@ import sys
 import time
 import unittest
 
+import numpy as np
+
 from support import Case, cora, run_python, sluice
 
 WAITS = """
@@ -57,6 +59,67 @@ class Errors(Case):
         ):
             with self.subTest(options=options), self.fails(sluice.UsageError, *words):
                 sluice.Loader(cora(), **options)
+
+    def test_lists_of_what_are_no_numbers(self):
+        dataset = sluice.Dataset(cora())
+        mask = np.arange(dataset.num_nodes) < 3
+        for asked, words in (
+            (mask, ("a mask", "numpy.flatnonzero(mask)")),
+            ([1.0, 2.5], ("2.5 is no whole number",)),
+            ([1.0, np.nan], ("nan is no whole number",)),
+            ([1, None], ("no whole number",)),
+            ([2**63], ("9223372036854775808",)),
+            ([2**70], ("beyond 64 bits",)),
+            (["3"], ("text", "dense_ids")),
+            (np.array(["2020-01-01"], dtype="datetime64[D]"), ("datetime64[D]", "ticks")),
+        ):
+            with self.subTest(asked=asked):
+                for give in (
+                    lambda: dataset.features(rows=asked),
+                    lambda: sluice.Loader(cora(), nodes=asked),
+                    lambda: sluice.Loader(cora(), links=(asked, asked)),
+                ):
+                    with self.fails(sluice.UsageError, *words):
+                        give()
+        for asked in (mask, [1.5], [np.nan], ["1.0"], ["one"], [2**63]):
+            with self.subTest(ids=asked), self.fails(sluice.UsageError):
+                dataset.dense_ids(asked)
+        # Whole numbers are taken however they are kept.
+        for asked in ([4.0, 2.0], np.array([4, 2], dtype=np.uint8), np.array([4, 2], dtype=object), (4, 2)):
+            self.assertTrue(np.array_equal(dataset.features(rows=asked), dataset.features(rows=[4, 2])))
+            self.assertEqual(dataset.dense_ids(asked).tolist(), [4, 2])
+        self.assertEqual(dataset.dense_ids(["4", "2"]).tolist(), [4, 2])
+        self.assertEqual(dataset.features(rows=[]).shape, (0, 1433))
+
+    def test_nodes_and_links_are_named_as_they_were_given(self):
+        for options, words in (
+            ({"nodes": [1, 2, 1]}, ("node 1", "more than once")),
+            ({"nodes": [3, -1]}, ("node -1",)),
+            ({"links": ([0, -2], [1, 1])}, ("node -2",)),
+            ({"links": np.array([[0, 1], [1, 2], [2, 3]])}, ("links has 3 entries", "pairs.T")),
+        ):
+            with self.subTest(options=options), self.fails(sluice.UsageError, *words):
+                sluice.Loader(cora(), **options)
+        with self.fails(sluice.UsageError, "row -1"):
+            sluice.Dataset(cora()).features(rows=[-1])
+
+    def test_layers_that_are_not_there(self):
+        batch = next(iter(sluice.Loader(cora(), fanout=[2, 2], batch_size=4)))
+        for layer in (2, -3, 7):
+            with self.fails(sluice.UsageError, f"layer {layer}", "has 2"):
+                batch.block(layer)
+        self.assertEqual(batch.block(-1).num_targets, batch.block(1).num_targets)
+
+    def test_a_dataset_stays_where_it_was_opened(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        folder, name = os.path.split(cora())
+        os.chdir(folder)
+        dataset = sluice.Dataset(name)
+        self.assertEqual(dataset.path, name)
+        os.chdir(self.folder)
+        self.assertEqual(len(dataset.labels()), 2708)
+        self.assertEqual(len(list(sluice.Loader(dataset, fanout=[2], batch_size=1024))), 1)
 
     def test_closed_ones_say_so(self):
         loader = sluice.Loader(cora())

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import unittest
 from unittest import mock
@@ -126,6 +127,48 @@ class SameBits(Case):
                 pass
             chain = source.batches_xxh3
         self.assertEqual(int(chain, 16), int(str(json.loads(done.stdout)["batches_xxh3"]), 16))
+
+
+class Starts(Case):
+    def test_an_epoch_begins_at_its_end_at_the_latest(self):
+        for features in ("disk", "memory"):
+            loader = sluice.Loader(cora(), fanout=[3, 2], batch_size=30, features=features, memory="64MiB")
+            batches = len(loader)
+            self.assertEqual(len(list(loader.epoch(np.int64(1), first_batch=batches))), 0)
+            for options in (
+                {"first_batch": batches + 1},
+                {"first_batch": -1},
+                {"number": -1},
+                {"number": 1.0},
+                {"batches_xxh3": "zz"},
+            ):
+                with self.subTest(features=features, options=options), self.fails(sluice.UsageError):
+                    loader.epoch(**{"number": 0, **options})
+            self.assertEqual(sum(1 for _ in loader), batches)
+
+    def test_a_fork_is_told(self):
+        loader = sluice.Loader(cora(), fanout=[3, 2], batch_size=30)
+        epoch = iter(loader)
+        next(epoch)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # it would wait for threads that it does not have
+            told = 0
+            for use in (lambda: next(epoch), lambda: iter(loader)):
+                try:
+                    use()
+                except sluice.UsageError as error:
+                    told += "another process" in error.message
+            loader.close()
+            os._exit(40 + told)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 42)
+        self.assertEqual(sum(1 for _ in epoch), len(loader) - 1)
+
+    def test_mini_batches_that_are_kept_are_named(self):
+        loader = sluice.Loader(cora(), fanout=[-1, -1], batch_size=20, part="all", features="disk", memory="40MiB")
+        with self.fails(sluice.ResourceError, "held="):
+            kept = list(loader)
+            self.fail(f"{len(kept)} mini-batches fitted")
 
 
 class Ranks(Case):

@@ -57,6 +57,8 @@ class Prep(Case):
         self.assertEqual(teams["bob"], "red")
         (batch,) = list(sluice.Loader(dataset, ids=["bob", "eve"], fanout=[-1], shuffle=False))
         self.assertEqual(batch.external_ids(rows=batch.queries.nodes).tolist(), ["bob", "eve"])
+        with self.fails(sluice.UsageError, "node 'eve' is given more than once"):
+            sluice.Loader(dataset, ids=["bob", "eve", "eve"], fanout=[-1])
         source, target = batch.edge_index(0)
         found = set(zip(batch.external_ids()[source].tolist(), batch.external_ids()[target].tolist()))
         self.assertEqual(found, {("ann", "bob")})
@@ -87,6 +89,17 @@ class Prep(Case):
             self.assertEqual(block.num_targets, len(batch.seeds_of("paper")))
         self.assertEqual(sluice.prep.inspect(out)["nodes"], 710)
         sluice.prep.verify(out, progress=False)
+
+    def test_lists_and_numpys_values_are_options(self):
+        for widths in ([8, 16], (8, 16), np.array([8, 16])):
+            with self.subTest(widths=widths):
+                out = self.path("kinds")
+                sluice.prep.generate(
+                    "hetero", relations=np.int64(2), kinds=2, items=60, sources=40, edges=300, features=4, classes=3,
+                    widths=widths, dtypes=["f32", "f16"], overwrite=np.True_, out=out, progress=False,
+                )
+                kinds = {node.name: node.features[0] for node in sluice.Dataset(out).schema.nodes}
+                self.assertEqual([(kinds[name].dim, kinds[name].dtype) for name in ("kind0", "kind1")], [(8, "f32"), (16, "f16")])
 
     def test_errors_are_the_packages(self):
         with self.fails(sluice.UsageError, "nonsense"):
@@ -220,6 +233,44 @@ class Results(Case):
         links = sluice.predictions(self.path("b.csv")).by_id()
         self.assertEqual(links[("a", "b")], 0.5)
         self.assertTrue(np.isnan(links[("a", "c,d")]))
+
+    def write(self, text):
+        with open(self.path("b.csv"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path("b.csv")
+
+    def test_targets_are_what_was_predicted(self):
+        # Of nodes "target" is a value; of links it is an end.
+        for header, rows, found in (
+            ("id,target", "5,0.5\n6,2\n", {5: 0.5, 6: 2.0}),
+            ("id,target", "5,1\n6,2\n", {5: 1.0, 6: 2.0}),
+            ("id,target_0,target_1", "5,1,2.5\n", {5: (1.0, 2.5)}),
+            ("source,target,class", "5,1,2\n", {(5, 1): 2}),
+        ):
+            with self.subTest(header=header):
+                read = sluice.predictions(self.write(f"{header}\n{rows}"))
+                self.assertEqual(read.by_id(), found)
+        # None was made: NaN, never the number -1.
+        self.assertTrue(np.isnan(sluice.predictions(self.write("id,target\n5,\n6,2\n")).values["target"][0]))
+        records = np.array([(b"ann", 0.5), (b"bob", 2)], dtype=[("id", "S3"), ("target", "<f4")])
+        np.save(self.path("a.npy"), records)
+        self.assertEqual(sluice.predictions(self.path("a.npy")).by_id(), {"ann": 0.5, "bob": 2.0})
+
+    def test_ids_stay_as_they_are_written(self):
+        for ids in (["007", "7"], ["1_0", "2"], ["+1", "2"], [" 1", "2"], ["18446744073709551615", "2"]):
+            with self.subTest(ids=ids):
+                text = "id,class\n" + "".join(f"{each},{i}\n" for i, each in enumerate(ids))
+                self.assertEqual(sluice.predictions(self.write(text)).by_id(), {each: i for i, each in enumerate(ids)})
+        with self.fails(sluice.UsageError, "several rows of (1, 2)"):
+            sluice.predictions(self.write("source,target,probability,type\n1,2,0.5,a\n1,2,0.5,b\n")).by_id()
+        twice = sluice.predictions(self.write("source,target,probability\n1,2,0.5\n1,2,0.5\n"))
+        self.assertEqual(twice.by_id(), {(1, 2): 0.5})
+        with self.fails(sluice.DataError, "row 2 has 1 fields, the header 2"):
+            sluice.predictions(self.write("id,class\n1,2\n3\n"))
+        with open(self.path("b.csv"), "wb") as file:
+            file.write(b"\xff\xfe")
+        with self.fails(sluice.DataError, "not a file of predictions"):
+            sluice.predictions(self.path("b.csv"))
 
 
 class Stubs(Case):

@@ -231,6 +231,10 @@ TEST_CASE("what cannot be gone on from is refused") {
   // Weights of the same shapes, and yet another model.
   CHECK(refused({from + runs.path("pre"), "model.output_activation=elu"})
             .find("model.output_activation") != std::string::npos);
+  // Rows of another size are read by the same weights.
+  CHECK(refused({from + runs.path("pre"), "dataset.normalize=row_l1"})
+            .find("its dataset.normalize is \"none\", and this run's \"row_l1\"") !=
+        std::string::npos);
   // Shapes that follow from the data are checked by the weights themselves.
   generate_dataset(runs.dir / "wide", {{"--features", "24"}});
   CHECK(refused({from + runs.path("pre"), "dataset.path=" + runs.path("wide")})

@@ -131,6 +131,7 @@ class HoldOut {
   HoldOutReport run() {
     warn_of_tables();
     choose();
+    look_for_reverses();
     DatasetWriter writer(options_.out, options_.overwrite, &context_.ledger);
     for (const std::string& leftover : writer.staging().swept())
       context_.log.warn("removed what an interrupted run had left: {}", leftover);
@@ -238,6 +239,51 @@ class HoldOut {
                               report_.test),
                   "raise --valid or --test: the graph has few edges",
                   Place{options_.dataset.string(), -1, -1, -1});
+  }
+
+  // A relation that nobody named and that holds the same edges the other way round would show all
+  // that is held out.
+  void look_for_reverses() const {
+    const std::uint64_t all = report_.valid + report_.test;
+    for (const RelationSchema& other : manifest_.schema.relations) {
+      if (&other == &relation_ || &other == reverse_ || other.source != relation_.target ||
+          other.target != relation_.source)
+        continue;
+      const std::uint64_t shown = held_out_in(other);
+      if (shown == all && other.edges == relation_.edges)
+        refuse_hold_out(
+            fmt::format("relation '{}' holds the edges of '{}' the other way round, and would show "
+                        "what is held out",
+                        other.key(),
+                        relation_.key()),
+            reverse_ == nullptr ? fmt::format("say --reverse {}: they go from it too", other.key())
+                                : "import the graph without it: one reverse is enough");
+      if (2 * shown > all)
+        context_.log.warn(
+            "relation '{}' holds {} of the {} held-out pairs too, and shows them: where it is the "
+            "other way round of '{}', say --reverse",
+            other.key(),
+            shown,
+            all,
+            relation_.key());
+    }
+  }
+
+  // How many of the pairs are in another relation, the other way round.
+  std::uint64_t held_out_in(const RelationSchema& other) const {
+    const std::uint64_t all = report_.valid + report_.test;
+    const Charge charge = context_.ledger.charge("held-out pairs", all / 8 + 8).or_throw();
+    std::vector<bool> shown(all, false);
+    const auto mark = [&shown](const ChargedPairs& pairs, std::uint64_t begin, const NodePair& of) {
+      const auto found = std::ranges::lower_bound(pairs.all(), of);
+      if (found != pairs.all().end() && *found == of)
+        shown[begin + static_cast<std::uint64_t>(found - pairs.all().begin())] = true;
+    };
+    pass(other, Direction::kReversed, [&](const NodePair& pair) {
+      mark(valid_, 0, pair);
+      mark(test_, report_.valid, pair);
+    });
+    return static_cast<std::uint64_t>(std::ranges::count(shown, true));
   }
 
   void adopt_others(DatasetWriter& writer) const {

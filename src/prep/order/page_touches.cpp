@@ -62,6 +62,7 @@ class Epoch {
 
  private:
   Nodes choose_seeds() const {
+    if (input_.node.count == 0) return {};
     Nodes seeds = input_.training_seeds();
     if (seeds.empty()) {
       for (std::uint64_t i = 0; i < input_.node.count / 20 + 1; ++i)

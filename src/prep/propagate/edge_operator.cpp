@@ -62,14 +62,27 @@ EdgeOperator reverse_of(const GraphSchema& schema, const EdgeOperator& op) {
     if (other.source == relation.target && other.target == relation.source) back.push_back(r);
   }
   if (this_way == 1 && back.size() == 1) return along_edges(schema, back.front());
+  if (back.empty())
+    throw Error(ErrorCode::kUsage,
+                fmt::format("there is no way back along relation '{}': it has no out-edges, and no "
+                            "relation goes from '{}' to '{}'",
+                            relation.key(),
+                            relation.target,
+                            relation.source),
+                this_way == 1
+                    ? "import the graph with out_edges = true, or with a reverse of this relation"
+                    : "import the graph with out_edges = true");
   throw Error(ErrorCode::kUsage,
-              fmt::format("there is no way back along relation '{}': it has no out-edges, and {} "
-                          "relations go from '{}' to '{}'",
+              fmt::format("the way back along relation '{}' is not clear: it has no out-edges, {} "
+                          "relations go from '{}' to '{}', and {} from '{}' to '{}'",
                           relation.key(),
+                          this_way,
+                          relation.source,
+                          relation.target,
                           back.size(),
                           relation.target,
                           relation.source),
-              "import the graph with out_edges = true, or with a reverse of this relation");
+              "import the graph with out_edges = true");
 }
 
 std::string step_name(const GraphSchema& schema,

@@ -43,10 +43,7 @@ class Propagation {
                plan_.chunk_bytes},
         made_(manifest_.schema.nodes.size()) {
     require_space(place_.scratch, plan_.report.bytes_disk, "the propagated tables");
-    for (const RelationSchema& relation : manifest_.schema.relations)
-      if (relation.has_weights)
-        context.log.warn("relation '{}' has weights; propagation counts each edge alike",
-                         relation.key());
+    for (const std::string& warning : plan_.warnings) context.log.warn(warning);
   }
 
   PropagationReport run(const std::string& created_by) {
@@ -218,7 +215,9 @@ PropagationReport plan_propagation(const std::filesystem::path& dataset,
                                    const PropagationOptions& options,
                                    PrepContext& context) {
   const Manifest manifest = Manifest::load(dataset).or_throw();
-  PropagationReport report = make_plan(manifest, options, context.ledger.available()).report;
+  const PropagationPlan plan = make_plan(manifest, options, context.ledger.available());
+  for (const std::string& warning : plan.warnings) context.log.warn(warning);
+  PropagationReport report = plan.report;
   report.generation = manifest.generation;
   return report;
 }

@@ -30,9 +30,10 @@ struct PropagationPlan {
   std::vector<EdgeOperator> operators;
   /// Trees one after the other; of random projection by round, each from what the one before made.
   std::vector<std::vector<TreePlan>> rounds;
-  std::uint64_t chunk_bytes = 0;    ///< of rows on their way
-  std::uint64_t staging_bytes = 0;  ///< of a feature store
-  PropagationReport report;         ///< but for the generation
+  std::uint64_t chunk_bytes = 0;      ///< of rows on their way
+  std::uint64_t staging_bytes = 0;    ///< of a feature store
+  PropagationReport report;           ///< but for the generation
+  std::vector<std::string> warnings;  ///< of what the graph has that propagation goes past
 
   /// Columns of a type's rows: those of its table, or of what is made up for it.
   std::vector<std::uint32_t> columns;

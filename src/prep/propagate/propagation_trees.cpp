@@ -35,9 +35,10 @@ EdgeOperator own_relation(const GraphSchema& schema,
                           const PropagationOptions& options) {
   std::vector<EdgeOperator> fit;
   for (const EdgeOperator& op : operators) {
-    const std::string key = schema.relations[op.relation].key();
+    const RelationSchema& relation = schema.relations[op.relation];
     if (op.from == target && op.to == target && op.along == Along::kEdges &&
-        (options.relation.empty() || options.relation == key))
+        (options.relation.empty() || options.relation == relation.key() ||
+         options.relation == relation.name))
       fit.push_back(op);
   }
   if (fit.size() == 1) return fit.front();
@@ -76,7 +77,12 @@ class TreePlanner {
     check_options(schema_, options);
     plan_.target = target_of(schema_, options);
     plan_.operators = operators_of(schema_, options.backwards ? Ways::kBoth : Ways::kAlong);
+    check_features();
     for (const NodeTypeSchema& node : schema_.nodes) plan_.columns.push_back(columns_of(node));
+    for (const RelationSchema& relation : schema_.relations)
+      if (relation.has_weights)
+        plan_.warnings.push_back(fmt::format(
+            "relation '{}' has weights; propagation counts each edge alike", relation.key()));
   }
 
   PropagationPlan make() {
@@ -87,6 +93,30 @@ class TreePlanner {
 
  private:
   const NodeTypeSchema& target() const { return schema_.nodes[plan_.target]; }
+
+  // A type without the table begins no path, or with made-up rows: so it is nobody's typing error,
+  // and types that have other tables are named.
+  void check_features() {
+    const bool paths = options_.method == PropagationMethod::kMetapaths;
+    if (!paths && options_.method != PropagationMethod::kRandomProjection) return;
+    std::set<std::string> known;
+    bool found = false;
+    for (const NodeTypeSchema& node : schema_.nodes) {
+      for (const FeatureSchema& table : node.features) known.insert(table.name);
+      found = found || table_of(node, options_) != nullptr;
+    }
+    if (!found && (paths || options_.features != PropagationOptions{}.features))
+      refuse(fmt::format("no node type has a feature table '{}'", options_.features),
+             known.empty() ? "no type has any: sluice-prep attach makes tables of rows"
+                           : fmt::format("say one with --features: {}", fmt::join(known, ", ")));
+    for (const NodeTypeSchema& node : schema_.nodes)
+      if (!node.features.empty() && table_of(node, options_) == nullptr)
+        plan_.warnings.push_back(
+            fmt::format("node type '{}' has no feature table '{}', only others: {}",
+                        node.name,
+                        options_.features,
+                        paths ? "it begins no path" : "it begins with random rows"));
+  }
 
   std::uint32_t columns_of(const NodeTypeSchema& node) const {
     if (const FeatureSchema* table = table_of(node, options_)) return table->dim;
