@@ -141,6 +141,11 @@ class Relations {
     relation.source = reverse ? spec_.target : spec_.source;
     relation.name = name;
     relation.target = reverse ? spec_.source : spec_.target;
+    const CscOptions& csc = spec_.csc;
+    if (csc.self_loops != SelfLoops::kKeep)
+      relation.self_loops = csc.self_loops == SelfLoops::kAdd ? "add" : "drop";
+    if (csc.duplicates != Duplicates::kKeep)
+      relation.duplicates = csc.duplicates == Duplicates::kDrop ? "drop" : "error";
     return relation;
   }
 
