@@ -3,7 +3,6 @@
 #pragma once
 
 #include "prep/dataset_edges.h"
-#include "prep/edge_stream.h"
 #include "storage/format/manifest.h"
 #include "storage/format/value_cursor.h"
 
