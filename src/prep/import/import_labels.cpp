@@ -140,6 +140,12 @@ void say_labels(ImportContext& context, const LabelPlan& plan, const LabelCoder&
         column,
         format_count(plan.names.size()),
         shown_names(plan.names));
+  for (const std::string& name : plan.names) {
+    if (without_blanks(name) == trimmed_cell(name)) continue;
+    log.warn("{}: the class {} has a blank that is no space before or behind it: take it out",
+             file,
+             shown_cell(name));
+  }
   if (plan.spec.minus_one_is_none && coder.none_rows() != 0)
     log.warn("{}: {} rows say -1, which is no label; labels.none = [\"\"] would make it a class",
              file,
