@@ -111,6 +111,21 @@ bool is_number_with_commas(std::string_view text) {
          parse_real_cell(digits, value) == std::errc{};
 }
 
+/// What parts a text into numbers, as "1;2" does; nothing where it is none, or a comma.
+std::optional<char> parts_numbers(std::string_view text) {
+  const std::size_t at = text.find_first_of(";|\t");
+  if (at == std::string_view::npos) return std::nullopt;
+  const char parts = text[at];
+  for (std::size_t begin = 0, end = 0; end != text.size(); begin = end + 1) {
+    end = std::min(text.find(parts, begin), text.size());
+    const std::string_view part = trimmed_cell(text.substr(begin, end - begin));
+    double value = 0;
+    if (parse_real_cell(part, value) != std::errc{} && !is_number_with_commas(part))
+      return std::nullopt;
+  }
+  return parts;
+}
+
 std::optional<CellFault> number_fault(std::string_view text, ColumnType type, ColumnUse use) {
   std::int64_t integer = 0;
   double real = 0;
@@ -125,6 +140,10 @@ std::optional<CellFault> number_fault(std::string_view text, ColumnType type, Co
   if (bare != text && parse_real_cell(bare, real) == std::errc{})
     return CellFault{fmt::format("{} is not a number", shown_cell(text)),
                      "a blank that is no space stands beside it: take it out of the file"};
+  if (const auto parts = parts_numbers(text))
+    return CellFault{fmt::format("{} is not a number", shown_cell(text)),
+                     fmt::format("'{0}' parts numbers here: say [csv] delimiter = \"{0}\"",
+                                 *parts == '\t' ? "\\t" : std::string(1, *parts))};
   if (use == ColumnUse::kIds && is_truth_word(text))
     return CellFault{fmt::format("{} is a bool, where ids are asked", shown_cell(text)),
                      kTruthsAsIds};

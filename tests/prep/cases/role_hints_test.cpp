@@ -238,3 +238,33 @@ TEST_CASE("features: whole numbers that f32 rounds are told with their columns")
   CHECK(says(folder.listen("[[nodes]]\nfeatures.file = 'x.npy'\n" + kHintEdges),
              "such as -1700000001 to -1700000000: those of element 1;"));
 }
+
+TEST_CASE("hints: fields that another character parts") {
+  const std::string semicolon = "say [csv] delimiter = \";\"";
+  check_hints({{"s.csv",
+                "src;dst\n0;1\n",
+                "[[edges]]\nfile = 's.csv'\n",
+                "2 columns are needed, the file has 1",
+                "its only column is 'src;dst': if ';' parts its fields, " + semicolon},
+               {"s.csv",
+                "src;dst\n0;1\n",
+                "[[edges]]\nfile = 's.csv'\nsource_column = 'src'\n",
+                "there is no column 'src'",
+                semicolon},
+               {"t.csv",
+                "src\tdst\n0\t1\n",
+                "[[edges]]\nfile = 't.csv'\n",
+                "2 columns are needed",
+                "delimiter = \"\\t\""},
+               {"x.csv",
+                "f;g\n1;2\n",
+                "[[nodes]]\nfeatures.file = 'x.csv'\n" + kHintEdges,
+                "'1;2' is not a number",
+                "';' parts numbers here: " + semicolon},
+               {"n.csv",
+                "f\n1;b\n",
+                "[[nodes]]\nfeatures.file = 'n.csv'\n" + kHintEdges,
+                "'1;b' is not a number",
+                "",
+                "parts numbers"}});
+}
