@@ -75,6 +75,7 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
     column.integers = column.numbers = false;
     column.texts.emplace(text);
   } else if (column.numbers && parse_real_cell(text, real) == std::errc{}) {
+    column.points = column.points || text.find_first_of(".eE") != text.npos;
     take_real(column, real);
   } else {
     column.integers = column.numbers = false;
@@ -99,6 +100,7 @@ void take_values(ColumnGlance& column,
     } else if (!values.integers.empty()) {
       take_integer(column, values.integers[row], last);
     } else if (!values.reals.empty()) {
+      column.points = column.points || !std::isnan(values.reals[row]);
       take_real(column, values.reals[row]);
     }
   }
