@@ -198,6 +198,7 @@ class Reorder {
                        &context_.ledger);
     RelationSchema after{
         .source = relation.source, .name = relation.name, .target = relation.target};
+    after.title = relation.title;
     after.self_loops = relation.self_loops;
     after.duplicates = relation.duplicates;
     CscOptions csc;
