@@ -1,6 +1,6 @@
 // NewEdges: which of the edges that are to be appended are new, where a relation has each pair of
-// nodes once. All are added first, then compared with those that are there. 32 bytes an edge,
-// charged as "new edges". Single-threaded. Private to append.
+// nodes once. All are added first, then compared with those that are there. 24 bytes an edge and
+// up to half as many again, charged as "new edges". Single-threaded. Private to append.
 #pragma once
 
 #include "prep/dataset_edges.h"
