@@ -135,6 +135,9 @@ struct RelationSchema {
   /// Nothing: an offset a target.
   std::optional<std::uint64_t> listed_targets{};
   std::optional<std::uint64_t> listed_sources{};  ///< the same of the CSR files
+  /// What the import left out or added, and append does too: "drop" or "add"; "drop" or "error".
+  /// Empty: edges are as the files have them.
+  std::string self_loops{}, duplicates{};
 
   DType edge_id_dtype() const {
     return edge_id_bound <= (std::uint64_t{1} << 32) ? DType::kU32 : DType::kU64;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <string_view>
 
 namespace sluice {
 namespace {
@@ -210,6 +211,16 @@ std::optional<std::uint64_t> read_listed(const Json& object, const char* key, st
   return listed;
 }
 
+std::string read_rule(const Json& object,
+                      const char* key,
+                      std::initializer_list<std::string_view> rules) {
+  if (!object.contains(key)) return {};
+  auto rule = get<std::string>(object, key);
+  if (std::ranges::find(rules, rule) == rules.end())
+    throw Malformed{fmt::format("key '{}' has the unknown value '{}'", key, rule)};
+  return rule;
+}
+
 GraphCollectionSchema read_graphs(const Json& entry) {
   GraphCollectionSchema graphs;
   graphs.node_type = get_name(entry, "node_type");
@@ -246,6 +257,8 @@ Json schema_to_json(const GraphSchema& schema) {
     if (relation.has_out_edges) edges.back()["out_edges"] = true;
     if (relation.has_weights) edges.back()["weights"] = true;
     if (!relation.title.empty()) edges.back()["title"] = relation.title;
+    if (!relation.self_loops.empty()) edges.back()["self_loops"] = relation.self_loops;
+    if (!relation.duplicates.empty()) edges.back()["duplicates"] = relation.duplicates;
     if (relation.listed_targets) edges.back()["listed_targets"] = *relation.listed_targets;
     if (relation.listed_sources) edges.back()["listed_sources"] = *relation.listed_sources;
     if (relation.appended != 0) {
@@ -296,6 +309,8 @@ GraphSchema schema_from_json(const Json& object) {
     relation.has_out_edges = entry.contains("out_edges") && get<bool>(entry, "out_edges");
     relation.has_weights = entry.contains("weights") && get<bool>(entry, "weights");
     if (entry.contains("title")) relation.title = get<std::string>(entry, "title");
+    relation.self_loops = read_rule(entry, "self_loops", {"drop", "add"});
+    relation.duplicates = read_rule(entry, "duplicates", {"drop", "error"});
     relation.features = read_features(entry);
     relation.labels = read_labels(entry);
     for (const std::string& end : {relation.source, relation.target}) {

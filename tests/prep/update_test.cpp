@@ -298,8 +298,10 @@ TEST_CASE("append refuses what it cannot do, and leaves the dataset as it is") {
             .find("no node of type 'node' has the id 'nobody'") != std::string::npos);
   CHECK(message("[[edges]]\nfile = \"base.csv\"\nrelation = \"likes\"\n") ==
         "the dataset has no relation 'node__likes__node'");
-  CHECK(message("[[edges]]\nfile = \"base.csv\"\nduplicates = \"drop\"\n") ==
-        "append keeps all edges: self_loops and duplicates do not apply");
+  CHECK(
+      message("[[edges]]\nfile = \"base.csv\"\nduplicates = \"drop\"\n") ==
+      "append does with self loops and duplicates as the import did: self_loops and duplicates do "
+      "not apply");
   CHECK(read_all(folder.out() / "manifest.json") == before);
   CHECK(folder.leftovers() == std::vector<std::string>{"graph"});
 }
@@ -333,6 +335,23 @@ TEST_CASE("every edge is in its bucket once, whatever the number of parts") {
     std::sort(found.begin(), found.end());
     CHECK(found == sorted);
   }
+}
+
+TEST_CASE("reorder keeps what relations are called, and what append does with their edges") {
+  ImportFolder folder;
+  Session session;
+  folder.write("e.csv", "src,dst,r\n0,1,film/actor\n1,2,film/actor\n2,0,film/actor\n");
+  folder.run(
+      "[[edges]]\nfile = 'e.csv'\ntype_column = 'r'\nduplicates = 'drop'\nself_loops = 'drop'\n");
+  const Catalog<NodeOrder> orders = node_orders();
+  const auto order = orders.create({"degree", orders.make_options("degree")});
+  const std::filesystem::path out = folder.dir / "out" / "reordered";
+  reorder_dataset({folder.out(), out, Overwrite::kRefuse, "", "test"}, *order, session.context);
+  const Dataset dataset = Dataset::open(out.string());
+  const RelationSchema& relation = dataset.schema().relations.at(0);
+  CHECK(relation.title == "film/actor");
+  CHECK(relation.duplicates == "drop");
+  CHECK(relation.self_loops == "drop");
 }
 
 TEST_CASE("a reordered dataset is the same graph under the same external ids") {

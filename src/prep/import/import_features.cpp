@@ -5,6 +5,7 @@
 #include "prep/features/feature_encoder.h"
 #include "prep/import/feature_rows.h"
 #include "prep/import/import_context.h"
+#include "prep/import/rounded_numbers.h"
 #include "prep/import/rows_by_id.h"
 #include "prep/import/sparse_choice.h"
 #include "storage/io/disk_space.h"
@@ -182,9 +183,11 @@ FeatureSchema import_feature_table(ImportContext& context,
   FeatureWriter writer(*file, FeatureLayout::make(schema));
   if (target.earlier != nullptr) target.earlier->copy_features(writer);
   Progress progress(context.prep.progress, spec.file, rows.num_rows().value_or(0), "rows");
+  RoundedNumbers rounded(from, schema.dtype, dim);
   while (rows.next(encoder)) {
     throw_if_interrupted();
     if (scaling) apply_scaling(*scaling, dim, rows.reals(), context.prep.arena);
+    rounded.look(rows.elements(), context.prep.arena);
     const FeatureEncoder::Rows encoded =
         encoder.encode(first_new + rows.first_row(), from, rows.elements());
     if (encoded.refused < rows.num_rows_read() * dim) {
@@ -194,6 +197,9 @@ FeatureSchema import_feature_table(ImportContext& context,
     writer.append_rows(encoded.bytes);
     progress.add(rows.num_rows_read());
   }
+  const std::string remark =
+      rounded.remark([&](std::uint32_t column) { return rows.name_of(column); });
+  if (!remark.empty()) context.prep.log.warn("{}: {}", spec.file, remark);
   context.writer.add(std::move(file));
   schema.rows = writer.rows();
   target.check_rows(schema.rows, rows.place());

@@ -140,6 +140,12 @@ void say_labels(ImportContext& context, const LabelPlan& plan, const LabelCoder&
         column,
         format_count(plan.names.size()),
         shown_names(plan.names));
+  for (const std::string& name : plan.names) {
+    if (without_blanks(name) == trimmed_cell(name)) continue;
+    log.warn("{}: the class {} has a blank that is no space before or behind it: take it out",
+             file,
+             shown_cell(name));
+  }
   if (plan.spec.minus_one_is_none && coder.none_rows() != 0)
     log.warn("{}: {} rows say -1, which is no label; labels.none = [\"\"] would make it a class",
              file,
@@ -150,9 +156,26 @@ void say_labels(ImportContext& context, const LabelPlan& plan, const LabelCoder&
         "as well, say labels.kind = \"name\" and labels.none = [\"\"]",
         file,
         format_count(coder.minus_ones()));
+  if (plan.spec.kind == LabelKindChoice::kAuto && coder.one_hot())
+    log.warn(
+        "{}: each row has one 1 and else 0, as one class a row is written: by kind = \"auto\" "
+        "these "
+        "are {}; save one number a row, the place of the 1, for classes, or say which kind is "
+        "meant",
+        file,
+        coder.kind() == LabelKind::kRegression ? "amounts to predict (\"regression\")"
+                                               : "many classes a row (\"multi_label\")");
   const bool counted = coder.kind() == LabelKind::kClass && plan.names.empty() && coder.any();
   const std::uint64_t classes = counted ? coder.schema().width : 0;
-  if (!coder.classes_seen().most_are_empty(classes)) return;
+  const ClassCount& seen = coder.classes_seen();
+  if (plan.spec.kind == LabelKindChoice::kAuto && classes > 2 && !seen.has(0) && seen.has(1))
+    log.warn(
+        "{}: the labels begin with 1: class 0 is one of {} and has no row; say labels.kind = "
+        "\"name\" for classes of those that occur, or labels.kind = \"class\" if there is a class "
+        "0",
+        file,
+        format_count(classes));
+  if (!seen.most_are_empty(classes)) return;
   const std::uint64_t largest = classes - 1;
   const bool narrow = largest == 127 || largest == 255 || largest == 32767 || largest == 65535;
   log.warn(

@@ -4,6 +4,7 @@
 #include "prep/import/relation_names.h"
 #include "prep/spool/edge_column.h"
 #include "prep/spool/sorted_edges.h"
+#include "prep/table/text_cells.h"
 #include "storage/format/relation_lists.h"
 
 #include <sluice/units.h>
@@ -54,6 +55,7 @@ class Relations {
 
   void run() {
     if (table_ && table_->times && !table_->in_time_order) sort_by(*table_->times);
+    if (table_ && table_->types) say_blank_types();
     if (table_ && table_->types && spec_.types == EdgeTypes::kRelations) return one_a_type();
     const std::size_t first = report_.size();
     for (const bool reverse : {false, true}) {
@@ -81,6 +83,15 @@ class Relations {
         table_->edges,
         table_->rows,
         reverse ? SpooledEdges::Way::kReverse : SpooledEdges::Way::kForward);
+  }
+
+  void say_blank_types() const {
+    for (const std::string& title : table_->type_names)
+      if (without_blanks(title) != trimmed_cell(title))
+        context_.prep.log.warn(
+            "{}: the type {} has a blank that is no space before or behind it: take it out",
+            spec_.file,
+            shown_cell(title));
   }
 
   void one_a_type() {
@@ -141,6 +152,11 @@ class Relations {
     relation.source = reverse ? spec_.target : spec_.source;
     relation.name = name;
     relation.target = reverse ? spec_.source : spec_.target;
+    const CscOptions& csc = spec_.csc;
+    if (csc.self_loops != SelfLoops::kKeep)
+      relation.self_loops = csc.self_loops == SelfLoops::kAdd ? "add" : "drop";
+    if (csc.duplicates != Duplicates::kKeep)
+      relation.duplicates = csc.duplicates == Duplicates::kDrop ? "drop" : "error";
     return relation;
   }
 

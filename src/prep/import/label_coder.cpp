@@ -315,6 +315,7 @@ bool LabelCoder::encode_bits(const TableChunk& chunk,
                              std::size_t row,
                              std::span<std::byte> out) {
   std::fill(out.begin(), out.end(), std::byte{0});
+  std::uint32_t ones = 0;
   for (std::uint32_t i = 0; i < width_; ++i) {
     const bool real = requests_[0].type == ColumnType::kReal;
     const double value = real ? number(chunk, first_column, row, i)
@@ -327,7 +328,9 @@ bool LabelCoder::encode_bits(const TableChunk& chunk,
            fmt::format("{} is neither 0 nor 1", value),
            "multi_label is one bit a class");
     out[i / 8] |= static_cast<std::byte>(bit << (i % 8));
+    ones += bit == 1 ? 1 : 0;
   }
+  take_one_hot(ones, width_ - ones);
   return true;
 }
 
@@ -336,6 +339,7 @@ bool LabelCoder::encode_targets(const TableChunk& chunk,
                                 std::size_t row,
                                 std::span<std::byte> out) {
   bool labelled = false;
+  std::uint32_t ones = 0, zeros = 0;
   for (std::uint32_t i = 0; i < width_; ++i) {
     const double value = number(chunk, first_column, row, i);
     const auto stored =
@@ -347,8 +351,11 @@ bool LabelCoder::encode_targets(const TableChunk& chunk,
            fmt::format("{} is no finite f32", value),
            "NaN or an empty cell is no label");
     labelled = labelled || !std::isnan(stored);
+    ones += value == 1 ? 1 : 0;
+    zeros += value == 0 ? 1 : 0;
     std::memcpy(out.data() + i * sizeof(float), &stored, sizeof(float));
   }
+  take_one_hot(ones, zeros);
   return labelled;
 }
 

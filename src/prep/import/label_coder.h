@@ -58,6 +58,8 @@ class LabelCoder {
   std::uint64_t none_rows() const { return none_rows_; }
   /// Rows whose class is written as -1, which is no label.
   std::uint64_t minus_ones() const { return minus_ones_; }
+  /// Whether labels of several values a row are one 1 and else 0 in each, as one class a row is.
+  bool one_hot() const { return width_ > 1 && rows_ > 1 && one_hot_rows_ == rows_; }
   /// Which classes occurred, where they are numbers that nobody counted beforehand.
   const ClassCount& classes_seen() const { return seen_; }
 
@@ -91,6 +93,10 @@ class LabelCoder {
                    std::size_t first_column,
                    std::size_t row,
                    std::span<std::byte> out);
+  void take_one_hot(std::uint32_t ones, std::uint32_t zeros) {
+    ++rows_;
+    one_hot_rows_ += ones == 1 && ones + zeros == width_ ? 1 : 0;
+  }
   bool encode_targets(const TableChunk& chunk,
                       std::size_t first_column,
                       std::size_t row,
@@ -107,6 +113,7 @@ class LabelCoder {
   NoLabelValues none_;
   std::uint64_t none_rows_ = 0;
   std::uint64_t minus_ones_ = 0;
+  std::uint64_t rows_ = 0, one_hot_rows_ = 0;  // of labels of several values
   ClassCount seen_;
   std::vector<ColumnRequest> requests_;
 };

@@ -34,6 +34,8 @@ class ClassCount {
   void take(std::int64_t label);
   /// Different classes, of those that could be counted.
   std::uint64_t seen() const { return seen_; }
+  /// Whether a row has one of the first classes.
+  bool has(std::size_t label) const { return label < small_.size() && small_[label]; }
   /// Whether most of `classes` have no row, for sure.
   bool most_are_empty(std::uint64_t classes) const;
 

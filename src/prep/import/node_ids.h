@@ -106,6 +106,8 @@ class NodeIds {
     const auto* strings = std::get_if<StringIdMap>(&map_);
     return strings != nullptr && strings->find(text) != kNoNode;
   }
+  /// The strings that were taken in; null where ids are no strings.
+  const StringIdMap* strings() const { return std::get_if<StringIdMap>(&map_); }
   /// Ids of the strings that were taken in. @pre kind is string
   std::vector<std::string> texts() const;
 

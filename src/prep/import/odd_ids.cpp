@@ -75,6 +75,58 @@ std::optional<std::pair<std::int64_t, std::int64_t>> first_numbers(const ImportC
   }
 }
 
+// Words for a missing id, and truths, which are likely to be of another column.
+void say_words(const ImportContext& context, const std::string& type, const NodeIds& ids) {
+  static constexpr std::array<std::string_view, 6> kMissing{
+      "nan", "NaN", "NULL", "null", "None", "<NA>"};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTruths{
+      {{"True", "False"}, {"TRUE", "FALSE"}, {"true", "false"}}};
+  for (const std::string_view word : kMissing)
+    if (ids.has_text(word))
+      context.prep.log.warn(
+          "type '{}': '{}' is the id of a node; where it stands for a missing id, take its rows "
+          "out",
+          type,
+          word);
+  for (const auto& [yes, no] : kTruths) {
+    const bool has_yes = ids.has_text(yes), has_no = ids.has_text(no);
+    if (!has_yes && !has_no) continue;
+    context.prep.log.warn(
+        "type '{}': {} of a node: if a column of truths was taken for ids, name those of the ids, "
+        "such as source_column and target_column",
+        type,
+        has_yes && has_no ? fmt::format("'{}' and '{}' are each the id", yes, no)
+                          : fmt::format("'{}' is the id", has_yes ? yes : no));
+  }
+}
+
+// Ids with a blank at an end that nobody sees: "bob" with a no-break space is another node.
+void say_blanks(const ImportContext& context, const std::string& type, const NodeIds& ids) {
+  const StringIdMap& texts = *ids.strings();
+  std::uint64_t found = 0, twins = 0;
+  std::string example;
+  for (std::uint64_t node = 0; node < texts.size(); ++node) {
+    const std::string_view text = texts.id(node);
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    if (text.empty() || (is_ascii(text.front()) && is_ascii(text.back()))) continue;
+    const std::string_view bare = without_blanks(text);
+    if (bare.size() == trimmed_cell(text).size()) continue;
+    const bool twin = texts.find(bare) != kNoNode;
+    if (found == 0 || (twin && twins == 0)) example = shown_cell(text);
+    ++found;
+    twins += twin ? 1 : 0;
+  }
+  if (found == 0) return;
+  context.prep.log.warn(
+      "type '{}': {} ids have a blank that is no space before or behind them, such as {}{}: take "
+      "the blanks out of the files",
+      type,
+      found,
+      example,
+      twins == 0 ? std::string()
+                 : fmt::format(", and {} of them are other nodes without it", twins));
+}
+
 }  // namespace
 
 void say_header_ids(const ImportContext& context, const EdgeSpec& edge) {
@@ -109,8 +161,6 @@ void say_size_row(const ImportContext& context, const EdgeSpec& edge, std::uint6
 }
 
 void say_odd_ids(const ImportContext& context) {
-  static constexpr std::array<std::string_view, 6> kMissing{
-      "nan", "NaN", "NULL", "null", "None", "<NA>"};
   for (const EdgeSpec& edge : context.spec.edges) say_header_ids(context, edge);
   for (const SplitSpec& split : context.spec.splits) {
     if (split.of != SplitOf::kNodes) continue;
@@ -121,13 +171,8 @@ void say_odd_ids(const ImportContext& context) {
   }
   for (const auto& [type, node] : context.nodes) {
     if (node.ids.kind() != IdKind::kString) continue;
-    for (const std::string_view word : kMissing)
-      if (node.ids.has_text(word))
-        context.prep.log.warn(
-            "type '{}': '{}' is the id of a node; where it stands for a missing id, take its rows "
-            "out",
-            type,
-            word);
+    say_words(context, type, node.ids);
+    say_blanks(context, type, node.ids);
   }
 }
 

@@ -377,6 +377,29 @@ class EdgeColumnsGuess {
 
 }  // namespace
 
+Error points_error(const FileSet& files, const std::string& file, const std::string& column) {
+  return Error(
+      ErrorCode::kData,
+      fmt::format("the ids of column '{}' are written with a point, as floats", column),
+      "write whole numbers (in pandas: .astype(\"int64\")); for names such as 1.10 say ids "
+      "= \"string\" in a graph.toml, and import it with --config",
+      Place{(files.root() / file).string(), -1, -1, -1});
+}
+
+void check_ends(const FileSet& files, const EdgeGuess& guess) {
+  if (!guess.found()) return;
+  const auto& columns = guess.glance.columns;
+  if (guess.glance.rows == 0)
+    throw Error(ErrorCode::kData,
+                "it names columns and has no rows",
+                "is this the file, and was it written whole?",
+                Place{(files.root() / guess.file).string(), -1, -1, -1});
+  for (const auto& ends : {guess.source_at, guess.target_at})
+    for (const std::size_t at : ends)
+      if (columns[at].info.width == 1 && columns[at].has_points())
+        throw points_error(files, guess.file, columns[at].info.name);
+}
+
 EdgeGuess guess_edges(const FileSet& files,
                       const std::string& name,
                       const std::string& format,

@@ -97,6 +97,7 @@ std::optional<EdgeGuess> FilesGuess::try_table(const std::string& file) {
       if (matrix && matrix->certain) throw matrix_error(*matrix, path);
     }
     EdgeGuess guess = guess_edges(files_, file, text.format, made_.spec.formats);
+    check_ends(files_, guess);
     if (!text.why.empty()) guess.why = fmt::format("{}; {}", text.why, guess.why);
     return guess;
   } catch (const Error& failed) {
@@ -245,6 +246,12 @@ void FilesGuess::refuse() const {
                 fmt::format("no edges can be told among these files: {}: {}", name, why),
                 kDescribe,
                 Place{(files_.root() / name).string(), -1, -1, -1});
+  }
+  for (const Table& table : tables_) {
+    const auto& columns = table.guess.glance.columns;
+    if (known.size() > 1 && !says_edges(table.role.name)) continue;
+    if (columns.size() > 1 && columns[0].has_points() && columns[1].has_points())
+      throw points_error(files_, table.role.file, columns[0].info.name);
   }
   std::vector<std::string> names = known.empty() ? files_.names() : known;
   names.insert(names.end(), unknown.begin(), unknown.end());

@@ -75,6 +75,7 @@ void take_text(ColumnGlance& column, std::string_view cell, std::int64_t& last) 
     column.integers = column.numbers = false;
     column.texts.emplace(text);
   } else if (column.numbers && parse_real_cell(text, real) == std::errc{}) {
+    column.points = column.points || text.find_first_of(".eE") != text.npos;
     take_real(column, real);
   } else {
     column.integers = column.numbers = false;
@@ -99,6 +100,7 @@ void take_values(ColumnGlance& column,
     } else if (!values.integers.empty()) {
       take_integer(column, values.integers[row], last);
     } else if (!values.reals.empty()) {
+      column.points = column.points || !std::isnan(values.reals[row]);
       take_real(column, values.reals[row]);
     }
   }
@@ -321,8 +323,12 @@ std::string guess_labels(const TableGlance& glance, LabelSpec& labels) {
   const auto& columns = glance.columns;
   if (columns.size() == 1) {
     const ColumnGlance& only = columns.front();
-    if (only.info.width != 1) return {};
     const bool is_float = only.info.dtype && is_real(*only.info.dtype);
+    if (only.info.width != 1)
+      return is_float
+                 ? "Several floats a row: amounts to predict, by regression. Where each row has "
+                   "one 1 and else 0, save the place of the 1: classes."
+                 : "";
     if (only.info.dtype && !is_float) {  // "auto" tells by the dtype
       if (only.integers && only.least == -1 && only.different.size() == 2)
         return "-1 is no label; where it is a class, say kind = \"name\" and none = [\"\"].";
@@ -346,6 +352,10 @@ std::string guess_labels(const TableGlance& glance, LabelSpec& labels) {
     return column.within(0, 1) && !column.missing;
   });
   labels.kind = bits ? LabelKindChoice::kMultiLabel : LabelKindChoice::kRegression;
+  if (bits)
+    return "Several columns of 0 and 1: many classes a row. Where each row has one 1, save the "
+           "place "
+           "of the 1: classes.";
   return {};
 }
 

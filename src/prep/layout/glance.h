@@ -19,6 +19,7 @@ struct ColumnGlance {
   bool whole = true;       ///< all are whole numbers, if maybe written as 1.0
   bool padded = false;     ///< some begin with a zero that a number would lose: "007"
   bool missing = false;    ///< some are empty, or NaN
+  bool points = false;     ///< some are numbers with a point, or floats: 1.0, 1e3
   bool fractions = false;  ///< some are numbers with a fraction
   bool beyond = false;     ///< some are whole numbers that 63 bits do not hold; they are texts here
   std::uint64_t empty = 0;  ///< how many are missing
@@ -34,6 +35,9 @@ struct ColumnGlance {
   /// How many different values were seen, of those that are no fractions.
   std::size_t kinds() const { return different.size() + texts.size(); }
   bool has_values() const { return kinds() != 0 || low <= high; }
+
+  /// Whether some are numbers with a point, as no integers are written, and the others numbers.
+  bool has_points() const { return numbers && !integers && points; }
 
   /// All whole numbers are from `first` to `last`, and there is one.
   bool within(std::int64_t first, std::int64_t last) const {

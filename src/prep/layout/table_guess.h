@@ -56,4 +56,11 @@ EdgeGuess guess_edges(const FileSet& files,
                       const std::string& format,
                       const TableOptions& options);
 
+/// That the ids of a column are floats.
+Error points_error(const FileSet& files, const std::string& file, const std::string& column);
+
+/// Throws Error(kData) for what is found by names alone and could not be imported: no rows, or ids
+/// that are floats.
+void check_ends(const FileSet& files, const EdgeGuess& guess);
+
 }  // namespace sluice

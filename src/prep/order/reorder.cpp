@@ -198,6 +198,9 @@ class Reorder {
                        &context_.ledger);
     RelationSchema after{
         .source = relation.source, .name = relation.name, .target = relation.target};
+    after.title = relation.title;
+    after.self_loops = relation.self_loops;
+    after.duplicates = relation.duplicates;
     CscOptions csc;
     csc.edge_ids = relation.has_edge_ids;
     csc.out_edges = relation.has_out_edges;

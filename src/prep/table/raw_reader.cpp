@@ -1,5 +1,7 @@
 #include "prep/table/raw_reader.h"
 
+#include "prep/table/raw_widths.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
@@ -91,23 +93,32 @@ std::vector<std::string> RawReader::doubts(const Options& options, std::span<con
         fmt::format("[[raw.files]] file = \"{}\": no raw file of that name is read", own.file),
         "name a file as it is named elsewhere, or leave it out");
   }
+  std::vector<std::string> doubts;
+  for (const TableUse& use : uses) {
+    const Content& content = raw_content(options, use.path);
+    if (!content.dtype || use.role.starts_with("times")) continue;
+    const std::string doubt = raw_width_doubt(use.path, *content.dtype, content.header.bytes);
+    if (!doubt.empty())
+      doubts.push_back(fmt::format("{}: {}", use.path.filename().string(), doubt));
+  }
   std::vector<const TableUse*> shared;
   for (const TableUse& use : uses)
     if (&raw_content(options, use.path) == &options) shared.push_back(&use);
   const bool differ = std::any_of(shared.begin(), shared.end(), [&](const TableUse* use) {
     return use->role != shared.front()->role;
   });
-  if (!differ || !options.dtype || options.width == 0) return {};
+  if (!differ || !options.dtype || options.width == 0) return doubts;
   std::vector<std::string> names;
   names.reserve(shared.size());
   for (const TableUse* use : shared)
     names.push_back(fmt::format("{} ({})", use->path.filename().string(), use->role));
-  return {
+  doubts.push_back(
       fmt::format("one [raw] stands for {}: each is read as {}, {} a row; where one holds "
                   "something else say so in [[raw.files]]",
                   fmt::join(names, ", "),
                   to_string(*options.dtype),
-                  options.width)};
+                  options.width));
+  return doubts;
 }
 
 RawReader::RawReader(const Options& options, const TableSource& source)

@@ -42,7 +42,8 @@ class RawReader final : public TableReader {
 
   RawReader(const Options& options, const TableSource& source);
 
-  /// Files that one [raw] stands for though they are for different things, by name. Throws
+  /// Files that one [raw] stands for though they are for different things, by name, and those that
+  /// seem to hold integers of another width. Throws
   /// Error(kUsage) for [[raw.files]] that nobody reads.
   static std::vector<std::string> doubts(const Options& options, std::span<const TableUse> uses);
 

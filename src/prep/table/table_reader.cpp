@@ -8,6 +8,27 @@
 #include <algorithm>
 
 namespace sluice {
+namespace {
+
+/// The columns that a file has; of an only one whose name holds what parts the fields of others,
+/// what to say.
+std::string say_columns(const std::vector<ColumnInfo>& columns) {
+  std::vector<std::string> names;
+  for (const ColumnInfo& column : columns) names.push_back(column.name);
+  const std::string all = fmt::format("its columns: {}", fmt::join(names, ", "));
+  if (columns.size() != 1 || columns.front().dtype || columns.front().words) return all;
+  const std::size_t at = names.front().find_first_of(";|\t, ");
+  if (at == std::string::npos) return all;
+  const char parts = names.front()[at];
+  const std::string shown = parts == '\t' ? "\\t" : std::string(1, parts);
+  return fmt::format(
+      "its only column is '{}': if '{}' parts its fields, say [csv] delimiter = \"{}\"",
+      names.front(),
+      shown,
+      shown);
+}
+
+}  // namespace
 
 Error TableReader::value_error(std::uint64_t row,
                                const std::string& column,
@@ -38,7 +59,7 @@ const ColumnInfo& TableReader::column(const std::string& name, std::size_t defau
     throw Error(
         ErrorCode::kData,
         fmt::format("{} columns are needed, the file has {}", default_index + 1, all.size()),
-        fmt::format("its columns: {}", fmt::join(names, ", ")),
+        say_columns(all),
         place);
   }
   const auto count = std::count(names.begin(), names.end(), name);
@@ -52,16 +73,16 @@ const ColumnInfo& TableReader::column(const std::string& name, std::size_t defau
   if (const std::string reason = why_no_column(name); !reason.empty()) {
     throw Error(ErrorCode::kData,
                 fmt::format("'{}' is no column: {}", name, reason),
-                fmt::format("its columns: {}", fmt::join(names, ", ")),
+                say_columns(all),
                 place);
   }
   const auto nearest = nearest_word(name, names);
-  throw Error(ErrorCode::kData,
-              fmt::format("there is no column '{}'", name),
-              fmt::format("{}its columns: {}",
-                          nearest ? fmt::format("did you mean '{}'? ", *nearest) : "",
-                          fmt::join(names, ", ")),
-              place);
+  throw Error(
+      ErrorCode::kData,
+      fmt::format("there is no column '{}'", name),
+      fmt::format(
+          "{}{}", nearest ? fmt::format("did you mean '{}'? ", *nearest) : "", say_columns(all)),
+      place);
 }
 
 }  // namespace sluice

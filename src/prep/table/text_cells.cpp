@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 
@@ -18,12 +20,39 @@ std::errc parse_number(std::string_view text, Number& value) {
   return end == text.data() + text.size() ? std::errc{} : std::errc::invalid_argument;
 }
 
+struct WideBlank {
+  std::string_view utf8, shown;
+};
+
+/// Blanks that are neither a space nor a tab, and what has no width.
+constexpr std::array kWideBlanks{WideBlank{"\u00a0", "<U+00A0>"}, WideBlank{"\u1680", "<U+1680>"},
+                                 WideBlank{"\u2000", "<U+2000>"}, WideBlank{"\u2001", "<U+2001>"},
+                                 WideBlank{"\u2002", "<U+2002>"}, WideBlank{"\u2003", "<U+2003>"},
+                                 WideBlank{"\u2004", "<U+2004>"}, WideBlank{"\u2005", "<U+2005>"},
+                                 WideBlank{"\u2006", "<U+2006>"}, WideBlank{"\u2007", "<U+2007>"},
+                                 WideBlank{"\u2008", "<U+2008>"}, WideBlank{"\u2009", "<U+2009>"},
+                                 WideBlank{"\u200a", "<U+200A>"}, WideBlank{"\u200b", "<U+200B>"},
+                                 WideBlank{"\u2028", "<U+2028>"}, WideBlank{"\u2029", "<U+2029>"},
+                                 WideBlank{"\u202f", "<U+202F>"}, WideBlank{"\u205f", "<U+205F>"},
+                                 WideBlank{"\u2060", "<U+2060>"}, WideBlank{"\u3000", "<U+3000>"},
+                                 WideBlank{"\ufeff", "<U+FEFF>"}};
+
 }  // namespace
 
 std::string shown_cell(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   std::string out;
-  for (const char c : text.substr(0, kLongest)) {
+  const std::string_view shown = text.substr(0, kLongest);
+  for (std::size_t at = 0; at < shown.size(); ++at) {
+    const char c = shown[at];
+    const auto blank = std::ranges::find_if(kWideBlanks, [&](const WideBlank& each) {
+      return shown.substr(at).starts_with(each.utf8);
+    });
+    if (blank != kWideBlanks.end()) {
+      out += blank->shown;
+      at += blank->utf8.size() - 1;
+      continue;
+    }
     const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
     out += plain ? std::string(1, c)
                  : fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
@@ -35,6 +64,22 @@ std::string_view trimmed_cell(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::string_view without_blanks(std::string_view text) {
+  for (std::size_t before = text.size() + 1; before != text.size();) {
+    before = text.size();
+    text = trimmed_cell(text);
+    if (text.empty()) return text;
+    const bool ascii = static_cast<unsigned char>(text.front()) < 0x80 &&
+                       static_cast<unsigned char>(text.back()) < 0x80;
+    if (ascii) return text;
+    for (const WideBlank& blank : kWideBlanks) {
+      if (text.starts_with(blank.utf8)) text.remove_prefix(blank.utf8.size());
+      if (text.ends_with(blank.utf8)) text.remove_suffix(blank.utf8.size());
+    }
+  }
+  return text;
 }
 
 std::errc parse_integer_cell(std::string_view text, std::int64_t& value) {
@@ -66,6 +111,21 @@ bool is_number_with_commas(std::string_view text) {
          parse_real_cell(digits, value) == std::errc{};
 }
 
+/// What parts a text into numbers, as "1;2" does; nothing where it is none, or a comma.
+std::optional<char> parts_numbers(std::string_view text) {
+  const std::size_t at = text.find_first_of(";|\t");
+  if (at == std::string_view::npos) return std::nullopt;
+  const char parts = text[at];
+  for (std::size_t begin = 0, end = 0; end != text.size(); begin = end + 1) {
+    end = std::min(text.find(parts, begin), text.size());
+    const std::string_view part = trimmed_cell(text.substr(begin, end - begin));
+    double value = 0;
+    if (parse_real_cell(part, value) != std::errc{} && !is_number_with_commas(part))
+      return std::nullopt;
+  }
+  return parts;
+}
+
 std::optional<CellFault> number_fault(std::string_view text, ColumnType type, ColumnUse use) {
   std::int64_t integer = 0;
   double real = 0;
@@ -76,6 +136,14 @@ std::optional<CellFault> number_fault(std::string_view text, ColumnType type, Co
     return CellFault{fmt::format("{} is beyond a 64-bit integer", shown_cell(text)),
                      hint_beyond_integers(use)};
   }
+  const std::string_view bare = without_blanks(text);
+  if (bare != text && parse_real_cell(bare, real) == std::errc{})
+    return CellFault{fmt::format("{} is not a number", shown_cell(text)),
+                     "a blank that is no space stands beside it: take it out of the file"};
+  if (const auto parts = parts_numbers(text))
+    return CellFault{fmt::format("{} is not a number", shown_cell(text)),
+                     fmt::format("'{0}' parts numbers here: say [csv] delimiter = \"{0}\"",
+                                 *parts == '\t' ? "\\t" : std::string(1, *parts))};
   if (use == ColumnUse::kIds && is_truth_word(text))
     return CellFault{fmt::format("{} is a bool, where ids are asked", shown_cell(text)),
                      kTruthsAsIds};

@@ -17,11 +17,16 @@ struct CellFault {
   std::string hint;
 };
 
-/// A value as a message shows it: quoted, clipped, and free of control characters.
+/// A value as a message shows it: quoted, clipped, free of control characters, and with blanks that
+/// are no spaces by their numbers: 'bob<U+00A0>'.
 std::string shown_cell(std::string_view text);
 
 /// Without the spaces and tabs around it.
 std::string_view trimmed_cell(std::string_view text);
+
+/// Without blanks of any kind around it: no-break and other wide spaces, marks without a width.
+/// They are part of what a cell says, and unseen.
+std::string_view without_blanks(std::string_view text);
 
 /// As Arrow reads integers, which knows hexadecimal ones too.
 std::errc parse_integer_cell(std::string_view text, std::int64_t& value);

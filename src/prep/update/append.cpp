@@ -7,6 +7,7 @@
 #include "prep/import/settle_places.h"
 #include "prep/update/append_nodes.h"
 #include "prep/update/generation.h"
+#include "prep/update/new_edges.h"
 #include "prep/update/timed_edges.h"
 #include "storage/format/appended_edges.h"
 #include "storage/format/relation_lists.h"
@@ -79,7 +80,8 @@ void check_spec(const GraphSpec& spec) {
     if (edge.csc.self_loops == SelfLoops::kKeep && edge.csc.duplicates == Duplicates::kKeep)
       continue;
     throw Error(ErrorCode::kUsage,
-                "append keeps all edges: self_loops and duplicates do not apply",
+                "append does with self loops and duplicates as the import did: self_loops and "
+                "duplicates do not apply",
                 "leave these keys out");
   }
 }
@@ -164,9 +166,10 @@ class Append {
     extend_offsets(relation, ListsOf::kTargets, anew);
     if (relation.has_out_edges) extend_offsets(relation, ListsOf::kSources, anew);
     const std::string times_path = relation_path(relation, kAppendedTimesName);
-    if (!specs.empty()) anew.insert(anew.end(), {log_path, times_path});
+    const std::uint64_t loops = new_loops(relation);
+    if (!specs.empty() || loops != 0) anew.insert(anew.end(), {log_path, times_path});
     next_.keep_relation(relation, anew);
-    if (specs.empty()) return 0;
+    if (specs.empty() && loops == 0) return 0;
     Log log{next_.writer().create(log_path), nullptr};
     if (relation.appended != 0) next_.copy_values(log_path, relation.appended * 3, *log.edges);
     if (relation.has_times) log.times = next_.writer().create(times_path);
@@ -176,8 +179,10 @@ class Append {
                        : relation.has_edge_ids ? relation.edge_id_bound
                                                : relation.edges;
     const std::uint64_t before = relation.appended;
-    say_reverse(relation);
-    for (const EdgeSpec* spec : specs) append_file(*spec, relation, log, id);
+    if (!specs.empty()) say_reverse(relation);
+    const std::unique_ptr<NewEdges> fresh = compare_edges(specs, relation);
+    for (const EdgeSpec* spec : specs) append_file(*spec, relation, fresh.get(), log, id);
+    add_loops(loops, relation, log, id);
     relation.appended_id_bound = id;
     next_.writer().add(std::move(log.edges));
     if (log.times) next_.writer().add(std::move(log.times));
@@ -255,7 +260,97 @@ class Append {
     next_.writer().add(std::move(file));
   }
 
-  void append_file(const EdgeSpec& spec, RelationSchema& relation, Log& log, std::uint64_t& id) {
+  // How many nodes came to a relation in which each has an edge to itself.
+  std::uint64_t new_loops(const RelationSchema& relation) {
+    if (relation.self_loops != "add") return 0;
+    return imports_.node(relation.target).schema.count -
+           next_.old_manifest().schema.node_type(relation.target)->count;
+  }
+
+  void add_loops(std::uint64_t loops, RelationSchema& relation, Log& log, std::uint64_t& id) {
+    const std::uint64_t nodes = imports_.node(relation.target).schema.count;
+    for (std::uint64_t node = nodes - loops; node < nodes; ++node, ++id) {
+      const AppendedEdge loop{node, node, id};
+      log.edges->append_values(std::span(&loop, 1));
+    }
+    relation.appended += loops;
+  }
+
+  // Calls take(source, target, its place in the chunk) for each row that a chunk makes, and returns
+  // how many self loops it left out.
+  template <class Take>
+  static std::uint64_t for_rows(const TimedEdges::Chunk& chunk,
+                                const EdgeSpec& spec,
+                                const RelationSchema& relation,
+                                Take&& take) {
+    std::uint64_t loops = 0;
+    for (std::size_t i = 0; i < chunk.sources.size(); ++i) {
+      const std::uint64_t source = chunk.sources[i], target = chunk.targets[i];
+      const bool loop = relation.source == relation.target && source == target;
+      if (loop && !relation.self_loops.empty()) {
+        ++loops;
+        continue;
+      }
+      take(source, target, i);
+      if (spec.csc.undirected && source != target) take(target, source, i);
+    }
+    return loops;
+  }
+
+  // Null: the relation keeps duplicates.
+  std::unique_ptr<NewEdges> compare_edges(const std::vector<const EdgeSpec*>& specs,
+                                          const RelationSchema& relation) {
+    if (relation.duplicates.empty() || specs.empty()) return nullptr;
+    auto fresh = std::make_unique<NewEdges>(imports_.prep.ledger);
+    for (const EdgeSpec* spec : specs) {
+      TimedEdges edges(imports_, *spec);
+      while (const auto chunk = edges.next())
+        for_rows(*chunk, *spec, relation, [&](auto source, auto target, std::size_t) {
+          fresh->add(source, target);
+        });
+    }
+    const auto there = next_.edges(relation);
+    fresh->compare(*there);
+    return fresh;
+  }
+
+  static void refuse_duplicate(const EdgeSpec& spec,
+                               const RelationSchema& relation,
+                               const AppendedEdge& edge) {
+    if (relation.duplicates != "error") return;
+    throw Error(ErrorCode::kData,
+                fmt::format("relation '{}' would have the edge {} -> {} more than once",
+                            relation.key(),
+                            edge.source,
+                            edge.target),
+                "it was imported with duplicates = \"error\": take the edge out, or import all "
+                "with \"drop\" or \"keep\"; the numbers are those of the dataset",
+                Place{spec.file, -1, -1, -1});
+  }
+
+  void say_left_out(const EdgeSpec& spec,
+                    const RelationSchema& relation,
+                    std::uint64_t loops,
+                    std::uint64_t duplicates) const {
+    if (loops != 0)
+      imports_.prep.log.warn(
+          "{}: {} self loops are left out, as by the import, which had self_loops = \"{}\"",
+          spec.file,
+          loops,
+          relation.self_loops);
+    if (duplicates != 0)
+      imports_.prep.log.warn(
+          "{}: {} edges that are there, or came before, are left out, as by the import, which had "
+          "duplicates = \"drop\"",
+          spec.file,
+          duplicates);
+  }
+
+  void append_file(const EdgeSpec& spec,
+                   RelationSchema& relation,
+                   NewEdges* fresh,
+                   Log& log,
+                   std::uint64_t& id) {
     say_header_ids(imports_, spec);
     if (!spec.csc.undirected && next_.stands_both_ways(relation))
       imports_.prep.log.warn(
@@ -274,18 +369,24 @@ class Append {
     std::vector<std::int64_t> times;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::int64_t largest = std::numeric_limits<std::int64_t>::min();
+    std::uint64_t loops = 0, duplicates = 0;
     TimedEdges edges(imports_, spec);
     while (const auto chunk = edges.next()) {
       throw_if_interrupted();
       rows.clear();
       times.clear();
-      for (std::size_t i = 0; i < chunk->sources.size(); ++i, ++id) {
-        const std::uint64_t source = chunk->sources[i], target = chunk->targets[i];
-        const int ways = spec.csc.undirected && source != target ? 2 : 1;
-        rows.push_back({source, target, id});
-        if (ways == 2) rows.push_back({target, source, id});
-        if (log.times) times.insert(times.end(), static_cast<std::size_t>(ways), chunk->times[i]);
-      }
+      loops += for_rows(
+          *chunk, spec, relation, [&](std::uint64_t source, std::uint64_t target, std::size_t i) {
+            const AppendedEdge edge{source, target, id + i};
+            if (fresh != nullptr && !fresh->next_is_new()) {
+              refuse_duplicate(spec, relation, edge);
+              ++duplicates;
+              return;
+            }
+            rows.push_back(edge);
+            if (log.times) times.push_back(chunk->times[i]);
+          });
+      id += chunk->sources.size();
       for (const std::int64_t time : times) {
         least = std::min(least, time);
         largest = std::max(largest, time);
@@ -297,6 +398,7 @@ class Append {
     for (const std::string& remark : edges.remarks())
       imports_.prep.log.warn("{}: {}", spec.file, remark);
     if (log.times) say_times(spec, relation, least, largest);
+    say_left_out(spec, relation, loops, duplicates);
   }
 
   NextGeneration& next_;

@@ -1,4 +1,6 @@
 #include "prep/update/generation.h"
+
+#include "prep/update/all_edges.h"
 #include "storage/format/data_file.h"
 #include "storage/format/data_file_reader.h"
 
@@ -82,6 +84,11 @@ std::vector<std::int64_t> NextGeneration::first_values(const std::string& path,
             static_cast<std::streamsize>(count * sizeof(std::int64_t)));
   values.resize(static_cast<std::size_t>(file.gcount()) / sizeof(std::int64_t));
   return values;
+}
+
+std::unique_ptr<EdgeStream> NextGeneration::edges(const RelationSchema& relation) const {
+  return std::make_unique<AllEdges>(
+      dataset_, old_, *old_.schema.relation(relation.key()), &context_.ledger);
 }
 
 void NextGeneration::commit(const std::string& created_by, UpdateReport& report) {

@@ -2,6 +2,7 @@
 // linked, not copied; the exchange is one step. Private to src/prep/update.
 #pragma once
 
+#include "prep/dataset_edges.h"
 #include "prep/prep_context.h"
 #include "prep/update/append.h"
 #include "prep/update/both_ways.h"
@@ -10,6 +11,7 @@
 #include <sluice/dataset.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,9 @@ class NextGeneration {
 
   /// The first `count` numbers of an old file of i64; fewer where it cannot be read.
   std::vector<std::int64_t> first_values(const std::string& path, std::uint64_t count) const;
+
+  /// The old edges of a relation and those of its log.
+  std::unique_ptr<EdgeStream> edges(const RelationSchema& relation) const;
 
   /// Whether the old edges of a relation seem to stand both ways.
   bool stands_both_ways(const RelationSchema& relation) const {

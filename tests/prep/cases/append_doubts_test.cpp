@@ -3,6 +3,7 @@
 #include "roles_folder.h"
 
 #include <string>
+#include <vector>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -86,4 +87,50 @@ TEST_CASE("append: a reverse that is not appended to is told") {
       "target_column = 'src'\n";
   CHECK_FALSE(doubted(folder.append(more + turned), "the other way round"));
   CHECK(says(folder.append(more), "'node__rev__node' has as many edges as 'node__edge__node'"));
+}
+
+TEST_CASE("append: loops and duplicates that the import dropped or added") {
+  AppendedFolder folder;
+  const std::string key = "node__edge__node";
+  folder.write("e.csv", "src,dst\n0,1\n1,2\n2,2\n0,1\n");
+  folder.write("more.csv", "src,dst\n0,1\n0,2\n1,1\n0,2\n3,1\n");
+  const std::string first = "[[edges]]\nfile = 'e.csv'\n", more = "[[edges]]\nfile = 'more.csv'\n";
+  const std::string grown = "[[nodes]]\ncount = 4\n" + more;
+  folder.listen(first + "duplicates = 'drop'\nself_loops = 'add'\n");
+  const std::string said = folder.append(grown);
+  CHECK(says(said, "more.csv: 1 self loops are left out, as by the import"));
+  CHECK(says(said, "more.csv: 2 edges that are there, or came before, are left out"));
+  using Lists = std::vector<std::vector<std::uint64_t>>;
+  const Lists once{{0}, {0, 1, 3}, {1, 2, 0}, {3}};
+  CHECK(in_edges(folder.opened(), key) == once);
+  folder.check_sound();
+  // Those of the log are there, too.
+  CHECK(says(folder.append(more), "more.csv: 4 edges that are there"));
+  CHECK(in_edges(folder.opened(), key) == once);
+  // Nodes alone bring their loops.
+  folder.append("[[nodes]]\ncount = 5\n");
+  CHECK(in_edges(folder.opened(), key).at(4) == std::vector<std::uint64_t>{4});
+
+  folder.listen(first + "duplicates = 'drop'\nundirected = true\n");
+  folder.write("more.csv", "src,dst\n2,0\n1,0\n2,2\n0,2\n");
+  CHECK(says(folder.append(more + "undirected = true\n"), "more.csv: 5 edges that are there"));
+  CHECK(in_edges(folder.opened(), key) == Lists{{1, 2}, {0, 2}, {1, 2, 0}});
+
+  folder.write("e.csv", "src,dst\n0,1\n1,2\n");
+  folder.listen(first + "duplicates = 'error'\nself_loops = 'drop'\n");
+  folder.write("more.csv", "src,dst\n2,0\n2,0\n");
+  const std::string text = as_text(expect_error([&] { folder.append(more); }), folder);
+  CHECK(says(text, "more than once"));
+  CHECK(says(text, "duplicates = \"error\""));
+  folder.write("more.csv", "src,dst\n0,1\n");
+  CHECK(says(as_text(expect_error([&] { folder.append(more); }), folder), "the edge 0 -> 1"));
+  folder.write("more.csv", "src,dst\n2,0\n1,1\n");
+  folder.append(more);
+  CHECK(in_edges(folder.opened(), key) == Lists{{2}, {0}, {1}});
+
+  // What keeps all keeps all.
+  folder.listen(first);
+  folder.append(more);
+  folder.append(more);
+  CHECK(in_edges(folder.opened(), key) == Lists{{2, 2}, {0, 1, 1}, {1}});
 }

@@ -203,3 +203,29 @@ TEST_CASE("labels: -1 as pandas writes it is no label by name, and beside one cl
   folder.write("labels.npy", npy_of<std::int64_t>("<i8", {1, -1, 1, -1, 1, 1}));
   CHECK(says(folder.describe({"e.csv", "labels.npy"}).toml, "-1 is no label"));
 }
+
+TEST_CASE("labels: rows of one 1 and else 0, and classes that begin with 1, are told") {
+  RolesFolder folder;
+  folder.write("e.csv", kLabelEdges);
+  const std::string toml = labels_toml("file = 'y.npy'");
+  const auto floats = [](const std::vector<float>& values) {
+    return npy("<f4", "(6, 2)", bytes_of_values(values));
+  };
+  folder.write("y.npy", floats({1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1}));
+  CHECK(says(folder.listen(toml), "y.npy: each row has one 1 and else 0"));
+  folder.write("labels.npy", floats({1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1}));
+  CHECK(says(folder.describe({"e.csv", "labels.npy"}).toml, "# Several floats a row: amounts"));
+  folder.write("y.npy", floats({1, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 1}));
+  CHECK(folder.listen(toml).find("one 1") == std::string::npos);
+  folder.write("y.npy", npy("|i1", "(6, 2)", std::string("\1\0\0\1\1\0\1\0\0\1\1\0", 12)));
+  CHECK(says(folder.listen(toml), "many classes a row (\"multi_label\")"));
+  CHECK(folder.listen(labels_toml("file = 'y.npy', kind = 'multi_label'")).find("one 1") ==
+        std::string::npos);
+
+  folder.write("y.npy", npy_of<std::int64_t>("<i8", {1, 2, 3, 1, 2, 3}));
+  CHECK(says(folder.listen(toml), "y.npy: the labels begin with 1: class 0 is one of 4"));
+  CHECK(folder.listen(labels_toml("file = 'y.npy', kind = 'class'")).find("begin with") ==
+        std::string::npos);
+  folder.write("y.npy", npy_of<std::int64_t>("<i8", {1, 2, 0, 1, 2, 3}));
+  CHECK(folder.listen(toml).find("begin with") == std::string::npos);
+}

@@ -96,3 +96,35 @@ TEST_CASE("odd ids: a first row that counts nodes and edges is told") {
     CHECK_FALSE(mentions(folder.listen(toml), size));
   }
 }
+
+TEST_CASE("odd ids: truths are told") {
+  RolesFolder folder;
+  folder.write("e.csv", "src,dst\nann,True\nbob,False\n");
+  CHECK(says(folder.listen(kOddCsv), "'True' and 'False' are each the id of a node"));
+  folder.write("e.csv", "src,dst\nann,TRUE\nbob,TRUE\n");
+  CHECK(says(folder.listen(kOddCsv), "'TRUE' is the id of a node: if a column of truths"));
+  folder.write("e.csv", "src,dst\nann,Truth\nbob,Falsehood\n");
+  CHECK_FALSE(mentions(folder.listen(kOddCsv), "truths"));
+}
+
+TEST_CASE("odd ids: blanks that are no spaces are told, and shown") {
+  RolesFolder folder;
+  folder.write("e.csv", "src,dst\nann,bob\u00a0\nbob,\u200bcid\n\u3000dan,ann\n");
+  const std::string said = folder.listen(kOddCsv);
+  CHECK(says(said, "3 ids have a blank that is no space before or behind them"));
+  CHECK(says(said, "'bob<U+00A0>', and 1 of them are other nodes without it"));
+  folder.write("e.csv", "src,dst\nann,bj\u00f6rk\nbob,n\u00e9\n\u4e2d,New\u00a0York\n");
+  CHECK_FALSE(mentions(folder.listen(kOddCsv), "no space"));
+  // Numbers, classes and types of edges.
+  folder.write("e.csv", "src,dst,t\n0,1,a\n1,2,a\u2009\n");
+  CHECK(says(folder.listen("[[edges]]\nfile = 'e.csv'\ntype_column = 't'\n"),
+             "the type 'a<U+2009>' has a blank that is no space"));
+  folder.write("y.csv", "y\nred\nred\u00a0\nblue\n");
+  CHECK(says(folder.listen("[[nodes]]\nlabels = { file = 'y.csv', kind = 'name' }\n[[edges]]\nfile "
+                           "= 'e.csv'\n"),
+             "the class 'red<U+00A0>' has a blank"));
+  folder.write("e.csv", "src,dst\n0,1\u00a0\n");
+  const std::string text = folder.refusal("[[edges]]\nfile = 'e.csv'\n");
+  CHECK(says(text, "'1<U+00A0>' is not a number"));
+  CHECK(says(text, "a blank that is no space stands beside it"));
+}

@@ -112,3 +112,24 @@ TEST_CASE("passed over: arrays that are no edges are told why") {
   refused(npy_pairs("(4, 3)", std::vector<std::int64_t>(12, 1)), "it has 3 numbers a row");
   refused(npy_pairs("(0, 2)", {}), "it has no rows");
 }
+
+TEST_CASE("passed over: ids that are written as floats, and tables without rows") {
+  CaseFolder folder;
+  folder.write("e.csv", "src,dst\n0.0,1.0\n1.0,2.0\n");
+  const std::string text = folder.guess_refusal();
+  CHECK(has(text, "e.csv could not be read: the ids of column 'src' are written with a point"));
+  CHECK(has(text, ".astype(\"int64\")"));
+  folder.write("e.csv", "0.0,1.0\n1.0,2.0\n2.0,0.0\n");
+  CHECK(has(folder.guess_refusal(), "are written with a point"));
+  folder.write("e.csv", "src,dst\n");
+  CHECK(has(folder.guess_refusal(), "e.csv could not be read: it names columns and has no rows"));
+  // Beside others they are left out, which is told.
+  folder.write("edges.csv", "src,dst\n0,1\n1,2\n");
+  const auto beside = folder.describe();
+  CHECK(beside.spec.edges.size() == 1);
+  CHECK(has(fmt::format("{}", fmt::join(beside.warnings, "\n")),
+            "e.csv: it could not be read: it names columns and has no rows"));
+  // Texts that are no numbers, and empty cells, are no floats.
+  folder.write("e.csv", "src,dst\n0,nan\n1,2\n");
+  CHECK(folder.describe({"e.csv"}).spec.edges.size() == 1);
+}

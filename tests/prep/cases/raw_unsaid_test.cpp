@@ -138,3 +138,38 @@ TEST_CASE("a guessed graph.toml prints [[raw.files]] that were set") {
   CHECK(to_toml(again, formats) == printed);
   CHECK(says(printed, "[[raw.files]]\nfile = \"a.bin\"\ndtype = \"f32\"\nwidth = 4"));
 }
+
+TEST_CASE("raw files of integers that are wider or narrower than is said are told") {
+  const auto said = [](const std::string& bytes, const std::string& dtype, int ids = 0) {
+    const CaseFolder folder({{"e.bin", bytes}});
+    return warnings_of(
+        folder,
+        fmt::format("[[nodes]]\nids = '{}'\n[[edges]]\nfile = 'e.bin'\n[raw]\ndtype = "
+                    "'{}'\nwidth = 2\n",
+                    ids == 0 ? "dense" : "integer",
+                    dtype));
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    CAPTURE(text);
+    return text.find(part) != std::string::npos;
+  };
+  const std::vector<std::int64_t> wide{0, 1, 1, 2, 2, 3, 3, 0};
+  const std::vector<std::int32_t> narrow(wide.begin(), wide.end());
+  CHECK(has(said(bytes_of_values(wide), "i32"),
+            "e.bin: read as i32, every second number is 0, as those of wider integers are: "
+            "is its dtype \"i64\"?"));
+  CHECK(has(said(bytes_of_values(narrow), "u16"), "is its dtype \"u32\"?"));
+  CHECK(has(said(bytes_of_values(wide), "i16"), "is its dtype \"i64\"?"));
+  CHECK(has(said(bytes_of_values(
+                     std::vector<std::int32_t>{5, 7, 9, 5, 7, 5, 9, 8, 8, 6, 6, 5, 1, 2, 3, 4}),
+                 "i64",
+                 1),
+            "two of 32 bits each, such as 17179869187, which is 3 and 4: is its dtype \"i32\"?"));
+  CHECK_FALSE(has(said(bytes_of_values(wide), "i64"), "its dtype"));
+  CHECK_FALSE(has(said(bytes_of_values(narrow), "i32"), "its dtype"));
+  const std::int64_t hash = 0x1234'5678'9abc'def0;
+  CHECK_FALSE(has(
+      said(
+          bytes_of_values(std::vector<std::int64_t>{hash, hash * 3, hash * 5, hash * 7}), "i64", 1),
+      "its dtype"));
+}

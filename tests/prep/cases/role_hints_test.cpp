@@ -215,3 +215,56 @@ TEST_CASE("hints: a comma in a number") {
                 "x.csv:2: column 'g': '1,200' is not a number",
                 commas}});
 }
+
+TEST_CASE("features: whole numbers that f32 rounds are told with their columns") {
+  RolesFolder folder;
+  folder.write("e.csv", "src,dst\n0,1\n1,0\n");
+  const std::string toml = "[[nodes]]\nfeatures = { file = 'x.csv'KEYS }\n" + kHintEdges;
+  const auto keys = [&](const std::string& more) {
+    return std::string(toml).replace(toml.find("KEYS"), 4, more);
+  };
+  folder.write("x.csv", "a,id,b\n1,16777217,0.5\n2,1700000001,2\n");
+  CHECK(says(folder.listen(keys("")),
+             "x.csv: whole numbers beyond 2^24 are rounded to f32, such as 16777217 to 16777216: "
+             "those of column 'id';"));
+  const std::string none = "beyond 2^24";
+  CHECK(folder.listen(keys(", columns = ['a', 'b']")).find(none) == std::string::npos);
+  CHECK(folder.listen(keys(", scale = 'standard'")).find(none) == std::string::npos);
+  folder.write("x.csv", "a,id,b\n1,16777218,16777217.5\n2,1e30,2\n");
+  CHECK(folder.listen(keys("")).find(none) == std::string::npos);
+  folder.write(
+      "x.npy",
+      npy("<i8", "(2, 2)", bytes_of_values(std::vector<std::int64_t>{1, 2, 3, -1700000001})));
+  CHECK(says(folder.listen("[[nodes]]\nfeatures.file = 'x.npy'\n" + kHintEdges),
+             "such as -1700000001 to -1700000000: those of element 1;"));
+}
+
+TEST_CASE("hints: fields that another character parts") {
+  const std::string semicolon = "say [csv] delimiter = \";\"";
+  check_hints({{"s.csv",
+                "src;dst\n0;1\n",
+                "[[edges]]\nfile = 's.csv'\n",
+                "2 columns are needed, the file has 1",
+                "its only column is 'src;dst': if ';' parts its fields, " + semicolon},
+               {"s.csv",
+                "src;dst\n0;1\n",
+                "[[edges]]\nfile = 's.csv'\nsource_column = 'src'\n",
+                "there is no column 'src'",
+                semicolon},
+               {"t.csv",
+                "src\tdst\n0\t1\n",
+                "[[edges]]\nfile = 't.csv'\n",
+                "2 columns are needed",
+                "delimiter = \"\\t\""},
+               {"x.csv",
+                "f;g\n1;2\n",
+                "[[nodes]]\nfeatures.file = 'x.csv'\n" + kHintEdges,
+                "'1;2' is not a number",
+                "';' parts numbers here: " + semicolon},
+               {"n.csv",
+                "f\n1;b\n",
+                "[[nodes]]\nfeatures.file = 'n.csv'\n" + kHintEdges,
+                "'1;b' is not a number",
+                "",
+                "parts numbers"}});
+}
