@@ -7,6 +7,8 @@
 #include <sluice/mutex.h>
 #include <sluice/samplers/seed_order.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -145,7 +147,7 @@ PagedResult run_relations(const BenchGraph& graph,
   schema.relations.assign(relations, first);
   SamplerGraph opened{&schema, {}};
   for (std::size_t i = 0; i < relations; ++i) {
-    schema.relations[i].name = "r" + std::to_string(i);
+    schema.relations[i].name = fmt::format("r{}", i);
     std::shared_ptr<Topology> topology = dataset.topology(first.key(), options);
     if (turns == Turns::kOneByOne) topology = std::make_shared<InTurn>(std::move(topology), turn);
     opened.relations.push_back(std::move(topology));

@@ -17,6 +17,7 @@
 
 #include <sluice/batch.h>
 #include <sluice/graph_schema.h>
+#include <sluice/options.h>  // IWYU pragma: export
 #include <sluice/random.h>
 
 #include <torch/torch.h>

@@ -2,6 +2,8 @@
 // checkpoint can keep it and a resumed run goes on bit for bit. Used by one thread at a time.
 #pragma once
 
+#include <sluice/options.h>  // IWYU pragma: export
+
 #include <torch/torch.h>
 
 #include <map>

@@ -9,6 +9,7 @@
 #include <sluice/edge_rule.h>
 #include <sluice/loader.h>
 #include <sluice/model.h>
+#include <sluice/options.h>  // IWYU pragma: export
 #include <sluice/query.h>
 #include <sluice/random.h>
 

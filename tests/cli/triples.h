@@ -2,6 +2,7 @@
 // sluice-train.
 #pragma once
 
+#include "cli/train_support.h"  // IWYU pragma: export
 #include "support/process.h"
 
 #include <sluice/random.h>

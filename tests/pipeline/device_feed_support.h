@@ -4,6 +4,7 @@
 #include "core/batch_fields.h"
 #include "device/fake_device.h"
 #include "support/cache_kinds.h"
+#include "support/temp_dir.h"  // IWYU pragma: export
 
 #include <doctest/doctest.h>
 #include <sluice/loader.h>

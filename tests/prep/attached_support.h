@@ -2,6 +2,7 @@
 #pragma once
 
 #include "prep/update/attach.h"
+#include "propagate_support.h"  // IWYU pragma: export
 #include "storage/checkpoint/safetensors.h"
 #include "support/blocks.h"
 

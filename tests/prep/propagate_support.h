@@ -4,6 +4,7 @@
 #include "prep/propagate/propagate.h"
 #include "support/sample_dataset.h"
 #include "support/stored_rows.h"
+#include "support/temp_dir.h"  // IWYU pragma: export
 
 #include <sluice/dataset.h>
 

@@ -1,6 +1,7 @@
 // Tables of text, opened from a string and read whole, for comparison with a brute-force reading.
 #pragma once
 
+#include "import_bad_input.h"  // IWYU pragma: export
 #include "prep/import_support.h"
 #include "prep/table/table_formats.h"
 #include "prep/table/table_reader.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sampler_support.h"
+#include "samplers/labor_sampler.h"  // IWYU pragma: export
 
 #include <cstdint>
 #include <map>

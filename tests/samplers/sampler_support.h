@@ -2,10 +2,12 @@
 // topology that hides it, with the plain edge lists beside them for brute-force checks.
 #pragma once
 
-#include <sluice/sampler.h>
+#include "samplers/neighbor_sampler.h"  // IWYU pragma: export
 
 #include <sluice/graph_schema.h>
+#include <sluice/memory.h>  // IWYU pragma: export
 #include <sluice/random.h>
+#include <sluice/sampler.h>
 #include <sluice/topology.h>
 
 #include <algorithm>

@@ -1,8 +1,12 @@
 // What the tests of embedding tables share: a table that is a vector of rows, and options.
 #pragma once
 
+#include "io_support.h"  // IWYU pragma: export
 #include "storage/embedding/row_layout.h"
+#include "storage/embedding/sparse_optimizers.h"  // IWYU pragma: export
+#include "storage/embedding/table.h"              // IWYU pragma: export
 #include "storage/embedding/window_cache.h"
+#include "support/temp_dir.h"  // IWYU pragma: export
 
 #include <sluice/dataset.h>
 #include <sluice/embedding_table.h>

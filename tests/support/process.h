@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>  // IWYU pragma: export
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>  // IWYU pragma: keep
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -4,6 +4,7 @@
 #include "prep/arrow_files.h"
 #include "prep/check/verify.h"
 #include "prep/layout_support.h"
+#include "prep/npz_file.h"  // IWYU pragma: export
 
 #include <doctest/doctest.h>
 #include <spdlog/sinks/ostream_sink.h>

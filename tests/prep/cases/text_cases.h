@@ -2,6 +2,7 @@
 // refusals must say and leave behind.
 #pragma once
 
+#include "import_bad_input.h"  // IWYU pragma: export
 #include "layout_support.h"
 #include "prep/import_support.h"
 #include "storage/format/staging.h"
