@@ -337,23 +337,6 @@ TEST_CASE("every edge is in its bucket once, whatever the number of parts") {
   }
 }
 
-TEST_CASE("reorder keeps what relations are called, and what append does with their edges") {
-  ImportFolder folder;
-  Session session;
-  folder.write("e.csv", "src,dst,r\n0,1,film/actor\n1,2,film/actor\n2,0,film/actor\n");
-  folder.run(
-      "[[edges]]\nfile = 'e.csv'\ntype_column = 'r'\nduplicates = 'drop'\nself_loops = 'drop'\n");
-  const Catalog<NodeOrder> orders = node_orders();
-  const auto order = orders.create({"degree", orders.make_options("degree")});
-  const std::filesystem::path out = folder.dir / "out" / "reordered";
-  reorder_dataset({folder.out(), out, Overwrite::kRefuse, "", "test"}, *order, session.context);
-  const Dataset dataset = Dataset::open(out.string());
-  const RelationSchema& relation = dataset.schema().relations.at(0);
-  CHECK(relation.title == "film/actor");
-  CHECK(relation.duplicates == "drop");
-  CHECK(relation.self_loops == "drop");
-}
-
 TEST_CASE("a reordered dataset is the same graph under the same external ids") {
   ImportFolder folder;
   Session session;
@@ -398,34 +381,6 @@ TEST_CASE("a reordered dataset is the same graph under the same external ids") {
     const Split before = Dataset::open(folder.out().string()).split("default");
     for (const std::uint64_t id : before.train.as<std::uint64_t>()) train_before.insert(id);
     CHECK(train == train_before);
-  }
-}
-
-TEST_CASE("types without nodes and relations without edges are reordered too") {
-  ImportFolder folder;
-  Session session;
-  folder.write("a.csv", "src,dst\n0,1\n2,1\n2,0\n");
-  folder.write("none.csv", "src,dst\n");
-  folder.run(
-      "[[nodes]]\ntype = 'a'\n[[nodes]]\ntype = 'empty'\ncount = 0\n"
-      "[[edges]]\nrelation = 'r'\nsource = 'a'\ntarget = 'a'\nfile = 'a.csv'\n"
-      "[[edges]]\nrelation = 'own'\nsource = 'empty'\ntarget = 'empty'\nfile = 'none.csv'\n"
-      "[[edges]]\nrelation = 'to'\nsource = 'a'\ntarget = 'empty'\nfile = 'none.csv'\n"
-      "reverse = 'from'\n");
-  const Catalog<NodeOrder> orders = node_orders();
-  for (const auto& entry : orders.list()) {
-    for (const std::string type : {"", "empty"}) {
-      CAPTURE(entry.name);
-      CAPTURE(type);
-      const auto order = orders.create({entry.name, orders.make_options(entry.name)});
-      const std::filesystem::path out = folder.dir / "out" / (entry.name + type);
-      const ReorderReport report = reorder_dataset(
-          {folder.out(), out, Overwrite::kRefuse, type, "test"}, *order, session.context);
-      CHECK(report.types.back().touches.batches == 0);
-      CHECK(report.types.back().touches.ratio() == 1);
-      check_sound(out, session);
-      CHECK(Dataset::open(out.string()).schema().node_type("empty")->count == 0);
-    }
   }
 }
 
