@@ -4,6 +4,8 @@
 #include "core/json_text.h"
 #include "core/utf8.h"
 
+#include <sluice/catalog.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sluice::cli {
 namespace {
@@ -30,6 +33,24 @@ std::string json_message(const Error& error) {
   if (!valid_utf8(text))
     text += " (text that is not valid UTF-8: such bytes are shown as \xef\xbf\xbd)";
   return text;
+}
+
+// Of a command that is not there: its name, and those there are.
+Error usage_error(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  for (int i = 1; i < argc && command->get_require_subcommand_min() > 0; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) break;
+    std::vector<std::string> known;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* below : command->get_subcommands({})) {
+      known.push_back(below->get_name());
+      if (known.back() == word) next = below;
+    }
+    if (next == nullptr) return unknown_name("command", word, known);
+    command = next;
+  }
+  return Error(ErrorCode::kUsage, error.what(), "run with --help");
 }
 
 }  // namespace
@@ -79,8 +100,7 @@ int parse(CLI::App& app, int argc, char** argv) {
     return -1;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return print_error(wanted_output(argc, argv),
-                       Error(ErrorCode::kUsage, error.what(), "run with --help"));
+    return print_error(wanted_output(argc, argv), usage_error(app, argc, argv, error));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <sluice/options.h>
 
 #include "core/toml.h"
+#include "core/unknown_key.h"
 #include "core/utf8.h"
 
 #include <fmt/format.h>
@@ -34,18 +35,6 @@ std::string join_path(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-// The full name of a key of that name in any section, if there is one.
-std::string section_with(const Schema& schema, std::string_view key, const std::string& path) {
-  for (const auto& field : schema.fields())
-    if (field->key() == key) return join_path(path, key);
-  for (const auto& entry : schema.nested()) {
-    if (!entry.schema) continue;
-    std::string found = section_with(*entry.schema, key, join_path(path, entry.key));
-    if (!found.empty()) return found;
-  }
-  return {};
-}
-
 // Walks a table beside a schema, setting members and collecting problems.
 class Binder {
  public:
@@ -55,7 +44,7 @@ class Binder {
   void bind_table(const toml::table& table,
                   const Schema& schema,
                   const std::string& path,
-                  bool has_type_key);
+                  const Schema::Nested* chosen = nullptr);
   std::vector<Problem>& problems() { return problems_; }
 
  private:
@@ -69,7 +58,10 @@ class Binder {
                       const toml::node& node,
                       const Schema& schema,
                       const std::string& path,
-                      bool has_type_key);
+                      const Schema::Nested* chosen);
+  std::string hint_of_value(const Field& field,
+                            const toml::node& node,
+                            const std::string& path) const;
 
   Origins overridden_;
   const Schema& root_;
@@ -212,7 +204,7 @@ void Binder::report(const toml::node& node, std::string message, std::string hin
   Problem problem;
   if (const auto origin = overridden_.find(&node); origin != overridden_.end()) {
     message += fmt::format(" (from {})", origin->second);
-  } else {
+  } else if (node.source().begin.line > 0) {
     problem.line = node.source().begin.line;
     problem.column = node.source().begin.column;
   }
@@ -221,25 +213,30 @@ void Binder::report(const toml::node& node, std::string message, std::string hin
   problems_.push_back(std::move(problem));
 }
 
+// Text that reads as a number, a date or a truth wants quotes.
+std::string Binder::hint_of_value(const Field& field,
+                                  const toml::node& node,
+                                  const std::string& path) const {
+  const bool text = std::holds_alternative<std::string*>(field.target());
+  if (!text || !node.is_value() || node.is_string()) return {};
+  return overridden_.contains(&node) ? fmt::format("put it in quotes: --set '{}=\"...\"'", path)
+                                     : "put it in quotes";
+}
+
 void Binder::report_unknown(const toml::key& key,
                             const toml::node& node,
                             const Schema& schema,
                             const std::string& path,
-                            bool has_type_key) {
-  std::vector<std::string> known;
-  if (has_type_key) known.push_back("type");
-  for (const auto& field : schema.fields()) known.push_back(field->key());
-  for (const auto& entry : schema.nested()) known.push_back(entry.key);
-  std::string hint;
-  if (const auto nearest = nearest_word(key.str(), known)) {
-    hint = fmt::format("did you mean '{}'?", *nearest);
-  } else if (const std::string other = section_with(root_, key.str(), {}); !other.empty()) {
-    hint = fmt::format("did you mean '{}'?", other);
-  } else {
-    hint = fmt::format("known keys: {}", fmt::join(known, ", "));
-  }
+                            const Schema::Nested* chosen) {
   const std::size_t before = problems_.size();
-  report(node, fmt::format("unknown key '{}'", join_path(path, key.str())), std::move(hint));
+  // Tables around what was set have no line either.
+  const toml::node* given = &node;
+  while (given->source().begin.line == 0 && !overridden_.contains(given) && given->is_table() &&
+         !given->as_table()->empty())
+    given = &given->as_table()->begin()->second;
+  report(*given,
+         fmt::format("unknown key '{}'", join_path(path, key.str())),
+         unknown_key_hint(key.str(), schema, root_, chosen));
   if (problems_[before].line >= 0 && key.source().begin.line > 0) {
     problems_[before].line = key.source().begin.line;
     problems_[before].column = key.source().begin.column;
@@ -249,16 +246,18 @@ void Binder::report_unknown(const toml::key& key,
 void Binder::bind_table(const toml::table& table,
                         const Schema& schema,
                         const std::string& path,
-                        bool has_type_key) {
+                        const Schema::Nested* chosen) {
   for (const auto& [key, node] : table) {
-    if (has_type_key && key.str() == "type") continue;
+    if (chosen != nullptr && key.str() == "type") continue;
     const auto& fields = schema.fields();
     const auto field = std::find_if(
         fields.begin(), fields.end(), [&](const auto& f) { return f->key() == key.str(); });
     if (field != fields.end()) {
       const auto trouble = std::visit(
           [&](const auto& target) { return assign(**field, target, node); }, (*field)->target());
-      if (trouble) report(node, fmt::format("'{}': {}", join_path(path, key.str()), *trouble));
+      const std::string full = join_path(path, key.str());
+      if (trouble)
+        report(node, fmt::format("'{}': {}", full, *trouble), hint_of_value(**field, node, full));
       continue;
     }
     const auto& nested = schema.nested();
@@ -267,7 +266,7 @@ void Binder::bind_table(const toml::table& table,
     if (entry != nested.end()) {
       bind_nested(node, *entry, join_path(path, key.str()));
     } else {
-      report_unknown(key, node, schema, path, has_type_key);
+      report_unknown(key, node, schema, path, chosen);
     }
   }
   for (const auto& field : schema.fields()) {
@@ -292,7 +291,7 @@ void Binder::bind_nested(const toml::node& node,
     }
     return report(node, fmt::format("'{}': expected a table, found {}", path, describe_node(node)));
   }
-  if (entry.schema) return bind_table(*table, *entry.schema, path, false);
+  if (entry.schema) return bind_table(*table, *entry.schema, path);
   bind_selection(*table, entry, path);
 }
 
@@ -308,7 +307,7 @@ void Binder::bind_list(const toml::node& node,
   for (std::size_t i = 0; i < array->size(); ++i) {
     const toml::node& element = *array->get(i);
     if (const auto* table = element.as_table()) {
-      bind_table(*table, entry.list->at(i), path, false);
+      bind_table(*table, entry.list->at(i), path);
     } else {
       report(element,
              fmt::format(
@@ -346,7 +345,7 @@ void Binder::bind_selection(const toml::table& table,
   }
   Schema inner;
   selection.options->describe(inner);
-  bind_table(table, inner, path, true);
+  bind_table(table, inner, path, &entry);
 }
 
 std::string snippet(const std::vector<std::string>& lines,
@@ -440,7 +439,8 @@ Config Config::load(const std::string& file) {
                 Place{file, -1, -1, -1});
   }
   std::ostringstream text;
-  text << in.rdbuf();
+  // Nothing read is a failure to `text`, and an empty file none.
+  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
   if (in.bad() || text.fail()) {
     throw Error(ErrorCode::kUsage,
                 "cannot read the configuration",
@@ -492,7 +492,7 @@ void Config::set(std::string_view assignment, std::string origin) {
 
 void Config::bind(Schema& schema) const {
   Binder binder(document_->overridden, schema);
-  binder.bind_table(document_->root, schema, "", false);
+  binder.bind_table(document_->root, schema, "");
   if (!binder.problems().empty()) document_->fail(std::move(binder.problems()));
 }
 

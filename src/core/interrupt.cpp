@@ -30,6 +30,8 @@ InterruptGuard::InterruptGuard() {
   action.sa_flags = SA_RESTART;
   (void)sigaction(SIGINT, &action, nullptr);  // fails on an invalid number only
   (void)sigaction(SIGTERM, &action, nullptr);
+  // A write beyond `ulimit -f` is an error that names its file, not the end. It stays so.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
 }
 
 InterruptGuard::~InterruptGuard() {

@@ -65,7 +65,7 @@ std::unique_ptr<QuerySource> LinkTask::queries(const QueryRequest& request,
     options.listed_destinations = wanted.destinations;
     options.listed_sources = wanted.sources;
   }
-  options.exclude = request.part == Part::kTrain && hides_links();
+  options.exclude = hides_asked(request.part);
   options.reverse = parts_.reverse();
   return std::make_unique<LinkQueries>(data.schema(), std::move(asked), std::move(options));
 }

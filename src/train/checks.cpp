@@ -4,6 +4,7 @@
 #include "tasks/past_labels.h"
 #include "train/encoded_nodes.h"
 
+#include <sluice/tasks/link_task.h>
 #include <sluice/tasks/pair_model.h>
 
 #include <fmt/format.h>
@@ -192,6 +193,17 @@ void warn_of_run(Parts& parts, Logger& log) {
   if (parts.count(Part::kTest) > 0 && !has_labels(parts, Part::kTest))
     log.warn("{}: nothing is tested", without_labels(parts, Part::kTest));
   warn_of_single_rows(parts, log);
+}
+
+void warn_of_hidden_links(const Parts& parts, Part part, Logger& log) {
+  const auto* const links = dynamic_cast<const tasks::LinkTask*>(parts.task.get());
+  if (links == nullptr || !links->hides_asked(part) || parts.model->num_layers() == 0) return;
+  log.warn(
+      "a mini-batch of the {0} part does not see the links that it asks about, so what comes out "
+      "depends on eval.batch_size = {1} and says less the larger that is; `evaluate --exact --part "
+      "{0}` sees the whole graph",
+      to_string(part),
+      parts.options.eval.batch_size);
 }
 
 }  // namespace sluice

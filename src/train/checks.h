@@ -22,6 +22,10 @@ void check_measurable(Parts& parts, Part part);
 /// Warns of parts that cannot be measured, and of batch norm over single rows.
 void warn_of_run(Parts& parts, Logger& log);
 
+/// Warns where what is made of a part depends on which links a mini-batch asks about: they are
+/// hidden from it alone.
+void warn_of_hidden_links(const Parts& parts, Part part, Logger& log);
+
 /// The metric that picks the best epoch, as "valid.accuracy". Throws kUsage for one that the task
 /// does not know, or does not measure in a validation.
 std::string best_metric(const Parts& parts);

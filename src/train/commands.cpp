@@ -308,6 +308,7 @@ RunReport evaluate_run(const std::string& directory,
   const auto opened = open_to_measure(directory, sets, wanted, context);
   Parts& parts = *opened->run.parts;
   const bool by_layer = wanted.inference == Inference::kByLayer || ranks_encoded(parts);
+  if (!by_layer) warn_of_hidden_links(parts, wanted.part, context.log);
   return traced(opened->run, context, [&] {
     Evaluation evaluation =
         by_layer
@@ -341,6 +342,7 @@ PredictReport predict_run(const std::string& directory,
   const auto opened = open_run(directory, sets, wanted, context, check_not_empty);
   Parts& parts = *opened->run.parts;
   ask_about_file(parts, wanted, AskedTargets::kGiven);
+  warn_of_hidden_links(parts, wanted.part, context.log);
   std::vector<ExternalIds> ids;
   for (const IdColumn& column : parts.task->prediction_ids())
     ids.push_back(parts.dataset.ids(parts.dataset.schema().nodes.at(column.type).name));

@@ -332,6 +332,17 @@ TEST_CASE("config init --task link_prediction writes a config that runs as it st
                                    "run.dir=" + (dir / task).string()});
     CHECK_MESSAGE(outcome.code == 0, outcome.err);
     CHECK(outcome.out.find(listed ? "test.accuracy" : "test.auc") != std::string::npos);
+    // Links that are hidden from the mini-batch that asks about them, of one task alone.
+    const fs::path run = dir / task;
+    const auto warned = [](const Outcome& said) {
+      REQUIRE_MESSAGE(said.code == 0, said.err);
+      return said.err.find("depends on eval.batch_size") != std::string::npos;
+    };
+    const std::string out = dir / "links.csv";
+    CHECK(warned(train({"evaluate", run, "--part", "train"})) != listed);
+    CHECK(warned(train({"predict", run, "--part", "train", "--out", out})) != listed);
+    CHECK_FALSE(warned(train({"evaluate", run, "--part", "train", "--exact"})));
+    CHECK_FALSE(warned(train({"evaluate", run, "--part", "test"})));
   }
   const Outcome unknown = train({"config", "init", dir / "data", "--task", "link_predictoin"});
   CHECK(unknown.code == 2);

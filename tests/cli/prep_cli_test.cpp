@@ -322,6 +322,25 @@ TEST_CASE("a damaged dataset exits 3 and names the file; one too large for --mem
   CHECK_FALSE(fs::exists(dir / "y"));
 }
 
+TEST_CASE("a file that may not grow further exits 4, names itself and leaves nothing") {
+  const TempDir dir;
+  // By a shell of its own: the signal is not ignored there beforehand.
+  const Outcome outcome = test::run({"sh",
+                                     "-c",
+                                     "ulimit -f 8; exec \"$@\"",
+                                     "sh",
+                                     test::tool("sluice-prep"),
+                                     "generate",
+                                     "rmat",
+                                     "--scale",
+                                     "12",
+                                     "--out",
+                                     dir / "x"});
+  CHECK(outcome.code == 4);
+  CHECK(outcome.err.find("cannot write: File too large") != std::string::npos);
+  CHECK(fs::is_empty(dir.path()));
+}
+
 TEST_CASE("Ctrl-C exits 130 and leaves nothing") {
   const TempDir dir;
   Process process({test::tool("sluice-prep"),

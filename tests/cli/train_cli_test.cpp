@@ -38,7 +38,12 @@ TEST_CASE("help and version say what to do; usage errors exit 2") {
         std::string::npos);
   CHECK(train({"--version"}).out.find("sluice-train ") == 0);
   CHECK(train({}).code == 2);
-  CHECK(train({"frobnicate"}).code == 2);
+  const Outcome unknown = train({"evalute", "runs/x"});
+  CHECK(unknown.code == 2);
+  CHECK(unknown.err.find(
+            "error: there is no command 'evalute'\n  hint: did you mean 'evaluate'?") == 0);
+  CHECK(train({"config", "frobnicate"}).err.find("there is no command 'frobnicate'") !=
+        std::string::npos);
   CHECK(train({"run", "no-such.toml"}).code == 2);
   CHECK(train({"config", "keys"}).out.find("batch_size = 1024   # integer, seeds, 1 to ") !=
         std::string::npos);

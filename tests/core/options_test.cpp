@@ -1,11 +1,15 @@
 #include "support/expect_error.h"
+#include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 #include <sluice/catalog.h>
 #include <sluice/options.h>
 
+#include <fstream>
+
 using namespace sluice;
 using sluice::test::expect_error;
+using sluice::test::TempDir;
 
 namespace {
 
@@ -176,7 +180,16 @@ TEST_CASE("one problem is told with line, column, snippet and hint") {
       {"animal = { type = \"cat\", barks = 1 }",
        "run.toml:1:26: unknown key 'animal.barks'\n    1 | animal = { type = \"cat\", barks = 1 "
        "}\n      |                          ^",
+       "it is a key of type dog, and the type here is \"cat\": leave it out; known keys: type"},
+      {"animal = { type = \"cat\", purrs = 1 }",
+       "run.toml:1:26: unknown key 'animal.purrs'\n    1 | animal = { type = \"cat\", purrs = 1 "
+       "}\n      |                          ^",
        "known keys: type"},
+      {"name = 2024",
+       "run.toml:1:8: 'name': expected text, found the integer 2024\n    1 | name = 2024\n      |  "
+       "  "
+       "    ^",
+       "put it in quotes"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.text);
@@ -185,6 +198,29 @@ TEST_CASE("one problem is told with line, column, snippet and hint") {
     CHECK(std::string(error.what()) == row.what);
     CHECK(error.hint() == row.hint);
   }
+}
+
+TEST_CASE("what --set has wrong is said to be from there, also in a table of its own") {
+  const Error unknown = expect_error([] { bind("epochs = 1", {"storge.plan=auto"}); });
+  CHECK(std::string(unknown.what()) == "run.toml: unknown key 'storge' (from --set)");
+  CHECK(unknown.hint() == "did you mean 'storage'?");
+  const Error deep = expect_error([] { bind("", {"storge.a.b=auto"}); });
+  CHECK(std::string(deep.what()) == "run.toml: unknown key 'storge' (from --set)");
+  const Error number = expect_error([] { bind("epochs = 1", {"name=2024-11-28"}); });
+  CHECK(std::string(number.what()) ==
+        "run.toml: 'name': expected text, found a date or time (from --set)");
+  CHECK(number.hint() == "put it in quotes: --set 'name=\"...\"'");
+  CHECK(bind("", {"name=\"2024-11-28\""}).name == "2024-11-28");
+}
+
+TEST_CASE("an empty file is a config without keys, and a folder is none") {
+  const TempDir dir;
+  const std::string empty = (dir.path() / "empty.toml").string();
+  std::ofstream(empty).close();
+  CHECK(Config::load(empty).file() == empty);
+  const Error folder = expect_error([&] { (void)Config::load(dir.path().string()); });
+  CHECK(folder.code() == ErrorCode::kUsage);
+  CHECK(folder.hint() == "is it a regular file?");
 }
 
 TEST_CASE("all problems are told at once, in the order of the file") {

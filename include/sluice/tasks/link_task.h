@@ -36,6 +36,9 @@ class LinkTask : public Task {
   }
   std::vector<Array> predicted_nodes(const Batch& batch) const final;
 
+  /// Whether blocks of that part lack the links that their mini-batch asks about.
+  bool hides_asked(Part part) const { return part == Part::kTrain && hides_links(); }
+
  protected:
   /// Throws kUsage for a relation that is not there. @param name the task's, for messages
   LinkTask(LinkPartsOptions options, const GraphSchema& schema, const std::string& name);
