@@ -20,12 +20,12 @@ int main(int argc, char** argv) try {
   loader.start({.epoch = 0});
   while (const std::shared_ptr<const Batch> batch = loader.next()) {
     const BatchNodes& nodes = batch->nodes[0];       // of the only node type: ids, times, degrees
-    const Array features = batch->features(0);       // f32 [nodes, columns]
+    const Array features = batch->features(0);       // f32 [nodes, columns]; empty without
     const Block& nearest = batch->layers.back()[0];  // the seeds' in-edges, of the only relation
     std::printf("%lld seeds, %lld nodes, %lld columns, %lld edges into the seeds\n",
                 static_cast<long long>(batch->num_seeds(0)),
                 static_cast<long long>(nodes.ids.numel()),
-                static_cast<long long>(features.size(1)),
+                static_cast<long long>(features.empty() ? 0 : features.size(1)),
                 static_cast<long long>(nearest.num_edges()));
   }
   std::printf(

@@ -38,6 +38,9 @@ int main(int argc, char** argv) try {
       0);
   const Split split = dataset.split("default");
   const GraphSchema& schema = dataset.schema();
+  const auto& labels = schema.nodes[0].labels;
+  if (!labels || labels->kind != LabelKind::kClass)
+    throw Error(ErrorCode::kUsage, "the nodes have no classes", "sluice-prep inspect shows more");
 
   LoaderOptions options{.fanout = {10, 10}, .batch_size = 128};
   Loader train(data, options, split.train, {}, ledger);
@@ -47,8 +50,7 @@ int main(int argc, char** argv) try {
 
   ThreadArena threads;
   const RandomKey key(1);
-  const ModelContext context{
-      schema, {0}, schema.nodes[0].labels->width, key, &threads, kernels_of(gpu.get())};
+  const ModelContext context{schema, {0}, labels->width, key, &threads, kernels_of(gpu.get())};
   const std::shared_ptr<Model> model = builtin_models().make("graphsage", "hidden = 32", context);
   model->to(nn::device_of(space_of(gpu.get())));
   OptimizerContext parameters;

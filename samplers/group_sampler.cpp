@@ -63,7 +63,14 @@ std::uint64_t GroupSampler::workspace_bytes() const {
 }
 
 void GroupSampler::make_samplers(std::size_t count) {
-  while (samplers_.size() < count) samplers_.push_back(method_->make(graph_, parts_, key_));
+  while (samplers_.size() < count) {
+    samplers_.push_back(method_->make(graph_, parts_, key_));
+    if (samplers_.back() != nullptr) continue;
+    samplers_.pop_back();
+    throw Error(ErrorCode::kUsage,
+                "the sampler method made no sampler: SamplerMethod::make() gave null",
+                "let it throw an Error where it cannot make one");
+  }
 }
 
 // A share of the budget for the tables of all threads; edges on disk keep the rest waiting anyway.

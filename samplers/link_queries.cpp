@@ -3,6 +3,8 @@
 #include "core/type_index.h"
 #include "samplers/query_seeds.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <span>
 #include <utility>
@@ -25,10 +27,34 @@ struct LinkQueries::Making {
   }
 };
 
+namespace {
+
+void check_relation(const GraphSchema& schema, std::size_t relation) {
+  if (relation < schema.relations.size()) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("links of relation {} are asked about, and GraphSchema::relations has {}",
+                          relation,
+                          schema.relations.size()),
+              "relations are numbered from 0");
+}
+
+std::shared_ptr<const Links> checked_links(const GraphSchema& schema,
+                                           std::shared_ptr<const Links> links,
+                                           const LinkQueryOptions& options) {
+  check_relation(schema, options.relation);
+  if (options.reverse) check_relation(schema, *options.reverse);
+  if (links) return links;
+  throw Error(ErrorCode::kUsage,
+              "there are no links to ask about: they are null",
+              "RelationLinks has those of a relation");
+}
+
+}  // namespace
+
 LinkQueries::LinkQueries(const GraphSchema& schema,
                          std::shared_ptr<const Links> links,
                          LinkQueryOptions options)
-    : links_(std::move(links)),
+    : links_(checked_links(schema, std::move(links), options)),
       options_(std::move(options)),
       num_types_(schema.nodes.size()),
       num_sources_(0),

@@ -2,6 +2,8 @@
 
 #include <sluice/samplers/seed_order.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -9,10 +11,38 @@
 namespace sluice {
 namespace {
 
+NodeQueryOptions checked(const GraphSchema& schema, NodeQueryOptions options) {
+  if (options.type >= schema.nodes.size())
+    throw Error(ErrorCode::kUsage,
+                fmt::format("nodes of type {} are asked about, and GraphSchema::nodes has {}",
+                            options.type,
+                            schema.nodes.size()),
+                "types are numbered from 0");
+  if (!options.nodes.empty() && options.nodes.dtype() != DType::kU64)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("seeds are {}, not u64", to_string(options.nodes.dtype())),
+                "give the array the dtype of Split::train");
+  if (options.batch_size < 1)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("a batch size of {} gives no batches", options.batch_size),
+                "set it to 1 or more");
+  const NodeTypeSchema& type = schema.nodes[options.type];
+  const bool timed = !options.times.shape().empty();
+  if (timed && static_cast<std::uint64_t>(options.times.numel()) < type.count)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("of the {} nodes of '{}', times of {} are given",
+                            type.count,
+                            type.name,
+                            options.times.numel()),
+                "give the time of each node");
+  return options;
+}
+
 std::unique_ptr<BatchOrder> make_order(const GraphSchema& schema,
                                        const NodeQueryOptions& options,
                                        MemoryLedger* ledger) {
-  const auto ids = options.nodes.as<std::uint64_t>();
+  std::span<const std::uint64_t> ids;
+  if (!options.nodes.empty()) ids = options.nodes.as<std::uint64_t>();
   if (options.sampler) {
     auto own = options.sampler->make_order(
         {schema, options.type, ids, options.shuffle, options.key, ledger});
@@ -27,7 +57,7 @@ std::unique_ptr<BatchOrder> make_order(const GraphSchema& schema,
 }  // namespace
 
 NodeQueries::NodeQueries(const GraphSchema& schema, NodeQueryOptions options, MemoryLedger* ledger)
-    : options_(std::move(options)),
+    : options_(checked(schema, std::move(options))),
       num_types_(schema.nodes.size()),
       order_(make_order(schema, options_, ledger)) {}
 
@@ -59,7 +89,13 @@ Result<void> NodeQueries::add_times(QueryBatch& batch, MemoryLedger* ledger) con
   auto times = Array::make(DType::kI64, batch.queries.ids.shape(), ledger, "batches");
   if (!times) return std::move(times).error();
   const auto out = times.value().as<std::int64_t>();
-  std::ranges::transform(nodes, out.begin(), [&](std::uint64_t node) { return all[node]; });
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i] >= all.size())
+      return Error(
+          ErrorCode::kData,
+          fmt::format("node {} is asked about, and there are {} nodes", nodes[i], all.size()));
+    out[i] = all[nodes[i]];
+  }
   if (!out.empty()) batch.cut = TemporalCut{std::ranges::min(out), 0};
   batch.seed_times.resize(num_types_);
   batch.seed_times[options_.type] = times.value();

@@ -41,6 +41,14 @@ std::string table_name(const FeatureSchema& table) {
   return table.name;
 }
 
+// That a number is below the length of what it is looked up in.
+void check_node(std::uint64_t node, std::int64_t count) {
+  if (node < static_cast<std::uint64_t>(count)) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("the id of node {} is asked for, and there are {} nodes", node, count),
+              "nodes are numbered from 0");
+}
+
 std::int64_t extent(std::uint64_t count) {
   return static_cast<std::int64_t>(count);
 }
@@ -328,14 +336,18 @@ ExternalIds::ExternalIds(IdKind kind, Array integers, Array offsets, Array bytes
 
 std::string ExternalIds::text(std::uint64_t node) const {
   if (kind_ != IdKind::kString) return std::to_string(integer(node));
+  check_node(node, offsets_.numel() - 1);
   const auto ends = offsets_.as<std::uint64_t>();
   const auto bytes = bytes_.as<std::uint8_t>().subspan(ends[node], ends[node + 1] - ends[node]);
   return {bytes.begin(), bytes.end()};
 }
 
 std::int64_t ExternalIds::integer(std::uint64_t node) const {
-  return kind_ == IdKind::kDense ? static_cast<std::int64_t>(node)
-                                 : integers_.as<std::int64_t>()[node];
+  if (kind_ == IdKind::kDense) return static_cast<std::int64_t>(node);
+  if (kind_ == IdKind::kString)
+    throw Error(ErrorCode::kUsage, "these ids are strings, not integers", "ask for their text()");
+  check_node(node, integers_.numel());
+  return integers_.as<std::int64_t>()[node];
 }
 
 }  // namespace sluice

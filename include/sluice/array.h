@@ -50,6 +50,7 @@ class Array {
   DType dtype() const noexcept { return dtype_; }
   MemorySpace space() const noexcept { return space_; }
   const Shape& shape() const noexcept { return shape_; }
+  /// Throws std::out_of_range beyond the shape: an empty array may have none.
   std::int64_t size(std::size_t dimension) const { return shape_.at(dimension); }
   /// Number of elements.
   std::int64_t numel() const noexcept { return numel_; }
@@ -59,6 +60,7 @@ class Array {
   void* data() noexcept { return data_.get(); }
   const void* data() const noexcept { return data_.get(); }
 
+  /// Its elements. @pre dtype() is that of T, and space() the host's
   template <class T>
   std::span<T> as() {
     assert(dtype_of<T> == dtype_);

@@ -82,7 +82,8 @@ struct Batch {
   /// their arrays in `nodes` are empty. Else null.
   std::shared_ptr<const DeferredFeatures> deferred = nullptr;
 
-  /// BatchNodes::features of a type and group; empty where there are none.
+  /// BatchNodes::features of a type and group; empty, without a shape, where there are none. Throws
+  /// std::out_of_range for a type that the graph lacks.
   Array features(std::size_t type, std::size_t group = 0) const {
     const std::vector<Array>& groups = nodes.at(type).features;
     return group < groups.size() ? groups[group] : Array();

@@ -20,6 +20,9 @@ Error unknown_name(std::string_view kind,
                    std::string_view name,
                    const std::vector<std::string>& known);
 
+/// The error for a name that an entry has already.
+Error name_taken(std::string_view kind, std::string_view name);
+
 /// An entry's options as a table of TOML sets them: "lr = 0.01". Throws Error(kUsage) for an
 /// unknown name, and for what the entry cannot be told. @param kind for messages
 Selection select(const OptionsCatalog& catalog,
@@ -35,9 +38,12 @@ class Catalog final : public OptionsCatalog {
   explicit Catalog(std::string kind) : kind_(std::move(kind)) {}
 
   /// Adds `T`, which has `struct Options { void describe(Schema&); }` and a constructor T(Options,
-  /// Args...).
+  /// Args...). Throws Error(kUsage) for a name that is taken.
   template <class T>
   void add(std::string name, std::string help) {
+    for (const Row& row : entries_) {
+      if (row.entry.name == name) throw name_taken(kind_, name);
+    }
     entries_.push_back({{std::move(name), std::move(help)},
                         [] { return std::make_unique<Holder<typename T::Options>>(); },
                         [](const AnyOptions& options, Args... args) -> std::unique_ptr<Product> {

@@ -6,7 +6,9 @@
 //
 // Throws Error: kData for a directory that is no dataset, is damaged, or is of a newer version.
 // Data files are opened when they are asked for and must be the ones this manifest means: a dataset
-// replaced meanwhile is an error, never a mixture. Cheap to move; thread-safe to read.
+// replaced meanwhile is an error, never a mixture. Cheap to move, unless a GraphData stands on it;
+// what was moved from may be assigned to and destroyed, no more. Thread-safe to read. Stores,
+// topologies and arrays opened from it may outlive it. Throws kUsage for names that it lacks.
 #pragma once
 
 #include <sluice/array.h>
@@ -87,9 +89,10 @@ class ExternalIds {
  public:
   ExternalIds(IdKind kind, Array integers, Array offsets, Array bytes);
   IdKind kind() const noexcept { return kind_; }
-  /// The id as text, whatever its kind.
+  /// The id as text, whatever its kind. Throws kUsage for a node beyond the ids; dense ids have no
+  /// end.
   std::string text(std::uint64_t node) const;
-  /// @pre kind() != kString
+  /// The same as a number. Throws kUsage for strings, too.
   std::int64_t integer(std::uint64_t node) const;
 
  private:
@@ -128,7 +131,7 @@ class Dataset {
                                      const TopologyOptions& options = {}) const;
   /// i32 [count], u8 [count, ceil(classes / 8)] or f32 [count, width], as the label schema says.
   Array labels(std::string_view node_type) const;
-  /// i64 [count]. @pre NodeTypeSchema::has_times
+  /// i64 [count]. Throws kUsage where the type has none.
   Array node_times(std::string_view node_type) const;
 
   /// A relation's rows by edge id; read as those of nodes are.
@@ -137,7 +140,8 @@ class Dataset {
                                               std::string_view name = "features") const;
   /// As labels(), by edge id.
   Array edge_labels(std::string_view relation) const;
-  /// i64 [edges] and f32 [edges], beside the CSC's neighbours. @pre the relation has them
+  /// i64 [edges] and f32 [edges], beside the CSC's neighbours. Throws kUsage where the relation has
+  /// none.
   Array edge_times(std::string_view relation) const;
   /// The times where they stay on disk, beside the same relation's edges on disk; for
   /// samplers/paged_events.h. Throws Error: kUsage for a relation with appended edges.
@@ -148,7 +152,7 @@ class Dataset {
 
   Split split(std::string_view name) const;
   EdgeSplit edge_split(std::string_view name) const;
-  /// @pre GraphSchema::graphs
+  /// Throws kUsage where there are none.
   GraphCollection graphs() const;
   Split graph_split(std::string_view name) const;
   ExternalIds ids(std::string_view node_type) const;

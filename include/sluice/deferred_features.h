@@ -23,7 +23,7 @@ class DeferredFeatures {
   /// Writes a group's rows of nodes of the type in the mini-batch, in their order.
   /// @param first the local row to begin with
   /// @param out f32 [rows, columns()], on the host: as many rows as it has room for
-  /// @pre the type has the group, and so many nodes
+  /// Throws kUsage beyond the type's nodes. @pre the type has the group
   virtual void gather(std::size_t type,
                       std::size_t group,
                       std::int64_t first,

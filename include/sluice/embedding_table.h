@@ -1,11 +1,11 @@
 // EmbeddingTable: trainable rows, each values and its optimizer's state, in memory or on disk
 // behind a cache, with the same bits. Torch-free.
 //
-//   auto table = create_embedding_table(options);        // or open_embedding_table(generation,
-//   ...) table->expect(next_window);                          // windows: what will be asked for
-//   next table->gather(ids, values);                          // values, one row after the other
-//   table->update(ids, gradients, rate);                 // repeated ids: summed, one step a row
-//   const std::uint64_t generation = table->commit();    // durable; costs what changed
+//   auto table = create_embedding_table(options);  // or open_embedding_table(options, generation)
+//   table->expect(next_window);                    // by windows: what is asked for next
+//   table->gather(ids, values);                    // values, one row after the other
+//   table->update(ids, gradients, rate);           // repeated ids: summed, one step a row
+//   const std::uint64_t generation = table->commit();  // durable; costs what changed
 //
 // A table is used in one of two ways. By windows: any row, each announced by expect() before it is
 // asked for. By partitions (options.partitions > 0): rows of the partitions that are resident.

@@ -53,16 +53,17 @@ class FeatureStore {
   /// "memory" or "disk".
   virtual std::string_view placement() const = 0;
 
-  /// Copies the rows into their places; a row may be asked for more than once.
-  /// @pre every row < schema().rows; places, where given, distinct and within `out`
+  /// Copies the rows into their places; a row may be asked for more than once. Errors: kUsage for a
+  /// row that the table lacks and for too small an `out`, kIo and kData. @pre places are distinct
   virtual Result<void> gather(const GatherRequest& request) = 0;
 
-  /// Copies the rows one after the other. @pre out.size() == rows.size() * row_bytes()
+  /// Copies the rows one after the other: rows.size() * row_bytes().
   Result<void> gather(std::span<const std::uint64_t> rows, std::span<std::byte> out) {
     return gather(GatherRequest{rows, {}, out});
   }
 
-  /// The bytes of a row where the whole table is in RAM, else null. Thread-safe.
+  /// The bytes of a row where the whole table is in RAM, else null. Thread-safe. @pre row <
+  /// schema().rows
   virtual const std::byte* resident_row(std::uint64_t /*row*/) const { return nullptr; }
 
   /// Whether the device that the store was opened for may read resident rows where they are.

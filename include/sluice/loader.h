@@ -1,14 +1,20 @@
 // Loader: the mini-batches of an epoch, sampled, read and assembled ahead of their consumer.
 //
-//   GraphData data(dataset, placement, target_type);
-//   Loader loader(data, options, seeds, memory, ledger);
-//   loader.start(epoch, first_batch);
+//   MemoryLedger ledger(kGiB, "budget");
+//   const Dataset dataset = Dataset::open("data/papers", {.ledger = &ledger});
+//   GraphData data(dataset, {.features = Placement::kDisk}, 0);
+//   Loader loader(data, {.batch_size = 256}, dataset.split("default").train, {}, ledger);
+//   loader.start({.epoch = 0});
 //   while (std::shared_ptr<const Batch> batch = loader.next()) train(*batch);
+//
+// In this order each outlives what comes after it, as it must: a dataset is not moved meanwhile,
+// and batches may outlive loader, data and dataset (but for LoaderOptions::deferred_features), not
+// the ledger.
 //
 // What is delivered depends on (dataset, queries, seed, epoch, sampler) alone: not on where data
 // is kept, the I/O engine, the window, the budget or the number of threads. Stages run on threads
 // of their own: a window of mini-batches is sampled and fetched while the one before is assembled
-// and consumed. Used by one consumer thread.
+// and consumed. Used by one consumer thread, as are the loaders of one GraphData together.
 #pragma once
 
 #include <sluice/batch.h>
@@ -110,13 +116,18 @@ struct LabelsOf {
 
 /// Everything of a dataset that mini-batches are made of: topologies, labels and feature stores,
 /// opened once and shared by the loaders of a run: one goes through an epoch at a time. Charged to
-/// the dataset's ledger.
+/// the dataset's ledger, and caches to that of the loader that made them: both must outlive this.
 class GraphData {
  public:
+  /// Throws Error. @param dataset must outlive this, in its place: it is not moved
   GraphData(const Dataset& dataset, const GraphDataOptions& options, const LabelsOf& labels);
   /// With the labels of a node type.
   GraphData(const Dataset& dataset, const GraphDataOptions& options, std::size_t target_type)
       : GraphData(dataset, options, LabelsOf{target_type, {}}) {}
+  /// Not of a dataset that ends with the line.
+  GraphData(const Dataset&&, const GraphDataOptions&, const LabelsOf&) = delete;
+  GraphData(const Dataset&&, const GraphDataOptions&, std::size_t) = delete;
+  /// @pre no loader of it is alive
   ~GraphData();
   GraphData(const GraphData&) = delete;
   GraphData& operator=(const GraphData&) = delete;
@@ -132,11 +143,12 @@ class GraphData {
   const SamplerGraph& graph() const;
   /// The edges of a relation that GraphDataOptions::edge_rules took out of it; null: none.
   const HeldOutEdges* held_out(std::size_t relation) const;
-  /// Labels by id, as batches carry them; without a shape where there are none. Throws kResource.
+  /// Labels by id, as batches carry them; without a shape where there are none. Throws kUsage for
+  /// an id beyond them, kResource.
   /// @pre the dataset has a ledger
   Array labels(std::span<const std::uint64_t> ids) const;
   /// i64 [nodes]: the times of a type's nodes, loaded when they are first asked for. Throws kUsage
-  /// where it has none, kResource.
+  /// where it has none or there is no such type, kResource. Used by one thread at a time.
   Array node_times(std::size_t type) const;
   /// "io_uring", "pread" or "memory".
   std::string engine() const;
@@ -149,6 +161,7 @@ class GraphData {
   /// records of nodes whose edges changed are dropped. No loader may be alive. Throws Error; the
   /// data is then good for another reopen() only. @param newer must outlive this
   void reopen(const Dataset& newer);
+  void reopen(const Dataset&&) = delete;
 
   struct State;
   State& state() { return *state_; }
@@ -233,14 +246,18 @@ struct LoaderStart {
 
 class Loader {
  public:
+  /// Throws Error: kUsage for null queries, seeds that are not u64, and a batch size below 1.
+  /// @param data must outlive this
   /// @param memory may be changed with set_memory before the first start()
+  /// @param ledger must outlive this, its batches and data
   Loader(GraphData& data,
          const LoaderOptions& options,
          std::shared_ptr<const QuerySource> queries,
          const LoaderMemory& memory,
          MemoryLedger& ledger);
   /// Of nodes of data.target_type(), each asked about once an epoch: LoaderOptions says in which
-  /// order. @param seeds u64 [n]: distinct ids; shared, not copied
+  /// order. @param seeds u64 [n]: distinct ids; shared, not copied. One that is no node, or that is
+  /// there twice, is an Error (kData) of start() or next()
   Loader(GraphData& data,
          const LoaderOptions& options,
          Array seeds,
@@ -257,7 +274,7 @@ class Loader {
   LoaderProbe probe(std::uint64_t count);
 
   /// The first mini-batch of epoch 0 with features of nothing but zeros: to try a step with where
-  /// reading rows has no room yet. On the host. Throws Error.
+  /// reading rows has no room yet. On the host. Throws Error: kUsage where there is none.
   std::shared_ptr<const Batch> blank();
 
   /// What an epoch would ask of the disk, from some of its batches: as many as tell something, or
@@ -270,7 +287,9 @@ class Loader {
   void start(const LoaderStart& where);
   /// The next batch, or null at the end of the epoch. On a GPU its arrays are of its memory, to be
   /// used on the compute stream, and Batch::host has what stayed behind; fewer than kInFlight
-  /// earlier ones may then be alive. Throws the Error of whichever stage failed.
+  /// earlier ones may then be alive. Throws the Error of whichever stage failed, or whatever a
+  /// query source or sampler threw, and the same again until the next start(). Null before start()
+  /// and after stop(), too.
   std::shared_ptr<const Batch> next();
   /// Waits until next() need not wait, at most so long; false where it still must. For consumers
   /// that look at something else meanwhile. The mini-batch before counts as let go.

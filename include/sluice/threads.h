@@ -11,7 +11,7 @@ namespace sluice {
 /// An arena of `threads` workers, the caller included. Thread-safe; several may exist.
 class ThreadArena {
  public:
-  /// @param threads 0: all available cores.
+  /// @param threads 0: all available cores. Throws Error(kUsage) below that and beyond 4096.
   explicit ThreadArena(int threads = 0);
   ThreadArena(const ThreadArena&) = delete;
   ThreadArena& operator=(const ThreadArena&) = delete;

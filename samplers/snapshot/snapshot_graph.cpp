@@ -41,6 +41,22 @@ std::uint64_t bytes_behind(const SamplerGraph& graph, const SnapshotOptions& opt
   return sum;
 }
 
+// What a program sets by itself was never bound, where the schema says the same.
+Result<void> check_ranges(const SnapshotOptions& options) {
+  const bool drawn = options.alpha >= 1 && options.alpha <= 1e6 && options.period >= 1 &&
+                     options.gamma > 0 && options.gamma <= 1;
+  if (options.hot >= 0 && options.hot <= 1 && (drawn || !options.approximate())) return {};
+  return Error(
+      ErrorCode::kUsage,
+      fmt::format("snapshot.hot = {}, alpha = {}, period = {}, gamma = {} do not make a "
+                  "snapshot cache",
+                  options.hot,
+                  options.alpha,
+                  options.period,
+                  options.gamma),
+      "hot is from 0 to 1, alpha and period are 1 or more, gamma is above 0 and at most 1");
+}
+
 Result<std::uint64_t> capacity_of(const SamplerGraph& graph, const SnapshotOptions& options) {
   const std::uint64_t all = SnapshotGraph::bytes_of(graph), behind = bytes_behind(graph, options);
   if (options.bytes.bytes == 0)
@@ -99,6 +115,7 @@ Result<std::unique_ptr<SnapshotGraph>> SnapshotGraph::make(const SamplerGraph& g
                                                            const SnapshotOptions& options,
                                                            const TrialBatches& trials,
                                                            MemoryLedger* ledger) {
+  if (auto checked = check_ranges(options); !checked) return std::move(checked).error();
   const auto capacity = capacity_of(graph, options);
   if (!capacity) return capacity.error();
   const std::int64_t most = trials.most_edges();

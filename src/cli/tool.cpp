@@ -88,9 +88,16 @@ int run_command(Output output, const std::function<void()>& command) {
               "the system has no more memory",
               "free memory, or lower --memory so that the refusal comes at the start"));
   } catch (const std::exception& error) {
-    return print_error(
-        output,
-        Error(ErrorCode::kInternal, error.what(), "this is a bug in Sluice: please report it"));
+    return print_error(output,
+                       Error(ErrorCode::kInternal,
+                             error.what(),
+                             "this is a bug in Sluice, unless a model or sampler of your own threw "
+                             "it: please report it"));
+  } catch (...) {
+    return print_error(output,
+                       Error(ErrorCode::kInternal,
+                             "something was thrown that is no std::exception",
+                             "let models and samplers of your own throw sluice::Error"));
   }
 }
 

@@ -55,6 +55,12 @@ Error unknown_name(std::string_view kind,
   return Error(ErrorCode::kUsage, fmt::format("there is no {} '{}'", kind, name), std::move(hint));
 }
 
+Error name_taken(std::string_view kind, std::string_view name) {
+  return {ErrorCode::kUsage,
+          fmt::format("{} '{}' is there already", kind, name),
+          "give yours another name"};
+}
+
 Selection select(const OptionsCatalog& catalog,
                  std::string_view kind,
                  std::string_view name,

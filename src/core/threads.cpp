@@ -2,6 +2,9 @@
 
 #include "core/thread_sanitizer.h"
 
+#include <sluice/error.h>
+
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <tbb/global_control.h>
@@ -62,9 +65,23 @@ struct ThreadArena::Arena {
 
 #endif
 
+namespace {
+
+// As many as a config may ask for.
+constexpr int kMostArenaThreads = 4096;
+
+int checked_threads(int threads) {
+  if (threads < 0 || threads > kMostArenaThreads)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} threads are asked for", threads),
+                fmt::format("give 0, for all cores, or 1 to {}", kMostArenaThreads));
+  return threads == 0 ? available_cores() : threads;
+}
+
+}  // namespace
+
 ThreadArena::ThreadArena(int threads)
-    : threads_(threads > 0 ? threads : available_cores()),
-      arena_(std::make_unique<Arena>(threads_)) {}
+    : threads_(checked_threads(threads)), arena_(std::make_unique<Arena>(threads_)) {}
 
 ThreadArena::~ThreadArena() = default;
 

@@ -20,6 +20,13 @@ LoaderOptions options_for(const GraphData::State& data, LoaderOptions options) {
   return options;
 }
 
+std::shared_ptr<const QuerySource> not_null(std::shared_ptr<const QuerySource> queries) {
+  if (queries) return queries;
+  throw Error(ErrorCode::kUsage,
+              "a loader is made without queries: they are null",
+              "give NodeQueries, LinkQueries, or a QuerySource of your own");
+}
+
 }  // namespace
 
 Loader::State::State(GraphData& graph,
@@ -31,7 +38,7 @@ Loader::State::State(GraphData& graph,
       options(options_for(data, given)),
       memory(share),
       ledger(book),
-      queries(std::move(asked)),
+      queries(not_null(std::move(asked))),
       sampler({data, options, *queries, book}),
       fetcher(data, book),
       assembler(data, options, book),
@@ -151,6 +158,8 @@ void Loader::set_memory(const LoaderMemory& memory) {
 }
 
 std::shared_ptr<const Batch> Loader::blank() {
+  if (num_batches() == 0)
+    throw Error(ErrorCode::kUsage, "an epoch has no mini-batches", "give seeds or other queries");
   auto batch = std::make_shared<Batch>(state_->sampler.sample_one(0));
   (void)state_->sampler.release_workspaces();
   state_->assembler.assemble_blank(*batch);

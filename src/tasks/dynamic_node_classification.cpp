@@ -2,9 +2,11 @@
 
 #include "tasks/dynamic_node_metrics.h"
 #include "tasks/dynamic_node_queries.h"
+#include "tasks/encoded_rows.h"
 #include "tasks/past_labels.h"
 
 #include <sluice/nn/tensor_view.h>
+#include <sluice/sampler.h>
 
 #include <fmt/format.h>
 
@@ -139,7 +141,7 @@ torch::Tensor DynamicNodeClassification::outputs(Model& model, const Batch& batc
   if (!batch.layers.empty() && batch.nodes.at(of_.node_type).times.shape().empty())
     refuse_labels("this sampler shows a node what came after its label",
                   "set sampler.type = \"temporal\"");
-  torch::Tensor rows = model.encode(batch).at(of_.node_type);
+  torch::Tensor rows = encoded_rows(model.encode(batch), batch, of_.node_type, options_.width);
   // Where each seed is asked about once it is in the order of the seeds.
   if (batch.num_queries() != batch.num_seeds(of_.node_type))
     rows = torch::embedding(rows, nn::as_tensor(batch.queries.nodes));

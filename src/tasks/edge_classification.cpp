@@ -1,5 +1,7 @@
 #include "tasks/edge_classification.h"
 
+#include "tasks/encoded_rows.h"
+
 #include <sluice/nn/tensor_view.h>
 #include <sluice/tasks/classification_metrics.h>
 
@@ -53,10 +55,12 @@ bool EdgeClassification::has_labels(Part part, const GraphData& data) const {
 
 torch::Tensor EdgeClassification::outputs(Model& model, const Batch& batch) {
   const Encoding encoded = model.encode(batch);
-  const torch::Tensor ends = torch::cat(
-      {torch::embedding(encoded.at(source_type()), nn::as_tensor(batch.queries.sources)),
-       torch::embedding(encoded.at(destination_type()), nn::as_tensor(batch.queries.destinations))},
-      1);
+  const torch::Tensor ends =
+      torch::cat({torch::embedding(encoded_rows(encoded, batch, source_type(), options_.width),
+                                   nn::as_tensor(batch.queries.sources)),
+                  torch::embedding(encoded_rows(encoded, batch, destination_type(), options_.width),
+                                   nn::as_tensor(batch.queries.destinations))},
+                 1);
   return head_->forward(torch::relu(ends));
 }
 

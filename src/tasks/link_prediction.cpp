@@ -2,6 +2,7 @@
 
 #include "samplers/stored_ends.h"
 #include "tasks/drawn_ends.h"
+#include "tasks/encoded_rows.h"
 #include "tasks/link_metrics.h"
 #include "tasks/link_ranks.h"
 
@@ -226,9 +227,11 @@ LinkPrediction::Links LinkPrediction::links_of(Model& model, const Batch& batch)
   Links links;
   links.encoded = model.encode(batch);
   const Queries& queries = batch.queries;
-  links.sources = rows_at(links.encoded.at(source_type()), nn::as_tensor(queries.sources));
-  links.destinations =
-      rows_at(links.encoded.at(destination_type()), nn::as_tensor(queries.destinations));
+  const auto rows = [&](std::size_t type) {
+    return encoded_rows(links.encoded, batch, type, options_.width);
+  };
+  links.sources = rows_at(rows(source_type()), nn::as_tensor(queries.sources));
+  links.destinations = rows_at(rows(destination_type()), nn::as_tensor(queries.destinations));
   if (!nn::reads_relations(options_.decoder)) return links;
   (void)types_of(batch.on_host().labels, static_cast<std::size_t>(queries.size()));  // all there
   links.relations = typed_ ? nn::as_tensor(batch.labels).to(torch::kInt64)

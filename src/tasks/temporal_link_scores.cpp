@@ -2,6 +2,8 @@
 // and the destinations that score best.
 #include "tasks/temporal_link_prediction.h"
 
+#include "tasks/encoded_rows.h"
+
 #include <sluice/nn/tensor_view.h>
 #include <sluice/no_node.h>
 
@@ -98,14 +100,13 @@ torch::Tensor TemporalLinkPrediction::outputs(Model& model, const Batch& batch) 
 torch::Tensor TemporalLinkPrediction::encoded_scores(Model& model, const Batch& batch) const {
   const Encoding encoded = model.encode(batch);
   const Queries& queries = batch.queries;
-  const torch::Tensor sources =
-      rows_of_pairs(encoded.at(source_type_), nn::as_tensor(queries.sources));
-  const torch::Tensor own =
-      rows_of_pairs(encoded.at(destination_type_), nn::as_tensor(queries.destinations));
+  const torch::Tensor beside = encoded_rows(encoded, batch, destination_type_, options_.width);
+  const torch::Tensor sources = rows_of_pairs(
+      encoded_rows(encoded, batch, source_type_, options_.width), nn::as_tensor(queries.sources));
+  const torch::Tensor own = rows_of_pairs(beside, nn::as_tensor(queries.destinations));
   const torch::Tensor scores = decoder_->score(sources, own).unsqueeze(1);
   if (queries.negatives.empty()) return scores;
-  const torch::Tensor others =
-      rows_of_pairs(encoded.at(destination_type_), nn::as_tensor(queries.negatives));
+  const torch::Tensor others = rows_of_pairs(beside, nn::as_tensor(queries.negatives));
   return torch::cat({scores, decoder_->score_beside(sources, others)}, 1);
 }
 

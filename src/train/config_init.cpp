@@ -97,11 +97,19 @@ struct Target {
 
 /// @param task its name; empty: the one that the labels are for
 Target node_target(const GraphSchema& schema, const std::string& path, const std::string& task) {
+  if (task == "self_supervised")
+    refuse(path,
+           "config init writes no config for task 'self_supervised'",
+           "begin with one of those that docs/self-supervised.md lists, as "
+           "configs/cora-graphmae.toml");
+  // A task of a program's own takes labels of any kind, as far as is known here.
+  const bool of_a_kind = task.empty() || task == "regression" || task == "node_classification";
   for (const SplitSchema& split : schema.splits) {
     const NodeTypeSchema* node = schema.node_type(split.node_type);
     if (node == nullptr || !node->labels) continue;
     const char* const fits =
         node->labels->kind == LabelKind::kRegression ? "regression" : "node_classification";
+    if (!of_a_kind) return {task, split.name, split.train, split.valid};
     if (task.empty() || task == fits) return {fits, split.name, split.train, split.valid};
   }
   refuse(

@@ -146,6 +146,15 @@ PartitionBuffer& StoredEmbeddingTable::buffer() const {
               "expect() windows, or set partitions");
 }
 
+void StoredEmbeddingTable::check_size(std::size_t rows, std::size_t floats) const {
+  if (floats >= rows * dim()) return;
+  throw Error(
+      ErrorCode::kInternal,
+      fmt::format(
+          "{} numbers for {} rows of an embedding table of {} values a row", floats, rows, dim()),
+      "give dim() for each row");
+}
+
 void StoredEmbeddingTable::check_row(std::uint64_t row) const {
   if (row < rows()) return;
   throw Error(ErrorCode::kInternal,
@@ -264,6 +273,7 @@ float* StoredEmbeddingTable::here(std::uint64_t row) {
 }
 
 void StoredEmbeddingTable::gather(std::span<const std::uint64_t> ids, std::span<float> out) {
+  check_size(ids.size(), out.size());
   charge_at_least(batch_charge_, bytes_of_batch(ids.size(), 0));
   from_.clear();
   for (const std::uint64_t id : ids) from_.push_back(reinterpret_cast<const std::byte*>(here(id)));
@@ -277,6 +287,7 @@ void StoredEmbeddingTable::gather(std::span<const std::uint64_t> ids, std::span<
 void StoredEmbeddingTable::update(std::span<const std::uint64_t> ids,
                                   std::span<const float> gradients,
                                   double rate) {
+  check_size(ids.size(), gradients.size());
   charge_at_least(batch_charge_, bytes_of_batch(ids.size(), dim()));
   batch_ids_.assign(ids);
   const auto distinct = batch_ids_.distinct();
@@ -313,6 +324,7 @@ void StoredEmbeddingTable::update_range(std::uint64_t first,
 }
 
 void StoredEmbeddingTable::read_rows(std::span<const std::uint64_t> ids, std::span<float> out) {
+  check_size(ids.size(), out.size());
   for (const std::uint64_t id : ids) check_row(id);
   const Charge lists = charge_now(ids.size() * kBytesOfReadRow);
   on_disk([&] {

@@ -67,6 +67,7 @@ class StoredEmbeddingTable final : public EmbeddingTable {
   WindowCache& windows() const;
   PartitionBuffer& buffer() const;
   void check_row(std::uint64_t row) const;
+  void check_size(std::size_t rows, std::size_t floats) const;
   float* here(std::uint64_t row);
   void sweep(std::span<const RowMove> writes, std::span<const RowMove> reads, std::size_t lead);
   void read_partition(const PartitionRows& rows);

@@ -1,5 +1,6 @@
 #include "storage/feature/disk_store.h"
 
+#include "storage/feature/gather_check.h"
 #include "storage/feature/row_copy.h"
 #include "storage/format/data_file.h"
 #include "storage/io/engine_kind.h"
@@ -175,6 +176,7 @@ void DiskFeatureStore::count_extra(const IoStats& pass) {
 }
 
 Result<void> DiskFeatureStore::gather(const GatherRequest& request) {
+  if (auto checked = check_gather(schema_, layout_.row_bytes, request); !checked) return checked;
   if (auto sorted = sort_wanted(request); !sorted) return sorted;
   return gather_sorted(wanted_, request.shape, request.out);
 }

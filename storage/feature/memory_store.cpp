@@ -1,5 +1,6 @@
 #include "storage/feature/memory_store.h"
 
+#include "storage/feature/gather_check.h"
 #include "storage/format/data_file_reader.h"
 
 #include <cstring>
@@ -26,6 +27,7 @@ std::unique_ptr<MemoryFeatureStore> MemoryFeatureStore::load(const std::filesyst
 
 Result<void> MemoryFeatureStore::gather(const GatherRequest& request) {
   const std::size_t row_bytes = layout_.row_bytes;
+  if (auto checked = check_gather(schema_, row_bytes, request); !checked) return checked;
   for (std::size_t i = 0; i < request.rows.size(); ++i) {
     const std::size_t place = request.places.empty() ? i : request.places[i];
     std::memcpy(request.out.data() + place * row_bytes,

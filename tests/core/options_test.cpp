@@ -302,3 +302,16 @@ TEST_CASE("nearest word") {
   CHECK(std::string(error.what()) == "there is no model 'gnc'");
   CHECK(error.hint() == "did you mean 'gcn'? known: gcn, gat");
 }
+
+TEST_CASE("a name is of one entry") {
+  Catalog<Animal> catalog = animals();
+  const std::string taken = catalog.list().front().name;
+  try {
+    catalog.add<Cat>(taken, "another");
+    FAIL("nothing was refused");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kUsage);
+    CHECK(error.message() == "animal '" + taken + "' is there already");
+  }
+  CHECK(catalog.list().size() == animals().list().size());
+}

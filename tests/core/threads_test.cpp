@@ -30,6 +30,12 @@ TEST_CASE("every index is visited once, for any width and grain") {
   ThreadArena(2).for_each(0, [](std::size_t) { FAIL("nothing to visit"); });
 }
 
+TEST_CASE("widths that make no arena are refused") {
+  CHECK_THROWS_AS(ThreadArena(-1), Error);
+  CHECK_THROWS_AS(ThreadArena(4097), Error);
+  CHECK(ThreadArena(0).threads() == available_cores());
+}
+
 TEST_CASE("a thread that gives way takes those it starts with it, and no other") {
   const int before = ::getpriority(PRIO_PROCESS, 0);
   int itself = 0, started = 0;

@@ -53,6 +53,18 @@ TEST_CASE("extended: a sampler and a task of one's own train, the same from disk
   CHECK(accuracy > 0.7);  // a quarter by chance
 }
 
+TEST_CASE(
+    "extended: config init writes a config for a task of one's own, and says where it cannot") {
+  const Sandbox box;
+  const Outcome init =
+      extended({"config", "init", box.dataset(), "--task", "margin_classification"});
+  CHECK_MESSAGE(init.code == 0, init.err);
+  CHECK(init.out.find("type = \"margin_classification\"\n") != std::string::npos);
+  const Outcome none = extended({"config", "init", box.dataset(), "--task", "self_supervised"});
+  CHECK(none.code == 2);
+  CHECK(none.err.find("docs/self-supervised.md") != std::string::npos);
+}
+
 TEST_CASE("extended: with a cache policy of one's own the weights are the same, from disk too") {
   const Sandbox box;
   generate_dataset(box.dataset(),

@@ -56,3 +56,19 @@ TEST_CASE("labels of other kinds stay as they are, and so do classes without roo
   CHECK(wide.gather(nodes, ledger).as<std::int32_t>()[0] == 1);
   CHECK(LabelTable().empty());
 }
+
+TEST_CASE("the label of an id beyond them is refused, narrow or not") {
+  MemoryLedger ledger;
+  for (const std::int32_t most : {3, 1 << 20}) {
+    const LabelTable labels(classes({0, most}, ledger), &ledger);
+    const std::vector<std::uint64_t> beyond{1, 2};
+    try {
+      (void)labels.gather(beyond, ledger);
+      FAIL("nothing was refused");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kUsage);
+      CHECK(error.message().find("id 2") != std::string::npos);
+    }
+    CHECK(labels.gather({}, ledger).numel() == 0);
+  }
+}

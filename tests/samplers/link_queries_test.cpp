@@ -2,6 +2,7 @@
 #include "sampler_support.h"
 #include "samplers/exclude_edges.h"
 #include "samplers/held_out_edges.h"
+#include "samplers/neighbor_sampler.h"
 
 #include <sluice/no_node.h>
 #include <sluice/samplers/link_queries.h>
@@ -143,6 +144,23 @@ TEST_CASE("links: nodes that they share, of both ends, some of them the mini-bat
     CHECK(drawn[0] != drawn[1]);
     CHECK(drawn[0] == drawn[2]);
   }
+}
+
+TEST_CASE("links: relations that the graph lacks, and no links, are refused") {
+  const TestGraph graph = two_relations();
+  const SamplerGraph opened = graph.open(Held::k32);
+  const auto links = std::make_shared<RelationLinks>(opened.relations[0]);
+  const auto refuses = [&](std::shared_ptr<const Links> asked, const LinkQueryOptions& options) {
+    try {
+      const LinkQueries queries(graph.schema, std::move(asked), options);
+      FAIL("nothing was refused");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kUsage);
+    }
+  };
+  refuses(links, {.relation = 2});
+  refuses(links, {.exclude = true, .reverse = 2});
+  refuses(nullptr, {});
 }
 
 TEST_CASE("links: a link's negatives are the same whoever its mates are") {

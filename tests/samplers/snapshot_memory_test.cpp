@@ -89,6 +89,16 @@ TEST_CASE("a cache larger than the graph, and records without a bound, are refus
   REQUIRE(none);
   CHECK(none.value()->stats().ram_bytes == 0);
   CHECK(made({.mode = SnapshotMode::kFull}, {5, -1}));
+  for (const SnapshotOptions& wrong :
+       {SnapshotOptions{.mode = SnapshotMode::kFull, .hot = -1},
+        SnapshotOptions{.mode = SnapshotMode::kFull, .hot = 1.5},
+        SnapshotOptions{.mode = SnapshotMode::kRefresh, .alpha = 0},
+        SnapshotOptions{.mode = SnapshotMode::kRefresh, .period = 0},
+        SnapshotOptions{.mode = SnapshotMode::kOnTheFly, .gamma = 7}}) {
+    const auto refused = made(wrong, {5});
+    REQUIRE(!refused);
+    CHECK(refused.error().code() == ErrorCode::kUsage);
+  }
   const auto unbounded = made({.mode = SnapshotMode::kRefresh}, {5, -1});
   REQUIRE(!unbounded);
   CHECK(unbounded.error().code() == ErrorCode::kUsage);

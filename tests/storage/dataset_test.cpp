@@ -197,6 +197,41 @@ TEST_CASE("what is not there is refused by name, with what is") {
         dir.path().string() + ": not a dataset: it has no manifest.json");
 }
 
+TEST_CASE("rows that a table lacks, too little memory for them, and ids of no node are refused") {
+  const TempDir dir;
+  test::write_sample(dir / "x");
+  const Dataset dataset = Dataset::open((dir / "x").string());
+  const std::uint64_t nodes = dataset.schema().nodes[0].count;
+  for (const Placement placement : {Placement::kMemory, Placement::kDisk}) {
+    const auto store = dataset.features("node", {.placement = placement});
+    const auto refuses = [&](const GatherRequest& request, const std::string& says) {
+      const auto gathered = store->gather(request);
+      REQUIRE(!gathered);
+      CHECK(gathered.error().code() == ErrorCode::kUsage);
+      CHECK(gathered.error().message().find(says) != std::string::npos);
+    };
+    std::vector<std::byte> out(3 * store->row_bytes());
+    const std::vector<std::uint64_t> rows{0, 5, 1}, beyond{0, nodes, 1};
+    const std::vector<std::uint32_t> places{2, 0, 1}, far{0, 1, 3}, few{0, 1};
+    refuses({beyond, {}, out}, "row " + std::to_string(nodes));
+    refuses({rows, {}, std::span(out).first(out.size() - 1)}, "bytes");
+    refuses({rows, far, out}, "bytes");
+    refuses({rows, few, out}, "2 places");
+    CHECK(store->gather({rows, places, out}));
+    CHECK(store->gather({{}, {}, {}}));
+  }
+  const Array numbers = Array::make(DType::kI64, {2}).or_throw();
+  const ExternalIds integers(IdKind::kInteger, numbers, {}, {});
+  CHECK(expect_error([&] { (void)integers.integer(2); }).code() == ErrorCode::kUsage);
+  CHECK(expect_error([&] { (void)integers.text(2); }).code() == ErrorCode::kUsage);
+  Array offsets = Array::make(DType::kU64, {2}).or_throw();
+  offsets.as<std::uint64_t>()[0] = offsets.as<std::uint64_t>()[1] = 0;
+  const ExternalIds strings(IdKind::kString, {}, offsets, Array::make(DType::kU8, {0}).or_throw());
+  CHECK(strings.text(0).empty());
+  CHECK(expect_error([&] { (void)strings.text(1); }).code() == ErrorCode::kUsage);
+  CHECK(expect_error([&] { (void)strings.integer(0); }).code() == ErrorCode::kUsage);
+}
+
 TEST_CASE("a truncated, missing or grown file is found at open") {
   const TempDir dir;
   test::write_sample(dir / "x");

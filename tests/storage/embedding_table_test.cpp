@@ -1,11 +1,16 @@
 // Tables against a brute-force twin, over random streams of calls. SLUICE_TEST_SEED=N draws the
 // streams of an earlier run again.
 #include "embedding_support.h"
+#include "io_support.h"
+#include "storage/embedding/table.h"
 #include "support/expect_error.h"
+#include "support/sanitized.h"
+#include "support/temp_dir.h"
 
 #include "core/threads.h"
 
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <random>
 #include <set>
@@ -333,6 +338,12 @@ TEST_CASE("rows that were not announced, are not resident or not there are an er
   CHECK(expect_error([&] { windows->update(one, values, 1); }).code() == ErrorCode::kInternal);
   CHECK(expect_error([&] { windows->expect(beyond); }).code() == ErrorCode::kInternal);
   CHECK(expect_error([&] { windows->load(0); }).code() == ErrorCode::kInternal);
+  const std::span<float> few = std::span(values).first(3);
+  for (const auto& call :
+       std::vector<std::function<void()>>{[&] { windows->gather(three, few); },
+                                          [&] { windows->update(three, few, 1); },
+                                          [&] { windows->read_rows(three, few); }})
+    CHECK(expect_error(call).message().find("3 numbers for 1 rows") == 0);
 
   auto parted = table_options(dir / "p", 1000, 100);
   parted.partitions = 4;

@@ -72,9 +72,9 @@ struct LinkQueryOptions {
 
 class LinkQueries final : public QuerySource {
  public:
-  /// Throws kUsage for a batch size of 0, for links that are no events where seeds are to say which
-  /// they belong to, and for listed ends beside what takes their place. @param schema must outlive
-  /// this
+  /// Throws kUsage for a batch size below 1, for relations that the graph lacks, for links that are
+  /// no events where seeds are to say which they belong to, and for listed ends beside what takes
+  /// their place. @param schema must outlive this
   LinkQueries(const GraphSchema& schema,
               std::shared_ptr<const Links> links,
               LinkQueryOptions options);

@@ -27,7 +27,8 @@ struct NodeQueryOptions {
 class NodeQueries final : public QuerySource {
  public:
   /// @param ledger of what a sampler's own order keeps; must outlive this. Throws kUsage for a
-  /// batch size of 0, and what SamplerMethod::make_order throws.
+  /// batch size below 1, nodes that are not u64, a type that the graph lacks and too few times, and
+  /// what SamplerMethod::make_order throws.
   NodeQueries(const GraphSchema& schema, NodeQueryOptions options, MemoryLedger* ledger);
 
   std::uint64_t num_batches() const override { return order_->num_batches(); }

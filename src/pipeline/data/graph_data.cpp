@@ -7,6 +7,8 @@
 #include "storage/topology/filtered_topology.h"
 #include "storage/topology/paged_topology.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -123,12 +125,29 @@ void tell_disk(const SamplerGraph& graph, const DiskProfile& disk) {
   }
 }
 
+void check_number(std::size_t number, std::size_t count, const char* what) {
+  if (number < count) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("there is no {} {}: the dataset has {}", what, number, count),
+              "they are numbered from 0, in the order of GraphSchema");
+}
+
+void check_labels_of(const GraphSchema& schema, const LabelsOf& labels) {
+  if (labels.node_type) check_number(*labels.node_type, schema.nodes.size(), "node type");
+  if (labels.relation) check_number(*labels.relation, schema.relations.size(), "relation");
+  if (!labels.more.empty() && labels.more.dtype() != DType::kI32)
+    throw Error(ErrorCode::kUsage,
+                fmt::format("LabelsOf::more is {}, not i32", to_string(labels.more.dtype())),
+                "classes are i32");
+}
+
 }  // namespace
 
 GraphData::GraphData(const Dataset& dataset,
                      const GraphDataOptions& options,
                      const LabelsOf& labels)
     : state_(std::make_unique<State>()) {
+  check_labels_of(dataset.schema(), labels);
   state_->dataset = &dataset;
   state_->options = options;
   if (!options.cache) state_->options.cache = std::make_shared<CachePolicyOf<BeladyPolicy>>();
@@ -165,7 +184,8 @@ const GraphDataOptions& GraphData::options() const {
 Array GraphData::node_times(std::size_t type) const {
   auto& known = state_->node_times;
   known.resize(schema().nodes.size());
-  if (known.at(type).shape().empty())
+  check_number(type, known.size(), "node type");
+  if (known[type].shape().empty())
     known[type] = state_->dataset->node_times(schema().nodes[type].name);
   return known[type];
 }

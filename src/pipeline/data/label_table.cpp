@@ -1,5 +1,7 @@
 #include "pipeline/data/label_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -31,6 +33,13 @@ LabelTable::LabelTable(Array labels, MemoryLedger* ledger)
 }
 
 Array LabelTable::gather(std::span<const std::uint64_t> nodes, MemoryLedger& ledger) const {
+  const auto count = static_cast<std::uint64_t>(shape_[0]);
+  const std::uint64_t most = nodes.empty() ? 0 : std::ranges::max(nodes);
+  if (!nodes.empty() && most >= count)
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("the label of id {} is asked for, and there are labels of {} ids", most, count),
+        "ask by ids of what LabelsOf names: a query source gives them as Queries::ids");
   Array::Shape shape = shape_;
   shape[0] = static_cast<std::int64_t>(nodes.size());
   const DType dtype = narrow_ ? DType::kI32 : labels_.dtype();

@@ -34,11 +34,24 @@ void DeferredRows::gather(std::size_t type,
   const auto widen = [&](std::size_t at, std::span<const std::byte* const> rows) {
     widen_stored_rows(table, scale_, rows, out.subspan(at * dim, rows.size() * dim));
   };
-  if (!source->ids.shape().empty()) {
+  const bool resident = !source->ids.shape().empty();
+  const bool stored = !source->stored.shape().empty();
+  const auto rows_there = static_cast<std::size_t>(
+      resident ? source->ids.numel() : (stored ? source->stored.size(0) : 0));
+  if ((resident || stored) && (first < 0 || begin > rows_there || count > rows_there - begin))
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("{} rows from {} on are asked for, and the mini-batch has {} of type {}",
+                    count,
+                    first,
+                    rows_there,
+                    type),
+        "ask for rows of BatchNodes::ids");
+  if (resident) {
     const auto ids = source->ids.as<std::uint64_t>().subspan(begin, count);
     const auto row_at = [&](std::size_t i) { return source->store->resident_row(ids[i]); };
     for_stored_rows(*arena_, count, row_at, widen);
-  } else if (!source->stored.shape().empty()) {
+  } else if (stored) {
     const std::size_t row_bytes = source->store->row_bytes();
     const std::byte* const rows = source->stored.raw().data() + begin * row_bytes;
     const auto row_at = [&](std::size_t i) { return rows + i * row_bytes; };

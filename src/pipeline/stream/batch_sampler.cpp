@@ -2,6 +2,8 @@
 
 #include "samplers/exclude_edges.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,6 +16,28 @@ constexpr double kSampledBytesASecond = 500e6;
 std::shared_ptr<const SamplerMethod> method_of(const LoaderOptions& options) {
   if (options.sampler) return options.sampler;
   return std::make_shared<SamplerKind<NeighborSampler>>(NeighborSamplerOptions{options.fanout});
+}
+
+// That a query source of somebody's own gives what is read as numbers of nodes.
+void check_dtypes(const QueryBatch& asked) {
+  const auto check = [&](const Array& array, DType wanted, const char* what) {
+    if (array.empty() || array.dtype() == wanted) return;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the query source gives {} of mini-batch {} as {}, not {}",
+                            what,
+                            asked.index,
+                            to_string(array.dtype()),
+                            to_string(wanted)),
+                "make these arrays as sluice/query.h says");
+  };
+  for (const Array& seeds : asked.seeds) check(seeds, DType::kU64, "seeds");
+  for (const Array& events : asked.seed_events) check(events, DType::kU64, "seed_events");
+  for (const Array& times : asked.seed_times) check(times, DType::kI64, "seed_times");
+  check(asked.queries.ids, DType::kU64, "Queries::ids");
+  for (const EdgePairs& pairs : asked.excluded) {
+    check(pairs.sources, DType::kU64, "excluded sources");
+    check(pairs.targets, DType::kU64, "excluded targets");
+  }
 }
 
 }  // namespace
@@ -61,6 +85,7 @@ std::vector<Batch> BatchSampler::sample_together(std::uint64_t epoch,
   std::vector<SampleRequest> requests(count);
   arena_.for_each(count, [&](std::size_t i) {
     asked[i] = setting_.queries.batch(epoch, first + i, ledger).or_throw();
+    check_dtypes(asked[i]);
     requests[i] = {epoch, asked[i].round, first + i, SeedLists(asked[i]), asked[i].cut};
   });
   std::vector<Batch> batches = sampler_.sample(requests, ledger).or_throw();
