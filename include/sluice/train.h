@@ -14,6 +14,7 @@
 #include <sluice/catalog.h>
 #include <sluice/model.h>
 #include <sluice/optimizer.h>
+#include <sluice/registry.h>  // IWYU pragma: export
 #include <sluice/sampler.h>
 #include <sluice/sparse_optimizer.h>
 #include <sluice/task.h>

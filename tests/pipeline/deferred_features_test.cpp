@@ -3,6 +3,8 @@
 #include "pipeline/loader_support.h"
 #include "support/temp_dir.h"
 
+#include <sluice/deferred_features.h>  // IWYU pragma: keep
+
 #include <algorithm>
 #include <vector>
 
