@@ -2,12 +2,15 @@
 
 #include "samplers/edge_lookup.h"
 
+#include <sluice/edge_rule.h>
 #include <sluice/random.h>
 #include <sluice/sampler.h>
 #include <sluice/samplers/links.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -26,6 +29,21 @@ bool like_in_number(const RelationSchema& one, const RelationSchema& other) {
   return fewer == more || (fewer >= kSample && more / 2 <= fewer);
 }
 
+using NodePairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+// Marks those that were taken out of the relation they are looked for in.
+void mark_held_out(const LinkArrays& held,
+                   const NodePairs& pairs,
+                   std::vector<std::uint8_t>& found) {
+  const auto sources = held.sources.as<std::uint64_t>();
+  const auto targets = held.targets.as<std::uint64_t>();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::pair pair{sources[i], targets[i]};
+    for (auto at = std::ranges::lower_bound(pairs, pair); at != pairs.end() && *at == pair; ++at)
+      found[static_cast<std::size_t>(at - pairs.begin())] = 1;
+  }
+}
+
 // Whether all of some edges of a relation have one that leads back in another.
 bool leads_back(const GraphData& data, std::size_t relation, std::size_t other) {
   const RelationLinks all(data.graph().relations.at(relation));
@@ -38,8 +56,17 @@ bool leads_back(const GraphData& data, std::size_t relation, std::size_t other) 
   std::vector<std::uint64_t> sources(numbers.size()), targets(numbers.size());
   std::vector<std::uint8_t> found(numbers.size());
   all.find(numbers, {sources, targets, {}, {}}).or_throw();
+  NodePairs back;  // as they would stand in the other
+  back.reserve(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) back.emplace_back(targets[i], sources[i]);
+  std::ranges::sort(back);
+  for (std::size_t i = 0; i < numbers.size(); ++i) std::tie(sources[i], targets[i]) = back[i];
   EdgeLookup lookup;
-  lookup.find(*data.graph().relations.at(other), targets, sources, found, data.ledger()).or_throw();
+  lookup.find(*data.graph().relations.at(other), sources, targets, found, data.ledger()).or_throw();
+  if (const HeldOutEdges* const held = data.held_out(other)) {
+    mark_held_out(held->valid, back, found);
+    mark_held_out(held->test, back, found);
+  }
   return std::ranges::count(found, 1) == std::ssize(found);
 }
 

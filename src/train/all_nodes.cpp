@@ -58,7 +58,7 @@ Array repeated(const Array& nodes, std::int64_t count) {
 // Of what is written a row: those that are marked.
 Array rows_kept(const Array& all, const torch::Tensor& kept) {
   return nn::as_array(
-      nn::as_tensor(all).view(torch::kInt64).index_select(0, kept).view(torch::kUInt64));
+      nn::as_tensor(all).view(torch::kInt64).flatten().index_select(0, kept).view(torch::kUInt64));
 }
 
 void warn_of_fewer(std::uint64_t written, std::uint64_t wanted, std::int64_t count, Logger& log) {

@@ -171,9 +171,11 @@ TEST_CASE("files: rows beside nodes of ids that number nothing are left out, and
 TEST_CASE("files: no edges, no files") {
   LayoutFolder folder;
   folder.write("features.npy", npy_rows(2, 1, {1, 2}));
-  CHECK(as_text(expect_error([&] { folder.describe(); }), folder) ==
-        "data|ROOT/raw/features.npy: no edges can be told among these files: features.npy|describe "
-        "them in a graph.toml (sluice-prep import --keys), and import it with --config");
+  CHECK(
+      as_text(expect_error([&] { folder.describe(); }), folder) ==
+      "data|ROOT/raw/features.npy: no edges can be told among these files: features.npy: it holds "
+      "floats, and ids are whole numbers: save a.astype('int64')|describe them in a graph.toml "
+      "(sluice-prep import --keys), and import it with --config");
   CHECK(as_text(expect_error([&] { folder.describe({"nothing.csv"}); }), folder) ==
         "data|ROOT/raw/nothing.csv: there is no such file or folder|check its name, and the folder "
         "it is looked for in (--root)");

@@ -153,7 +153,7 @@ TEST_CASE("roles: words between two columns of the same ids are types") {
     CHECK(names_of(made.dataset, "node") == std::vector<std::string>{"a", "b", "c"});
   }
   // Numbers on both sides, and two that have no id in common.
-  for (const char* text : {"0,likes,1\n1,likes,2\n2,likes,0\n", "u,likes,x\nv,likes,y\n"}) {
+  for (const char* text : {"0,likes,1\n1,likes,2\n2,likes,0\n", "ann,likes,tea\nbob,likes,rum\n"}) {
     CaseFolder folder;
     folder.write("kg.csv", text);
     CHECK(folder.describe().spec.edges.at(0).type_column == "c1");

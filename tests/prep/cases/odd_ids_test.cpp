@@ -124,7 +124,8 @@ TEST_CASE("odd ids: blanks that are no spaces are told, and shown") {
                            "= 'e.csv'\n"),
              "the class 'red<U+00A0>' has a blank"));
   folder.write("e.csv", "src,dst\n0,1\u00a0\n");
-  const std::string text = folder.refusal("[[edges]]\nfile = 'e.csv'\n");
+  const std::string text =
+      as_text(expect_error([&] { folder.listen("[[edges]]\nfile = 'e.csv'\n"); }), folder);
   CHECK(says(text, "'1<U+00A0>' is not a number"));
   CHECK(says(text, "a blank that is no space stands beside it"));
 }

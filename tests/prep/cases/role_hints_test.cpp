@@ -223,14 +223,14 @@ TEST_CASE("features: whole numbers that f32 rounds are told with their columns")
   const auto keys = [&](const std::string& more) {
     return std::string(toml).replace(toml.find("KEYS"), 4, more);
   };
-  folder.write("x.csv", "a,id,b\n1,16777217,0.5\n2,1700000001,2\n");
+  folder.write("x.csv", "a,made,b\n1,16777217,0.5\n2,1700000001,2\n");
   CHECK(says(folder.listen(keys("")),
              "x.csv: whole numbers beyond 2^24 are rounded to f32, such as 16777217 to 16777216: "
-             "those of column 'id';"));
+             "those of column 'made';"));
   const std::string none = "beyond 2^24";
   CHECK(folder.listen(keys(", columns = ['a', 'b']")).find(none) == std::string::npos);
   CHECK(folder.listen(keys(", scale = 'standard'")).find(none) == std::string::npos);
-  folder.write("x.csv", "a,id,b\n1,16777218,16777217.5\n2,1e30,2\n");
+  folder.write("x.csv", "a,made,b\n1,16777218,16777217.5\n2,1e30,2\n");
   CHECK(folder.listen(keys("")).find(none) == std::string::npos);
   folder.write(
       "x.npy",
