@@ -406,9 +406,10 @@ TEST_CASE("stored weights are measured by the model and the split that they were
   const TempDir dir;
   graph.import(dir);
   Quiet quiet;
-  (void)run_training(options_of(config_of(dir, "edge_split = [0.7, 0.1, 0.2]\neval_negatives = 5")),
-                     RunDirectory::Mode::kNew,
-                     quiet.context);
+  (void)run_training(
+      options_of(config_of(dir, "share = true\nedge_split = [0.7, 0.1, 0.2]\neval_negatives = 5")),
+      RunDirectory::Mode::kNew,
+      quiet.context);
   const std::string run = (dir / "run").string();
   const auto refused = [&](const std::string& set, const std::string& words) {
     CAPTURE(set);
