@@ -120,9 +120,9 @@ BestRows best_among_all(const nn::Decoder& decoder,
                               static_cast<std::uint64_t>(at),
                               static_cast<std::uint64_t>(here),
                               LeftOut::kTrained));
-    // Of the best so far and here; of equal scores the node of the lower number.
     // What is no number would be sorted before all others.
     scores.masked_fill_(~scores.isfinite(), -std::numeric_limits<float>::infinity());
+    // Of the best so far and here; of equal scores the node of the lower number.
     const torch::Tensor all = torch::cat({best.scores, scores}, 1);
     const torch::Tensor here_nodes = torch::arange(at, at + here, best.nodes.options());
     const torch::Tensor nodes =

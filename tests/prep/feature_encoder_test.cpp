@@ -1,6 +1,7 @@
 // What features lose by being stored: bounds of the error, values of the bits, the mean of
 // stochastic rounding, and bytes that depend on nothing but values, rows and seed.
 #include "prep/features/feature_encoder.h"
+#include "silent_session.h"
 #include "support/stored_rows.h"
 
 #include <doctest/doctest.h>
@@ -19,14 +20,6 @@ namespace {
 
 constexpr std::uint64_t kSeed = 2024;
 
-struct Session {
-  explicit Session(int threads = 2) : arena(threads) {}
-  MemoryLedger ledger{1 << 30};
-  ThreadArena arena;
-  std::shared_ptr<Logger> log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-};
-
 std::vector<std::byte> copy(std::span<const std::byte> bytes) {
   return {bytes.begin(), bytes.end()};
 }
@@ -36,7 +29,7 @@ std::vector<std::byte> encode(const FeatureEncoding& encoding,
                               const std::vector<T>& values,
                               DType from,
                               int threads = 2) {
-  Session session(threads);
+  SilentSession session(threads);
   FeatureEncoder encoder(encoding, session.context);
   const auto rows = encoder.encode(0, from, std::as_bytes(std::span(values)));
   REQUIRE(rows.refused == values.size());
@@ -45,7 +38,7 @@ std::vector<std::byte> encode(const FeatureEncoding& encoding,
 
 template <class T>
 std::size_t refused(const FeatureEncoding& encoding, const std::vector<T>& values, DType from) {
-  Session session(4);
+  SilentSession session(4);
   return FeatureEncoder(encoding, session.context)
       .encode(0, from, std::as_bytes(std::span(values)))
       .refused;
@@ -258,7 +251,7 @@ TEST_CASE("encoder: the same bytes for any threads and any cut into calls; anoth
     for (const int threads : {2, 7})
       CHECK((encode(encoding, values, DType::kF64, threads) == whole));
     for (const std::size_t most : {1u, 10u, 997u}) {
-      Session session(3);
+      SilentSession session(3);
       FeatureEncoder encoder(encoding, session.context);
       std::vector<std::byte> pieces;
       for (std::size_t first = 0; first < kRows;) {

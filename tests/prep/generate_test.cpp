@@ -5,6 +5,7 @@
 #include "prep/generate/sbm.h"
 #include "prep/generate/temporal.h"
 #include "registry/core.h"
+#include "silent_session.h"
 #include "support/expect_error.h"
 #include "support/temp_dir.h"
 
@@ -21,20 +22,12 @@
 
 using namespace sluice;
 using sluice::test::expect_error;
+using sluice::test::SilentSession;
 using sluice::test::TempDir;
 
 namespace {
 
-struct Session {
-  explicit Session(int threads = 2, std::uint64_t limit = 1 << 30)
-      : ledger(limit), arena(threads) {}
-  MemoryLedger ledger;
-  ThreadArena arena;
-  std::shared_ptr<Logger> log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-};
-
-void make(const std::filesystem::path& target, Generator& generator, Session& session) {
+void make(const std::filesystem::path& target, Generator& generator, SilentSession& session) {
   DatasetWriter writer(target, Overwrite::kRefuse, &session.ledger);
   generator.generate(writer, session.context);
   writer.commit("test");
@@ -54,8 +47,8 @@ SbmGenerator::Options small_sbm() {
 
 TEST_CASE("a generated graph depends on its options alone, not on threads") {
   const TempDir dir;
-  Session one(1);
-  Session four(4);
+  SilentSession one(1);
+  SilentSession four(4);
   SbmGenerator sbm(small_sbm());
   make(dir / "a", sbm, one);
   make(dir / "b", sbm, four);
@@ -72,7 +65,7 @@ TEST_CASE("a generated graph depends on its options alone, not on threads") {
 
 TEST_CASE("sbm: homophily and class centres are as asked") {
   const TempDir dir;
-  Session session;
+  SilentSession session;
   SbmGenerator sbm(small_sbm());
   make(dir / "x", sbm, session);
   const Dataset dataset = Dataset::open((dir / "x").string());
@@ -116,7 +109,7 @@ TEST_CASE("sbm: homophily and class centres are as asked") {
 
 TEST_CASE("the noise is close to normal: its first four moments") {
   const TempDir dir;
-  Session session;
+  SilentSession session;
   SbmGenerator::Options options = small_sbm();
   options.node_options.signal = 0;
   SbmGenerator sbm(options);
@@ -141,7 +134,7 @@ TEST_CASE("the noise is close to normal: its first four moments") {
 
 TEST_CASE("multi-label and regression targets follow the hidden class") {
   const TempDir dir;
-  Session session;
+  SilentSession session;
   SbmGenerator::Options options = small_sbm();
   options.node_options.labels = LabelKind::kMultiLabel;
   options.node_options.classes = 10;
@@ -176,7 +169,7 @@ TEST_CASE("rmat: scrambling is a bijection, and the graph is a power law") {
     CHECK(*seen.rbegin() == (std::uint64_t{1} << bits) - 1);
   }
   const TempDir dir;
-  Session session;
+  SilentSession session;
   RmatGenerator::Options options;
   options.scale = 12;
   options.node_options.features = 4;
@@ -194,13 +187,13 @@ TEST_CASE("impossible generator options are refused") {
   options.a = 0.9;
   CHECK(expect_error([&] { RmatGenerator{options}; }).code() == ErrorCode::kUsage);
   const TempDir dir;
-  Session session;
+  SilentSession session;
   SbmGenerator::Options sbm = small_sbm();
   sbm.node_options.train = 0.9;
   sbm.node_options.test = 0.2;
   SbmGenerator generator(sbm);
   CHECK(expect_error([&] { make(dir / "x", generator, session); }).code() == ErrorCode::kUsage);
-  Session poor(2, 4 << 20);
+  SilentSession poor(2, 4 << 20);
   sbm = small_sbm();
   SbmGenerator large(sbm);
   CHECK(expect_error([&] { make(dir / "x", large, poor); }).code() == ErrorCode::kResource);
@@ -209,7 +202,7 @@ TEST_CASE("impossible generator options are refused") {
 
 TEST_CASE("verify finds every one of 500 random bit flips over a dataset's files, and no more") {
   const TempDir dir;
-  Session session;
+  SilentSession session;
   SbmGenerator::Options options = small_sbm();
   options.node_options.features = 50;  // rows with padding behind them
   SbmGenerator sbm(options);
@@ -280,7 +273,7 @@ TEST_CASE("verify finds a graph that is wrong under right checksums, and names s
   writer.commit("test");
   dir.write("x/notes.txt", "mine");
 
-  Session session;
+  SilentSession session;
   const VerifyReport report = verify_dataset((dir / "x").string(), session.context);
   std::string all;
   for (const std::string& problem : report.problems) all += problem + "\n";
@@ -297,8 +290,8 @@ namespace {
 
 // The same bytes with one thread and much memory as with four and little.
 void check_same_bytes(const TempDir& dir, Generator& generator) {
-  Session roomy(1);
-  Session narrow(4, 26 << 20);
+  SilentSession roomy(1);
+  SilentSession narrow(4, 26 << 20);
   make(dir / "roomy", generator, roomy);
   make(dir / "narrow", generator, narrow);
   CHECK(Manifest::load(dir / "roomy").or_throw().to_text() ==
@@ -331,7 +324,7 @@ TEST_CASE("every generator: the same bytes for any threads and budget, others fo
     const TempDir dir;
     const auto generator = small_generator(entry.name, 1), other = small_generator(entry.name, 2);
     check_same_bytes(dir, *generator);
-    Session session;
+    SilentSession session;
     make(dir / "other", *other, session);
     CHECK(Manifest::load(dir / "other").or_throw().to_text() !=
           Manifest::load(dir / "roomy").or_throw().to_text());

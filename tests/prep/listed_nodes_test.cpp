@@ -5,6 +5,7 @@
 #include "prep/generate/hetero.h"
 #include "prep/update/append.h"
 #include "samplers/topology_access.h"
+#include "silent_session.h"
 
 #include <doctest/doctest.h>
 #include <sluice/random.h>
@@ -16,13 +17,6 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-struct ListedSession {
-  MemoryLedger ledger{1 << 30, "--memory"};
-  ThreadArena arena{2};
-  std::shared_ptr<Logger> log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-};
 
 constexpr const char* kKey = "node__edge__node";
 
@@ -50,7 +44,7 @@ std::vector<std::vector<std::uint64_t>> located(const Dataset& dataset, Placemen
   return lists;
 }
 
-void append_edges(const ImportFolder& folder, const std::string& toml, ListedSession& session) {
+void append_edges(const ImportFolder& folder, const std::string& toml, SilentSession& session) {
   const TableFormats formats = table_formats();
   GraphSpec spec(formats);
   Config::parse(toml, "append.toml").bind_to(spec);
@@ -58,7 +52,7 @@ void append_edges(const ImportFolder& folder, const std::string& toml, ListedSes
       folder.out(), std::move(spec), formats, folder.dir / "raw", "test", session.context);
 }
 
-void check_verified(const std::filesystem::path& path, ListedSession& session) {
+void check_verified(const std::filesystem::path& path, SilentSession& session) {
   CHECK(verify_dataset(path.string(), session.context).problems == std::vector<std::string>());
 }
 
@@ -79,7 +73,7 @@ TEST_CASE("listed nodes: import, append of edges and nodes, and compact are what
   folder.write("e.csv", csv_of(edges, 0, 400));
   folder.write("more.csv", csv_of(edges, 400, 600));
   folder.run("[[nodes]]\ncount = 20000\n[[edges]]\nfile = \"e.csv\"\nout_edges = true\n");
-  ListedSession session;
+  SilentSession session;
   {
     const Dataset dataset = Dataset::open(folder.out().string());
     const RelationSchema& relation = *dataset.schema().relation(kKey);
@@ -120,7 +114,7 @@ TEST_CASE("listed nodes: 200 relations take disk and memory by their edges") {
   options.node_options.classes = 4;
   options.node_options.features = 2;
   const TempDir dir;
-  ListedSession session;
+  SilentSession session;
   {
     DatasetWriter writer(dir / "x", Overwrite::kRefuse, &session.ledger);
     HeteroGenerator(options).generate(writer, session.context);

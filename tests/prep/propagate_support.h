@@ -2,6 +2,7 @@
 #pragma once
 
 #include "prep/propagate/propagate.h"
+#include "silent_session.h"
 #include "support/sample_dataset.h"
 #include "support/stored_rows.h"
 #include "support/temp_dir.h"  // IWYU pragma: export
@@ -18,13 +19,8 @@
 
 namespace sluice::test {
 
-struct PropagationSession {
-  explicit PropagationSession(int threads = 2, std::uint64_t limit = std::uint64_t{1} << 30)
-      : ledger(limit, "--memory"), arena(threads) {}
-  MemoryLedger ledger;
-  ThreadArena arena;
-  std::shared_ptr<Logger> log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
+struct PropagationSession : SilentSession {
+  using SilentSession::SilentSession;
 
   PropagationReport run(const std::filesystem::path& dataset, const PropagationOptions& options) {
     return propagate_dataset(dataset, options, "test", context);

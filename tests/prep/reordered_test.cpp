@@ -2,6 +2,7 @@
 #include "import_support.h"
 #include "prep/check/verify.h"
 #include "prep/order/reorder.h"
+#include "silent_session.h"
 
 #include <sluice/dataset.h>
 
@@ -15,20 +16,9 @@
 using namespace sluice;
 using namespace sluice::test;
 
-namespace {
-
-struct ReorderSession {
-  MemoryLedger ledger{1 << 30, "--memory"};
-  ThreadArena arena{2};
-  std::shared_ptr<Logger> log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-};
-
-}  // namespace
-
 TEST_CASE("reorder keeps what relations are called, and what append does with their edges") {
   ImportFolder folder;
-  ReorderSession session;
+  SilentSession session;
   folder.write("e.csv", "src,dst,r\n0,1,film/actor\n1,2,film/actor\n2,0,film/actor\n");
   folder.run(
       "[[edges]]\nfile = 'e.csv'\ntype_column = 'r'\nduplicates = 'drop'\nself_loops = 'drop'\n");
@@ -45,7 +35,7 @@ TEST_CASE("reorder keeps what relations are called, and what append does with th
 
 TEST_CASE("types without nodes and relations without edges are reordered too") {
   ImportFolder folder;
-  ReorderSession session;
+  SilentSession session;
   folder.write("a.csv", "src,dst\n0,1\n2,1\n2,0\n");
   folder.write("none.csv", "src,dst\n");
   folder.run(

@@ -1,6 +1,7 @@
 // Spools: what is kept and sorted is the same whatever memory there is.
 #include "import_support.h"
 #include "prep/spool/sorted_edges.h"
+#include "silent_session.h"
 #include "support/sanitized.h"
 
 #include <sluice/random.h>
@@ -35,14 +36,10 @@ std::vector<Row> rows_of(SpooledEdges&& edges, std::uint64_t most = ~0ull) {
   return rows;
 }
 
-struct SpoolSession {
+struct SpoolSession : SilentSession {
   explicit SpoolSession(std::uint64_t budget = MemoryLedger::kUnlimited)
-      : ledger(budget, "--memory") {}
+      : SilentSession(2, budget) {}
   TempDir dir;
-  MemoryLedger ledger;
-  ThreadArena arena{2};
-  std::shared_ptr<Logger> log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
 };
 
 }  // namespace

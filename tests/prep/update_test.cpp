@@ -5,6 +5,7 @@
 #include "prep/order/reorder.h"
 #include "prep/update/append.h"
 #include "prep/update/partition.h"
+#include "silent_session.h"
 #include "storage/format/partitions.h"
 #include "support/expect_error.h"
 
@@ -20,15 +21,6 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-struct Session {
-  explicit Session(int threads = 2, std::uint64_t limit = 1 << 30)
-      : ledger(limit, "--memory"), arena(threads) {}
-  MemoryLedger ledger;
-  ThreadArena arena;
-  std::shared_ptr<Logger> log = make_silent_logger();
-  PrepContext context{ledger, arena, *log, ProgressStyle::kSilent};
-};
 
 constexpr std::uint64_t kNodes = 200;
 
@@ -75,7 +67,7 @@ void write_nodes(const ImportFolder& folder,
   folder.write(prefix + "y.npy", npy_ids(labels));
 }
 
-UpdateReport append(const ImportFolder& folder, const std::string& toml, Session& session) {
+UpdateReport append(const ImportFolder& folder, const std::string& toml, SilentSession& session) {
   const TableFormats formats = table_formats();
   GraphSpec spec(formats);
   Config::parse(toml, "append.toml").bind_to(spec);
@@ -100,7 +92,7 @@ Lists lists_of(const std::filesystem::path& path) {
   return lists;
 }
 
-void check_sound(const std::filesystem::path& path, Session& session) {
+void check_sound(const std::filesystem::path& path, SilentSession& session) {
   const VerifyReport report = verify_dataset(path.string(), session.context);
   CHECK(report.problems == std::vector<std::string>());
   CHECK(report.strangers == std::vector<std::string>());
@@ -113,7 +105,7 @@ TEST_CASE("appended edges read as if they had been imported, and compact makes i
   MESSAGE("seed " << kSeed);
   for (const bool undirected : {false, true}) {
     ImportFolder folder;
-    Session session;
+    SilentSession session;
     write_nodes(folder);
     const Pairs edges = draw_edges(3000, RandomKey(kSeed).with(undirected ? 1 : 0));
     folder.write("base.csv", csv(edges, 0, 1500));
@@ -156,7 +148,7 @@ TEST_CASE("appended nodes and their edges are what an import of all would have m
   for (const char* dtype : {"f32", "f16", "int8"}) {
     CAPTURE(dtype);
     ImportFolder folder;
-    Session session;
+    SilentSession session;
     write_nodes(folder);
     write_nodes(folder, 0, kOld, "old-");
     write_nodes(folder, kOld, kNodes, "new-");
@@ -204,7 +196,7 @@ TEST_CASE("appended nodes and their edges are what an import of all would have m
 
 TEST_CASE("labels that are many a node grow by columns, in their order") {
   ImportFolder folder;
-  Session session;
+  SilentSession session;
   folder.write("e.csv", "src,dst\n0,1\n1,0\n");
   folder.write("y.csv", "red,big\n1,0\n1,1\n");
   folder.write("more.csv", "red,big\n0,1\n");
@@ -248,7 +240,7 @@ TEST_CASE("labels that are many a node grow by columns, in their order") {
 
 TEST_CASE("dense types grow by count; nodes without labels have none; nothing is left to guess") {
   ImportFolder folder;
-  Session session;
+  SilentSession session;
   folder.write("edges.csv", "src,dst\n0,1\n2,1\n");
   folder.write("more.csv", "src,dst\n7,9\n");
   folder.write("y.npy", npy_ids({1, 0, 1}));
@@ -285,7 +277,7 @@ TEST_CASE("dense types grow by count; nodes without labels have none; nothing is
 
 TEST_CASE("append refuses what it cannot do, and leaves the dataset as it is") {
   ImportFolder folder;
-  Session session;
+  SilentSession session;
   write_nodes(folder);
   folder.write("base.csv", csv(draw_edges(10, RandomKey(1)), 0, 10));
   folder.write("bad.csv", "src,dst\nn1,n2\nn1,nobody\n");
@@ -308,7 +300,7 @@ TEST_CASE("append refuses what it cannot do, and leaves the dataset as it is") {
 
 TEST_CASE("every edge is in its bucket once, whatever the number of parts") {
   ImportFolder folder;
-  Session session;
+  SilentSession session;
   write_nodes(folder);
   const Pairs edges = draw_edges(4000, RandomKey(8));
   folder.write("base.csv", csv(edges, 0, 4000));
@@ -339,7 +331,7 @@ TEST_CASE("every edge is in its bucket once, whatever the number of parts") {
 
 TEST_CASE("a reordered dataset is the same graph under the same external ids") {
   ImportFolder folder;
-  Session session;
+  SilentSession session;
   write_nodes(folder);
   const Pairs edges = draw_edges(3000, RandomKey(4));
   folder.write("base.csv", csv(edges, 0, 3000));
@@ -391,7 +383,7 @@ TEST_CASE("Parquet holds what CSV holds, read by a reader of somebody else's") {
     return;
   }
   ImportFolder folder;
-  Session session;
+  SilentSession session;
   write_nodes(folder);
   folder.write("base.csv", csv(draw_edges(500, RandomKey(6)), 0, 500));
   folder.run(graph_toml("base.csv", false));
@@ -420,7 +412,7 @@ TEST_CASE("Parquet holds what CSV holds, read by a reader of somebody else's") {
 
 TEST_CASE("what is exported imports as the same graph") {
   ImportFolder folder;
-  Session session;
+  SilentSession session;
   write_nodes(folder);
   const Pairs edges = draw_edges(500, RandomKey(6));
   folder.write("base.csv", csv(edges, 0, 500));

@@ -159,8 +159,8 @@ void say_labels(ImportContext& context, const LabelPlan& plan, const LabelCoder&
   if (plan.spec.kind == LabelKindChoice::kAuto && coder.one_hot())
     log.warn(
         "{}: each row has one 1 and else 0, as one class a row is written: by kind = \"auto\" "
-        "these "
-        "are {}; save one number a row, the place of the 1, for classes, or say which kind is "
+        "these are {}; save one number a row, the place of the 1, for classes, or say which kind "
+        "is "
         "meant",
         file,
         coder.kind() == LabelKind::kRegression ? "amounts to predict (\"regression\")"

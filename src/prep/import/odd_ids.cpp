@@ -152,8 +152,7 @@ void say_size_row(const ImportContext& context, const EdgeSpec& edge, std::uint6
     return;
   context.prep.log.warn(
       "{}: the first row is '{} {}', and {} rows follow: it is read as an edge; if it says how "
-      "many "
-      "nodes and edges there are, take it out",
+      "many nodes and edges there are, take it out",
       edge.file,
       nodes,
       edges,

@@ -335,15 +335,10 @@ class EdgeColumnsGuess {
     if (columns_.size() != 3 || columns_[1].numbers || !is_id(2) || guess_.glance.rows == 0)
       return false;
     const ColumnGlance &head = columns_[0], &words = columns_[1], &tail = columns_[2];
-    const auto meet = [](const ColumnGlance& a, const ColumnGlance& b) {
-      return std::ranges::any_of(a.texts, [&](const auto& id) { return b.texts.contains(id); }) ||
-             std::ranges::any_of(a.different,
-                                 [&](const auto id) { return b.different.contains(id); });
-    };
-    if (head.integers != tail.integers || meet(head, words) || meet(words, tail)) return false;
+    if (head.integers != tail.integers || head.meets(words) || words.meets(tail)) return false;
     const bool unnamed = name(0) == "c0" && name(1) == "c1" && name(2) == "c2";
     const bool few = words.kinds() < head.kinds() && words.kinds() < tail.kinds();
-    const bool same = meet(head, tail) && (unnamed || !head.integers);
+    const bool same = head.meets(tail) && (unnamed || !head.integers);
     if (!same && !(unnamed && few)) return false;
     set_ends(0, 2);
     guess_.type = name(1);

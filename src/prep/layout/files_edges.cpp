@@ -34,15 +34,10 @@ std::string say_two_things(const EdgeGuess& guess) {
   };
   const std::string &from = source.info.name, &to = target.info.name;
   if (guess.signs == EdgeSigns::kNames || from == to || !is_thing(from) || !is_thing(to)) return {};
-  const bool meet =
-      std::ranges::any_of(source.different,
-                          [&](const auto id) { return target.different.contains(id); }) ||
-      std::ranges::any_of(source.texts, [&](const auto& id) { return target.texts.contains(id); });
-  if (!meet) return {};
+  if (!source.meets(target)) return {};
   return fmt::format(
       " Some ids are in {0} and in {1}, and name the same nodes here. If these are two things, "
-      "give "
-      "each a [[nodes]] of its own and name them in source and target.",
+      "give each a [[nodes]] of its own and name them in source and target.",
       from,
       to);
 }

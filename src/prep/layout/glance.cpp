@@ -297,6 +297,12 @@ bool looks_like_time(const ColumnGlance& column) {
   return false;
 }
 
+bool ColumnGlance::meets(const ColumnGlance& other) const {
+  return std::ranges::any_of(texts, [&](const auto& id) { return other.texts.contains(id); }) ||
+         std::ranges::any_of(different,
+                             [&](const auto id) { return other.different.contains(id); });
+}
+
 bool looks_like_dates(const ColumnGlance& column) {
   if (column.texts.empty() || !column.different.empty()) return false;
   return std::all_of(column.texts.begin(), column.texts.end(), [](const std::string& text) {

@@ -39,6 +39,9 @@ struct ColumnGlance {
   /// Whether some are numbers with a point, as no integers are written, and the others numbers.
   bool has_points() const { return numbers && !integers && points; }
 
+  /// Whether both have a value in common, of those that are no fractions.
+  bool meets(const ColumnGlance& other) const;
+
   /// All whole numbers are from `first` to `last`, and there is one.
   bool within(std::int64_t first, std::int64_t last) const {
     return integers && !different.empty() && first <= least && largest <= last;

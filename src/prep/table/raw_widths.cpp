@@ -95,8 +95,7 @@ std::string doubt_of(const std::vector<std::uint64_t>& groups, DType dtype) {
   } else if ((dtype == DType::kI64 || dtype == DType::kU64) && are_pairs(groups)) {
     return fmt::format(
         "read as {}, its numbers seem to be two of 32 bits each, such as {}, which is {} and {}: "
-        "is "
-        "its dtype \"{}\"?",
+        "is its dtype \"{}\"?",
         to_string(dtype),
         groups.back(),
         groups.back() & 0xffffffffu,

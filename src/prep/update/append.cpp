@@ -304,10 +304,12 @@ class Append {
     auto fresh = std::make_unique<NewEdges>(imports_.prep.ledger);
     for (const EdgeSpec* spec : specs) {
       TimedEdges edges(imports_, *spec);
-      while (const auto chunk = edges.next())
+      while (const auto chunk = edges.next()) {
+        throw_if_interrupted();
         for_rows(*chunk, *spec, relation, [&](auto source, auto target, std::size_t) {
           fresh->add(source, target);
         });
+      }
     }
     const auto there = next_.edges(relation);
     fresh->compare(*there);

@@ -1,13 +1,14 @@
 #include "prep/update/both_ways.h"
 
 #include "storage/format/relation_lists.h"
+#include "storage/io/file.h"
 
 #include <sluice/dtype.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <vector>
 
@@ -20,13 +21,11 @@ constexpr std::uint64_t kLookedLists = 1024, kLookedPairs = 64, kLongestList = 6
 class Numbers {
  public:
   Numbers(const std::filesystem::path& path, std::size_t size)
-      : file_(path, std::ios::binary), size_(size) {}
+      : file_(File::open_read(path).or_throw()), size_(size) {}
 
   bool read(std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t>& values) {
-    std::vector<char> bytes(count * size_);
-    file_.clear();
-    file_.seekg(static_cast<std::streamoff>(first * size_));
-    if (!file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return false;
+    std::vector<std::byte> bytes(count * size_);
+    if (!file_.read_at(first * size_, bytes)) return false;
     values.assign(count, 0);
     // Little-endian, as all numbers of a dataset are.
     for (std::uint64_t i = 0; i < count; ++i)
@@ -35,7 +34,7 @@ class Numbers {
   }
 
  private:
-  std::ifstream file_;
+  File file_;
   std::size_t size_;
 };
 

@@ -3,11 +3,13 @@
 // up to half as many again, charged as "new edges". Single-threaded. Private to append.
 #pragma once
 
-#include "prep/dataset_edges.h"
+#include "prep/edge_stream.h"
 #include "prep/import/id_map.h"
 #include "prep/import/import_context.h"
 
-#include <compare>
+#include <sluice/error.h>
+
+#include <compare>  // IWYU pragma: keep
 #include <cstdint>
 
 namespace sluice {
@@ -23,9 +25,13 @@ class NewEdges {
   /// Once, after all were added. @param there the edges of the relation
   void compare(EdgeStream& there);
   /// Whether the next one, in the order in which they were added, is neither there nor a repeated
-  /// one.
+  /// one. Throws kData for one more than were added: the files grew meanwhile.
   bool next_is_new() {
     const std::uint64_t place = next_++;
+    if (place >= edges_.size())
+      throw Error(ErrorCode::kData,
+                  "the files of edges have grown since they were first read",
+                  "append them when nothing writes to them any more");
     return first_.get(place) && !there_.get(place);
   }
 

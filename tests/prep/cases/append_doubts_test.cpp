@@ -16,14 +16,9 @@ struct AppendedFolder : RolesFolder {
     const TableFormats formats = table_formats();
     GraphSpec spec(formats);
     Config::parse(toml, "more.toml").bind_to(spec);
-    std::ostringstream text;
-    Logger log("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
-    log.set_pattern("%l: %v");
-    MemoryLedger ledger(budget, "--memory");
-    ThreadArena arena(threads);
-    PrepContext context{ledger, arena, log, ProgressStyle::kSilent};
-    append_to_dataset(out(), std::move(spec), formats, dir / "raw", "test", context);
-    return text.str();
+    return heard([&](PrepContext& context) {
+      append_to_dataset(out(), std::move(spec), formats, dir / "raw", "test", context);
+    });
   }
 };
 

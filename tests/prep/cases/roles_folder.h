@@ -10,6 +10,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -29,13 +30,19 @@ struct RolesFolder : LayoutFolder {
   }
   std::string listen(GraphSpec spec, const std::filesystem::path& root) const {
     const TableFormats formats = table_formats();
+    return heard([&](PrepContext& context) {
+      import_dataset(std::move(spec), formats, {root, out(), Overwrite::kReplace, "test"}, context);
+    });
+  }
+  /// What is said meanwhile.
+  std::string heard(const std::function<void(PrepContext&)>& work) const {
     std::ostringstream text;
     Logger log("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
     log.set_pattern("%l: %v");
     MemoryLedger ledger(budget, "--memory");
     ThreadArena arena(threads);
     PrepContext context{ledger, arena, log, ProgressStyle::kSilent};
-    import_dataset(std::move(spec), formats, {root, out(), Overwrite::kReplace, "test"}, context);
+    work(context);
     CHECK(ledger.used() == 0);
     return text.str();
   }
