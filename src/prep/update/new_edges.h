@@ -3,7 +3,7 @@
 // up to half as many again, charged as "new edges". Single-threaded. Private to append.
 #pragma once
 
-#include "prep/edge_stream.h"
+#include "prep/dataset_edges.h"  // IWYU pragma: keep
 #include "prep/import/id_map.h"
 #include "prep/import/import_context.h"
 
