@@ -1,6 +1,7 @@
 #include "cli/train_commands.h"
 #include "train/config_init.h"
 #include "train/doctor.h"
+#include "train/options.h"
 
 #include <fmt/format.h>
 

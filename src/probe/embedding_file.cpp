@@ -14,6 +14,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <system_error>
 
 namespace sluice::probe {
 namespace {

@@ -6,7 +6,7 @@
 #include "tasks/past_labels.h"
 
 #include <sluice/nn/tensor_view.h>
-#include <sluice/sampler.h>
+#include <sluice/sampler.h>  // IWYU pragma: keep
 
 #include <fmt/format.h>
 

@@ -90,6 +90,7 @@ std::shared_ptr<const ReplayBuffer> NodeTask::make_buffer(const ReplayOptions& o
                                                           const GraphData& data) const {
   const GraphSchema& schema = data.schema();
   std::vector<std::uint64_t> first;
+  first.reserve(schema.nodes.size());
   std::uint64_t nodes = 0;
   for (const NodeTypeSchema& type : schema.nodes)
     first.push_back(std::exchange(nodes, nodes + type.count));

@@ -86,7 +86,7 @@ bool NodeTask::has_labels(Part part, const GraphData& data) const {
 }
 
 torch::Tensor NodeTask::outputs(Model& model, const Batch& batch) {
-  const torch::Tensor rows = encoded_rows(model.encode(batch), batch, target_type_, output_width());
+  torch::Tensor rows = encoded_rows(model.encode(batch), batch, target_type_, output_width());
   // Where each seed is asked about once it is in the order of the seeds.
   if (batch.num_queries() == batch.num_seeds(target_type_)) return rows;
   return rows.index_select(0, nn::as_tensor(batch.queries.nodes));

@@ -4,7 +4,6 @@
 
 #include <sluice/error.h>
 
-#include <algorithm>
 #include <string>
 
 namespace sluice::tasks {

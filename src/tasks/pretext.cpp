@@ -7,8 +7,6 @@
 #include <sluice/error.h>
 #include <sluice/nn/tensor_view.h>
 
-#include <tuple>
-
 namespace sluice::tasks {
 
 torch::Tensor features_of(const PretextStep& step) {

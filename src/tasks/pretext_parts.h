@@ -1,7 +1,6 @@
 // Small modules that pretexts have behind an encoder: projections, decoders, a bilinear score.
 #pragma once
 
-#include <sluice/batch.h>
 #include <sluice/nn/gat_conv.h>
 #include <sluice/nn/gcn_conv.h>
 #include <sluice/nn/linear.h>

@@ -212,7 +212,7 @@ bool SelfSupervised::has_labels(Part part, const GraphData&) const {
 }
 
 torch::Tensor SelfSupervised::outputs(Model& model, const Batch& batch) {
-  const torch::Tensor rows = encoded_rows(model.encode(batch), batch, type_, options_.width);
+  torch::Tensor rows = encoded_rows(model.encode(batch), batch, type_, options_.width);
   if (batch.num_queries() == batch.num_seeds(type_)) return rows;
   return rows.index_select(0, nn::as_tensor(batch.queries.nodes));
 }

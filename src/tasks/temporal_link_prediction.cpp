@@ -5,7 +5,6 @@
 #include "samplers/stored_ends.h"
 
 #include <sluice/loader.h>
-#include <sluice/nn/tensor_view.h>
 #include <sluice/queries/link_parts.h>
 #include <sluice/sampler.h>
 

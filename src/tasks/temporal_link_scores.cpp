@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -104,7 +103,7 @@ torch::Tensor TemporalLinkPrediction::encoded_scores(Model& model, const Batch& 
   const torch::Tensor sources = rows_of_pairs(
       encoded_rows(encoded, batch, source_type_, options_.width), nn::as_tensor(queries.sources));
   const torch::Tensor own = rows_of_pairs(beside, nn::as_tensor(queries.destinations));
-  const torch::Tensor scores = decoder_->score(sources, own).unsqueeze(1);
+  torch::Tensor scores = decoder_->score(sources, own).unsqueeze(1);
   if (queries.negatives.empty()) return scores;
   const torch::Tensor others = rows_of_pairs(beside, nn::as_tensor(queries.negatives));
   return torch::cat({scores, decoder_->score_beside(sources, others)}, 1);
@@ -166,6 +165,7 @@ torch::Tensor TemporalLinkPrediction::scores_of_all(Model& model, const Batch& b
   std::vector<std::uint64_t> destinations(num_destinations_);
   std::iota(destinations.begin(), destinations.end(), std::uint64_t{0});
   std::vector<torch::Tensor> scores;
+  scores.reserve(static_cast<std::size_t>(host.queries.size()));
   for (std::size_t i = 0; i < static_cast<std::size_t>(host.queries.size()); ++i)
     scores.push_back(pair_scores(*pairs, host, {i, 1}, destinations).cpu());
   return torch::cat(scores);

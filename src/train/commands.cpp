@@ -11,7 +11,6 @@
 #include "train/opened_run.h"
 #include "train/predictions.h"
 #include "train/trainer.h"
-#include "train/weights.h"
 #include "train/weights_file.h"
 
 #include <sluice/nn/precision.h>
@@ -22,10 +21,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 
 namespace sluice {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "core/cgroup.h"
 #include "core/utf8.h"
+#include "train/options.h"
 #include "train/plan_run.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
 // Configs as text for people: every key with its meaning, in TOML that binds back.
 #pragma once
 
-#include "train/options.h"
+#include <sluice/options.h>
+#include <sluice/train.h>
 
 #include <filesystem>
 #include <string>

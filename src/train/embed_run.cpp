@@ -15,7 +15,6 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -32,6 +31,7 @@ std::size_t chosen_type(const Parts& parts,
                         const char* what) {
   const auto& types = parts.dataset.schema().nodes;
   std::vector<std::string> known;
+  known.reserve(among.size());
   for (const std::size_t type : among) known.push_back(types.at(type).name);
   if (wanted.empty() && known.size() > 1)
     throw Error(

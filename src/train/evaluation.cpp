@@ -6,6 +6,7 @@
 #include "tasks/encoder_task.h"
 #include "train/batches_ahead.h"
 #include "train/checks.h"
+#include "train/probe_beside.h"
 
 #include <sluice/nn/batch_features.h>
 #include <sluice/nn/tensor_view.h>

@@ -5,9 +5,9 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "pipeline/stage_clock.h"
+#include "probe/probe_run.h"
 #include "train/checkpoint.h"
 #include "train/parts.h"
-#include "train/probe_beside.h"
 
 #include <sluice/loader.h>
 

@@ -2,8 +2,6 @@
 
 #include "kernels/float_rows.h"
 
-#include <utility>
-
 namespace sluice {
 namespace {
 

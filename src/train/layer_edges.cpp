@@ -5,8 +5,6 @@
 #include "samplers/neighbor_sampler.h"
 #include "train/gathered_rows.h"
 
-#include <sluice/units.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>

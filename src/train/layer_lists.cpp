@@ -4,14 +4,11 @@
 #include "core/type_index.h"
 #include "train/list_rows.h"
 
-#include <sluice/nn/tensor_view.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "train/layer_pass.h"
 
-#include "core/interrupt.h"
 #include "models/carry_size.h"
 #include "nn/one_thread.h"
 #include "storage/io/disk_space.h"
@@ -8,6 +7,7 @@
 #include "train/layer_lists.h"
 #include "train/node_sweep.h"
 
+#include <sluice/models/layerwise.h>
 #include <sluice/models/state_model.h>
 #include <sluice/tasks/pair_model.h>
 

@@ -17,9 +17,6 @@
 #include "train/layer_figures.h"
 #include "train/parts.h"
 
-#include <sluice/models/layerwise.h>
-
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>

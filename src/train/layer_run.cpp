@@ -49,7 +49,7 @@ PlannedRun open_parts(const RunOptions& options, Work work) {
       placement.asked = work.asked;
       auto parts = std::make_unique<Parts>(options, RunDevice{}, ledger, placement);
       if (!last && ledger->available() < budget / 2) continue;
-      return {std::move(parts), choice.places, {}, std::move(work)};
+      return {std::move(parts), choice.places, {}, work};
     } catch (const Error& error) {
       if (last || error.code() != ErrorCode::kResource) throw;
     }

@@ -1,7 +1,6 @@
 #include "train/opened_run.h"
 
 #include "pipeline/trace.h"
-#include "train/weights_file.h"
 
 #include <sluice/tasks/pair_model.h>
 

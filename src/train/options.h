@@ -8,12 +8,10 @@
 #include "core/rate_schedule.h"
 #include "train/continual_options.h"
 
-#include <sluice/loader.h>
 #include <sluice/options.h>
 #include <sluice/train.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 

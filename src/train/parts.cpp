@@ -13,7 +13,6 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace sluice {

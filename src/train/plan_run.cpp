@@ -175,7 +175,7 @@ Least find_least(const RunOptions& options,
       why = error;
     }
   }
-  if (!least) throw *why;  // one of them has rows in memory, and failed
+  if (!least) throw Error(*why);  // one of them has rows in memory, and failed
   return *std::move(least);
 }
 

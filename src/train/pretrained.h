@@ -4,9 +4,6 @@
 
 #include "train/parts.h"
 
-#include <sluice/options.h>
-#include <sluice/train.h>
-
 #include <memory>
 
 namespace sluice {

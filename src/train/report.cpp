@@ -3,7 +3,6 @@
 #include "core/hash.h"
 #include "train/epoch_line.h"
 #include "train/probe_beside.h"
-#include "train/weights.h"
 
 #include <fmt/format.h>
 

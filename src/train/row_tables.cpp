@@ -27,6 +27,7 @@ bool has_rows(const EmbeddingSection& wanted, const std::string& type) {
 
 void check_types(const EmbeddingSection& wanted, const GraphSchema& schema) {
   std::vector<std::string> known;
+  known.reserve(schema.nodes.size());
   for (const NodeTypeSchema& type : schema.nodes) known.push_back(type.name);
   for (const std::string& name : wanted.types)
     if (std::ranges::count(known, name) == 0)

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,12 +1,10 @@
 // A run's rows on disk, as Trainer keeps them: which generations stay, what was moved, and how a
 // test over all nodes reads them.
 #include "train/encoded_nodes.h"
-#include "train/evaluation.h"
 #include "train/layer_run.h"
 #include "train/trainer.h"
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace sluice {

@@ -1,7 +1,7 @@
 // Cora's public split as one whole-graph batch, read straight from the .npy and .csv files.
 #pragma once
 
-#include "models/support.h"
+#include "models/support.h"  // IWYU pragma: export
 
 #include <optional>
 

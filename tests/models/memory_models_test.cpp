@@ -2,10 +2,8 @@
 #include "models/event_ends.h"
 #include "models/memory_support.h"
 
-#include <sluice/nn/tensor_view.h>
-
+#include <cmath>
 #include <map>
-#include <set>
 
 using namespace sluice;
 using namespace sluice::testing;

@@ -9,7 +9,6 @@
 #include <sluice/models/state_model.h>
 #include <sluice/nn/state_rows.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>

@@ -10,7 +10,6 @@
 #include <sluice/registry.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -383,7 +382,7 @@ TEST_CASE("BG-HGNN has as many parameters whatever the relations, and codes by i
   Academy few, many;
   for (int i = 0; i < 40; ++i)
     many.add_relation("author", "more" + std::to_string(i), "paper", Neighbours(kPapers));
-  const std::string blended = kTypedModels.back(), bases = kTypedModels.front();
+  const std::string &blended = kTypedModels.back(), &bases = kTypedModels.front();
   const auto model = typed_model(blended, few.schema);
   CHECK(count_of_parameters(*model) == count_of_parameters(*typed_model(blended, many.schema)));
   CHECK(count_of_parameters(*typed_model(bases, few.schema)) <

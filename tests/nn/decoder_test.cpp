@@ -8,7 +8,7 @@
 #include <cmath>
 #include <complex>
 #include <functional>
-#include <limits>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -81,7 +81,8 @@ double by_formula(const DecoderCase& of, const Row& s, const Row& r, const Row& 
     case DecoderKind::kRotatE: {
       const double range = (kGamma + 2) / (static_cast<double>(s.size()) / 2);
       for (std::size_t i = 0; i < s.size() / 2; ++i)
-        sum += std::abs(number(s, i) * std::polar(1.0, r[i] * M_PI / range) - number(o, i));
+        sum += std::abs(number(s, i) * std::polar(1.0, r[i] * std::numbers::pi / range) -
+                        number(o, i));
       return kGamma - sum;
     }
     case DecoderKind::kMlp:
@@ -210,8 +211,7 @@ TEST_CASE("decoders: gradients are the scores' differences") {
     // On grids that lie apart, so that no step goes across the kink of an absolute value.
     {
       const torch::NoGradGuard no_grad;
-      const auto on_grid = [](const torch::Tensor& leaf, double from) {
-        torch::Tensor values = leaf;
+      const auto on_grid = [](const torch::Tensor& values, double from) {
         values.copy_((values * 10).round() / 10 + from);
       };
       on_grid(rows.sources, 0);

@@ -1,7 +1,6 @@
 // Layers against dense matrices in double on a small random graph, values and gradients.
 #include "nn/support.h"
 
-#include <sluice/nn/block_ops.h>
 #include <sluice/nn/gat_conv.h>
 #include <sluice/nn/gcn_conv.h>
 #include <sluice/nn/gin_conv.h>

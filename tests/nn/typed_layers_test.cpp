@@ -5,7 +5,6 @@
 #include <sluice/nn/block_ops.h>
 #include <sluice/nn/hetero_sage_conv.h>
 #include <sluice/nn/hgt_conv.h>
-#include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/simple_hgn_conv.h>
 
 #include <cmath>

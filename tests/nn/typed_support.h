@@ -2,7 +2,7 @@
 // relations lead into both.
 #pragma once
 
-#include "nn/support.h"
+#include "nn/support.h"  // IWYU pragma: export
 
 #include <sluice/nn/union_block.h>
 

@@ -4,7 +4,7 @@
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
-#include <sluice/deferred_features.h>
+#include <sluice/deferred_features.h>  // IWYU pragma: keep
 #include <sluice/loader.h>
 #include <sluice/samplers/node_queries.h>
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/log.h"
-#include "prep/dataset_edges.h"
 #include "prep/spool/edge_column.h"
 #include "support/temp_dir.h"
 
@@ -69,8 +68,10 @@ struct ColumnGround {
     const std::string stored = read_all(writer.staging().path() / path());
     if (stored.size() < ids.size() * sizeof(T)) return ids.size();
     std::uint64_t count = 0;
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      count += std::memcmp(stored.data() + i * sizeof(T), &values[ids[i]], sizeof(T)) != 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto bytes = std::as_bytes(std::span(&values[ids[i]], 1));
+      count += std::memcmp(stored.data() + i * sizeof(T), bytes.data(), sizeof(T)) != 0;
+    }
     return count;
   }
 

@@ -18,7 +18,6 @@
 #include <vector>
 
 using namespace sluice;
-using namespace sluice::test;
 
 namespace {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "probe/plain_graph.h"
-#include "probe/probe.h"
+#include "probe/probe.h"  // IWYU pragma: export
 #include "storage/format/dataset_writer.h"
 #include "support/graph_dataset.h"
 

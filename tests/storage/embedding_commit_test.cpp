@@ -10,7 +10,6 @@
 #include <thread>
 
 #include <signal.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -260,7 +259,7 @@ TEST_CASE("a kill at any moment leaves the last generation that was committed, a
        ++round) {
     CAPTURE(round);
     const std::uint64_t before = newest(options.folder);
-    const pid_t child = ::fork();
+    const auto child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
       try {

@@ -10,7 +10,6 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,7 +131,7 @@ TEST_CASE("without privileges and lockable memory io_uring still reads") {
   }
   const TempDir dir;
   const KnownFile file(dir / "f", 64 * kPageBytes);
-  const pid_t child = ::fork();
+  const auto child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) ::_exit(read_without_memlock(file));
   int status = 0;

@@ -1,7 +1,6 @@
 // Runs that go on over what was appended: what is new and what is old, which queries come with what
 // weight, and that nothing that should not matter does.
 #include "train/continual.h"
-#include "samplers/replay_buffer.h"
 #include "samplers/replay_queries.h"
 #include "support/expect_error.h"
 #include "support/generated_dataset.h"

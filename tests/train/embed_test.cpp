@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -97,9 +98,10 @@ TEST_CASE("embed writes what the model makes of every node, in three formats the
     const std::size_t record = sizeof(std::int64_t) + kClasses * sizeof(float);
     REQUIRE(npy.size() > kAllNodes * record);
     const std::size_t begin = npy.size() - kAllNodes * record;
+    const auto bytes = std::as_bytes(std::span(values));
     for (std::size_t node : {std::size_t{0}, std::size_t{1999}})
       CHECK(std::memcmp(npy.data() + begin + node * record + sizeof(std::int64_t),
-                        values.data() + node * kClasses,
+                        bytes.data() + node * kClasses * sizeof(float),
                         kClasses * sizeof(float)) == 0);
   }
   CHECK(found);

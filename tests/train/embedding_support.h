@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,23 @@ struct Triple {
   std::int64_t s, r, o;
   auto operator<=>(const Triple&) const = default;
 };
+
+// A line of what predict --top writes of links over types: source,target,rank,score,r<relation>.
+struct BestLine {
+  Triple link;
+  std::int64_t rank;
+  double score;
+};
+
+inline BestLine best_line(const std::string& line) {
+  BestLine found{};
+  char comma = 0, letter = 0;
+  std::istringstream text(line);
+  text >> found.link.s >> comma >> found.link.o >> comma >> found.rank >> comma >> found.score >>
+      comma >> letter >> found.link.r;
+  REQUIRE_MESSAGE(text, line);
+  return found;
+}
 
 // Distinct triples; the last entity is in no training triple.
 struct Graph {

@@ -5,9 +5,7 @@
 #include "train/embedding_support.h"
 #include "train/evaluation.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -45,14 +43,12 @@ void check_best(const Graph& graph, const TempDir& dir, LinkEnd end, Part part, 
   std::size_t at = 0;
   double before = 0;
   while (std::getline(found, line)) {
-    std::int64_t s = 0, o = 0, rank = 0, r = 0;
-    double score = 0;
-    REQUIRE(std::sscanf(line.c_str(), "%ld,%ld,%ld,%lf,r%ld", &s, &o, &rank, &score, &r) == 5);
+    const auto [link, rank, score] = best_line(line);
     CHECK(rank == static_cast<std::int64_t>(at % 4 + 1));
     if (rank > 1) CHECK(score <= before);
     before = score;
     // Links that training knows are not told again.
-    CHECK(graph.count_training(s, r, o) == 0);
+    CHECK(graph.count_training(link.s, link.r, link.o) == 0);
     ++at;
   }
   CHECK(at == links * 4);
@@ -389,11 +385,9 @@ TEST_CASE("where more best ends are asked for than there are, none is a training
   std::getline(found, line);
   std::size_t lines = 0;
   for (; std::getline(found, line); ++lines) {
-    std::int64_t s = 0, o = 0, rank = 0, r = 0;
-    double score = 0;
-    REQUIRE(std::sscanf(line.c_str(), "%ld,%ld,%ld,%lf,r%ld", &s, &o, &rank, &score, &r) == 5);
+    const auto [link, rank, score] = best_line(line);
     CHECK(std::isfinite(score));
-    CHECK(graph.count_training(s, r, o) == 0);
+    CHECK(graph.count_training(link.s, link.r, link.o) == 0);
   }
   CHECK(lines == left);
   CHECK(told("best.npy") == left);

@@ -1,6 +1,6 @@
 #include "train/predictions.h"
 #include "support/expect_error.h"
-#include "train/support.h"
+#include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
 

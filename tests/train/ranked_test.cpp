@@ -10,7 +10,6 @@
 #include "train/stored_encodings.h"
 
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <set>
 #include <sstream>
@@ -411,14 +410,12 @@ TEST_CASE("the best ends of a run with an encoder are no training links, best fi
     double before = 0;
     std::set<std::int64_t> ends;
     while (std::getline(found, line)) {
-      std::int64_t s = 0, o = 0, rank = 0, r = 0;
-      double score = 0;
-      REQUIRE(std::sscanf(line.c_str(), "%ld,%ld,%ld,%lf,r%ld", &s, &o, &rank, &score, &r) == 5);
+      const auto [link, rank, score] = best_line(line);
       CHECK(rank == static_cast<std::int64_t>(at++ % 4 + 1));
       if (rank > 1) CHECK(score <= before);
       before = score;
-      CHECK(graph.count_training(s, r, o) == 0);
-      ends.insert(end == LinkEnd::kSource ? s : o);
+      CHECK(graph.count_training(link.s, link.r, link.o) == 0);
+      ends.insert(end == LinkEnd::kSource ? link.s : link.o);
     }
     CHECK(at == best.rows);
     CHECK(ends.size() > 1);

@@ -1,12 +1,11 @@
 #include "train/run_directory.h"
 #include "support/expect_error.h"
+#include "support/temp_dir.h"
 #include "train/epoch_line.h"
-#include "train/support.h"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ TEST_CASE("a kill while a run is replaced leaves its checkpoints whole, or none"
       for (int i = 0; i < rows; ++i)
         dir.write("run/checkpoints/rows/node/side-" + std::to_string(i) + ".rows", "rows");
     }
-    const pid_t child = ::fork();
+    const auto child = ::fork();
     if (child == 0) {
       { const RunDirectory run(path, Mode::kReplace); }
       ::_exit(0);

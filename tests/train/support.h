@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/log.h"
-#include "support/catalog_names.h"
+#include "support/catalog_names.h"  // IWYU pragma: export
 #include "support/temp_dir.h"
 #include "train/commands.h"
 #include "train/options.h"

@@ -75,6 +75,7 @@ void RoundedNumbers::look(std::span<const std::byte> elements, ThreadArena& aren
 std::string RoundedNumbers::remark(const std::function<std::string(std::uint32_t)>& name_of) const {
   if (columns_.empty()) return {};
   std::vector<std::string> names;
+  names.reserve(columns_.size());
   for (const std::uint32_t column : columns_) names.push_back(name_of(column));
   return fmt::format(
       "whole numbers beyond 2^24 are rounded to f32, such as {:.0f} to {:.0f}: those of {}; leave "

@@ -1,7 +1,6 @@
 #include "prep/spool/edge_column.h"
 
 #include "core/interrupt.h"
-#include "prep/dataset_edges.h"
 #include "prep/spool/edge_id_buckets.h"
 #include "storage/io/disk_space.h"
 

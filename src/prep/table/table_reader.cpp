@@ -14,8 +14,9 @@ namespace {
 /// what to say.
 std::string say_columns(const std::vector<ColumnInfo>& columns) {
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (const ColumnInfo& column : columns) names.push_back(column.name);
-  const std::string all = fmt::format("its columns: {}", fmt::join(names, ", "));
+  std::string all = fmt::format("its columns: {}", fmt::join(names, ", "));
   if (columns.size() != 1 || columns.front().dtype || columns.front().words) return all;
   const std::size_t at = names.front().find_first_of(";|\t, ");
   if (at == std::string::npos) return all;

@@ -2,7 +2,6 @@
 // linked, not copied; the exchange is one step. Private to src/prep/update.
 #pragma once
 
-#include "prep/dataset_edges.h"
 #include "prep/prep_context.h"
 #include "prep/update/append.h"
 #include "prep/update/both_ways.h"

@@ -3,7 +3,6 @@
 #include "roles_folder.h"
 
 #include <string>
-#include <vector>
 
 using namespace sluice;
 using namespace sluice::test;
