@@ -47,7 +47,7 @@ class ListLayer {
   void go_by_lists(std::size_t source) {
     const Gathering gathering = work_.layerwise.gathering(work_.layer);
     std::vector<std::size_t> relations;
-    std::vector<ListsOf> lists;
+    std::vector<ListedRelation> lists;
     std::uint64_t edges = 0;
     Charge charge;
     std::vector<float> scales;
@@ -62,7 +62,7 @@ class ListLayer {
       charge = work_.parts.ledger->charge("rows by lists", work_.count(source) * sizeof(float))
                    .or_throw();
       scales = scales_of(source);
-      for (ListsOf& each : lists) each.scales = scales;
+      for (ListedRelation& each : lists) each.scales = scales;
     }
     const PanelTable& table = *rows_[source];
     Progress bar(work_.progress,

@@ -48,7 +48,7 @@ class ListSums {
   std::uint64_t targets() const { return targets_; }
 
   /// Rows of the targets from `first` on. Valid until the next call.
-  std::span<const float> make(const ListsOf& lists,
+  std::span<const float> make(const ListedRelation& lists,
                               std::uint64_t first,
                               std::uint64_t count,
                               std::span<const float> panel,
@@ -77,7 +77,10 @@ class ListSums {
 
  private:
   // Sources of the edges [edge, end), numbered through the piece's lists.
-  void look_up(const ListsOf& lists, std::uint64_t edge, std::uint64_t end, std::uint64_t target) {
+  void look_up(const ListedRelation& lists,
+               std::uint64_t edge,
+               std::uint64_t end,
+               std::uint64_t target) {
     const auto begins = begins_.first(targets_ + 1);
     const auto ranges = ranges_.first(targets_);
     const auto positions = positions_.first(end - edge);
@@ -88,7 +91,7 @@ class ListSums {
     lists.topology->neighbours(positions, sources_.first(end - edge)).or_throw();
   }
 
-  void add(const ListsOf& lists,
+  void add(const ListedRelation& lists,
            std::uint64_t edge,
            std::uint64_t end,
            std::uint64_t first_target,
@@ -177,11 +180,11 @@ void load_panel(const PanelTable& table, std::uint32_t panel, std::span<float> o
 }  // namespace
 
 std::vector<std::unique_ptr<PanelTable>> make_list_rows(const PanelTable& sources,
-                                                        std::span<const ListsOf> relations,
+                                                        std::span<const ListedRelation> relations,
                                                         const ListRowsPlace& place) {
   const PanelShape& shape = sources.shape();
   std::vector<std::unique_ptr<PanelTable>> made;
-  for (const ListsOf& lists : relations)
+  for (const ListedRelation& lists : relations)
     made.push_back(std::make_unique<PanelTable>(
         place.scratch,
         PanelShape{lists.topology->num_targets(), shape.columns, shape.panel},

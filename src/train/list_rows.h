@@ -24,7 +24,7 @@
 namespace sluice {
 
 /// A relation whose lists go by.
-struct ListsOf {
+struct ListedRelation {
   Topology* topology = nullptr;
   Gathering gathering = Gathering::kMean;  ///< not kEdges
   /// Of kScaledMean, by source: f32, what its row is multiplied by.
@@ -41,7 +41,7 @@ struct ListRowsPlace {
 /// One table a relation, [targets, columns of `sources`], by the same panels; 0 where a list is
 /// empty. Throws Error: kInterrupted, kResource, kIo. @param sources of f32
 std::vector<std::unique_ptr<PanelTable>> make_list_rows(const PanelTable& sources,
-                                                        std::span<const ListsOf> relations,
+                                                        std::span<const ListedRelation> relations,
                                                         const ListRowsPlace& place);
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// The configs of embeddings in configs/: those of tiny graphs train, of the others a dry run says
-// that they fit their dataset.
+// The configs of embeddings in configs/: those of tiny graphs train (of the others
+// train_configs_dry_embedding_test.cpp).
 #include "cli/imported_graph.h"
 #include "cli/shipped_config.h"
 
@@ -64,38 +64,5 @@ TEST_CASE("R-GCN with DistMult learns tiny knowledge graphs in both directions")
         {"evaluate", report.at("run").get<std::string>(), "--json", "--set", "task.ranking=all"});
     REQUIRE_MESSAGE(ranked.code == 0, ranked.err);
     CHECK(json::parse(ranked.out).at("metrics").at("test.mrr") > 0.1);
-  }
-}
-
-TEST_CASE("the configs of larger knowledge graphs fit their datasets") {
-  const TempDir dir;
-  struct Imported {
-    std::string folder, graph;
-    std::vector<std::string> configs;
-  };
-  const std::vector<Imported> all{
-      {"wn18rr",
-       "wn18rr-typed-graph.toml",
-       {"wn18rr-complex.toml",
-        "wn18rr-complex-1000.toml",
-        "wn18rr-distmult.toml",
-        "wn18rr-rotate.toml",
-        "wn18rr-transe.toml"}},
-      {"wn18rr", "wn18rr-rgcn-graph.toml", {"wn18rr-rgcn.toml"}},
-      {"amazon", "amazon-typed-graph.toml", {"amazon-distmult.toml", "amazon-graphsage.toml"}}};
-  for (const auto& [folder, graph, configs] : all) {
-    const auto dataset = import_graph(dir, graph, folder);
-    if (!dataset) return;
-    for (const std::string& config : configs) {
-      CAPTURE(config);
-      const Outcome outcome = train({"run",
-                                     (source_folder() / "configs" / config).string(),
-                                     "--dry-run",
-                                     "--set",
-                                     "dataset.path=" + dataset->string(),
-                                     "--set",
-                                     "run.dir=" + (dir / "run").string()});
-      CHECK_MESSAGE(outcome.code == 0, outcome.err);
-    }
   }
 }

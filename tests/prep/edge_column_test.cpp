@@ -109,7 +109,7 @@ TEST_CASE("edge column: plans keep to the memory they are given, or say how much
         CAPTURE(edges);
         CAPTURE(width);
         CAPTURE(memory);
-        const BucketPlan plan = BucketPlan::make(edges, edges, width, memory);
+        const IdBucketPlan plan = IdBucketPlan::make(edges, edges, width, memory);
         CHECK(plan.bytes >= memory);
         if (memory >= 2 * kMiB && edges <= 1'000'000) CHECK(plan.bytes == memory);
         if (memory >= 64 * kMiB && edges <= 1'000'000'000) CHECK(plan.bytes == memory);

@@ -202,7 +202,7 @@ TEST_CASE("encoder: stochastic rounding is right on average, nearest is not") {
     }
     return errors;
   };
-  const auto random = mean_errors({DType::kI8, kDim, NotFinite::kRefuse, RandomKey(kSeed)});
+  const auto random = mean_errors({DType::kI8, kDim, NotFiniteValues::kRefuse, RandomKey(kSeed)});
   const auto nearest = mean_errors({DType::kI8, kDim});
   double sum = 0, variance = 0, worst_of_nearest = 0;
   for (std::size_t c = 0; c < kDim; ++c) {
@@ -224,7 +224,7 @@ TEST_CASE("encoder: the draws of rows and of neighbouring columns are independen
   std::vector<float> values;
   for (std::size_t r = 0; r < kRows; ++r) values.insert(values.end(), {127, 0.5f, 0.5f, 0.5f});
   const auto bytes =
-      encode({DType::kI8, 4, NotFinite::kRefuse, RandomKey(kSeed)}, values, DType::kF32);
+      encode({DType::kI8, 4, NotFiniteValues::kRefuse, RandomKey(kSeed)}, values, DType::kF32);
   const auto up = [&](std::size_t r, std::size_t c) {
     return static_cast<int>(bytes[8 * r + 4 + c]);
   };
@@ -246,7 +246,7 @@ TEST_CASE("encoder: the same bytes for any threads and any cut into calls; anoth
   const auto values = random_values(kRows, kDim, -10, 10);
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
     CAPTURE(to_string(dtype));
-    FeatureEncoding encoding{dtype, kDim, NotFinite::kRefuse, RandomKey(kSeed)};
+    FeatureEncoding encoding{dtype, kDim, NotFiniteValues::kRefuse, RandomKey(kSeed)};
     const auto whole = encode(encoding, values, DType::kF64, 1);
     for (const int threads : {2, 7})
       CHECK((encode(encoding, values, DType::kF64, threads) == whole));
@@ -274,25 +274,26 @@ TEST_CASE("encoder: the first element that may not be stored is found, whatever 
   struct Row {
     double value;
     DType dtype;
-    NotFinite not_finite;
+    NotFiniteValues not_finite;
     bool is_refused;
   };
-  for (const Row& row : {Row{kNaN, DType::kF32, NotFinite::kRefuse, true},
-                         Row{kNaN, DType::kF32, NotFinite::kKeep, false},
-                         Row{-kInfinity, DType::kF16, NotFinite::kRefuse, true},
-                         Row{-kInfinity, DType::kF16, NotFinite::kKeep, false},
-                         Row{65'519, DType::kF16, NotFinite::kRefuse, false},  // becomes 65504
-                         Row{65'520, DType::kF16, NotFinite::kRefuse, true},
-                         Row{-65'520, DType::kF16, NotFinite::kKeep, true},
-                         Row{1e39, DType::kF32, NotFinite::kKeep, true},
-                         Row{3.4e38, DType::kBF16, NotFinite::kKeep, true},
-                         Row{3.3e38, DType::kBF16, NotFinite::kRefuse, false},
-                         Row{kNaN, DType::kBF16, NotFinite::kKeep, false},
-                         Row{kNaN, DType::kI8, NotFinite::kRefuse, true},
-                         Row{kNaN, DType::kI8, NotFinite::kKeep, true},
-                         Row{kInfinity, DType::kI8, NotFinite::kKeep, true},
-                         Row{-1e39, DType::kI8, NotFinite::kRefuse, true},
-                         Row{3.4e38, DType::kI8, NotFinite::kRefuse, false}}) {
+  for (const Row& row :
+       {Row{kNaN, DType::kF32, NotFiniteValues::kRefuse, true},
+        Row{kNaN, DType::kF32, NotFiniteValues::kKeep, false},
+        Row{-kInfinity, DType::kF16, NotFiniteValues::kRefuse, true},
+        Row{-kInfinity, DType::kF16, NotFiniteValues::kKeep, false},
+        Row{65'519, DType::kF16, NotFiniteValues::kRefuse, false},  // becomes 65504
+        Row{65'520, DType::kF16, NotFiniteValues::kRefuse, true},
+        Row{-65'520, DType::kF16, NotFiniteValues::kKeep, true},
+        Row{1e39, DType::kF32, NotFiniteValues::kKeep, true},
+        Row{3.4e38, DType::kBF16, NotFiniteValues::kKeep, true},
+        Row{3.3e38, DType::kBF16, NotFiniteValues::kRefuse, false},
+        Row{kNaN, DType::kBF16, NotFiniteValues::kKeep, false},
+        Row{kNaN, DType::kI8, NotFiniteValues::kRefuse, true},
+        Row{kNaN, DType::kI8, NotFiniteValues::kKeep, true},
+        Row{kInfinity, DType::kI8, NotFiniteValues::kKeep, true},
+        Row{-1e39, DType::kI8, NotFiniteValues::kRefuse, true},
+        Row{3.4e38, DType::kI8, NotFiniteValues::kRefuse, false}}) {
     CAPTURE(row.value);
     CAPTURE(to_string(row.dtype));
     const FeatureEncoding encoding{row.dtype, 100, row.not_finite};

@@ -253,7 +253,7 @@ TEST_CASE("it refuses what it does not carry, and shares that leave nothing") {
 
 TEST_CASE("pairs without edges of a graph that has hardly any left, and of none") {
   MemoryLedger ledger;
-  const PairParts parts(PairEnds::kOneType, 0, 0.1, RandomKey(1));
+  const NodePairParts parts(PairEnds::kOneType, 0, 0.1, RandomKey(1));
   // Of 12 nodes all are linked but (0, 1), (0, 2) and (5, 7).
   const PairSet missing{{0, 1}, {0, 2}, {5, 7}};
   const PairPass edges = [&](const std::function<void(const NodePair&)>& visit) {

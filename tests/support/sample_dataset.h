@@ -116,7 +116,7 @@ FeatureSchema write_table(DatasetWriter& writer,
   MemoryLedger ledger;
   const auto log = make_silent_logger();
   PrepContext context{ledger, arena, *log};
-  FeatureEncoding encoding{features.dtype, features.dim, NotFinite::kRefuse, RandomKey(seed)};
+  FeatureEncoding encoding{features.dtype, features.dim, NotFiniteValues::kRefuse, RandomKey(seed)};
   encoding.entries = features.entries;
   FeatureEncoder encoder(encoding, context);
   std::vector<float> row(features.dim);

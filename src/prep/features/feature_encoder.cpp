@@ -108,7 +108,7 @@ std::size_t FeatureEncoder::first_refused(DType from,
                                           std::span<const std::byte> values,
                                           std::span<const std::byte> stored) const {
   const std::size_t count = stored.size() / size_of(encoding_.dtype);
-  const bool keep = encoding_.not_finite == NotFinite::kKeep;
+  const bool keep = encoding_.not_finite == NotFiniteValues::kKeep;
   if (keep && from == encoding_.dtype) return count;
   for (std::size_t i = first_not_finite(encoding_.dtype, stored); i < count; ++i) {
     if (std::isfinite(element_as_double(encoding_.dtype, stored, i))) continue;

@@ -15,13 +15,13 @@
 
 namespace sluice {
 
-enum class NotFinite { kRefuse, kKeep };
+enum class NotFiniteValues { kRefuse, kKeep };
 
 struct FeatureEncoding {
   DType dtype = DType::kF32;  ///< f32, f16, bf16, or kI8 for int8 with a scale a row
   std::uint32_t dim = 0;
   /// What NaN and infinity in the input are; int8 refuses them always, as it has no place for them.
-  NotFinite not_finite = NotFinite::kRefuse;
+  NotFiniteValues not_finite = NotFiniteValues::kRefuse;
   /// int8: rounds at random by this key, the row and the column; nothing: to nearest.
   std::optional<RandomKey> draws{};
   /// Sparse rows, with room for so many entries that are not 0; 0: dense ones. Not of int8.

@@ -37,7 +37,7 @@ void for_each_edge(const EdgeView& view, const Visit& visit) {
       view);
 }
 
-NodePair pair_of(const PairParts& parts,
+NodePair pair_of(const NodePairParts& parts,
                  Direction direction,
                  std::uint64_t source,
                  std::uint64_t target) {
@@ -48,7 +48,7 @@ NodePair pair_of(const PairParts& parts,
 // The edges of a stream that are trained on.
 class TrainingEdges final : public EdgeStream {
  public:
-  TrainingEdges(DatasetEdges& edges, const PairParts& parts, Direction direction)
+  TrainingEdges(DatasetEdges& edges, const NodePairParts& parts, Direction direction)
       : edges_(edges), parts_(parts), direction_(direction) {}
 
   std::optional<EdgeView> next() override {
@@ -76,7 +76,7 @@ class TrainingEdges final : public EdgeStream {
 
  private:
   DatasetEdges& edges_;
-  const PairParts& parts_;
+  const NodePairParts& parts_;
   Direction direction_;
   EdgeChunk<std::uint64_t> kept_;
   std::vector<std::uint64_t> ids_;
@@ -396,7 +396,7 @@ class HoldOut {
   Manifest manifest_;
   const RelationSchema& relation_;
   const RelationSchema* reverse_;
-  PairParts parts_;
+  NodePairParts parts_;
   ChargedPairs valid_, test_;
   HoldOutReport report_;
 };

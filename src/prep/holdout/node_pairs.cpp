@@ -44,7 +44,7 @@ bool ChargedPairs::has(const NodePair& pair) const {
   return std::ranges::binary_search(pairs_, pair);
 }
 
-std::vector<NodePair> draw_pairs_without_edges(const PairParts& parts,
+std::vector<NodePair> draw_pairs_without_edges(const NodePairParts& parts,
                                                const NodeCounts& nodes,
                                                std::uint64_t count,
                                                RandomKey key,

@@ -23,9 +23,9 @@ enum class PairEnds {
 enum class PairPart { kTrain, kValid, kTest };
 
 /// A function of a pair and a key. Immutable, thread-safe.
-class PairParts {
+class NodePairParts {
  public:
-  PairParts(PairEnds ends, double valid, double test, RandomKey key)
+  NodePairParts(PairEnds ends, double valid, double test, RandomKey key)
       : ends_(ends), valid_(valid), test_(test), key_(key) {}
 
   NodePair pair(std::uint64_t source, std::uint64_t destination) const {
@@ -73,7 +73,7 @@ struct NodeCounts {
 /// `count` distinct pairs that no edge links, uniform, in the order of their draws; within one type
 /// no node with itself. Goes over the edges once where few draws are edges, else some times. Throws
 /// kData where so many are not found.
-std::vector<NodePair> draw_pairs_without_edges(const PairParts& parts,
+std::vector<NodePair> draw_pairs_without_edges(const NodePairParts& parts,
                                                const NodeCounts& nodes,
                                                std::uint64_t count,
                                                RandomKey key,

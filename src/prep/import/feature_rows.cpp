@@ -69,7 +69,7 @@ void FeatureRows::choose_columns() {
   if (names.empty()) {
     for (const ColumnInfo& column : table_->columns()) names.push_back(column.name);
   }
-  const bool may_miss = spec_.not_finite == NotFinite::kKeep || spec_.scaling.fills();
+  const bool may_miss = spec_.not_finite == NotFiniteValues::kKeep || spec_.scaling.fills();
   const EmptyCell empty = may_miss && spec_.scaling.missing != MissingValues::kRefuse
                               ? EmptyCell::kMissing
                               : EmptyCell::kRefuse;
@@ -126,7 +126,7 @@ bool FeatureRows::next(FeatureEncoder& room) {
 
 // What has no place in statistics: it is said with the value that the file has.
 void FeatureRows::check_reals() const {
-  const bool keep = spec_.not_finite == NotFinite::kKeep;
+  const bool keep = spec_.not_finite == NotFiniteValues::kKeep;
   const bool nan = spec_.scaling.fills() || (keep && spec_.scaling.missing == MissingValues::kAuto);
   const bool infinite = keep && spec_.scaling.scale == FeatureScale::kNone &&
                         spec_.scaling.missing != MissingValues::kMean;
@@ -145,8 +145,8 @@ void FeatureRows::refuse(std::size_t element, double value, DType stored) const 
       std::isfinite(value)
           ? fmt::format("{}{} is beyond {}", where, value, feature_dtype_name(stored))
           : fmt::format("{}the value is {}", where, value);
-  const bool scaled =
-      std::isinf(value) && spec_.not_finite == NotFinite::kKeep && spec_.scaling.needs_statistics();
+  const bool scaled = std::isinf(value) && spec_.not_finite == NotFiniteValues::kKeep &&
+                      spec_.scaling.needs_statistics();
   throw table_->value_error(
       chunk_.first_row + element / dim_,
       requests_[matrix ? 0 : column].name,

@@ -67,14 +67,14 @@ void FeatureSpec::describe(Schema& schema) {
       .help("how rows lie on the disk; mini-batches have them dense");
   schema.field("seed", seed).at_least(0).help("of stochastic rounding");
   schema
-      .choice<NotFinite>(
+      .choice<NotFiniteValues>(
           "not_finite",
           not_finite,
           {{"refuse",
-            NotFinite::kRefuse,
+            NotFiniteValues::kRefuse,
             "NaN and infinity are errors: they would poison training"},
            {"keep",
-            NotFinite::kKeep,
+            NotFiniteValues::kKeep,
             "take them as they are, unless dtype is int8; an empty CSV cell is NaN (but see "
             "missing)"}})
       .help("what to do with values that are not finite");

@@ -53,7 +53,7 @@ struct FeatureSpec {
   FeatureChoice choice;
   FeatureStorage storage = FeatureStorage::kAuto;
   std::int64_t seed = 1;
-  NotFinite not_finite = NotFinite::kRefuse;
+  NotFiniteValues not_finite = NotFiniteValues::kRefuse;
   ScaleChoice scaling;
   void describe(Schema& schema);
 };

@@ -49,7 +49,8 @@ void complete_type(std::string& type,
 
 void check_features(const FeatureSpec& features, const std::string& where) {
   features.choice.check(where + " features");
-  if (features.choice.dtype == FeatureDType::kInt8 && features.not_finite == NotFinite::kKeep) {
+  if (features.choice.dtype == FeatureDType::kInt8 &&
+      features.not_finite == NotFiniteValues::kKeep) {
     refuse(where + " features: dtype = \"int8\" cannot keep what is not finite",
            "say dtype = \"f32\", \"f16\" or \"bf16\", or leave not_finite out");
   }

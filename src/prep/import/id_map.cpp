@@ -21,7 +21,7 @@ std::uint64_t hash_of(std::string_view id) {
 
 }  // namespace
 
-void SlotTable::grow() {
+void IdSlots::grow() {
   const std::uint64_t slots = std::max<std::uint64_t>(slots_ * 2, 512);
   buffer_ = AlignedBuffer();  // all slots are put again from the ids: the old table need not stay
                               // meanwhile
@@ -30,7 +30,7 @@ void SlotTable::grow() {
   slots_ = slots;
 }
 
-void SlotTable::put(std::uint64_t hash, std::uint64_t node) {
+void IdSlots::put(std::uint64_t hash, std::uint64_t node) {
   auto* slots = reinterpret_cast<std::uint64_t*>(buffer_.data());
   std::uint64_t at = hash & (slots_ - 1);
   while (slots[at] != 0) at = (at + 1) & (slots_ - 1);

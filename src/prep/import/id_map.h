@@ -53,9 +53,9 @@ class GrowingArray {
 
 /// Where nodes stand by the hash of their id. A slot holds the node (40 bits, + 1) and 24 bits of
 /// the hash, so that an id is looked at only when it is almost surely the one.
-class SlotTable {
+class IdSlots {
  public:
-  explicit SlotTable(MemoryLedger& ledger) : ledger_(&ledger) {}
+  explicit IdSlots(MemoryLedger& ledger) : ledger_(&ledger) {}
 
   /// The node whose id has this hash and `is_it(node)`; kNoNode when there is none.
   template <class IsIt>
@@ -116,7 +116,7 @@ class IntegerIdMap {
   std::span<const std::int64_t> ids() const { return ids_.values(); }  ///< by node
 
  private:
-  SlotTable slots_;
+  IdSlots slots_;
   GrowingArray<std::int64_t> ids_;
 };
 
@@ -143,7 +143,7 @@ class StringIdMap {
   std::span<const char> bytes() const { return bytes_.values(); }
 
  private:
-  SlotTable slots_;
+  IdSlots slots_;
   GrowingArray<std::uint64_t> offsets_;
   GrowingArray<char> bytes_;
 };

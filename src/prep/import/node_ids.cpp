@@ -185,9 +185,9 @@ void NodeIds::find(const IdValues& ids,
   fail_unknown(ids, static_cast<std::size_t>(first - nodes.begin()), place);
 }
 
-void collect_rows(std::span<const IdColumn> columns, ThreadArena& arena) {
+void collect_rows(std::span<const NodeIdColumn> columns, ThreadArena& arena) {
   bool any_new = false;
-  for (const IdColumn& column : columns) {
+  for (const NodeIdColumn& column : columns) {
     if (!column.collect) {
       column.ids.find(column.values, column.place, column.nodes, arena);
       continue;
@@ -211,7 +211,7 @@ void collect_rows(std::span<const IdColumn> columns, ThreadArena& arena) {
   if (!any_new) return;
   const std::size_t rows = columns.front().values.size();
   for (std::size_t row = 0; row < rows; ++row) {
-    for (const IdColumn& column : columns) {
+    for (const NodeIdColumn& column : columns) {
       if (column.collect && column.nodes[row] == kNoNode)
         column.nodes[row] = column.ids.take(column.values, row);
     }

@@ -116,7 +116,7 @@ class NodeIds {
   void write(DatasetWriter& writer) const;
 
  private:
-  friend void collect_rows(std::span<const struct IdColumn> columns, ThreadArena& arena);
+  friend void collect_rows(std::span<const struct NodeIdColumn> columns, ThreadArena& arena);
 
   void check_usable(const IdValues& ids, std::size_t index, const IdPlace& place) const;
   bool usable(const IdValues& ids, std::size_t index) const;
@@ -145,7 +145,7 @@ class NodeIds {
 };
 
 /// A column of ids on its way to nodes.
-struct IdColumn {
+struct NodeIdColumn {
   NodeIds& ids;
   const IdValues& values;
   IdPlace place;
@@ -155,6 +155,6 @@ struct IdColumn {
 
 /// The nodes of columns of the same rows. New ids become nodes in the order of the file: row by
 /// row, and in a row column by column, whatever the threads.
-void collect_rows(std::span<const IdColumn> columns, ThreadArena& arena);
+void collect_rows(std::span<const NodeIdColumn> columns, ThreadArena& arena);
 
 }  // namespace sluice

@@ -107,7 +107,7 @@ class Spooler {
   const std::filesystem::path& folder() const { return context_.writer.staging().path(); }
 
   void collect(const EdgeTable::Rows& rows) {
-    std::vector<IdColumn> columns{
+    std::vector<NodeIdColumn> columns{
         {source_, rows.source, table_.source_place(rows), sources_, collect_source_},
         {target_, rows.target, table_.target_place(rows), targets_, collect_target_}};
     if (out_->types) columns.push_back({types_, rows.type, table_.type_place(rows), codes_, true});

@@ -123,8 +123,8 @@ class ColumnWriter {
     // Found values, and beside them first the ids and then the file.
     require_space(
         folder, 2 * sizeof(T) * relation_.edges, fmt::format("the values of '{}'", path_));
-    const BucketPlan plan =
-        BucketPlan::make(relation_.edges, values_.size() / sizeof(T), sizeof(T), room);
+    const IdBucketPlan plan =
+        IdBucketPlan::make(relation_.edges, values_.size() / sizeof(T), sizeof(T), room);
     const Charge charge = context_.ledger.charge("edge columns", plan.bytes).or_throw();
     ScratchList found(folder, sizeof(T));
     const std::vector<std::uint64_t> begins = find(plan, folder, found);
@@ -134,7 +134,7 @@ class ColumnWriter {
   }
 
   /// @return where each bucket begins in `found`
-  std::vector<std::uint64_t> find(const BucketPlan& plan,
+  std::vector<std::uint64_t> find(const IdBucketPlan& plan,
                                   const std::filesystem::path& folder,
                                   ScratchList& found) {
     EdgeIdBuckets wanted(plan, *ids_, relation_.edges, folder);
@@ -160,13 +160,15 @@ class ColumnWriter {
     return begins;
   }
 
-  void merge(const BucketPlan& plan, const std::vector<std::uint64_t>& begins, ScratchList& found) {
+  void merge(const IdBucketPlan& plan,
+             const std::vector<std::uint64_t>& begins,
+             ScratchList& found) {
     open_ids();
     FoundValues<T> next(found, begins, plan.at_once);
     std::vector<T> out;
     for (std::uint64_t left = relation_.edges; left != 0; left -= out.size()) {
       throw_if_interrupted();
-      out.resize(std::min(BucketPlan::kSome, left));
+      out.resize(std::min(IdBucketPlan::kSome, left));
       for (T& value : out) value = next.next(*ids_->next() >> plan.shift);
       file_->append_values(std::span<const T>(out));
     }

@@ -24,12 +24,12 @@ std::uint64_t pieces_of(std::uint64_t count, std::uint64_t size) {
 
 // Half is for what there is most of: ids of a run, values of a bucket, values on their way out. The
 // other half is for what is known of buckets and runs.
-std::optional<BucketPlan> plan_within(std::uint64_t bytes,
-                                      std::uint64_t edges,
-                                      std::uint64_t values,
-                                      std::size_t width) {
+std::optional<IdBucketPlan> plan_within(std::uint64_t bytes,
+                                        std::uint64_t edges,
+                                        std::uint64_t values,
+                                        std::size_t width) {
   const std::uint64_t half = (bytes - kFixedBytes) / 2;
-  BucketPlan plan;
+  IdBucketPlan plan;
   plan.bytes = bytes;
   plan.shift = std::min(kMostShift, static_cast<unsigned>(std::bit_width(half / width)) - 1);
   plan.buckets = std::max<std::uint64_t>(1, pieces_of(values, std::uint64_t{1} << plan.shift));
@@ -44,22 +44,22 @@ std::optional<BucketPlan> plan_within(std::uint64_t bytes,
 
 }  // namespace
 
-BucketPlan BucketPlan::make(std::uint64_t edges,
-                            std::uint64_t values,
-                            std::size_t width,
-                            std::uint64_t memory_bytes) {
+IdBucketPlan IdBucketPlan::make(std::uint64_t edges,
+                                std::uint64_t values,
+                                std::size_t width,
+                                std::uint64_t memory_bytes) {
   for (std::uint64_t bytes = std::max(kLeastBytes, memory_bytes);; bytes += bytes / 2)
     if (const auto plan = plan_within(bytes, edges, values, width)) return *plan;
 }
 
-EdgeIdBuckets::EdgeIdBuckets(const BucketPlan& plan,
+EdgeIdBuckets::EdgeIdBuckets(const IdBucketPlan& plan,
                              ValueCursor& ids,
                              std::uint64_t edges,
                              const std::filesystem::path& folder)
     : plan_(plan), list_(folder, sizeof(std::uint32_t)) {
   ends_.reserve(pieces_of(edges, plan.run) * plan.buckets);
   take(ids, edges);
-  some_.resize(BucketPlan::kSome);
+  some_.resize(IdBucketPlan::kSome);
 }
 
 void EdgeIdBuckets::take(ValueCursor& ids, std::uint64_t edges) {

@@ -18,7 +18,7 @@
 namespace sluice {
 
 /// How a column of values by edge id goes through buckets.
-struct BucketPlan {
+struct IdBucketPlan {
   /// Edges that go from one piece of memory to the next at a time.
   static constexpr std::uint64_t kSome = std::uint64_t{1} << 15;
 
@@ -30,23 +30,23 @@ struct BucketPlan {
 
   /// @param width bytes of a value: 4 or 8
   /// @param memory_bytes to be used; where these are too few for so many edges, `bytes` is more
-  static BucketPlan make(std::uint64_t edges,
-                         std::uint64_t values,
-                         std::size_t width,
-                         std::uint64_t memory_bytes);
+  static IdBucketPlan make(std::uint64_t edges,
+                           std::uint64_t values,
+                           std::size_t width,
+                           std::uint64_t memory_bytes);
 };
 
 class EdgeIdBuckets {
  public:
   /// Takes so many ids. @param folder where the file without a name is made
-  EdgeIdBuckets(const BucketPlan& plan,
+  EdgeIdBuckets(const IdBucketPlan& plan,
                 ValueCursor& ids,
                 std::uint64_t edges,
                 const std::filesystem::path& folder);
 
   std::uint64_t count(std::uint64_t bucket) const;
   /// Gives the ids of a bucket, less its first one, in the order in which they were taken, no more
-  /// than BucketPlan::kSome at a time.
+  /// than IdBucketPlan::kSome at a time.
   void visit(std::uint64_t bucket, const std::function<void(std::span<const std::uint32_t>)>& use);
 
   /// Of the file.
@@ -61,7 +61,7 @@ class EdgeIdBuckets {
   std::uint64_t runs() const { return ends_.size() / plan_.buckets; }
   Piece piece(std::uint64_t run, std::uint64_t bucket) const;
 
-  BucketPlan plan_;
+  IdBucketPlan plan_;
   ScratchList list_;                 // run after run, each bucket after bucket
   std::vector<std::uint32_t> ends_;  // of the buckets in each run
   std::vector<std::uint32_t> some_;
