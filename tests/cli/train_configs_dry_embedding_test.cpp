@@ -1,11 +1,11 @@
-// The configs of larger knowledge graphs: a dry run says that they fit their datasets.
+// The configs of WN18RR without an encoder: a dry run says that they fit their dataset.
 #include "cli/dry_run.h"
 
 #include <doctest/doctest.h>
 
 using namespace sluice::test;
 
-TEST_CASE("the configs of larger knowledge graphs fit their datasets") {
+TEST_CASE("the configs of WN18RR fit their dataset") {
   check_dry_runs("wn18rr-typed-graph.toml",
                  "wn18rr",
                  {"wn18rr-complex.toml",
@@ -13,7 +13,4 @@ TEST_CASE("the configs of larger knowledge graphs fit their datasets") {
                   "wn18rr-distmult.toml",
                   "wn18rr-rotate.toml",
                   "wn18rr-transe.toml"});
-  check_dry_runs("wn18rr-rgcn-graph.toml", "wn18rr", {"wn18rr-rgcn.toml"});
-  check_dry_runs(
-      "amazon-typed-graph.toml", "amazon", {"amazon-distmult.toml", "amazon-graphsage.toml"});
 }

@@ -1,5 +1,5 @@
 // The configs of embeddings in configs/: those of tiny graphs train (of the others
-// train_configs_dry_embedding_test.cpp).
+// train_configs_dry_embedding_test.cpp and train_configs_dry_encoder_test.cpp).
 #include "cli/imported_graph.h"
 #include "cli/shipped_config.h"
 

@@ -1,22 +1,10 @@
-// Configs of events in configs/ that no other test trains by: a dry run says that they fit their
-// datasets and their budgets.
+// Configs of Wikipedia's and of generated events that no other test trains by: a dry run says that
+// they fit their datasets and their budgets.
 #include "cli/dry_run.h"
 
 #include <doctest/doctest.h>
 
 using namespace sluice::test;
-
-TEST_CASE("models of events on UCI fit in the budgets of their configs") {
-  check_dry_runs("uci-graph.toml",
-                 "uci",
-                 {"uci-tftgn.toml",
-                  "uci-graphmixer.toml",
-                  "uci-jodie.toml",
-                  "uci-tgn.toml",
-                  "uci-tgat.toml",
-                  "uci-tpnet.toml",
-                  "uci-dygformer.toml"});
-}
 
 TEST_CASE("models of events on Wikipedia fit in the budgets of their configs") {
   check_dry_runs(
