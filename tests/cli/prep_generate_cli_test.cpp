@@ -3,6 +3,8 @@
 #include "support/temp_dir.h"
 
 #include <doctest/doctest.h>
+
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 using namespace sluice;
