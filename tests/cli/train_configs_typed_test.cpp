@@ -1,5 +1,6 @@
 // The configs of models over several node types in configs/: on ACM two train for a little, of the
 // others a dry run says that they fit.
+#include "cli/dry_run.h"
 #include "cli/imported_graph.h"
 #include "cli/shipped_config.h"
 
@@ -11,24 +12,6 @@
 
 using namespace sluice::test;
 using nlohmann::json;
-
-namespace {
-
-void check_fits(const std::string& config,
-                const std::filesystem::path& dataset,
-                const TempDir& dir) {
-  CAPTURE(config);
-  const Outcome outcome = train({"run",
-                                 (source_folder() / "configs" / config).string(),
-                                 "--dry-run",
-                                 "--set",
-                                 "dataset.path=" + dataset.string(),
-                                 "--set",
-                                 "run.dir=" + (dir / "run").string()});
-  CHECK_MESSAGE(outcome.code == 0, outcome.err);
-}
-
-}  // namespace
 
 TEST_CASE("the configs of ACM fit their dataset, and models over its types learn it") {
   const TempDir dir;
@@ -43,7 +26,7 @@ TEST_CASE("the configs of ACM fit their dataset, and models over its types learn
     CHECK(report.at("metrics").contains("test.f1_macro"));
   }
   for (const char* config : {"acm-hgt.toml", "acm-simplehgn.toml", "acm-bghgnn.toml"})
-    check_fits(config, *dataset, dir);
+    check_dry_run(config, *dataset, dir);
 }
 
 namespace {
@@ -66,7 +49,7 @@ TEST_CASE("the config of RpHGNN fits HGB's IMDB once rounds and labels were prop
       *dataset,
       {"--type", "movie", "--method", "random_projection", "--hops", "1", "--columns", "16"});
   propagate_on(*dataset, {"--type", "movie", "--method", "labels", "--hops", "2"});
-  check_fits("hgb-imdb-rphgnn.toml", *dataset, dir);
+  check_dry_run("hgb-imdb-rphgnn.toml", *dataset, dir);
 }
 
 TEST_CASE("the configs of HGB's ACM: a second stage trains on it by what a first one said") {
@@ -74,7 +57,7 @@ TEST_CASE("the configs of HGB's ACM: a second stage trains on it by what a first
   const auto dataset = import_graph(dir, "hgb-acm-graph.toml", "hgb_acm");
   if (!dataset) return;
   for (const char* config : {"hgb-acm-rgcn.toml", "hgb-acm-hgt.toml"})
-    check_fits(config, *dataset, dir);
+    check_dry_run(config, *dataset, dir);
   propagate_on(*dataset, {"--type", "paper", "--method", "metapaths", "--hops", "1"});
   propagate_on(*dataset, {"--type", "paper", "--method", "labels", "--hops", "2"});
   const std::vector<std::string> small{"--set", "train.epochs=20", "--set", "model.hidden=32"};
