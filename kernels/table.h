@@ -10,6 +10,7 @@
 #include "kernels/row_updates.h"
 #include "kernels/segment_max.h"
 #include "kernels/segment_sum.h"
+#include "kernels/softmax_rows.h"
 #include "kernels/spread_rows.h"
 #include "kernels/widen_rows.h"
 
@@ -29,6 +30,7 @@ namespace sluice::kernels {
   EACH(adam_rows)                                                      \
   EACH(segment_max) EACH(segment_max_backward)                         \
   EACH(segment_sum) EACH(segment_weighted_sum) EACH(segment_edge_sum)  \
+  EACH(softmax_sums) EACH(softmax_shares)                              \
   EACH(spread_rows)                                                    \
   EACH(widen_rows)
 // clang-format on

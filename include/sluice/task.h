@@ -7,6 +7,7 @@
 #include <sluice/batch.h>
 #include <sluice/dataset.h>
 #include <sluice/edge_rule.h>
+#include <sluice/executor.h>
 #include <sluice/loader.h>
 #include <sluice/model.h>
 #include <sluice/options.h>  // IWYU pragma: export
@@ -110,6 +111,8 @@ class Task {
   /// Reads what it needs of the data beside its queries; again where they were opened anew. Throws
   /// Error.
   virtual void attach(const GraphData& /*data*/) {}
+  /// Where kernels that its losses call run; before any is asked for.
+  virtual void run_on(const kernels::Executor& /*executor*/) {}
   /// Whether it reads SamplerGraph::temporal, the events of relations with times, which then stay
   /// in RAM wherever edges are kept.
   virtual bool reads_events() const { return true; }

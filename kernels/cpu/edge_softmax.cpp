@@ -12,9 +12,6 @@ namespace {
 using cpu::kLanes;
 using cpu::Lanes;
 
-/// An exponential costs about this many plain elements.
-constexpr std::int64_t kExpCost = 8;
-
 SLUICE_INLINE Lanes load_some(const float* from, std::int64_t count, float other) {
   if (count == kLanes) return cpu::load(from);
   Lanes lanes = cpu::all(other);
@@ -163,7 +160,8 @@ void edge_softmax(const Executor& executor,
       });
     }
   };
-  cpu::for_rows(executor, lists.count, (lists.num_items() + lists.count) * heads * kExpCost, work);
+  cpu::for_rows(
+      executor, lists.count, (lists.num_items() + lists.count) * heads * cpu::kExpCost, work);
 }
 
 void edge_softmax_backward(const Executor& executor,

@@ -6,6 +6,9 @@
 
 namespace sluice::kernels::cpu {
 
+/// An exponential costs about this many plain elements.
+inline constexpr std::int64_t kExpCost = 8;
+
 /// exp(x) for x <= 0, to 2 units in the last place; 0 below -87.33, where it is no normal number
 /// any more. NaN stays NaN. By Cody and Waite's reduction and the polynomial of Cephes' expf.
 SLUICE_INLINE Lanes exp_nonpositive(const Lanes& x) {

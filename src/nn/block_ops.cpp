@@ -1,5 +1,6 @@
 #include <sluice/nn/block_ops.h>
 
+#include "nn/dense_product.h"
 #include "nn/function_support.h"
 
 #include "kernels/table.h"
@@ -86,7 +87,9 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
     Tensor own = x.narrow(0, 0, block.num_targets), own_by = own_weight, by = neighbour_weight;
     Tensor out;
     if (precision == Precision::kFloat32) {
-      out = torch::linear(own, own_by, own_bias).addmm_(sums, by.t());
+      out = matrix_product(own, own_by.t());
+      if (own_bias.defined()) out.add_(own_bias);
+      add_matrix_product(out, sums, by.t());
     } else {
       own = rounded_rows(own);
       sums = rounded_rows(sums);
@@ -108,14 +111,14 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
     const bool exact = own.scalar_type() == torch::kFloat32;
     const Tensor factor = exact ? grad : rounded_rows(grad);
     const auto columns = [&](const Tensor& a, const Tensor& b) {
-      return a.t().mm(b).to(torch::kFloat32);
+      return matrix_product(a.t(), b).to(torch::kFloat32);
     };
     Tensor grad_x, grad_own, grad_bias, grad_weight;
     if (context->needs_input_grad(1)) grad_own = columns(factor, own);
     if (context->needs_input_grad(2)) grad_bias = grad.sum(0);
     if (context->needs_input_grad(3)) grad_weight = columns(factor, sums);
     if (context->needs_input_grad(0)) {
-      const Tensor grad_sums = factor.mm(by).narrow(0, 0, block.num_targets);
+      const Tensor grad_sums = matrix_product(factor, by).narrow(0, 0, block.num_targets);
       grad_x = torch::empty({block.num_sources, grad_sums.size(1)}, sums_of(grad_sums));
       kernels::on(call.executor)
           .segment_sum(call.executor,
@@ -125,7 +128,7 @@ struct SumAndTransform : torch::autograd::Function<SumAndTransform> {
                        rows_of(grad_x));
       Tensor first = grad_x.narrow(0, 0, block.num_targets);
       if (exact) {
-        first.addmm_(factor, own_by);
+        add_matrix_product(first, factor, own_by);
       } else {
         first += factor.mm(own_by).narrow(0, 0, block.num_targets);
       }

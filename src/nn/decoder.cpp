@@ -1,6 +1,7 @@
 #include <sluice/nn/decoder.h>
 
 #include "nn/decoder_kinds.h"
+#include "nn/dense_product.h"
 
 #include <sluice/error.h>
 #include <sluice/nn/block_ops.h>
@@ -23,7 +24,7 @@ class DotDecoder final : public Decoder {
   }
   torch::Tensor combine(const torch::Tensor& queries,
                         const torch::Tensor& candidates) const override {
-    return queries.mm(candidates.t());
+    return dense_linear(queries, candidates, {});
   }
   torch::Tensor magnitude(const torch::Tensor& queries,
                           const torch::Tensor& candidates,

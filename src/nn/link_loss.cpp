@@ -1,6 +1,9 @@
 #include "nn/link_loss.h"
 
+#include "kernels/table.h"
 #include "nn/add_rows.h"
+#include "nn/dense_product.h"
+#include "nn/function_support.h"
 
 #include <sluice/error.h>
 
@@ -22,11 +25,23 @@ constexpr std::int64_t kSmallTile = std::int64_t{1} << 19;
 constexpr std::int64_t kLargeTile = std::int64_t{1} << 24;
 
 struct HeldDecoder final : torch::CustomClassHolder {
-  HeldDecoder(std::shared_ptr<const Decoder> held, std::int64_t columns_at_once)
-      : decoder(std::move(held)), columns(columns_at_once) {}
+  HeldDecoder(kernels::Executor where,
+              std::shared_ptr<const Decoder> held,
+              std::int64_t columns_at_once)
+      : executor(where), decoder(std::move(held)), columns(columns_at_once) {}
+  kernels::Executor executor;
   std::shared_ptr<const Decoder> decoder;
   std::int64_t columns;
 };
+
+struct HeldExecutor final : torch::CustomClassHolder {
+  explicit HeldExecutor(kernels::Executor where) : executor(where) {}
+  kernels::Executor executor;
+};
+
+kernels::Flags flags_of(const Tensor& there) {
+  return {static_cast<const std::uint8_t*>(there.data_ptr()), there.size(0), there.size(1)};
+}
 
 /// Gradients of scores, as gradients of queries and of some candidates.
 struct Pulled {
@@ -36,7 +51,8 @@ Pulled pull_back(const Decoder& decoder,
                  const Tensor& queries,
                  const Tensor& candidates,
                  const Tensor& by) {
-  if (decoder.is_product()) return {by.mm(candidates), by.t().mm(queries)};
+  if (decoder.is_product())
+    return {matrix_product(by, candidates), matrix_product(by.t(), queries)};
   const torch::AutoGradMode with_gradients(true);
   const Tensor q = queries.detach().requires_grad_(), c = candidates.detach().requires_grad_();
   const variable_list pulled = torch::autograd::grad({decoder.combine(q, c)}, {q, c}, {by});
@@ -61,14 +77,15 @@ struct AllSoftmax : torch::autograd::Function<AllSoftmax> {
                         const Tensor& candidates,
                         const Tensor& own) {
     const Decoder& decoder = *held->decoder;
-    Tensor most =
+    const Tensor most =
         torch::full({queries.size(0)}, -std::numeric_limits<float>::infinity(), queries.options());
-    Tensor sum = torch::zeros_like(most);
+    const Tensor sum = torch::zeros_like(most);
     for (std::int64_t at = 0; at < candidates.size(0); at += held->columns) {
-      const Tensor scores = decoder.combine(queries, tile_of(candidates, at, held->columns));
-      const Tensor now = torch::maximum(most, scores.amax(1));
-      sum.mul_((most - now).exp_()).add_((scores - now.unsqueeze(1)).exp_().sum(1));
-      most = now;
+      const Tensor scores =
+          decoder.combine(queries, tile_of(candidates, at, held->columns)).contiguous();
+      kernels::on(held->executor)
+          .softmax_sums(
+              held->executor, rows_of(scores), {}, {most.data_ptr<float>(), sum.data_ptr<float>()});
     }
     const Tensor all = most + sum.log();
     context->saved_data["decoder"] = c10::IValue::make_capsule(held);
@@ -81,12 +98,19 @@ struct AllSoftmax : torch::autograd::Function<AllSoftmax> {
     const auto& held = static_cast<const HeldDecoder&>(*capsule);
     const variable_list saved = context->get_saved_variables();
     const Tensor &queries = saved[0], &candidates = saved[1], &own = saved[2];
-    const Tensor by = grads[0].unsqueeze(1), all = saved[3].unsqueeze(1);
+    const Tensor by = grads[0].contiguous(), &all = saved[3];
     Tensor of_queries = torch::zeros_like(queries);
     Tensor of_candidates = torch::empty_like(candidates);
     for (std::int64_t at = 0; at < candidates.size(0); at += held.columns) {
       const Tensor tile = tile_of(candidates, at, held.columns);
-      Tensor shares = held.decoder->combine(queries, tile).sub_(all).exp_().mul_(by);
+      const Tensor shares = held.decoder->combine(queries, tile).contiguous();
+      kernels::on(held.executor)
+          .softmax_shares(held.executor,
+                          rows_of(shares),
+                          {},
+                          all.data_ptr<float>(),
+                          by.data_ptr<float>(),
+                          rows_of(shares));
       const Pulled pulled = pull_back(*held.decoder, queries, tile, shares);
       of_queries.add_(pulled.queries);
       of_candidates.narrow(0, at, tile.size(0)).copy_(pulled.candidates);
@@ -100,6 +124,42 @@ struct AllSoftmax : torch::autograd::Function<AllSoftmax> {
 
   static Tensor tile_of(const Tensor& candidates, std::int64_t at, std::int64_t columns) {
     return candidates.narrow(0, at, std::min(columns, candidates.size(0) - at));
+  }
+};
+
+/// Scores of links and of those of their others that count: -log of the link's share of each, [n].
+struct BesideSoftmax : torch::autograd::Function<BesideSoftmax> {
+  static Tensor forward(AutogradContext* context,
+                        const c10::intrusive_ptr<HeldExecutor>& held,
+                        const Tensor& links,
+                        const Tensor& others,
+                        const Tensor& there) {
+    const Tensor most = links.clone(), sum = torch::ones_like(links);
+    kernels::on(held->executor)
+        .softmax_sums(held->executor,
+                      rows_of(others),
+                      flags_of(there),
+                      {most.data_ptr<float>(), sum.data_ptr<float>()});
+    const Tensor all = most + sum.log();
+    context->saved_data["executor"] = c10::IValue::make_capsule(held);
+    context->save_for_backward({links, others, there, all});
+    return all - links;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const auto capsule = context->saved_data.at("executor").toCapsule();
+    const kernels::Executor& executor = static_cast<const HeldExecutor&>(*capsule).executor;
+    const variable_list saved = context->get_saved_variables();
+    const Tensor &links = saved[0], &others = saved[1], &there = saved[2], &all = saved[3];
+    const Tensor by = grads[0].contiguous();
+    const Tensor of_others = torch::empty_like(others);
+    kernels::on(executor).softmax_shares(executor,
+                                         rows_of(others),
+                                         flags_of(there),
+                                         all.data_ptr<float>(),
+                                         by.data_ptr<float>(),
+                                         rows_of(of_others));
+    return {Tensor(), by * ((links - all).exp() - 1), of_others, Tensor()};
   }
 };
 
@@ -120,7 +180,8 @@ Tensor self_adversarial(double temperature, const ScoredLinks& scored) {
 
 }  // namespace
 
-Tensor all_softmax(const std::shared_ptr<const Decoder>& decoder,
+Tensor all_softmax(const kernels::Executor& executor,
+                   const std::shared_ptr<const Decoder>& decoder,
                    const Tensor& queries,
                    const Tensor& candidates,
                    const Tensor& own,
@@ -131,12 +192,18 @@ Tensor all_softmax(const std::shared_ptr<const Decoder>& decoder,
                 "a softmax over all candidates by a decoder that learns them");
   const std::int64_t rows = std::max<std::int64_t>(1, queries.size(0));
   const auto held =
-      c10::make_intrusive<HeldDecoder>(decoder, std::max<std::int64_t>(1, tile / rows));
+      c10::make_intrusive<HeldDecoder>(executor, decoder, std::max<std::int64_t>(1, tile / rows));
   return AllSoftmax::apply(
       held, queries.contiguous(), candidates, own);  // whose rows may lie apart
 }
 
-Tensor loss_beside_others(const LinkLossOptions& options, const ScoredLinks& scored) {
+bool counts_others(LinkLoss kind) {
+  return kind == LinkLoss::kLogistic || kind == LinkLoss::kMargin;
+}
+
+Tensor loss_beside_others(const kernels::Executor& executor,
+                          const LinkLossOptions& options,
+                          const ScoredLinks& scored) {
   const Tensor& links = scored.links;
   switch (options.kind) {
     case LinkLoss::kLogistic: {
@@ -145,12 +212,12 @@ Tensor loss_beside_others(const LinkLossOptions& options, const ScoredLinks& sco
       const Tensor there = scored.there.to(torch::kFloat32);
       return loss + (functional::softplus(scored.others) * there).sum() / scored.known;
     }
-    case LinkLoss::kSoftmax: {
-      const Tensor others =
-          scored.others.masked_fill(~scored.there, -std::numeric_limits<float>::infinity());
-      const Tensor all = torch::cat({links.unsqueeze(1), others}, 1);
-      return (torch::logsumexp(all, 1) - links).mean();
-    }
+    case LinkLoss::kSoftmax:
+      return BesideSoftmax::apply(c10::make_intrusive<HeldExecutor>(executor),
+                                  links.contiguous(),
+                                  scored.others.contiguous(),
+                                  scored.there.contiguous())
+          .mean();
     case LinkLoss::kMargin: {
       const Tensor short_of = torch::relu(scored.others - links.unsqueeze(1) + options.margin);
       const auto known = std::max<std::int64_t>(1, scored.known);

@@ -1,11 +1,13 @@
 #include <sluice/nn/precision.h>
 
+#include "nn/dense_product.h"
+
 #include <sluice/nn/linear.h>
 
 namespace sluice::nn {
 
 torch::Tensor product(Precision precision, const torch::Tensor& x, const torch::Tensor& weight) {
-  if (precision == Precision::kFloat32) return torch::linear(x, weight);
+  if (precision == Precision::kFloat32) return dense_linear(x, weight, {});
   return torch::linear(rounded_rows(x), weight.to(torch::kBFloat16)).narrow(0, 0, x.size(0));
 }
 
@@ -26,7 +28,7 @@ torch::Tensor linear(Precision precision,
                      const torch::Tensor& x,
                      const torch::Tensor& weight,
                      const torch::Tensor& bias) {
-  if (precision == Precision::kFloat32) return torch::linear(x, weight, bias);
+  if (precision == Precision::kFloat32) return dense_linear(x, weight, bias);
   const torch::Tensor out = product(precision, x, weight).to(torch::kFloat32);
   return bias.defined() ? out + bias : out;
 }

@@ -1,5 +1,6 @@
 // DistMult and ComplEx: scores are dot products of a query's row and a candidate's.
 #include "nn/decoder_kinds.h"
+#include "nn/dense_product.h"
 
 namespace sluice::nn {
 namespace {
@@ -11,7 +12,7 @@ class ProductDecoder : public RelationalDecoder {
     return (queries * candidates).sum(1);
   }
   torch::Tensor combine(const torch::Tensor& queries, const torch::Tensor& candidates) const final {
-    return queries.mm(candidates.t());
+    return dense_linear(queries, candidates, {});
   }
   torch::Tensor magnitude(const torch::Tensor& queries,
                           const torch::Tensor& candidates,

@@ -27,6 +27,7 @@ class LinkPrediction final : public LinkTask, public RanksAllNodes {
   LabelsOf labels_of() const override;
   void expect_best_ends() override { gather_ = GatherKnown::kAlways; }
   void attach(const GraphData& data) override;
+  void run_on(const kernels::Executor& executor) override { executor_ = executor; }
   PartitionedLinks partitioned_links(const GraphData& data) const override;
   std::vector<std::string> warnings(const GraphData& data) const override;
   std::shared_ptr<torch::nn::Module> head() const override { return decoder_; }
@@ -114,6 +115,7 @@ class LinkPrediction final : public LinkTask, public RanksAllNodes {
   std::int64_t num_types_ = 1;
   std::vector<std::string> type_names_;
   std::shared_ptr<nn::Decoder> decoder_;
+  kernels::Executor executor_;
   Stored valid_, test_;
   GatherKnown gather_ = GatherKnown::kAsWanted;
   RankedAmong among_ = RankedAmong::kAll;

@@ -74,19 +74,27 @@ torch::Tensor LinkPrediction::loss_among_all(const Model& model,
   };
   const std::vector<Asked> asked = ask_ends(links);
   if (asked.size() == 1)
-    return nn::all_softmax(
-               decoder_, asked[0].queries, rows.all(destination_type()), own(Looked::kDestination))
+    return nn::all_softmax(executor_,
+                           decoder_,
+                           asked[0].queries,
+                           rows.all(destination_type()),
+                           own(Looked::kDestination))
         .mean();
   if (same_type())
-    return nn::all_softmax(decoder_,
+    return nn::all_softmax(executor_,
+                           decoder_,
                            torch::cat({asked[0].queries, asked[1].queries}),
                            rows.all(source_type()),
                            torch::cat({own(Looked::kDestination), own(Looked::kSource)}))
         .mean();
-  return (nn::all_softmax(
-              decoder_, asked[0].queries, rows.all(destination_type()), own(Looked::kDestination))
+  return (nn::all_softmax(executor_,
+                          decoder_,
+                          asked[0].queries,
+                          rows.all(destination_type()),
+                          own(Looked::kDestination))
               .mean() +
-          nn::all_softmax(decoder_, asked[1].queries, rows.all(source_type()), own(Looked::kSource))
+          nn::all_softmax(
+              executor_, decoder_, asked[1].queries, rows.all(source_type()), own(Looked::kSource))
               .mean()) /
          2;
 }
@@ -103,7 +111,7 @@ torch::Tensor LinkPrediction::loss_beside(const Links& links, const Batch& batch
       scored.links = decoder_->pairwise(asked.queries, asked.own);
       scored.others = others_of(asked, links, batch);
       const torch::Tensor there = rows_that_count(asked, batch);
-      scored.known = there.sum().item<std::int64_t>();
+      if (nn::counts_others(options_.loss)) scored.known = there.sum().item<std::int64_t>();
       scored.there = there.to(scored.links.device());
     } else {
       const torch::Tensor scores = sampled_scores(links, batch);
@@ -114,7 +122,7 @@ torch::Tensor LinkPrediction::loss_beside(const Links& links, const Batch& batch
       scored.there = host.negatives.empty() ? torch::zeros_like(scored.others).to(torch::kBool)
                                             : nn::as_tensor(batch.queries.negatives).ge(0);
     }
-    const torch::Tensor loss = nn::loss_beside_others(options, scored);
+    const torch::Tensor loss = nn::loss_beside_others(executor_, options, scored);
     sum = sum.defined() ? sum + loss : loss;
   }
   return ends.size() == 1 ? sum : sum / static_cast<double>(ends.size());
@@ -134,7 +142,7 @@ torch::Tensor LinkPrediction::others_of(const Asked& asked,
     const torch::Tensor candidates = torch::embedding(links.encoded.at(type), rows[chunk]);
     scores.push_back(decoder_->combine(asked.queries.narrow(0, first, count), candidates));
   }
-  return torch::cat(scores);
+  return scores.size() == 1 ? scores.front() : torch::cat(scores);
 }
 
 // Whether the nodes that links share are others to each: not its own end, nor, where that is

@@ -82,6 +82,7 @@ std::shared_ptr<Model> make_model(const RunOptions& options,
   model->to(device.place());
   if (options.train.products == MatrixProducts::kBFloat16)
     nn::set_precision(*model, nn::Precision::kBFloat16);
+  task.run_on({context.threads, context.kernels});
   serve_encoder(options, device, context, *model, task);
   return model;
 }

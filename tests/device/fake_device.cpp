@@ -104,6 +104,8 @@ const kernels::KernelTable& FakeDevice::kernels() const {
       &OnCpu<&segment_sum>::run,
       &OnCpu<&segment_weighted_sum>::run,
       &OnCpu<&segment_edge_sum>::run,
+      &OnCpu<&softmax_sums>::run,
+      &OnCpu<&softmax_shares>::run,
       [](const Executor& executor,
          DType dtype,
          std::uint32_t entries,

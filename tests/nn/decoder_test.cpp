@@ -264,7 +264,8 @@ TEST_CASE("all_softmax: value and gradients of the dense form, whatever the tile
       const torch::Tensor weights = random_tensor({kLinks}, 6).abs() + 0.1;
       decoder->zero_grad();
       const torch::Tensor losses =
-          nn::all_softmax(decoder,
+          nn::all_softmax({},
+                          decoder,
                           decoder->query(rows.sources, rows.relations, Side::kDestination),
                           rows.candidates,
                           own,
@@ -293,7 +294,7 @@ TEST_CASE("all_softmax: scores far apart neither overflow nor vanish") {
   const torch::Tensor queries = torch::tensor({{200.f}, {-200.f}}).requires_grad_();
   const torch::Tensor candidates = torch::tensor({{-3.f}, {0.f}, {2.f}, {3.f}}).requires_grad_();
   const torch::Tensor losses =
-      nn::all_softmax(decoder, queries, candidates, torch::tensor({3, 3}, torch::kInt64), 1);
+      nn::all_softmax({}, decoder, queries, candidates, torch::tensor({3, 3}, torch::kInt64), 1);
   CHECK(losses[0].item<float>() == doctest::Approx(0));
   CHECK(losses[1].item<float>() == doctest::Approx(1200));
   losses.sum().backward();
@@ -328,13 +329,31 @@ TEST_CASE("losses beside others are what their formulas say, and count what is t
   }
   const auto loss = [&](nn::LinkLoss kind) {
     const nn::LinkLossOptions options{kind, margin, temperature};
-    return nn::loss_beside_others(options, {links, others, there, 11, weights}).item<double>();
+    return nn::loss_beside_others({}, options, {links, others, there, 11, weights}).item<double>();
   };
   CHECK(loss(nn::LinkLoss::kLogistic) == doctest::Approx(own / 5 + beside / 11).epsilon(1e-5));
   CHECK(loss(nn::LinkLoss::kSoftmax) == doctest::Approx(softmax / 5).epsilon(1e-5));
   CHECK(loss(nn::LinkLoss::kMargin) == doctest::Approx(above / 11).epsilon(1e-5));
   CHECK(loss(nn::LinkLoss::kSelfAdversarial) ==
         doctest::Approx(adversarial / (2 * weight)).epsilon(1e-5));
+}
+
+TEST_CASE("a softmax beside others has the gradients of the dense form") {
+  torch::Tensor there = torch::ones({9, 37}, torch::kBool);
+  there[2].fill_(false);
+  for (std::int64_t i = 0; i < 9; ++i) there[i][(i * 5) % 37] = false;
+  const torch::Tensor links = (random_tensor({9}, 17) * 3).requires_grad_();
+  const torch::Tensor others = (random_tensor({9, 37}, 18) * 3).requires_grad_();
+  const nn::LinkLossOptions options{nn::LinkLoss::kSoftmax, 1, 1};
+  (nn::loss_beside_others({}, options, {links, others, there}) * 0.5).backward();
+  const torch::Tensor links64 = in_double(links), others64 = in_double(others);
+  const torch::Tensor all =
+      torch::cat({links64.unsqueeze(1),
+                  others64.masked_fill(~there, -std::numeric_limits<double>::infinity())},
+                 1);
+  ((torch::logsumexp(all, 1) - links64).mean() * 0.5).backward();
+  check_close(links.grad(), links64.grad());
+  check_close(others.grad(), others64.grad());
 }
 
 TEST_CASE("dropout of relation rows: in training alone, anew for each query, and by the step") {
