@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -45,9 +46,28 @@ std::size_t checked_type(const GraphSchema& schema, const std::string& node_type
   return 0;
 }
 
+// Parts of another method's loss would be left out without a word.
+void refuse_parts(const SelfSupervisedOptions& options) {
+  const auto& parts = options.parts;
+  const std::array<std::pair<const char*, double>, 4> weights{
+      {{"contrast", parts.contrast.weight},
+       {"adjacency", parts.adjacency.weight},
+       {"variance", parts.variance.weight},
+       {"latent", parts.latent.weight}}};
+  for (const auto& [part, weight] : weights)
+    if (weight != 0)
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("task.{}.weight is {}, and only method \"masked\" has this part of "
+                              "a loss",
+                              part,
+                              weight),
+                  fmt::format("set task.method = \"masked\", or leave [task.{}] out", part));
+}
+
 std::shared_ptr<Pretext> make_pretext(const SelfSupervisedOptions& options,
                                       std::int64_t features,
                                       RandomKey key) {
+  if (options.method != PretextMethod::kMasked) refuse_parts(options);
   switch (options.method) {
     case PretextMethod::kDgi:
       return std::make_shared<GraphInfomax>(options.width, key);

@@ -2,6 +2,7 @@
 
 #include "core/hash.h"
 #include "core/json_text.h"
+#include "train/measured_split.h"
 #include "train/weights.h"
 
 #include <sluice/nn/tensor_view.h>
@@ -311,6 +312,12 @@ void check_continuation(const std::filesystem::path& path,
               place(path));
 }
 
+std::string split_of(const Identity& identity, const Parts& parts) {
+  RunOptions trained(*parts.options.registry);
+  Config::parse(identity.config, "config.resolved.toml").bind_to(trained);
+  return trained.dataset.split;
+}
+
 // Figures and predictions are those of the model that was trained, over what it was not trained on.
 // What was not trained has no weights, and takes any options.
 void check_measured(const std::filesystem::path& path,
@@ -322,7 +329,7 @@ void check_measured(const std::filesystem::path& path,
   now.run = {};
   const std::vector<std::string> changed =
       differences(identity.config, now.text(), *parts.options.registry, Compared::kToMeasure);
-  if (changed.empty()) return;
+  if (changed.empty()) return check_measured_split(split_of(identity, parts), parts, place(path));
   throw Error(ErrorCode::kUsage,
               fmt::format("weights cannot be used with another model or split than they were "
                           "trained with\n  {}",

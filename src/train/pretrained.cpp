@@ -77,6 +77,16 @@ void check_same_model(const RunOptions& before, const RunOptions& now) {
                                name_of(now.dataset.normalize)));
 }
 
+// The options of the run that an encoder is taken from, which must fit this one.
+RunOptions checked_pretraining(const RunOptions& options) {
+  const std::string& from = options.pretrained.from;
+  RunOptions before = kept_options(from, {}, *options.registry);
+  if (before.task.type != kSelfSupervised)
+    throw_unusable(from, fmt::format("its task is '{}'", before.task.type));
+  check_same_model(before, options);
+  return before;
+}
+
 }  // namespace
 
 std::shared_ptr<Model> make_run_model(const RunOptions& options, const ModelContext& context) {
@@ -100,16 +110,14 @@ void resolve_pretrained(RunOptions& options) {
                 "leave it out, or set task.type = \"node_classification\"");
   pretrained.from = fs::absolute(pretrained.from).lexically_normal().string();
   if (pretrained.width != 0) return;
-  RunOptions before = kept_options(pretrained.from, {}, *options.registry);
-  if (before.task.type != kSelfSupervised)
-    throw_unusable(pretrained.from, fmt::format("its task is '{}'", before.task.type));
-  check_same_model(before, options);
+  RunOptions before = checked_pretraining(options);
   pretrained.width = width_of(before);
 }
 
 void take_pretrained(Parts& parts) {
   const std::string& from = parts.options.pretrained.from;
   if (from.empty()) return;
+  (void)checked_pretraining(parts.options);  // a config may have told the width itself
   const StoredWeights stored = read_weights(stored_checkpoint(from, CheckpointKind::kBest));
   NamedTensors weights;
   for (const CheckpointTensor& tensor : stored.tensors)

@@ -19,6 +19,7 @@ struct OwnGraph {
   std::vector<std::vector<std::string>> features;  ///< by node; empty: two that tell the class
   std::vector<std::string> ids;                    ///< empty: 0, 1, 2, ...
   std::vector<std::size_t> train{0, 1, 2, 3, 4, 5}, valid{6, 7, 8}, test{9, 10, 11};
+  std::string more;  ///< of graph.toml, behind the split; files that it names lie in dir/own
 
   OwnGraph() {
     for (std::size_t node = 0; node < labels.size(); ++node) {
@@ -64,7 +65,7 @@ struct OwnGraph {
                   "], not_finite = \"keep\" }\nlabels = { file = \"nodes.csv\", columns = [\"y\"], "
                   "kind = \"" +
                   kind + "\" }\n[[edges]]\nfile = \"edges.csv\"\nundirected = true\n[[splits]]\n" +
-                  splits);
+                  splits + more);
     const Outcome outcome = run({tool("sluice-prep"),
                                  "import",
                                  "--config",

@@ -231,6 +231,9 @@ TEST_CASE("what cannot be gone on from is refused") {
   // Weights of the same shapes, and yet another model.
   CHECK(refused({from + runs.path("pre"), "model.output_activation=elu"})
             .find("model.output_activation") != std::string::npos);
+  // A width that the config tells itself hides no other model.
+  CHECK(refused({from + runs.path("pre"), "pretrained.width=8", "model.output_activation=elu"})
+            .find("model.output_activation") != std::string::npos);
   // Rows of another size are read by the same weights.
   CHECK(refused({from + runs.path("pre"), "dataset.normalize=row_l1"})
             .find("its dataset.normalize is \"none\", and this run's \"row_l1\"") !=
@@ -242,6 +245,8 @@ TEST_CASE("what cannot be gone on from is refused") {
   CHECK(refused(joined(kDgi, {from + runs.path("pre")})).find("tasks with labels") !=
         std::string::npos);
   CHECK(refused(joined(kDgi, {"dataset.split=defualt"})).find("defualt") != std::string::npos);
+  CHECK(refused(joined(kDgi, {"task.contrast.weight=1"})).find("task.contrast.weight is 1") !=
+        std::string::npos);
   CHECK(refused(joined(kGcmae, {"sampler.fanout=[5, 5]"})).find("another 1") != std::string::npos);
   CHECK(refused(joined(kDgi, {"model.type=sign", "model.dropout=0.0"})).find("masked or dropped") !=
         std::string::npos);
