@@ -14,8 +14,6 @@ using kernels::Rows;
 
 namespace {
 
-const std::int64_t kWidths[] = {1, 3, 16, 33, 64, 100, 256};
-
 Block test_block(std::int64_t width) {
   return random_block(700, 300, 40, static_cast<std::uint64_t>(width));
 }

@@ -1,6 +1,7 @@
 // Kernels over rows, of features and of what is learned, beside the CPU's: the same bits.
 #include "device/parity_bench.h"
 #include "support/sparse_rows.h"
+#include "support/stored_rows.h"
 
 #include <cmath>
 #include <vector>

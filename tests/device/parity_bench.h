@@ -7,11 +7,12 @@
 #include "kernels/table.h"
 #include "storage/io/aligned_buffer.h"
 #include "support/blocks.h"
-#include "support/stored_rows.h"
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -127,7 +128,7 @@ inline void compare(
     const std::function<bool(const std::vector<float>&, const std::vector<float>&)>& equal) {
   Bench cpu(nullptr);
   const Outputs expected = work(cpu);
-  for (const auto& [name, device] : tested_devices()) {
+  for (const auto& [name, device] : test::tested_devices()) {
     CAPTURE(name);
     Bench bench(device);
     const Outputs got = work(bench);
@@ -146,5 +147,7 @@ inline bool near(const std::vector<float>& a, const std::vector<float>& b) {
     all = std::abs(a[i] - b[i]) <= 1e-6f + 4e-6f * std::abs(b[i]);
   return all;
 }
+
+inline constexpr std::array<std::int64_t, 7> kWidths{1, 3, 16, 33, 64, 100, 256};
 
 }  // namespace sluice::testing
