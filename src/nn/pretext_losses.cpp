@@ -1,5 +1,7 @@
 #include "nn/pretext_losses.h"
 
+#include "nn/dense_product.h"
+
 namespace sluice::nn {
 namespace {
 
@@ -39,7 +41,7 @@ Tensor scaled_cosine_error(const Tensor& made, const Tensor& truth, double gamma
 
 Tensor info_nce(const Tensor& first, const Tensor& second, double temperature) {
   if (first.size(0) == 0) return nothing(first) + nothing(second);
-  const Tensor scores = torch::matmul(unit_rows(first), unit_rows(second).t()) / temperature;
+  const Tensor scores = dense_linear(unit_rows(first), unit_rows(second), {}) / temperature;
   return (own_places(scores) + own_places(scores.t())) / 2;
 }
 
@@ -51,7 +53,7 @@ Tensor adjacency_loss(const Tensor& rows, const Tensor& linked, const PairWeight
   if (num_links.item<double>() == 0 || num_others.item<double>() == 0) return nothing(rows);
   const auto over_links = [&](const Tensor& each) { return (each * links).sum() / num_links; };
   const auto over_others = [&](const Tensor& each) { return (each * others).sum() / num_others; };
-  const Tensor scores = torch::matmul(rows, rows.t());
+  const Tensor scores = dense_linear(rows, rows, {});
   Tensor loss = nothing(rows);
   if (weights.cross_entropy != 0) {
     // -log p and -log(1 - p), exact for large scores too.

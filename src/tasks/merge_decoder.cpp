@@ -1,5 +1,7 @@
 #include "tasks/merge_decoder.h"
 
+#include <sluice/nn/precision.h>
+
 namespace sluice::tasks {
 
 MergeDecoder::MergeDecoder(std::int64_t width, std::int64_t hidden, RandomKey key)
@@ -24,10 +26,11 @@ torch::Tensor MergeDecoder::score_beside(const torch::Tensor& sources,
                                          const torch::Tensor& destinations) const {
   const std::int64_t count = sources.size(0), hidden = first_->out();
   if (count == 0) return torch::empty({0, 0}, sources.options());
+  const torch::Tensor& weight = first_->weight();
   const torch::Tensor own =
-      torch::linear(sources, first_->weight().narrow(1, 0, width_), first_->bias());
+      nn::linear(nn::Precision::kFloat32, sources, weight.narrow(1, 0, width_), first_->bias());
   const torch::Tensor others =
-      torch::linear(destinations, first_->weight().narrow(1, width_, width_));
+      nn::product(nn::Precision::kFloat32, destinations, weight.narrow(1, width_, width_));
   const torch::Tensor joined = others.view({count, -1, hidden}) + own.unsqueeze(1);
   return second(joined.view({-1, hidden})).view({count, -1});
 }
