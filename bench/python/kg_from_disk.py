@@ -13,6 +13,8 @@ time are taken between two lines of its progress, the first after `warm`; of a r
 metrics.jsonl has them. Rows that were never touched are not on disk: until all were, a run writes more than it reads.
 of_device is the rate of bytes beside the bare disk's: pages here and there for exact, whole partitions for partitions. Of the mode
 memory all rows are in memory, without a cgroup; of those behind it times_of_memory is how many times as long a link takes.
+By partitions the budget holds slots + 1 of them, as the next is read while one trains: 10 million entities in 1 GiB are
+  kg_from_disk.py --tools build/release --cgroup require --modes partitions --partitions 80 --warm 600
 A quarter of the rows in memory, beside all of them:
   kg_from_disk.py --tools build/release --entities 1000000 --edges 10000000 --budget 700MiB --batch 1000 --modes memory,exact \\
     --seconds 60 --warm 60
