@@ -31,13 +31,14 @@ __global__ void sums(std::int64_t rows,
     const float other = __shfl_xor_sync(0xffffffffu, highest, half);
     highest = highest > other ? highest : other;
   }
-  if (highest == none()) return;
+  // All lanes go on together, whatever NaN has made of their maxima.
+  const float base = highest == none() ? 0.0f : highest;
   float sum = 0;
   for (std::int64_t c = lane(); c < scores.width; c += kLanes)
-    if (counts(counted, i, c)) sum += expf(scores.row(i)[c] - highest);
+    if (counts(counted, i, c)) sum += expf(scores.row(i)[c] - base);
   for (int half = kLanes / 2; half > 0; half /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, half);
   if (lane() != 0) return;
-  so_far.sum[i] = so_far.sum[i] * expf(before - highest) + sum;
+  so_far.sum[i] = so_far.sum[i] * expf(before - base) + sum;
   so_far.highest[i] = highest;
 }
 

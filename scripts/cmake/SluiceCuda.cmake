@@ -42,17 +42,17 @@ if(SLUICE_BUILD_CUDA)
   message(STATUS "libsluice_cuda.so: ${nvcc}, sm ${CMAKE_CUDA_ARCHITECTURES}")
 endif()
 
-# Refuses a source below a cuda/ folder in any target but the device library: it would compile only where CUDA's headers
+# Refuses a source below kernels/cuda or device/cuda in any target but the device library: it would compile only where CUDA's headers
 # happen to lie in the compiler's own path. Called when all targets are there.
 function(sluice_check_cuda_sources folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(sources ${target} SOURCES)
-    list(FILTER sources INCLUDE REGEX "/cuda/[^/]*\\.(cpp|cu)$")
+    list(FILTER sources INCLUDE REGEX "/(device|kernels)/cuda/[^/]*\\.(cpp|cu)$")
     # In a unit of several sources (SluiceUnity.cmake) they are no sources of the target any more.
     get_target_property(united ${target} SLUICE_UNITED)
     if(united)
-      list(FILTER united INCLUDE REGEX "/cuda/[^/]*\\.(cpp|cu)$")
+      list(FILTER united INCLUDE REGEX "/(device|kernels)/cuda/[^/]*\\.(cpp|cu)$")
       list(APPEND sources ${united})
     endif()
     if(sources AND NOT target STREQUAL "sluice_cuda")

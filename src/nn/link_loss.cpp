@@ -34,11 +34,6 @@ struct HeldDecoder final : torch::CustomClassHolder {
   std::int64_t columns;
 };
 
-struct HeldExecutor final : torch::CustomClassHolder {
-  explicit HeldExecutor(kernels::Executor where) : executor(where) {}
-  kernels::Executor executor;
-};
-
 kernels::Flags flags_of(const Tensor& there) {
   return {static_cast<const std::uint8_t*>(there.data_ptr()), there.size(0), there.size(1)};
 }
@@ -130,25 +125,24 @@ struct AllSoftmax : torch::autograd::Function<AllSoftmax> {
 /// Scores of links and of those of their others that count: -log of the link's share of each, [n].
 struct BesideSoftmax : torch::autograd::Function<BesideSoftmax> {
   static Tensor forward(AutogradContext* context,
-                        const c10::intrusive_ptr<HeldExecutor>& held,
+                        const LayerCall& call,
                         const Tensor& links,
                         const Tensor& others,
                         const Tensor& there) {
+    hold(context, call);
     const Tensor most = links.clone(), sum = torch::ones_like(links);
-    kernels::on(held->executor)
-        .softmax_sums(held->executor,
+    kernels::on(call.executor)
+        .softmax_sums(call.executor,
                       rows_of(others),
                       flags_of(there),
                       {most.data_ptr<float>(), sum.data_ptr<float>()});
     const Tensor all = most + sum.log();
-    context->saved_data["executor"] = c10::IValue::make_capsule(held);
     context->save_for_backward({links, others, there, all});
     return all - links;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
-    const auto capsule = context->saved_data.at("executor").toCapsule();
-    const kernels::Executor& executor = static_cast<const HeldExecutor&>(*capsule).executor;
+    const kernels::Executor& executor = held(context).executor;
     const variable_list saved = context->get_saved_variables();
     const Tensor &links = saved[0], &others = saved[1], &there = saved[2], &all = saved[3];
     const Tensor by = grads[0].contiguous();
@@ -213,7 +207,7 @@ Tensor loss_beside_others(const kernels::Executor& executor,
       return loss + (functional::softplus(scored.others) * there).sum() / scored.known;
     }
     case LinkLoss::kSoftmax:
-      return BesideSoftmax::apply(c10::make_intrusive<HeldExecutor>(executor),
+      return BesideSoftmax::apply(LayerCall{executor, nullptr},
                                   links.contiguous(),
                                   scored.others.contiguous(),
                                   scored.there.contiguous())

@@ -2,7 +2,6 @@
 // of blocks than the model has, a second encoder that follows the first, figures by part.
 #pragma once
 
-#include <sluice/executor.h>
 #include <sluice/model.h>
 #include <sluice/task.h>
 
@@ -27,12 +26,10 @@ class EncoderTask {
   /// seeds.
   virtual std::int64_t layers_behind() const = 0;
   virtual TargetStart target_start() const = 0;
-  /// Once a run's model is made, before its optimizer is. @param executor of the run's device
-  /// @param target the second encoder, of the same options as the model, on its device; null where
-  /// there is none. It gets no gradients, and is among the head's weights from now on.
-  virtual void serve(const Model& model,
-                     const kernels::Executor& executor,
-                     std::shared_ptr<Model> target) = 0;
+  /// Once a run's model is made, before its optimizer is. @param target the second encoder, of the
+  /// same options as the model, on its device; null where there is none. It gets no gradients, and
+  /// is among the head's weights from now on.
+  virtual void serve(const Model& model, std::shared_ptr<Model> target) = 0;
   /// Bytes that an evaluation of so many rows keeps until its end, beside its mini-batches.
   virtual std::uint64_t kept_bytes(std::uint64_t rows) const = 0;
   /// The figures of a part. @param chosen the metric that picks the best epoch, as "accuracy":

@@ -270,10 +270,7 @@ TargetStart SelfSupervised::target_start() const {
   return latent ? TargetStart::kCopy : TargetStart::kNone;
 }
 
-void SelfSupervised::serve(const Model& model,
-                           const kernels::Executor& executor,
-                           std::shared_ptr<Model> target) {
-  executor_ = executor;
+void SelfSupervised::serve(const Model& model, std::shared_ptr<Model> target) {
   if (!target) return;
   if (target_start() == TargetStart::kCopy) nn::copy_module(*target, model);
   nn::stop_gradients(*target);

@@ -96,9 +96,8 @@ class SelfSupervised final : public Task, public EncoderTask {
 
   std::int64_t layers_behind() const override { return pretext_->layers_behind(); }
   TargetStart target_start() const override;
-  void serve(const Model& model,
-             const kernels::Executor& executor,
-             std::shared_ptr<Model> target) override;
+  void run_on(const kernels::Executor& executor) override { executor_ = executor; }
+  void serve(const Model& model, std::shared_ptr<Model> target) override;
   std::uint64_t kept_bytes(std::uint64_t rows) const override;
   std::unique_ptr<MetricAccumulator> metrics_of(Part part,
                                                 const std::string& chosen) const override;

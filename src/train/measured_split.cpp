@@ -27,9 +27,15 @@ std::int64_t num_seen(const Split& trained, const Split& measured) {
          std::ranges::count_if(measured.test.as<std::uint64_t>(), among_seen);
 }
 
-bool has_edge_split(const GraphSchema& schema, const std::string& name) {
-  return std::ranges::find(schema.edge_splits, name, &EdgeSplitSchema::name) !=
-         schema.edge_splits.end();
+const EdgeSplitSchema* edge_split_of(const GraphSchema& schema, const std::string& name) {
+  const auto found = std::ranges::find(schema.edge_splits, name, &EdgeSplitSchema::name);
+  return found == schema.edge_splits.end() ? nullptr : &*found;
+}
+
+// Edges that stand apart are not the graph's, which the other split trained on.
+bool may_test_trained(const EdgeSplitSchema& trained, const EdgeSplitSchema& measured) {
+  const bool trained_apart = trained.relation.empty() && trained.train != 0;
+  return !measured.relation.empty() || trained_apart;
 }
 
 }  // namespace
@@ -49,7 +55,10 @@ void check_measured_split(const std::string& trained, const Parts& parts, const 
                 place);
   };
   const GraphSchema& schema = parts.dataset.schema();
-  if (has_edge_split(schema, trained) || has_edge_split(schema, measured))
+  const EdgeSplitSchema* const links_before = edge_split_of(schema, trained);
+  const EdgeSplitSchema* const links_now = edge_split_of(schema, measured);
+  if (links_before != nullptr && links_now != nullptr &&
+      may_test_trained(*links_before, *links_now))
     refuse("links that it tests may be links that were trained on");
   if (schema.split(trained) == nullptr || schema.split(measured) == nullptr) return;
   const Split before = parts.dataset.split(trained), now = parts.dataset.split(measured);

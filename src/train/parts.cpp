@@ -61,7 +61,7 @@ void serve_encoder(const RunOptions& options,
     if (options.train.products == MatrixProducts::kBFloat16)
       nn::set_precision(*target, nn::Precision::kBFloat16);
   }
-  trains->serve(model, {context.threads, context.kernels}, std::move(target));
+  trains->serve(model, std::move(target));
 }
 
 std::shared_ptr<Model> make_model(const RunOptions& options,

@@ -74,7 +74,7 @@ struct Learner {
     };
     model = make(1);
     if (task.target_start() != tasks::TargetStart::kNone) target = make(2);
-    task.serve(*model, {}, target);
+    task.serve(*model, target);
   }
 
   std::size_t layers() const {
