@@ -15,11 +15,15 @@
 namespace sluice {
 namespace {
 
+// Types in their order, as far as the bytes for all of them go.
 std::vector<NodeTable> make_tables(const GraphSchema& schema, const BlockParts& parts) {
   std::vector<NodeTable> tables(schema.nodes.size());
+  std::uint64_t left = parts.table_bytes;
   for (std::size_t type = 0; type < tables.size(); ++type) {
     const std::uint64_t count = schema.nodes[type].count;
-    if (NodeTable::range_bytes(count) <= parts.table_bytes) tables[type].set_range(count);
+    if (NodeTable::range_bytes(count) > left) continue;
+    left -= NodeTable::range_bytes(count);
+    tables[type].set_range(count);
   }
   return tables;
 }

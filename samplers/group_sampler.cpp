@@ -74,11 +74,16 @@ void GroupSampler::make_samplers(std::size_t count) {
 }
 
 // A share of the budget for the tables of all threads; edges on disk keep the rest waiting anyway.
-std::uint64_t GroupSampler::table_bytes(const MemoryLedger* ledger) const {
+std::uint64_t GroupSampler::most_table_bytes(const MemoryLedger* ledger, int threads) {
   constexpr std::uint64_t kShare = 16;
-  if (!resident_) return 0;
   const std::uint64_t limit = ledger == nullptr ? MemoryLedger::kUnlimited : ledger->limit();
-  return std::min(BlockParts{}.table_bytes, limit / kShare / static_cast<std::uint64_t>(sharing_));
+  const auto each = static_cast<std::uint64_t>(threads);
+  return std::min(BlockParts{}.table_bytes, limit / kShare / each) * each;
+}
+
+std::uint64_t GroupSampler::table_bytes(const MemoryLedger* ledger) const {
+  if (!resident_) return 0;
+  return most_table_bytes(ledger, sharing_) / static_cast<std::uint64_t>(sharing_);
 }
 
 Result<std::vector<Batch>> GroupSampler::sample(std::span<const SampleRequest> requests,

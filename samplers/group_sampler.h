@@ -56,6 +56,8 @@ class GroupSampler {
   /// The budget's share for lookup tables is split as if so many threads sampled, not those of the
   /// arena. @pre nothing was sampled yet
   void share_tables(int threads) { sharing_ = threads; }
+  /// What lookup tables of all threads take at most where all edges are in RAM.
+  static std::uint64_t most_table_bytes(const MemoryLedger* ledger, int threads);
   /// Gives back all scratch, until the next batch takes it again.
   void release();
   /// Workspaces that exist now.

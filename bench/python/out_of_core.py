@@ -225,7 +225,7 @@ def main():
     asked.dir.mkdir(parents=True, exist_ok=True)
     data = dataset(asked)
     size = size_of(data)
-    budget = int(size / asked.times)
+    budget = int(size / asked.times) >> 20 << 20  # whole MiB: a cgroup rounds down to pages
     limit = budget if confined else None
     whole = config(asked, data, "whole", "disk", budget)
     lines = {"whole": train_line(asked, "whole", ["run", whole, "--overwrite"], limit)}

@@ -239,7 +239,8 @@ def epoch_lines(given, model, places, peer):
 def measure_epochs(given, confined):
     data = given.dataset or generated(given, given.nodes, given.events, given.features, GRAPH)
     stored = sum(file["bytes"] for file in manifest(data)["files"])
-    budget = given.budget or int(given.budget_share * stored)
+    # Whole MiB: a cgroup rounds down to pages.
+    budget = given.budget or int(given.budget_share * stored) >> 20 << 20
     times = split_times(data, given.train, given.valid)
     places = {"in_memory": {"budget": given.memory or int(1.1 * stored) + (3 << 30), "cgroup": None},
               "in_budget": {"budget": budget, "cgroup": budget + OVERHEAD if confined else None, "features": "disk",

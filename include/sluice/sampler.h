@@ -48,8 +48,8 @@ struct BlockParts {
   bool edge_ids = false;          ///< for edge features
   bool degrees = false;           ///< BatchNodes::degrees
   bool relation_degrees = false;  ///< BatchNodes::relation_degrees
-  /// Most bytes of a table with a slot for each node of a type, one a type and sampler; types for
-  /// which that is too little have their nodes found by hashing. The batches are the same.
+  /// Most bytes of a sampler's tables with a slot for each node, one a type; types for which too
+  /// little is left have their nodes found by hashing. The batches are the same.
   std::uint64_t table_bytes = std::uint64_t{256} << 20;
 };
 
