@@ -39,6 +39,7 @@ struct MemoryNeeds {
   LoaderProbe evaluation;          ///< of no batches where nothing is evaluated
   /// By feature table: rows of a mini-batch; none: not known.
   std::vector<std::uint64_t> asked_rows;
+  std::uint64_t reading_back = 0;  ///< buffers of repacked rows
   LearnedNeeds learned;
   SharedCaches caches;        ///< where learned rows share with features by what a row saves
   std::uint64_t counted = 0;  ///< while it is counted how often rows are used, before anything runs

@@ -4,6 +4,8 @@
 #include "budget/memory_plan.h"
 #include "budget/stored_data.h"
 #include "core/cgroup.h"
+#include "pipeline/data/graph_data_state.h"
+#include "pipeline/window_budget.h"
 
 #include <sluice/samplers/query_share.h>
 
@@ -174,6 +176,7 @@ void Feed::measure() {
         needs.loaded.push_back({entry.name, entry.bytes, loaded_note(entry.name, relations)});
     }
     needs.training = probe;
+    if (!options_.scratch.empty()) needs.reading_back = reading_back_bytes(common.data->state());
   } else {
     needs.evaluation = common.feeds == 2 ? probe : larger(needs.evaluation, probe);
   }

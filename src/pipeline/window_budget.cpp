@@ -52,19 +52,6 @@ std::uint64_t sampled_bytes(const GraphData::State& data, const BatchSizes& batc
   return bytes;
 }
 
-// Where an epoch's plan may repack rows, each table's are read back through a buffer of its own.
-// Counted before anyone says where scratch files go, so that a run's least memory has them.
-std::uint64_t reading_back_bytes(const GraphData::State& data) {
-  const PlanChoice plan = data.options.plan;
-  const bool packs = plan == PlanChoice::kRepack ||
-                     (plan == PlanChoice::kAuto && data.options.cache->wants_next_uses());
-  if (!packs) return 0;
-  std::uint64_t tables = 0;
-  for (std::size_t table = 0; table < data.tables.size(); ++table)
-    tables += data.on_disk(table) ? 1u : 0u;
-  return tables * std::max(data.options.staging_bytes, PackedRows::kRequestBytes);
-}
-
 // How often each node is a neighbour is counted before there are caches, and may be held by them.
 std::uint64_t hotness_bytes(const GraphData::State& data) {
   const CachePolicyKind& policy = *data.options.cache;
@@ -83,11 +70,21 @@ std::uint64_t hotness_bytes(const GraphData::State& data) {
 
 }  // namespace
 
+std::uint64_t reading_back_bytes(const GraphData::State& data) {
+  const PlanChoice plan = data.options.plan;
+  const bool packs = plan == PlanChoice::kRepack ||
+                     (plan == PlanChoice::kAuto && data.options.cache->wants_next_uses());
+  if (!packs) return 0;
+  std::uint64_t tables = 0;
+  for (std::size_t table = 0; table < data.tables.size(); ++table)
+    tables += data.on_disk(table) ? 1u : 0u;
+  return tables * std::max(data.options.staging_bytes, PackedRows::kRequestBytes);
+}
+
 std::uint64_t least_window_bytes(const GraphData::State& data,
                                  const BatchSizes& batch,
                                  const Phases& phases) {
-  std::uint64_t bytes = hotness_bytes(data) + reading_back_bytes(data) +
-                        phases.live_windows() * sampled_bytes(data, batch);
+  std::uint64_t bytes = hotness_bytes(data) + phases.live_windows() * sampled_bytes(data, batch);
   for (std::size_t table = 0; table < batch.rows.size(); ++table) {
     if (!data.on_disk(table)) continue;
     const std::uint64_t rows = batch.rows[table];
@@ -130,7 +127,7 @@ WindowBudget split_for(const GraphData::State& data,
   budget.limits.most_rows.resize(tables);
   const std::uint64_t one = sampled_bytes(data, batch);
   budget.limits.block_bytes = kind.known ? WindowLimits::kNoBlocks : batches * one;
-  std::uint64_t others = hotness_bytes(data) + reading_back_bytes(data);
+  std::uint64_t others = hotness_bytes(data);
   others += kind.known ? kBrought * one : kind.phases.live_windows() * budget.limits.block_bytes;
   const std::uint64_t share = kind.known && kind.batches == 0 ? kShareOfRows : 2;
   // The lists are as long as windows have rows, and windows have rows as the cache has slots: half

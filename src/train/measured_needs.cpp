@@ -4,6 +4,7 @@
 #include "core/batch_fields.h"
 #include "pipeline/data/graph_data_state.h"
 #include "pipeline/stream/window.h"
+#include "pipeline/window_budget.h"
 #include "samplers/bucket_links.h"
 #include "samplers/bucket_tour.h"
 #include "tasks/encoder_task.h"
@@ -112,6 +113,7 @@ MemoryNeeds measure_needs(Parts& parts, const Work& work) {
     if (entry.bytes != 0 && entry.name != nn::LedgerAllocation::kName)
       needs.loaded.push_back({entry.name, entry.bytes, loaded_note(entry.name, relations)});
   }
+  needs.reading_back = reading_back_bytes(parts.data.state());
   // One after the other, so that only one mini-batch is there; evaluation first: see TrialPeaks.
   const LoaderMemory memory = needs.phases.loader();
   if (parts.count(work.evaluated) > 0) {
