@@ -107,10 +107,7 @@ void add_fixed(const Raised& all, MemoryTable& to) {
   to.add({"transfer slabs",
           LoaderMemory::kInFlight * all.transfer,
           "pinned, mini-batches on their way to the GPU"});
-  to.add({"repacked rows",
-          needs.reading_back,
-          "buffers to read them back",
-          MemoryUse::kSteps});
+  to.add({"repacked rows", needs.reading_back, "buffers to read them back", MemoryUse::kSteps});
   to.add({"trace", needs.trace, "its buffer"});
   to.add({"other", kOtherBytes, "file buffers, predictions"});
 }

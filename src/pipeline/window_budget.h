@@ -36,8 +36,8 @@ WindowBudget split_window_bytes(const GraphData::State& data,
 /// @param slots by table; 0: there is none
 WindowLimits within(WindowLimits limits, const std::vector<std::uint64_t>& slots);
 
-/// Where epochs may be repacked, each table's rows are read back through a buffer of its own, beside
-/// what windows take. Counted before anyone says where scratch files go.
+/// Where epochs may be repacked, each table's rows are read back through a buffer of its own,
+/// beside what windows take. Counted before anyone says where scratch files go.
 std::uint64_t reading_back_bytes(const GraphData::State& data);
 
 /// The least window bytes that a run of such mini-batches works with.

@@ -18,23 +18,43 @@ namespace {
 class Kinds {
  public:
   Kinds() {
-    const Outcome made = run({tool("sluice-prep"), "generate",    "hetero",  "--out",
-                              data().string(),     "--relations", "6",       "--kinds",
-                              "2",                 "--items",     "30000",   "--sources",
-                              "30000",             "--edges",     "600000",  "--widths",
-                              "64,256",            "--dtypes",    "f32,f16", "--features",
-                              "128",               "--train",     "0.05",    "--valid",
-                              "0.002",             "--test",      "0.002"});
+    const Outcome made = run({tool("sluice-prep"),
+                              "generate",
+                              "hetero",
+                              "--out",
+                              data().string(),
+                              "--relations",
+                              "6",
+                              "--kinds",
+                              "2",
+                              "--items",
+                              "30000",
+                              "--sources",
+                              "30000",
+                              "--edges",
+                              "600000",
+                              "--widths",
+                              "64,256",
+                              "--dtypes",
+                              "f32,f16",
+                              "--features",
+                              "128",
+                              "--train",
+                              "0.05",
+                              "--valid",
+                              "0.002",
+                              "--test",
+                              "0.002"});
     REQUIRE_MESSAGE(made.code == 0, made.err);
-    config_ = dir_.write(
-        "run.toml",
-        fmt::format("dataset.path = \"{}\"\nrun.dir = \"{}\"\nsampler.fanout = [5, 5]\n"
-                    "model = {{ type = \"graphsage\", hidden = 64 }}\n"
-                    "task = {{ type = \"node_classification\", node_type = \"item\" }}\n"
-                    "[train]\nepochs = 2\nbatch_size = 64\ncompute_threads = 1\n"
-                    "checkpoint_every = 0\n",
-                    data().string(),
-                    (dir_ / "run").string()));
+    config_ =
+        dir_.write("run.toml",
+                   fmt::format("dataset.path = \"{}\"\nrun.dir = \"{}\"\nsampler.fanout = [5, 5]\n"
+                               "model = {{ type = \"graphsage\", hidden = 64 }}\n"
+                               "task = {{ type = \"node_classification\", node_type = \"item\" }}\n"
+                               "[train]\nepochs = 2\nbatch_size = 64\ncompute_threads = 1\n"
+                               "checkpoint_every = 0\n",
+                               data().string(),
+                               (dir_ / "run").string()));
   }
 
   Outcome trained(std::uint64_t mib, const std::string& place, bool dry = false) const {

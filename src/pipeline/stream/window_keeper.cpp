@@ -70,8 +70,7 @@ KeepingPlan plan_keeping(const BatchSampler& sampler,
   // Approximate snapshots stay between, whatever the budget: their batches are other ones.
   const std::uint64_t edges = resident_bytes(graph);
   // In memory they are sampled through lookup tables, which the measured workspace had not.
-  const std::uint64_t tables =
-      GroupSampler::most_table_bytes(&setting.ledger, sampler.threads());
+  const std::uint64_t tables = GroupSampler::most_table_bytes(&setting.ledger, sampler.threads());
   const std::uint64_t held = edges + tables + threads * (workspace + 4 * block_bytes);
   if (edges == 0 || setting.data.approximates(setting.options) || held > room) return plan;
   plan.edge_bytes = edges;
