@@ -4,7 +4,6 @@
 #include "budget/memory_plan.h"
 #include "budget/stored_data.h"
 #include "core/cgroup.h"
-#include "pipeline/data/graph_data_state.h"
 #include "pipeline/window_budget.h"
 
 #include <sluice/samplers/query_share.h>
