@@ -99,8 +99,9 @@ class DglSide:
         def convs(relations, width, columns):
             return dgl.nn.HeteroGraphConv({name: dgl.nn.SAGEConv(width, columns, "mean") for _, name, _ in relations}, "sum")
 
+        # Of all relations in both: DGL asks a block's module of relations without edges too.
         self.layers = torch.nn.ModuleList([convs(graph.edges, graph.width, about["hidden"]),
-                                           convs(graph.into_items, about["hidden"], about["classes"])])
+                                           convs(graph.edges, about["hidden"], about["classes"])])
 
     def parameters(self):
         return list(self.layers.parameters())
