@@ -73,14 +73,14 @@ void GroupSampler::make_samplers(std::size_t count) {
   }
 }
 
-// A share of the budget for the tables of all threads; edges on disk keep the rest waiting anyway.
 std::uint64_t GroupSampler::most_table_bytes(const MemoryLedger* ledger, int threads) {
-  constexpr std::uint64_t kShare = 16;
+  constexpr std::uint64_t kShare = 16;  // of the budget, for all threads
   const std::uint64_t limit = ledger == nullptr ? MemoryLedger::kUnlimited : ledger->limit();
-  const auto each = static_cast<std::uint64_t>(threads);
-  return std::min(BlockParts{}.table_bytes, limit / kShare / each) * each;
+  const auto sharing = static_cast<std::uint64_t>(threads);
+  return std::min(BlockParts{}.table_bytes, limit / kShare / sharing) * sharing;
 }
 
+// None where edges are on disk: these keep sampling waiting anyway.
 std::uint64_t GroupSampler::table_bytes(const MemoryLedger* ledger) const {
   if (!resident_) return 0;
   return most_table_bytes(ledger, sharing_) / static_cast<std::uint64_t>(sharing_);

@@ -40,7 +40,7 @@ class Kinds {
                               "--features",
                               "128",
                               "--train",
-                              "0.05",
+                              "0.1",
                               "--valid",
                               "0.002",
                               "--test",
@@ -52,7 +52,7 @@ class Kinds {
                                "model = {{ type = \"graphsage\", hidden = 64 }}\n"
                                "task = {{ type = \"node_classification\", node_type = \"item\" }}\n"
                                "[train]\nepochs = 2\nbatch_size = 64\ncompute_threads = 1\n"
-                               "checkpoint_every = 0\n",
+                               "checkpoint_every = 0\n[eval]\nbatch_size = 64\n",
                                data().string(),
                                (dir_ / "run").string()));
   }
