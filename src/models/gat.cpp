@@ -48,11 +48,12 @@ Gat::Gat(const Options& options,
 
 TypedRows Gat::propagate(std::int64_t layer,
                          const nn::LayerCall& call,
-                         const TypedRows& x,
+                         const std::vector<nn::PendingRows>& x,
                          const Batch& batch) const {
   const auto at = static_cast<std::size_t>(layer);
   const nn::UnionBlock all(batch, at, types_of(layer));
-  return all.split(convs_[at]->forward({call.executor, all.block(), call.key}, all.join(x)));
+  return all.split(
+      convs_[at]->forward({call.executor, all.block(), call.key}, all.join(nn::whole(x))));
 }
 
 }  // namespace sluice::models

@@ -34,7 +34,7 @@ class Gat : public TypedStack {
  private:
   TypedRows propagate(std::int64_t layer,
                       const nn::LayerCall& call,
-                      const TypedRows& x,
+                      const std::vector<nn::PendingRows>& x,
                       const Batch& batch) const final;
 
   std::vector<std::shared_ptr<nn::GatConv>> convs_;

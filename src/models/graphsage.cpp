@@ -55,12 +55,12 @@ Gathering GraphSage::gathering(std::int64_t) const {
 
 TypedRows GraphSage::propagate(std::int64_t layer,
                                const nn::LayerCall& call,
-                               const TypedRows& x,
+                               const std::vector<nn::PendingRows>& x,
                                const Batch& batch) const {
   const auto at = static_cast<std::size_t>(layer);
   const std::vector<nn::BlockRef> blocks = blocks_of(batch, layer);
   if (typed_convs_.empty())
-    return {convs_[at]->forward({call.executor, blocks.at(0), call.key}, x[0])};
+    return {convs_[at]->forward({call.executor, blocks.at(0), call.key}, x[0].whole())};
   return typed_convs_[at]->forward(call, blocks, x, targets_of(batch, layer));
 }
 

@@ -25,7 +25,7 @@ class GraphSage final : public TypedStack {
  private:
   TypedRows propagate(std::int64_t layer,
                       const nn::LayerCall& call,
-                      const TypedRows& x,
+                      const std::vector<nn::PendingRows>& x,
                       const Batch& batch) const override;
 
   Gathering gathering_;

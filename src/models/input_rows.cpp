@@ -47,23 +47,24 @@ ProjectedRows::ProjectedRows(const ModelContext& context,
     throw_no_inputs(context, model);
 }
 
-torch::Tensor ProjectedRows::rows_of(const Batch& batch, std::size_t type) const {
+nn::PendingRows ProjectedRows::rows_of(const Batch& batch, std::size_t type) const {
   const std::int64_t count = batch.nodes.at(type).ids.numel();
   const Type& of = types_[type];
   if (count == 0) return {};
-  if (of.linear) return of.linear->forward(of.rows.of(batch));
-  return of.constant.defined() ? of.constant.expand({count, width_}) : torch::Tensor();
+  if (of.linear) return nn::PendingRows(of.rows.of(batch), of.linear.get());
+  if (!of.constant.defined()) return {};
+  return nn::PendingRows(of.constant.expand({count, width_}));
 }
 
-std::vector<torch::Tensor> ProjectedRows::forward(const Batch& batch) const {
-  std::vector<torch::Tensor> rows;
+std::vector<nn::PendingRows> ProjectedRows::pending(const Batch& batch) const {
+  std::vector<nn::PendingRows> rows;
   for (std::size_t type = 0; type < types_.size(); ++type) rows.push_back(rows_of(batch, type));
   return rows;
 }
 
-std::vector<torch::Tensor> ProjectedRows::forward(const Batch& batch,
-                                                  const std::vector<std::size_t>& types) const {
-  std::vector<torch::Tensor> rows(types_.size());
+std::vector<nn::PendingRows> ProjectedRows::pending(const Batch& batch,
+                                                    const std::vector<std::size_t>& types) const {
+  std::vector<nn::PendingRows> rows(types_.size());
   for (const std::size_t type : types) rows.at(type) = rows_of(batch, type);
   return rows;
 }

@@ -59,7 +59,7 @@ torch::Tensor Rgcn::relations_of(const Block& block) const {
 
 TypedRows Rgcn::propagate(std::int64_t layer,
                           const nn::LayerCall& call,
-                          const TypedRows& x,
+                          const std::vector<nn::PendingRows>& x,
                           const Batch& batch) const {
   std::vector<nn::RelationBlock> blocks;
   for (const nn::BlockRef& block : blocks_of(batch, layer))

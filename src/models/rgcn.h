@@ -34,7 +34,7 @@ class Rgcn final : public TypedStack {
 
   TypedRows propagate(std::int64_t layer,
                       const nn::LayerCall& call,
-                      const TypedRows& x,
+                      const std::vector<nn::PendingRows>& x,
                       const Batch& batch) const override;
   torch::Tensor relations_of(const Block& block) const;
 

@@ -100,12 +100,13 @@ nn::BlockRef Stack::block_of(const Batch& batch, std::int64_t layer) const {
 
 TypedRows Stack::propagate(std::int64_t layer,
                            const nn::LayerCall& call,
-                           const TypedRows& x,
+                           const std::vector<nn::PendingRows>& x,
                            const Batch& batch) const {
   TypedRows rows(x.size());
-  if (x[target_type_].defined())
+  const torch::Tensor own = x[target_type_].whole();
+  if (own.defined())
     rows[target_type_] =
-        convolve(layer, {call.executor, block_of(batch, layer), call.key}, x[target_type_], batch);
+        convolve(layer, {call.executor, block_of(batch, layer), call.key}, own, batch);
   return rows;
 }
 

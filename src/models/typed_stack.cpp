@@ -245,8 +245,25 @@ TypedRows TypedStack::apply(std::int64_t layer,
                             const nn::LayerCall& call,
                             const TypedRows& x,
                             const Batch& batch) const {
-  TypedRows out = propagate(layer, call, x, batch);
+  TypedRows out = propagate(layer, call, nn::as_they_are(x), batch);
   add_residuals(layer, x, out);
+  return out;
+}
+
+// What is dropped is elements of mapped rows.
+TypedRows TypedStack::apply_first(const nn::LayerCall& call,
+                                  const std::vector<nn::PendingRows>& x,
+                                  const Batch& batch,
+                                  bool training) const {
+  if (options_.input_dropout > 0) {
+    TypedRows rows = nn::whole(x);
+    if (training) drop_out(0, call, rows);
+    return apply(0, call, rows, batch);
+  }
+  TypedRows out = propagate(0, call, x, batch), own(x.size());
+  for (std::size_t type = 0; options_.residual && type < x.size(); ++type)
+    if (x[type].defined() && out[type].defined()) own[type] = x[type].first(out[type].size(0));
+  add_residuals(0, own, out);
   return out;
 }
 
@@ -269,16 +286,12 @@ std::vector<torch::Tensor> TypedStack::layer_rows(std::int64_t layer,
 TypedRows TypedStack::first_layer(const Batch& batch) const {
   const nn::LayerCall call = call_of(0);
   const bool training = is_training();  // now, not when the backward pass asks
-  const auto of_inputs = [this, call, training](TypedRows x, const Batch& of) {
-    if (training) drop_out(0, call, x);
-    return apply(0, call, x, of);
-  };
   if (relation_first_) relation_first_->note(batch);
   if (!relation_first_ || relation_first_->execution() == Execution::kPlain)
-    return of_inputs(inputs_->forward(batch), batch);
+    return apply_first(call, inputs_->pending(batch), batch, training);
   const auto kept = std::make_shared<const Batch>(batch);  // its arrays are handles
-  const auto part = [this, of_inputs, kept](const std::vector<std::size_t>& types) {
-    return of_inputs(projected_->forward(*kept, types), *kept);
+  const auto part = [this, call, training, kept](const std::vector<std::size_t>& types) {
+    return apply_first(call, projected_->pending(*kept, types), *kept, training);
   };
   return relation_first_->sum(batch, parameters(), part);
 }

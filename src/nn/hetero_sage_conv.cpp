@@ -2,6 +2,7 @@
 
 #include <sluice/nn/block_ops.h>
 
+#include <algorithm>
 #include <string>
 
 namespace sluice::nn {
@@ -28,24 +29,42 @@ HeteroSageConv::HeteroSageConv(const HeteroSageConvOptions& options, RandomKey k
                                                  key.with("neighbours").with(each.relation)));
 }
 
-// Through the relation's matrix, without its bias: [targets, neighbours_out_].
-torch::Tensor HeteroSageConv::aggregate(const LayerCall& over, const torch::Tensor& x) const {
-  const Block& block = *over.block;
-  const Linear& linear = *neighbours_[block.relation];
-  const auto through = [&linear](const torch::Tensor& rows) {
-    return nn::linear(linear.precision(), rows, linear.weight(), {});
-  };
-  if (options_.aggregator == Aggregator::kMax) return through(max_neighbours(over, x));
-  const torch::Tensor mean = sampled_degrees(block).clamp_min(1).reciprocal();
-  const AggregationShape shape{
-      block.num_sources, block.num_targets, block.num_edges(), linear.in(), linear.out()};
-  if (!transform_first(shape)) return through(sum_neighbours(over, x, {}, mean));
-  return sum_neighbours(over, linear.product(x), {}, mean);
+// Whether a type's rows are added up before their map: for all relations that read them, or none.
+bool HeteroSageConv::sums_first(std::size_t type,
+                                const PendingRows& rows,
+                                const std::vector<BlockRef>& blocks) const {
+  if (options_.aggregator == Aggregator::kMax) return false;
+  const std::int64_t before = rows.columns_before(), in = options_.in, out = neighbours_out_;
+  std::int64_t mapped = 0, summed = 0;
+  for (const BlockRef& each : blocks) {
+    if (each->source_type != type) continue;
+    AggregationShape shape{each->num_sources, each->num_targets, each->num_edges(), in, out};
+    // Rows are mapped once, whatever the number of relations.
+    if (mapped == 0) mapped = shape.sources * before * in;
+    mapped += std::min(shape.transformed_first(), shape.aggregated_first());
+    shape.in = before;
+    summed += shape.aggregated_first();
+  }
+  return summed < mapped;
 }
 
-// @param own, neighbours either may be undefined, which adds nothing
-torch::Tensor HeteroSageConv::joined(const torch::Tensor& own,
-                                     const torch::Tensor& neighbours) const {
+// Through the relation's matrix, without its bias: [targets, neighbours_out_].
+torch::Tensor HeteroSageConv::aggregate(const LayerCall& over, const PendingRows& x) const {
+  const Block& block = *over.block;
+  const Linear& linear = *neighbours_[block.relation];
+  if (options_.aggregator == Aggregator::kMax)
+    return nn::linear(linear.precision(), max_neighbours(over, x.rows()), linear.weight(), {});
+  const torch::Tensor degrees = sampled_degrees(block), mean = degrees.clamp_min(1).reciprocal();
+  const AggregationShape shape{
+      block.num_sources, block.num_targets, block.num_edges(), linear.in(), linear.out()};
+  if (!x.pending() && transform_first(shape))
+    return sum_neighbours(over, linear.product(x.rows()), {}, mean);
+  return x.through(
+      linear, sum_neighbours(over, x.rows(), {}, mean), degrees.clamp_max(1).unsqueeze(1));
+}
+
+// @param own, neighbours either may be undefined, which adds nothing; own is written to
+torch::Tensor HeteroSageConv::joined(torch::Tensor own, const torch::Tensor& neighbours) const {
   if (!own.defined() && !neighbours.defined()) return {};
   if (options_.combine == Combine::kConcat) {
     const torch::Tensor& like = own.defined() ? own : neighbours;
@@ -56,19 +75,21 @@ torch::Tensor HeteroSageConv::joined(const torch::Tensor& own,
         {part(own, options_.out - neighbours_out_), part(neighbours, neighbours_out_)}, 1);
   }
   if (!own.defined()) return neighbours;
-  return neighbours.defined() ? own + neighbours : own;
+  return neighbours.defined() ? own.add_(neighbours) : own;
 }
 
 std::vector<torch::Tensor> HeteroSageConv::forward(const LayerCall& call,
                                                    const std::vector<BlockRef>& blocks,
-                                                   const std::vector<torch::Tensor>& x,
+                                                   std::vector<PendingRows> x,
                                                    const std::vector<std::int64_t>& targets) const {
+  for (std::size_t type = 0; type < x.size(); ++type)
+    if (x[type].pending() && !sums_first(type, x[type], blocks)) x[type].finish();
   std::vector<torch::Tensor> sums(x.size()), out(x.size());
   for (const BlockRef& block : blocks) {
     if (block->num_targets == 0 || !x.at(block->source_type).defined()) continue;
     const torch::Tensor part = aggregate({call.executor, block, call.key}, x[block->source_type]);
     torch::Tensor& sum = sums.at(block->target_type);
-    sum = sum.defined() ? sum + part : part;
+    sum = sum.defined() ? sum.add_(part) : part;  // of no other use
   }
   // A relation's bias belongs to its targets: it is there whether or not the mini-batch has rows of
   // the sources' type, so it comes with the targets' own rows.
@@ -81,7 +102,7 @@ std::vector<torch::Tensor> HeteroSageConv::forward(const LayerCall& call,
   for (std::size_t type = 0; type < x.size(); ++type) {
     if (!own_[type] || targets.at(type) == 0) continue;
     torch::Tensor own;
-    if (x[type].defined()) own = own_[type]->forward(x[type].narrow(0, 0, targets[type]));
+    if (x[type].defined()) own = x[type].first_through(*own_[type], targets[type]);
     out[type] = joined(own, sums[type]);
   }
   return out;

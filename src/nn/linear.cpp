@@ -3,6 +3,11 @@
 #include <sluice/nn/init.h>
 
 namespace sluice::nn {
+namespace {
+
+constexpr std::int64_t kGatherCost = 8;
+
+}  // namespace
 
 Linear::Linear(std::int64_t in, std::int64_t out, Bias bias, RandomKey key) {
   weight_ = register_parameter("weight", glorot(key.with("weight"), {out, in}, in, out));
@@ -17,13 +22,16 @@ torch::Tensor Linear::product(const torch::Tensor& x) const {
   return nn::product(precision_, x, weight_);
 }
 
+std::int64_t AggregationShape::transformed_first() const {
+  return sources * in * out + kGatherCost * edges * out;
+}
+
+std::int64_t AggregationShape::aggregated_first() const {
+  return targets * in * out + kGatherCost * edges * in * heads;
+}
+
 bool transform_first(const AggregationShape& shape) {
-  constexpr std::int64_t kGatherCost = 8;
-  const std::int64_t before =
-      shape.sources * shape.in * shape.out + kGatherCost * shape.edges * shape.out;
-  const std::int64_t after =
-      shape.targets * shape.in * shape.out + kGatherCost * shape.edges * shape.in * shape.heads;
-  return before < after;
+  return shape.transformed_first() < shape.aggregated_first();
 }
 
 }  // namespace sluice::nn

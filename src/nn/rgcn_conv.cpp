@@ -29,29 +29,66 @@ RgcnConv::RgcnConv(const RgcnConvOptions& options, RandomKey key)
                                                {options.relations, options.bases},
                                                coefficient_bound(options)))) {}
 
+// Whether a type's rows are added up before their map: for all relations that read them, or none.
+bool RgcnConv::sums_first(std::size_t type,
+                          const PendingRows& rows,
+                          const std::vector<RelationBlock>& blocks) const {
+  const std::int64_t before = rows.columns_before(), in = own_->in();
+  const std::int64_t bases = coefficients_.size(1);
+  std::int64_t mapped = 0, summed = 0;
+  for (const auto& [block, relations] : blocks) {
+    if (block->source_type != type) continue;
+    AggregationShape shape{
+        block->num_sources, block->num_targets, block->num_edges(), bases * in, own_->out()};
+    // Rows are mapped once, whatever the number of relations.
+    if (mapped == 0) mapped = shape.sources * before * in;
+    mapped += shape.aggregated_first();
+    shape.in = bases * before;
+    summed += shape.aggregated_first();
+  }
+  return summed < mapped;
+}
+
 // The sum over relations of a mean through their matrices is, matrix by matrix of the basis, one
 // sum over all edges, each weighed by its relation's coefficient and the mean's share. So there is
-// one product for all relations.
+// one product for all relations; where rows are summed before their maps, one a map.
 std::vector<torch::Tensor> RgcnConv::forward(const kernels::Executor& executor,
                                              const std::vector<RelationBlock>& blocks,
-                                             const std::vector<torch::Tensor>& x,
+                                             std::vector<PendingRows> x,
                                              const std::vector<std::int64_t>& targets) const {
-  std::vector<torch::Tensor> sums(x.size()), out(x.size());
+  for (std::size_t type = 0; type < x.size(); ++type)
+    if (x[type].pending() && !sums_first(type, x[type], blocks)) x[type].finish();
+  struct Sums {
+    torch::Tensor rows, shares;
+  };
+  // By target type, and by source type where that has a map; behind those, all others'.
+  std::vector<std::vector<Sums>> sums(x.size(), std::vector<Sums>(x.size() + 1));
+  const auto onto = [](torch::Tensor& sum, const torch::Tensor& part) {
+    sum = sum.defined() ? sum.add_(part) : part;
+  };
   for (const RelationBlock& each : blocks) {
-    if (!x.at(each.block->source_type).defined()) continue;
+    const PendingRows& from = x.at(each.block->source_type);
+    if (!from.defined()) continue;
     const LayerCall call{executor, each.block};
     const torch::Tensor weights = relation_weights(call, coefficients_, each.relations);
-    const torch::Tensor sum =
-        weigh_neighbours(call, Columns::kShared, weights, {}, x.at(each.block->source_type));
-    torch::Tensor& all = sums.at(each.block->target_type);
-    all = all.defined() ? all + sum : sum;
+    const auto weighed = [&](const torch::Tensor& rows) {
+      return weigh_neighbours(call, Columns::kShared, weights, {}, rows);
+    };
+    Sums& to =
+        sums.at(each.block->target_type)[from.pending() ? each.block->source_type : x.size()];
+    onto(to.rows, weighed(from.rows()));
+    if (from.pending()) onto(to.shares, weighed(from.rows().new_ones({from.rows().size(0), 1})));
   }
+  std::vector<torch::Tensor> out(x.size());
   for (std::size_t type = 0; type < x.size(); ++type) {
     if (targets.at(type) == 0) continue;
-    if (x[type].defined()) out[type] = own_->forward(x[type].narrow(0, 0, targets[type]));
-    if (!sums[type].defined()) continue;
-    const torch::Tensor found = bases_->forward(sums[type]);
-    out[type] = out[type].defined() ? out[type] + found : found;
+    if (x[type].defined()) out[type] = x[type].first_through(*own_, targets[type]);
+    for (std::size_t source = 0; source <= x.size(); ++source) {
+      const auto& [rows, shares] = sums[type][source];
+      if (!rows.defined()) continue;
+      onto(out[type],
+           source == x.size() ? bases_->forward(rows) : x[source].through(*bases_, rows, shares));
+    }
   }
   return out;
 }

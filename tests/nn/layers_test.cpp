@@ -245,7 +245,7 @@ TEST_CASE("RgcnConv: a mean and a matrix a relation, some of them without edges"
       CAPTURE(in);
       nn::RgcnConv conv({in, out, kEdgeRelations, bases}, RandomKey(8));
       const auto forward = [&](const Tensor& x) {
-        return conv.forward({}, blocks, {x}, {kLayerTargets})[0];
+        return conv.forward({}, blocks, nn::as_they_are({x}), {kLayerTargets})[0];
       };
       check_layer(conv, forward, in, [&](const Tensor& x, Parameters& p) {
         return own_rows(x).mm(p["own.weight"].t()) + p["own.bias"] + by_relation(blocks[0], x, p) +
@@ -274,11 +274,12 @@ TEST_CASE("RgcnConv: blocks between two node types, and blocks without edges") {
   const auto own = [&](const Tensor& rows, std::int64_t count) {
     return rows.narrow(0, 0, count).to(torch::kFloat64).mm(p["own.weight"].t()) + p["own.bias"];
   };
-  const auto out = conv.forward({}, blocks, {x, y}, {kLayerTargets, 4});
+  const auto out = conv.forward({}, blocks, nn::as_they_are({x, y}), {kLayerTargets, 4});
   check_close(out[0], own(x, kLayerTargets) + by_relation(blocks[0], y.to(torch::kFloat64), p));
   check_close(out[1], own(y, 4));
   // A type that the mini-batch has no node of.
-  const auto alone = conv.forward({}, {blocks[0]}, {x, Tensor()}, {kLayerTargets, 0});
+  const auto alone =
+      conv.forward({}, {blocks[0]}, nn::as_they_are({x, Tensor()}), {kLayerTargets, 0});
   check_close(alone[0], own(x, kLayerTargets));
   CHECK_FALSE(alone[1].defined());
 }
@@ -294,7 +295,7 @@ TEST_CASE("RgcnConv of one relation is SageConv by means") {
   taken["neighbours.weight"].copy_(given["bases.weight"] * given["coefficients"].item<float>());
   const Tensor x = random_tensor({kLayerSources, 7}, 48);
   const Tensor none = torch::zeros({call.block->num_edges()}, torch::kInt64);
-  check_close(conv.forward({}, {{call.block, none}}, {x}, {kLayerTargets})[0],
+  check_close(conv.forward({}, {{call.block, none}}, nn::as_they_are({x}), {kLayerTargets})[0],
               sage.forward(call, x).to(torch::kFloat64));
 }
 
@@ -357,7 +358,7 @@ TEST_CASE("products of bf16 are near those of f32, and so are their gradients") 
         std::make_shared<nn::RgcnConv>(nn::RgcnConvOptions{size.in, size.out, 3, 2}, RandomKey(4));
     const Tensor relations = random_relations(*call.block, {0, 1, 2});
     check(*rgcn, size, [&](const Tensor& x) {
-      return rgcn->forward({}, {{call.block, relations}}, {x}, {12})[0];
+      return rgcn->forward({}, {{call.block, relations}}, nn::as_they_are({x}), {12})[0];
     });
   }
 }

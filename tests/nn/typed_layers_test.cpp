@@ -289,7 +289,7 @@ TEST_CASE("HeteroSageConv: an own matrix a type and a matrix a relation, summed 
         conv,
         what.in,
         [&](const ByType& x) {
-          return conv.forward({}, blocks, x, {5, 4});
+          return conv.forward({}, blocks, nn::as_they_are(x), {5, 4});
         },
         formula);
   }
@@ -305,7 +305,7 @@ TEST_CASE("HeteroSageConv: a relation's bias does not depend on other rows of th
   const auto rows_of = [&](std::int64_t num_sources, const ByType& x) {
     const auto block = std::make_shared<const Block>(
         typed_block(0, 1, 0, make_block(num_sources, SourceLists(3))));
-    return conv.forward({}, {block}, x, {3, 0})[0];
+    return conv.forward({}, {block}, nn::as_they_are(x), {3, 0})[0];
   };
   const Tensor with = rows_of(2, {own, sources});
   CHECK(with.narrow(1, 3, 3).abs().min().item<float>() > 0);  // the bias alone: there are no edges

@@ -8,6 +8,7 @@
 #include <sluice/model.h>
 #include <sluice/models/node_rows.h>
 #include <sluice/nn/linear.h>
+#include <sluice/nn/pending_rows.h>
 
 #include <torch/torch.h>
 
@@ -29,6 +30,10 @@ class InputRows : public torch::nn::Module {
   virtual BatchNeeds needs() const { return {}; }
   /// By node type: f32 [nodes, width()]; undefined for a type that is not read, or has no nodes.
   virtual std::vector<torch::Tensor> forward(const Batch& batch) const = 0;
+  /// The same, with maps still to come where rows are made by one.
+  virtual std::vector<nn::PendingRows> pending(const Batch& batch) const {
+    return nn::as_they_are(forward(batch));
+  }
 };
 
 class ProjectedRows final : public InputRows {
@@ -41,13 +46,16 @@ class ProjectedRows final : public InputRows {
                 std::int64_t width);
 
   std::int64_t width() const override { return width_; }
-  std::vector<torch::Tensor> forward(const Batch& batch) const override;
+  std::vector<torch::Tensor> forward(const Batch& batch) const override {
+    return nn::whole(pending(batch));
+  }
+  std::vector<nn::PendingRows> pending(const Batch& batch) const override;
   /// The same of some types alone: the others' are undefined.
-  std::vector<torch::Tensor> forward(const Batch& batch,
-                                     const std::vector<std::size_t>& types) const;
+  std::vector<nn::PendingRows> pending(const Batch& batch,
+                                       const std::vector<std::size_t>& types) const;
 
  private:
-  torch::Tensor rows_of(const Batch& batch, std::size_t type) const;
+  nn::PendingRows rows_of(const Batch& batch, std::size_t type) const;
 
   // Of a node type; null and undefined of one that is not read.
   struct Type {

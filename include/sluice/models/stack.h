@@ -47,7 +47,7 @@ class Stack : public TypedStack {
 
   TypedRows propagate(std::int64_t layer,
                       const nn::LayerCall& call,
-                      const TypedRows& x,
+                      const std::vector<nn::PendingRows>& x,
                       const Batch& batch) const final;
   nn::BlockRef block_of(const Batch& batch, std::int64_t layer) const;
 

@@ -13,6 +13,7 @@
 #include <sluice/models/layerwise.h>
 #include <sluice/models/relation_first.h>
 #include <sluice/nn/layer_call.h>
+#include <sluice/nn/pending_rows.h>
 #include <sluice/nn/union_block.h>
 
 #include <torch/torch.h>
@@ -104,9 +105,10 @@ class TypedStack : public Model, public Layerwise {
   /// What the layer makes of its input: rows of the batch's targets, of types that it writes.
   /// Where StackInputs::execution is given, also of the rows of some types alone: what these add.
   /// @param call has no block
+  /// @param x of the first layer, rows whose maps may be still to come
   virtual TypedRows propagate(std::int64_t layer,
                               const nn::LayerCall& call,
-                              const TypedRows& x,
+                              const std::vector<nn::PendingRows>& x,
                               const Batch& batch) const = 0;
 
   // Of a hidden layer and a node type that it writes.
@@ -123,6 +125,11 @@ class TypedStack : public Model, public Layerwise {
                   const nn::LayerCall& call,
                   const TypedRows& x,
                   const Batch& batch) const;
+  /// The same of layer 0 and rows whose maps may be still to come, dropped out.
+  TypedRows apply_first(const nn::LayerCall& call,
+                        const std::vector<nn::PendingRows>& x,
+                        const Batch& batch,
+                        bool training) const;
   void make_between(std::int64_t layer, std::size_t type, RandomKey key);
   torch::Tensor batch_normed(const torch::nn::BatchNorm1d& norm, const torch::Tensor& x) const;
   /// Residuals of a hidden layer's rows. @param x of some types or all

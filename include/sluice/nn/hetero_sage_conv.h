@@ -8,6 +8,7 @@
 
 #include <sluice/nn/layer_call.h>
 #include <sluice/nn/linear.h>
+#include <sluice/nn/pending_rows.h>
 #include <sluice/nn/sage_conv.h>
 #include <sluice/nn/union_block.h>
 
@@ -34,17 +35,21 @@ class HeteroSageConv : public torch::nn::Module {
 
   /// @param blocks of a layer, into types that are written
   /// @param x by node type: [rows read, in]; undefined for a type without, or one whose rows are
-  /// left out: what a layer gives is the sum of what it gives of each type's rows alone
+  /// left out: what a layer gives is the sum of what it gives of each type's rows alone. Pending
+  /// rows are summed before their map where that takes less
   /// @param targets by node type: how many rows, the first, get new ones
   /// @return by node type: [targets, out]; undefined for a type without
   std::vector<torch::Tensor> forward(const LayerCall& call,
                                      const std::vector<BlockRef>& blocks,
-                                     const std::vector<torch::Tensor>& x,
+                                     std::vector<PendingRows> x,
                                      const std::vector<std::int64_t>& targets) const;
 
  private:
-  torch::Tensor aggregate(const LayerCall& over, const torch::Tensor& x) const;
-  torch::Tensor joined(const torch::Tensor& own, const torch::Tensor& neighbours) const;
+  bool sums_first(std::size_t type,
+                  const PendingRows& rows,
+                  const std::vector<BlockRef>& blocks) const;
+  torch::Tensor aggregate(const LayerCall& over, const PendingRows& x) const;
+  torch::Tensor joined(torch::Tensor own, const torch::Tensor& neighbours) const;
 
   SageConvOptions options_;
   std::int64_t neighbours_out_;

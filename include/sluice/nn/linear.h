@@ -34,13 +34,17 @@ class Linear : public torch::nn::Module {
   Precision precision_ = Precision::kFloat32;
 };
 
-/// Whether to multiply by the weights before aggregating: fewer operations, counting an element
-/// gathered along an edge as `kGatherCost` multiply-adds. A function of shapes alone, so that equal
-/// batches take equal ways.
+/// What a linear map and a sum over a block's edges take in either order, as multiply-adds: an
+/// element gathered along an edge counts as 8. Functions of shapes alone, so that equal batches
+/// take equal ways.
 struct AggregationShape {
   std::int64_t sources, targets, edges, in, out;
   std::int64_t heads = 1;  ///< aggregated rows of `in` columns; each is multiplied into out / heads
+
+  std::int64_t transformed_first() const;
+  std::int64_t aggregated_first() const;
 };
+/// Whether to multiply by the weights before aggregating: where it takes less.
 bool transform_first(const AggregationShape& shape);
 
 }  // namespace sluice::nn

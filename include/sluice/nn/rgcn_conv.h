@@ -8,6 +8,7 @@
 
 #include <sluice/nn/layer_call.h>
 #include <sluice/nn/linear.h>
+#include <sluice/nn/pending_rows.h>
 
 #include <torch/torch.h>
 
@@ -35,15 +36,20 @@ class RgcnConv : public torch::nn::Module {
 
   /// @param blocks of a layer; relations of different blocks may be the same
   /// @param x by node type: [rows, in]; undefined for a type without, or one whose rows are left
-  /// out: what a layer gives is the sum of what it gives of each type's rows alone
+  /// out: what a layer gives is the sum of what it gives of each type's rows alone. Pending
+  /// rows are summed before their map where that takes less
   /// @param targets by node type: how many rows, the first, get new ones
   /// @return by node type: [targets, out]; undefined for a type without
   std::vector<torch::Tensor> forward(const kernels::Executor& executor,
                                      const std::vector<RelationBlock>& blocks,
-                                     const std::vector<torch::Tensor>& x,
+                                     std::vector<PendingRows> x,
                                      const std::vector<std::int64_t>& targets) const;
 
  private:
+  bool sums_first(std::size_t type,
+                  const PendingRows& rows,
+                  const std::vector<RelationBlock>& blocks) const;
+
   std::shared_ptr<Linear> own_;
   std::shared_ptr<Linear> bases_;  // the matrices of the basis, side by side: [out, bases * in]
   torch::Tensor coefficients_;     // f32 [relations, bases]
