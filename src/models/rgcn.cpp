@@ -43,18 +43,14 @@ BatchNeeds Rgcn::needs() const {
   return needs;
 }
 
-torch::Tensor Rgcn::relations_of(const Block& block) const {
-  const Relation& relation = relations_.at(block.relation);
-  const std::int64_t edges = block.num_edges();
-  if (relation.classes == 0 || edges == 0)
-    return torch::full(
-        {edges},
-        relation.first,
-        torch::TensorOptions(torch::kInt64).device(nn::as_tensor(block.offsets).device()));
-  if (block.labels.numel() != edges)
+nn::RelationBlock Rgcn::with_relations(const nn::BlockRef& block) const {
+  const Relation& relation = relations_.at(block->relation);
+  const std::int64_t edges = block->num_edges();
+  if (relation.classes == 0) return {block, {}, relation.first};
+  if (block->labels.numel() != edges)
     throw Error(ErrorCode::kInternal, "a batch without the labels of edges that its model needs");
-  const torch::Tensor labels = nn::as_tensor(block.labels).to(torch::kInt64);
-  return labels.masked_fill(labels.lt(0), relation.classes) + relation.first;
+  const torch::Tensor labels = nn::as_tensor(block->labels).to(torch::kInt64);
+  return {block, labels.masked_fill(labels.lt(0), relation.classes) + relation.first};
 }
 
 TypedRows Rgcn::propagate(std::int64_t layer,
@@ -62,8 +58,7 @@ TypedRows Rgcn::propagate(std::int64_t layer,
                           const std::vector<nn::PendingRows>& x,
                           const Batch& batch) const {
   std::vector<nn::RelationBlock> blocks;
-  for (const nn::BlockRef& block : blocks_of(batch, layer))
-    blocks.push_back({block, relations_of(*block)});
+  for (const nn::BlockRef& block : blocks_of(batch, layer)) blocks.push_back(with_relations(block));
   return convs_[static_cast<std::size_t>(layer)]->forward(
       call.executor, blocks, x, targets_of(batch, layer));
 }

@@ -36,7 +36,7 @@ class Rgcn final : public TypedStack {
                       const nn::LayerCall& call,
                       const std::vector<nn::PendingRows>& x,
                       const Batch& batch) const override;
-  torch::Tensor relations_of(const Block& block) const;
+  nn::RelationBlock with_relations(const nn::BlockRef& block) const;
 
   std::vector<Relation> relations_;
   std::vector<std::shared_ptr<nn::RgcnConv>> convs_;

@@ -1,8 +1,9 @@
 #include <sluice/nn/hetero_sage_conv.h>
 
+#include "nn/mean_through.h"
+
 #include <sluice/nn/block_ops.h>
 
-#include <algorithm>
 #include <string>
 
 namespace sluice::nn {
@@ -29,38 +30,24 @@ HeteroSageConv::HeteroSageConv(const HeteroSageConvOptions& options, RandomKey k
                                                  key.with("neighbours").with(each.relation)));
 }
 
-// Whether a type's rows are added up before their map: for all relations that read them, or none.
-bool HeteroSageConv::sums_first(std::size_t type,
-                                const PendingRows& rows,
-                                const std::vector<BlockRef>& blocks) const {
-  if (options_.aggregator == Aggregator::kMax) return false;
-  const std::int64_t before = rows.columns_before(), in = options_.in, out = neighbours_out_;
-  std::int64_t mapped = 0, summed = 0;
-  for (const BlockRef& each : blocks) {
-    if (each->source_type != type) continue;
-    AggregationShape shape{each->num_sources, each->num_targets, each->num_edges(), in, out};
-    // Rows are mapped once, whatever the number of relations.
-    if (mapped == 0) mapped = shape.sources * before * in;
-    mapped += std::min(shape.transformed_first(), shape.aggregated_first());
-    shape.in = before;
-    summed += shape.aggregated_first();
-  }
-  return summed < mapped;
-}
-
 // Through the relation's matrix, without its bias: [targets, neighbours_out_].
 torch::Tensor HeteroSageConv::aggregate(const LayerCall& over, const PendingRows& x) const {
-  const Block& block = *over.block;
-  const Linear& linear = *neighbours_[block.relation];
+  const Linear& linear = *neighbours_[over.block->relation];
   if (options_.aggregator == Aggregator::kMax)
     return nn::linear(linear.precision(), max_neighbours(over, x.rows()), linear.weight(), {});
-  const torch::Tensor degrees = sampled_degrees(block), mean = degrees.clamp_min(1).reciprocal();
-  const AggregationShape shape{
-      block.num_sources, block.num_targets, block.num_edges(), linear.in(), linear.out()};
-  if (!x.pending() && transform_first(shape))
-    return sum_neighbours(over, linear.product(x.rows()), {}, mean);
-  return x.through(
-      linear, sum_neighbours(over, x.rows(), {}, mean), degrees.clamp_max(1).unsqueeze(1));
+  return mean_through(over, linear.precision(), linear.weight(), x);
+}
+
+// Maps now what is not to be summed before.
+void HeteroSageConv::finish(std::vector<PendingRows>& x,
+                            const std::vector<BlockRef>& blocks) const {
+  for (std::size_t type = 0; type < x.size(); ++type) {
+    if (!x[type].pending()) continue;
+    MapOrder order(x[type]);
+    for (const BlockRef& each : blocks)
+      if (each->source_type == type) order.add(*each, 1, neighbours_out_);
+    if (options_.aggregator == Aggregator::kMax || !order.sums_first()) x[type].finish();
+  }
 }
 
 // @param own, neighbours either may be undefined, which adds nothing; own is written to
@@ -82,8 +69,7 @@ std::vector<torch::Tensor> HeteroSageConv::forward(const LayerCall& call,
                                                    const std::vector<BlockRef>& blocks,
                                                    std::vector<PendingRows> x,
                                                    const std::vector<std::int64_t>& targets) const {
-  for (std::size_t type = 0; type < x.size(); ++type)
-    if (x[type].pending() && !sums_first(type, x[type], blocks)) x[type].finish();
+  finish(x, blocks);
   std::vector<torch::Tensor> sums(x.size()), out(x.size());
   for (const BlockRef& block : blocks) {
     if (block->num_targets == 0 || !x.at(block->source_type).defined()) continue;

@@ -25,15 +25,16 @@ torch::Tensor PendingRows::first_through(const Linear& next, std::int64_t count)
   return linear(next.precision(), rows, next.weight().mm(map_->weight()), bias);
 }
 
-torch::Tensor PendingRows::through(const Linear& next,
+torch::Tensor PendingRows::through(Precision precision,
+                                   const torch::Tensor& weight,
                                    const torch::Tensor& sums,
                                    const torch::Tensor& shares) const {
-  if (!pending()) return linear(next.precision(), sums, next.weight(), {});
-  const torch::Tensor by_sums = next.weight().view({-1, columns()});
-  const torch::Tensor both = by_sums.mm(map_->weight()).view({next.out(), -1});
-  torch::Tensor out = linear(next.precision(), sums, both, {});
-  if (!map_->bias().defined()) return out;
-  return out.addmm_(shares, by_sums.mv(map_->bias()).view({next.out(), -1}).t());
+  if (!pending()) return linear(precision, sums, weight, {});
+  const std::int64_t out = weight.size(0);
+  const torch::Tensor by_sums = weight.reshape({-1, columns()});
+  torch::Tensor made = linear(precision, sums, by_sums.mm(map_->weight()).view({out, -1}), {});
+  if (!map_->bias().defined()) return made;
+  return made.addmm_(shares, by_sums.mv(map_->bias()).view({out, -1}).t());
 }
 
 void PendingRows::finish() {

@@ -97,11 +97,13 @@ void check_pending(const torch::nn::Module& module, const Layer& layer) {
   }
 }
 
-std::vector<nn::RelationBlock> blocks_by_relation() {
+// Edges of several relations a block, or of one.
+std::vector<nn::RelationBlock> blocks_by_relation(bool mixed) {
   std::vector<nn::RelationBlock> blocks;
   for (const nn::BlockRef& block : blocks_of_types()) {
     const std::int64_t edges = block->num_edges();
-    blocks.push_back({block, torch::arange(edges, torch::kInt64).remainder(3)});
+    if (mixed) blocks.push_back({block, torch::arange(edges, torch::kInt64).remainder(3)});
+    if (!mixed) blocks.push_back({block, {}, static_cast<std::int64_t>(block->relation)});
   }
   return blocks;
 }
@@ -122,12 +124,40 @@ TEST_CASE("HeteroSageConv of rows before their maps is that of mapped rows") {
 }
 
 TEST_CASE("RgcnConv of rows before their maps is that of mapped rows") {
-  const std::vector<nn::RelationBlock> blocks = blocks_by_relation();
-  for (const std::int64_t bases : {1, 2, 3}) {
-    const nn::RgcnConv conv({kIn, kOut, 3, bases}, RandomKey(7));
-    check_pending(conv, [&](std::vector<nn::PendingRows> x) {
-      return conv.forward({}, blocks, std::move(x), {kTargets[0], kTargets[1]});
-    });
+  for (const bool mixed : {true, false}) {
+    const std::vector<nn::RelationBlock> blocks = blocks_by_relation(mixed);
+    for (const std::int64_t bases : {1, 2, 3}) {
+      const nn::RgcnConv conv({kIn, kOut, 3, bases}, RandomKey(7));
+      check_pending(conv, [&](std::vector<nn::PendingRows> x) {
+        return conv.forward({}, blocks, std::move(x), {kTargets[0], kTargets[1]});
+      });
+    }
+  }
+}
+
+TEST_CASE("RgcnConv: edges of one relation are the same told once or edge by edge") {
+  const std::vector<nn::RelationBlock> once = blocks_by_relation(/*mixed=*/false);
+  std::vector<nn::RelationBlock> by_edge = once;
+  for (nn::RelationBlock& each : by_edge)
+    each.relations = torch::full({each.block->num_edges()}, each.relation, torch::kInt64);
+  const Inputs inputs(kIn, nn::Bias::kNone);
+  // More relations into the first type than matrices, and no more.
+  for (const std::int64_t bases : {1, 3}) {
+    const nn::RgcnConv conv({kIn, kOut, 3, bases}, RandomKey(8));
+    const auto run = [&](const std::vector<nn::RelationBlock>& blocks) {
+      std::vector<Tensor> found =
+          conv.forward({}, blocks, nn::as_they_are(inputs.rows), {kTargets[0], kTargets[1]});
+      const Tensor loss = found[0].square().sum() + found[1].square().sum();
+      std::vector<Tensor> leaves = conv.parameters();
+      leaves.insert(leaves.end(), inputs.rows.begin(), inputs.rows.end());
+      for (const Tensor& grad : torch::autograd::grad({loss}, leaves)) found.push_back(grad);
+      return found;
+    };
+    const std::vector<Tensor> got = run(once), expected = run(by_edge);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      CAPTURE(i);
+      check_close(got[i], expected[i].to(torch::kFloat64));
+    }
   }
 }
 

@@ -45,9 +45,7 @@ class HeteroSageConv : public torch::nn::Module {
                                      const std::vector<std::int64_t>& targets) const;
 
  private:
-  bool sums_first(std::size_t type,
-                  const PendingRows& rows,
-                  const std::vector<BlockRef>& blocks) const;
+  void finish(std::vector<PendingRows>& x, const std::vector<BlockRef>& blocks) const;
   torch::Tensor aggregate(const LayerCall& over, const PendingRows& x) const;
   torch::Tensor joined(torch::Tensor own, const torch::Tensor& neighbours) const;
 

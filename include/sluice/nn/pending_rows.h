@@ -37,11 +37,12 @@ class PendingRows {
   torch::Tensor first(std::int64_t count) const;
   /// What a linear map makes of the first `count` rows, with its bias: [count, next.out()].
   torch::Tensor first_through(const Linear& next, std::int64_t count) const;
-  /// What a linear map makes of sums of these rows: f32 [n, next.out()], without its bias.
-  /// @param next reads one or more sums a row, side by side
+  /// What a matrix makes of sums of these rows: f32 [n, out].
+  /// @param weight [out, sums a row * columns()]: of one or more sums a row, side by side
   /// @param sums of rows as they are: f32 [n, sums a row * columns_before()]
   /// @param shares f32 [n, sums a row]: of each sum, the weights that its rows had
-  torch::Tensor through(const Linear& next,
+  torch::Tensor through(Precision precision,
+                        const torch::Tensor& weight,
                         const torch::Tensor& sums,
                         const torch::Tensor& shares) const;
   /// Applies the map now.

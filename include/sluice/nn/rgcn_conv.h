@@ -18,10 +18,11 @@
 
 namespace sluice::nn {
 
-/// A block, and the relation of each of its edges: i64 [edges], on its device.
+/// A block, and the relation of its edges.
 struct RelationBlock {
   BlockRef block;
-  torch::Tensor relations;
+  torch::Tensor relations;    ///< of each edge: i64 [edges], on its device; undefined: of all edges
+  std::int64_t relation = 0;  ///< then this one
 };
 
 struct RgcnConvOptions {
@@ -46,9 +47,9 @@ class RgcnConv : public torch::nn::Module {
                                      const std::vector<std::int64_t>& targets) const;
 
  private:
-  bool sums_first(std::size_t type,
-                  const PendingRows& rows,
-                  const std::vector<RelationBlock>& blocks) const;
+  bool by_matrix(const RelationBlock& block, const std::vector<RelationBlock>& blocks) const;
+  void finish(std::vector<PendingRows>& x, const std::vector<RelationBlock>& blocks) const;
+  torch::Tensor matrix_of(std::int64_t relation) const;
 
   std::shared_ptr<Linear> own_;
   std::shared_ptr<Linear> bases_;  // the matrices of the basis, side by side: [out, bases * in]
