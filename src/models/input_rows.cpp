@@ -57,8 +57,8 @@ nn::PendingRows ProjectedRows::rows_of(const Batch& batch, std::size_t type) con
 }
 
 std::vector<nn::PendingRows> ProjectedRows::pending(const Batch& batch) const {
-  std::vector<nn::PendingRows> rows;
-  for (std::size_t type = 0; type < types_.size(); ++type) rows.push_back(rows_of(batch, type));
+  std::vector<nn::PendingRows> rows(types_.size());
+  for (std::size_t type = 0; type < rows.size(); ++type) rows[type] = rows_of(batch, type);
   return rows;
 }
 

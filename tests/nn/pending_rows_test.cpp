@@ -11,7 +11,7 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <string>
+#include <utility>
 #include <vector>
 
 using namespace sluice;
@@ -65,9 +65,9 @@ std::vector<nn::BlockRef> blocks_of_types() {
     return make_block(sources, made);
   };
   std::vector<nn::BlockRef> blocks;
-  for (Block block : {typed_block(0, 1, 0, lists(9, kTargets[0], 111)),
-                      typed_block(1, 0, 0, lists(300, kTargets[0], 112)),
-                      typed_block(2, 0, 1, lists(300, kTargets[1], 113))})
+  for (const Block& block : {typed_block(0, 1, 0, lists(9, kTargets[0], 111)),
+                             typed_block(1, 0, 0, lists(300, kTargets[0], 112)),
+                             typed_block(2, 0, 1, lists(300, kTargets[1], 113))})
     blocks.push_back(std::make_shared<const Block>(block));
   return blocks;
 }
