@@ -28,6 +28,7 @@
 #include <sluice/nn/ledger_allocator.h>
 #include <sluice/nn/linear.h>
 #include <sluice/nn/mixer_layer.h>
+#include <sluice/nn/pending_rows.h>
 #include <sluice/nn/precision.h>
 #include <sluice/nn/rgcn_conv.h>
 #include <sluice/nn/sage_conv.h>
