@@ -125,7 +125,7 @@ class TypedStack : public Model, public Layerwise {
                   const nn::LayerCall& call,
                   const TypedRows& x,
                   const Batch& batch) const;
-  /// The same of layer 0 and rows whose maps may be still to come, dropped out.
+  /// The same of layer 0, whose rows' maps may be still to come; input dropout is part of it.
   TypedRows apply_first(const nn::LayerCall& call,
                         const std::vector<nn::PendingRows>& x,
                         const Batch& batch,

@@ -49,7 +49,14 @@ class RgcnConv : public torch::nn::Module {
  private:
   bool by_matrix(const RelationBlock& block, const std::vector<RelationBlock>& blocks) const;
   void finish(std::vector<PendingRows>& x, const std::vector<RelationBlock>& blocks) const;
-  torch::Tensor matrix_of(std::int64_t relation) const;
+  void add_by_matrix(const kernels::Executor& executor,
+                     const std::vector<RelationBlock>& blocks,
+                     const std::vector<PendingRows>& x,
+                     std::vector<torch::Tensor>& out) const;
+  void add_by_basis(const kernels::Executor& executor,
+                    const std::vector<RelationBlock>& blocks,
+                    const std::vector<PendingRows>& x,
+                    std::vector<torch::Tensor>& out) const;
 
   std::shared_ptr<Linear> own_;
   std::shared_ptr<Linear> bases_;  // the matrices of the basis, side by side: [out, bases * in]
