@@ -165,12 +165,20 @@ void EdgeTable::take_weights(const ColumnValues& values) {
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     const double weight = values.reals[i];
     weights_[i] = static_cast<float>(weight);
+    rounded_weight_.look(weight);
     if (weight >= 0 && std::isfinite(weights_[i])) continue;
     throw table_->value_error(chunk_.first_row + i,
                               names_.weight,
                               fmt::format("the weight is {}", weight),
                               "weights are finite and not negative; other numbers are features");
   }
+}
+
+std::vector<std::string> EdgeTable::remarks() const {
+  std::vector<std::string> remarks = times_ ? times_->remarks() : std::vector<std::string>();
+  if (const std::string rounded = rounded_weight_.remark("weights"); !rounded.empty())
+    remarks.push_back(rounded);
+  return remarks;
 }
 
 bool EdgeTable::next(Rows& rows) {

@@ -5,6 +5,7 @@
 #include "core/progress.h"
 #include "prep/import/graph_spec.h"
 #include "prep/import/node_ids.h"
+#include "prep/import/rounded_numbers.h"
 #include "prep/import/time_column.h"
 #include "prep/table/table_reader.h"
 #include "prep/table/table_values.h"
@@ -66,10 +67,8 @@ class EdgeTable {
   /// Where the file says it beforehand.
   std::optional<std::uint64_t> num_rows() const { return table_->num_rows(); }
   const TableReader& reader() const { return *table_; }
-  /// What was rounded or taken for granted of its times so far.
-  std::vector<std::string> time_remarks() const {
-    return times_ ? times_->remarks() : std::vector<std::string>();
-  }
+  /// What was rounded or taken for granted of its times and weights so far.
+  std::vector<std::string> remarks() const;
 
   IdPlace source_place(const Rows& rows) const { return {*table_, rows.first_row, names_.source}; }
   IdPlace target_place(const Rows& rows) const { return {*table_, rows.first_row, names_.target}; }
@@ -100,6 +99,7 @@ class EdgeTable {
   TextColumn source_texts_, target_texts_;       // the same of ids that are texts
   std::optional<TimeColumn> times_;
   std::vector<float> weights_;
+  RoundedAmount rounded_weight_;
   TableChunk chunk_;
   Progress progress_;
 };

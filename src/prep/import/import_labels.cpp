@@ -165,6 +165,8 @@ void say_labels(ImportContext& context, const LabelPlan& plan, const LabelCoder&
         file,
         coder.kind() == LabelKind::kRegression ? "amounts to predict (\"regression\")"
                                                : "many classes a row (\"multi_label\")");
+  if (const std::string rounded = coder.rounding(); !rounded.empty())
+    log.warn("{}: {}", file, rounded);
   const bool counted = coder.kind() == LabelKind::kClass && plan.names.empty() && coder.any();
   const std::uint64_t classes = counted ? coder.schema().width : 0;
   const ClassCount& seen = coder.classes_seen();

@@ -80,6 +80,8 @@ class SeedLabels {
     }
     check_rows(rows);
     end(coder, place);
+    if (const std::string rounded = coder.rounding(); !rounded.empty())
+      context_.prep.log.warn("{}: {}", part.labels, rounded);
   }
 
   /// Room for all nodes, once it is known what labels are; those of later parts are the same.

@@ -350,6 +350,7 @@ bool LabelCoder::encode_targets(const TableChunk& chunk,
            i,
            fmt::format("{} is no finite f32", value),
            "NaN or an empty cell is no label");
+    rounded_.look(value);
     labelled = labelled || !std::isnan(stored);
     ones += value == 1 ? 1 : 0;
     zeros += value == 0 ? 1 : 0;

@@ -4,6 +4,7 @@
 
 #include "prep/import/graph_spec.h"
 #include "prep/import/label_values.h"
+#include "prep/import/rounded_numbers.h"
 #include "prep/table/table_reader.h"
 
 #include <cstddef>
@@ -60,6 +61,8 @@ class LabelCoder {
   std::uint64_t minus_ones() const { return minus_ones_; }
   /// Whether labels of several values a row are one 1 and else 0 in each, as one class a row is.
   bool one_hot() const { return width_ > 1 && rows_ > 1 && one_hot_rows_ == rows_; }
+  /// What became of numbers to predict, a sentence; empty: nothing.
+  std::string rounding() const { return rounded_.remark("targets"); }
   /// Which classes occurred, where they are numbers that nobody counted beforehand.
   const ClassCount& classes_seen() const { return seen_; }
 
@@ -115,6 +118,7 @@ class LabelCoder {
   std::uint64_t minus_ones_ = 0;
   std::uint64_t rows_ = 0, one_hot_rows_ = 0;  // of labels of several values
   ClassCount seen_;
+  RoundedAmount rounded_;
   std::vector<ColumnRequest> requests_;
 };
 

@@ -28,6 +28,13 @@ bool is_rounded(T element) {
   return static_cast<double>(static_cast<float>(value)) != value;
 }
 
+/// What happens to such a number, up to what to do about it.
+std::string rounding(double value) {
+  return fmt::format("whole numbers beyond 2^24 are rounded to f32, such as {:.0f} to {:.0f}",
+                     value,
+                     static_cast<double>(static_cast<float>(value)));
+}
+
 /// The places of such elements in [begin, end), one by one, until take(place) says false.
 template <class Take>
 void find_rounded(DType from,
@@ -47,6 +54,17 @@ void find_rounded(DType from,
 }
 
 }  // namespace
+
+void RoundedAmount::look(double value) {
+  if (value_ == 0 && is_rounded(value)) value_ = value;
+}
+
+std::string RoundedAmount::remark(std::string_view what) const {
+  if (value_ == 0) return {};
+  return fmt::format("{}: {}; divide them where their last digits matter, or leave them so",
+                     what,
+                     rounding(value_));
+}
 
 RoundedNumbers::RoundedNumbers(DType from, DType stored, std::uint32_t dim)
     : from_(from), dim_(dim), looking_(stored == DType::kF32 && size_of(from) >= sizeof(float)) {}
@@ -78,10 +96,9 @@ std::string RoundedNumbers::remark(const std::function<std::string(std::uint32_t
   names.reserve(columns_.size());
   for (const std::uint32_t column : columns_) names.push_back(name_of(column));
   return fmt::format(
-      "whole numbers beyond 2^24 are rounded to f32, such as {:.0f} to {:.0f}: those of {}; leave "
-      "ids out by features.columns, and let features.scale bring times and amounts to one scale",
-      value_,
-      static_cast<double>(static_cast<float>(value_)),
+      "{}: those of {}; leave ids out by features.columns, and let features.scale bring times and "
+      "amounts to one scale",
+      rounding(value_),
       fmt::join(names, ", "));
 }
 

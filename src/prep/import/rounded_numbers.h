@@ -1,5 +1,6 @@
-// RoundedNumbers: which features are whole numbers that f32 does not tell apart, as ids and times
-// are. Private to src/prep/import.
+// Whole numbers that f32 does not tell apart, as ids, times and cents are: which features are such
+// (RoundedNumbers), and which of the amounts beside edges and nodes (RoundedAmount). Private to
+// src/prep/import.
 #pragma once
 
 #include <sluice/dtype.h>
@@ -10,9 +11,22 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
+
+/// The first of the amounts that were looked at, one by one, that f32 rounds.
+class RoundedAmount {
+ public:
+  void look(double value);
+
+  /// What was found, a sentence; empty: nothing. @param what the amounts are, such as "weights"
+  std::string remark(std::string_view what) const;
+
+ private:
+  double value_ = 0;  // 0: none
+};
 
 class RoundedNumbers {
  public:

@@ -64,7 +64,7 @@ class Spooler {
       out_->rows += rows.size();
     }
     if (by_graph_) by_graph_->check_end(out_->rows, table_.reader());
-    for (const std::string& remark : table_.time_remarks())
+    for (const std::string& remark : table_.remarks())
       context_.prep.log.warn("{}: {}", spec_.file, remark);
     if (out_->types) out_->type_names = types_.texts();
     if (!names.empty()) name_types(*out_, std::move(names), spec_);

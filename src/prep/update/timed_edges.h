@@ -26,7 +26,7 @@ class TimedEdges {
   std::optional<Chunk> next();
 
   /// What was rounded or taken for granted of the times.
-  std::vector<std::string> remarks() const { return table_.time_remarks(); }
+  std::vector<std::string> remarks() const { return table_.remarks(); }
 
  private:
   const NodeIds& sources_;

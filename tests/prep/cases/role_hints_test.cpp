@@ -239,6 +239,20 @@ TEST_CASE("features: whole numbers that f32 rounds are told with their columns")
              "such as -1700000001 to -1700000000: those of element 1;"));
 }
 
+TEST_CASE("weights and targets: whole numbers that f32 rounds are told") {
+  RolesFolder folder;
+  folder.write("e.csv", "src,dst,w\n0,1,1\n1,0,16777217\n");
+  folder.write("y.csv", "y\n1.5\n-1700000001\n");
+  const std::string weights = "[[edges]]\nfile = 'e.csv'\nweight_column = 'w'\n";
+  const std::string rounded = ": whole numbers beyond 2^24 are rounded to f32, such as ";
+  const std::string both =
+      folder.listen("[[nodes]]\nlabels = { file = 'y.csv', kind = 'regression' }\n" + weights);
+  CHECK(says(both, "e.csv: weights" + rounded + "16777217 to 16777216;"));
+  CHECK(says(both, "y.csv: targets" + rounded + "-1700000001 to -1700000000;"));
+  folder.write("e.csv", "src,dst,w\n0,1,0.1\n1,0,16777218\n");
+  CHECK(folder.listen(weights).find("rounded") == std::string::npos);
+}
+
 TEST_CASE("hints: fields that another character parts") {
   const std::string semicolon = "say [csv] delimiter = \";\"";
   check_hints({{"s.csv",
