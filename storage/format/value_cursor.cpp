@@ -6,8 +6,9 @@ ValueCursor::ValueCursor(const std::filesystem::path& root,
                          const FileEntry& entry,
                          DType dtype,
                          std::uint64_t count,
-                         MemoryLedger* ledger)
-    : cursor_(FileCursor::open(root, entry, {}, ledger).or_throw()),
+                         MemoryLedger* ledger,
+                         const FileReading& how)
+    : cursor_(FileCursor::open(root, entry, how, ledger).or_throw()),
       width_(size_of(dtype)),
       left_(count) {
   if (count <= entry.bytes / width_) return;

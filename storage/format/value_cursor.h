@@ -22,7 +22,8 @@ class ValueCursor {
               const FileEntry& entry,
               DType dtype,
               std::uint64_t count,
-              MemoryLedger* ledger);
+              MemoryLedger* ledger,
+              const FileReading& how = {});
 
   /// The next value; nothing after the last.
   std::optional<std::uint64_t> next() {

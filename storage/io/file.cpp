@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sluice/units.h>
 #include <stdlib.h>  // mkostemp
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -103,6 +104,13 @@ Error system_error(int error_number,
   const char* reason = error_number == ENOENT ? "no such file" : std::strerror(error_number);
   return Error(
       advice.code, fmt::format("{}: {}", what, reason), advice.hint, place_of(path, offset));
+}
+
+int write_problem(int error_number, std::uint64_t end) {
+  rlimit limit{};
+  const bool beyond = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+                      end > limit.rlim_cur;
+  return error_number == EINVAL && beyond ? EFBIG : error_number;
 }
 
 File::File(File&& other) noexcept
@@ -211,11 +219,15 @@ Result<void> File::write_at(std::uint64_t offset, std::span<const std::byte> byt
     if (put < 0 && errno == EINTR) continue;
     // A write of nothing without an error would repeat for ever; the next one would fail for want
     // of space.
-    const int problem = put < 0 ? errno : put == 0 ? ENOSPC : 0;
+    int problem = put < 0 ? write_problem(errno, offset + bytes.size()) : put == 0 ? ENOSPC : 0;
+    std::size_t whole = problem != 0 ? done : done + static_cast<std::size_t>(put);
+    // O_DIRECT can only go on from a page. Less than one is what a limit within it let through.
+    if (direct_ && whole < bytes.size()) whole = whole / kPageBytes * kPageBytes;
+    if (problem == 0 && whole == done) problem = ENOSPC;
     if (problem != 0) {
       return system_error(problem, "cannot write", path_, static_cast<std::int64_t>(offset + done));
     }
-    done += static_cast<std::size_t>(put);
+    done = whole;
   }
   return {};
 }

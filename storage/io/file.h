@@ -70,6 +70,10 @@ Error system_error(int error_number,
                    const std::filesystem::path& path,
                    std::int64_t offset = -1);
 
+/// Why a write failed that would have ended at `end`: where `ulimit -f` allows no file of that
+/// length, EFBIG. Of a direct write the system says EINVAL then.
+int write_problem(int error_number, std::uint64_t end);
+
 /// fsync of a directory, so that renames and new names in it last.
 Result<void> sync_directory(const std::filesystem::path& path);
 

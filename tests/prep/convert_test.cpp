@@ -3,6 +3,7 @@
 #include "prep/convert/converter.h"
 #include "prep/convert/seen_sources.h"
 #include "support/expect_error.h"
+#include "support/file_size_limit.h"
 #include "support/sanitized.h"
 #include "support/temp_dir.h"
 
@@ -268,4 +269,29 @@ TEST_CASE("a budget that holds no conversion is refused, not exceeded") {
     (void)converter.add(EdgeSpan<std::uint32_t>{ids.data(), ids.data(), ids.size()}, 0);
   });
   CHECK(error.code() == ErrorCode::kResource);
+}
+
+TEST_CASE("edges that the disk has no room for are one clear error, wherever it ends") {
+  std::vector<std::uint32_t> ids(1 << 20);
+  for (std::uint32_t i = 0; i < ids.size(); ++i) ids[i] = i * 2654435761u % 1000;
+  ThreadArena arena(2);
+  // Direct writes go by pages, `ulimit -f` by KiB.
+  for (const std::uint64_t limit : {0ull, 1ull << 20, (1ull << 20) + 1024, 3'000'000ull}) {
+    CAPTURE(limit);
+    const TempDir dir;
+    ConvertOptions options;
+    options.rules = {.num_sources = 1000, .num_targets = 1000};
+    options.edge_ids = true;
+    options.memory_bytes = 2 << 20;
+    options.spill_folder = dir.path();
+    const Error error = test::expect_error([&] {
+      const test::FileSizeLimit full(limit);
+      Converter converter(options, arena, nullptr);
+      MemoryCsc sink(DType::kU32, DType::kU32, 1000, ids.size(), nullptr);
+      (void)converter.add(EdgeSpan<std::uint32_t>{ids.data(), ids.data(), ids.size()}, 0);
+      (void)converter.drain(sink, ids.size());
+    });
+    CHECK(error.code() == ErrorCode::kResource);
+    CHECK(error.place().file == dir.path().string());
+  }
 }

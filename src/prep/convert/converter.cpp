@@ -1,6 +1,7 @@
 #include "prep/convert/converter.h"
 
 #include "core/interrupt.h"
+#include "core/side_thread.h"
 #include "prep/convert/lone_range.h"
 #include "prep/convert/range_sort.h"
 
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 namespace sluice {
@@ -94,18 +94,28 @@ Converter::Wave Converter::next_wave(std::uint64_t first, const CscSink& sink) c
   return wave;
 }
 
-// Reads what was spilled of a wave, into `buffer` where that is large enough.
-void Converter::load(Wave& wave, std::shared_ptr<AlignedBuffer> buffer) {
-  if (wave.alone) return;
+std::uint64_t Converter::spilled_bytes(const Wave& wave) const {
   std::uint64_t bytes = 0;
-  for (std::uint64_t range = wave.first; range < wave.last; ++range)
+  for (std::uint64_t range = wave.first; range < wave.last && !wave.alone; ++range)
     bytes += store_.spilled_bytes(range);
-  if (bytes == 0) return;
-  if (!buffer || buffer->size() < bytes) {
-    buffer.reset();
-    buffer =
-        std::make_shared<AlignedBuffer>(AlignedBuffer::make(bytes, ledger_, "edges").or_throw());
-  }
+  return bytes;
+}
+
+// Of the wave of which most was spilled.
+std::uint64_t Converter::most_spilled(const CscSink& sink) const {
+  std::uint64_t most = 0;
+  for (Wave wave = next_wave(0, sink); wave.first < plan_.num_ranges;
+       wave = next_wave(wave.last, sink))
+    most = std::max(most, spilled_bytes(wave));
+  return most;
+}
+
+// Reads what was spilled of a wave.
+void Converter::load(Wave& wave, std::shared_ptr<AlignedBuffer> buffer) {
+  if (spilled_bytes(wave) == 0) return;
+  if (!buffer)
+    buffer = std::make_shared<AlignedBuffer>(
+        AlignedBuffer::make(load_bytes_, ledger_, "edges").or_throw());
   store_.load(wave.first, wave.last, buffer);
   wave.loaded = std::move(buffer);
 }
@@ -120,22 +130,23 @@ ConvertStats Converter::drain(CscSink& sink, std::uint64_t edges_read) {
   const std::uint64_t left = ledger_ == nullptr ? kUnlimited : ledger_->available();
   wave_bytes_ = std::min(kWaveBytes, std::min(left, memory_bytes_ / 16 * 7) / 5);
 
+  load_bytes_ = most_spilled(sink);
+
   Progress progress(options_.progress, options_.what + ", sorted", store_.total(), "edges");
   Wave wave = next_wave(0, sink);
   load(wave, nullptr);
   std::shared_ptr<AlignedBuffer> spare;
+  SideThread loading;
   while (wave.first < plan_.num_ranges) {
     throw_if_interrupted();
     Wave next = next_wave(wave.last, sink);
-    auto loading =
-        std::async(store_.spilled_bytes() != 0 ? std::launch::async : std::launch::deferred,
-                   [&] { load(next, std::move(spare)); });
+    loading.begin([&] { load(next, std::exchange(spare, nullptr)); });
     if (wave.alone) {
-      loading.get();
+      loading.wait();
       convert_alone(wave, sink);
     } else {
       convert_wave(wave, sink);
-      loading.get();
+      loading.wait();
     }
     std::uint64_t sorted = 0;
     for (std::uint64_t range = wave.first; range < wave.last; ++range) {

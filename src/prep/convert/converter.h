@@ -82,6 +82,8 @@ class Converter {
   std::uint64_t edges_of(std::uint64_t range) const;
   std::uint64_t range_cost(std::uint64_t range, const CscSink& sink) const;
   Wave next_wave(std::uint64_t first, const CscSink& sink) const;
+  std::uint64_t spilled_bytes(const Wave& wave) const;
+  std::uint64_t most_spilled(const CscSink& sink) const;
   void load(Wave& wave, std::shared_ptr<AlignedBuffer> buffer);
   void convert_wave(const Wave& wave, CscSink& sink);
   void convert_alone(const Wave& wave, CscSink& sink);
@@ -96,6 +98,7 @@ class Converter {
   RangeStore store_;
   std::optional<Scatter> scatter_;
   std::uint64_t wave_bytes_ = 0;
+  std::uint64_t load_bytes_ = 0;  // of a buffer for what was spilled of a wave
   std::uint64_t edges_read_ = 0;
   std::uint64_t edges_out_ = 0;
   std::uint64_t last_end_ = 0;

@@ -80,10 +80,6 @@ FileCsc::FileCsc(DType neighbour,
                  MemoryLedger* ledger)
     : CscSink(neighbour, id), lists_(lists), neighbours_(neighbours), ids_(ids), ledger_(ledger) {}
 
-FileCsc::~FileCsc() {
-  if (writing_.valid()) writing_.wait();
-}
-
 CscRoom FileCsc::room(std::uint64_t targets, std::uint64_t edges) {
   Part& part = parts_[static_cast<std::size_t>(filling_)];
   const std::uint64_t ends = line_up(targets * sizeof(std::uint64_t));
@@ -101,10 +97,10 @@ CscRoom FileCsc::room(std::uint64_t targets, std::uint64_t edges) {
 }
 
 void FileCsc::commit(std::uint64_t targets, std::uint64_t edges) {
-  if (writing_.valid()) writing_.get();
+  writing_.wait();
   const CscRoom room = parts_[static_cast<std::size_t>(filling_)].room;
   filling_ = 1 - filling_;
-  writing_ = std::async(std::launch::async, [this, room, targets, edges] {
+  writing_.begin([this, room, targets, edges] {
     lists_.append(std::span<const std::uint64_t>(room.ends, targets));
     neighbours_.append({room.neighbours, edges * size_of(neighbour_dtype())});
     if (ids_ != nullptr) ids_->append({room.ids, edges * size_of(*id_dtype())});
@@ -112,7 +108,7 @@ void FileCsc::commit(std::uint64_t targets, std::uint64_t edges) {
 }
 
 void FileCsc::finish() {
-  if (writing_.valid()) writing_.get();
+  writing_.wait();
 }
 
 }  // namespace sluice

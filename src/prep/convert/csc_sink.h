@@ -2,6 +2,7 @@
 // into memory. One thread at a time.
 #pragma once
 
+#include "core/side_thread.h"
 #include "storage/format/data_file_writer.h"
 #include "storage/format/list_writer.h"
 #include "storage/io/aligned_buffer.h"
@@ -11,7 +12,6 @@
 
 #include <array>
 #include <cstdint>
-#include <future>
 #include <optional>
 #include <span>
 
@@ -97,7 +97,6 @@ class FileCsc final : public CscSink {
           DataFileWriter& neighbours,
           DataFileWriter* ids,
           MemoryLedger* ledger);
-  ~FileCsc() override;
   CscRoom room(std::uint64_t targets, std::uint64_t edges) override;
   void commit(std::uint64_t targets, std::uint64_t edges) override;
   void finish() override;
@@ -113,7 +112,7 @@ class FileCsc final : public CscSink {
   MemoryLedger* ledger_;
   std::array<Part, 2> parts_;
   int filling_ = 0;
-  std::future<void> writing_;  // of the other part
+  SideThread writing_;  // of the other part; last: it uses the others
 };
 
 }  // namespace sluice

@@ -117,7 +117,7 @@ void RangeStore::load(std::uint64_t first,
   std::vector<std::uint64_t> slots;
   for (std::uint64_t range = first; range < last; ++range)
     slots.insert(slots.end(), ranges_[range].slots.begin(), ranges_[range].slots.end());
-  spill_->read(slots, to);
+  spill_->read_again(slots, to);
 }
 
 void RangeStore::load_segments(std::uint64_t range,

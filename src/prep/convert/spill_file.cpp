@@ -19,14 +19,19 @@ constexpr std::size_t kReadDepth = 64;
 void write_all(const File& file, std::uint64_t offset, std::vector<iovec> pieces) {
   std::size_t first = 0;
   while (first < pieces.size()) {
-    const ssize_t put = ::pwritev(file.fd(),
-                                  pieces.data() + first,
-                                  static_cast<int>(pieces.size() - first),
-                                  static_cast<off_t>(offset));
+    ssize_t put = ::pwritev(file.fd(),
+                            pieces.data() + first,
+                            static_cast<int>(pieces.size() - first),
+                            static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
+    // Direct writes go on from a page; all pieces are whole pages.
+    if (put > 0) put = put / static_cast<ssize_t>(kPageBytes) * static_cast<ssize_t>(kPageBytes);
     if (put <= 0) {
-      throw system_error(
-          put < 0 ? errno : ENOSPC, "cannot write edges that memory has no room for", file.path());
+      std::uint64_t end = offset;
+      for (std::size_t i = first; i < pieces.size(); ++i) end += pieces[i].iov_len;
+      throw system_error(put < 0 ? write_problem(errno, end) : ENOSPC,
+                         "cannot write edges that memory has no room for",
+                         file.path());
     }
     offset += static_cast<std::uint64_t>(put);
     auto left = static_cast<std::size_t>(put);
@@ -39,6 +44,51 @@ void write_all(const File& file, std::uint64_t offset, std::vector<iovec> pieces
 }
 
 }  // namespace
+
+struct SpillFile::Reading {
+  explicit Reading(const std::shared_ptr<File>& file) : reader(engine()) {
+    slot = reader.attach(file).or_throw();
+  }
+
+  void read(std::span<const std::uint64_t> slots,
+            std::uint64_t segment_bytes,
+            const std::shared_ptr<AlignedBuffer>& to) {
+    const BufferSlot buffer = slot_of(to);
+    std::vector<BlockRead> reads;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      // Slots that follow each other are one read.
+      BlockRead* const last = reads.empty() ? nullptr : &reads.back();
+      if (last != nullptr && last->file_offset + last->length == slots[i] * segment_bytes &&
+          last->length < (1u << 20)) {
+        last->length += static_cast<std::uint32_t>(segment_bytes);
+        continue;
+      }
+      reads.push_back({slot,
+                       buffer,
+                       static_cast<std::uint32_t>(segment_bytes),
+                       slots[i] * segment_bytes,
+                       i * segment_bytes});
+    }
+    reader.read(reads).or_throw();
+  }
+
+  static std::unique_ptr<IoEngine> engine() {
+    IoEngineOptions options;
+    options.depth = kReadDepth;
+    return make_io_engine(options).or_throw().engine;
+  }
+
+  BufferSlot slot_of(const std::shared_ptr<AlignedBuffer>& to) {
+    for (const auto& [buffer, at] : buffers)
+      if (buffer == to) return at;
+    buffers.emplace_back(to, reader.attach(to).or_throw());
+    return buffers.back().second;
+  }
+
+  BlockReader reader;
+  FileSlot slot;
+  std::vector<std::pair<std::shared_ptr<AlignedBuffer>, BufferSlot>> buffers;
+};
 
 SpillFile::SpillFile(const std::filesystem::path& folder,
                      std::uint64_t segment_bytes,
@@ -120,29 +170,13 @@ void SpillFile::write_loop() {
 
 void SpillFile::read(std::span<const std::uint64_t> slots,
                      const std::shared_ptr<AlignedBuffer>& to) {
-  if (slots.empty()) return;
-  IoEngineOptions options;
-  options.depth = kReadDepth;
-  // A reader a call: engines stay with the thread that submits, and calls come from several.
-  BlockReader reader(make_io_engine(options).or_throw().engine);
-  const FileSlot file = reader.attach(file_).or_throw();
-  const BufferSlot buffer = reader.attach(to).or_throw();
-  std::vector<BlockRead> reads;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    // Slots that follow each other are one read.
-    BlockRead* const last = reads.empty() ? nullptr : &reads.back();
-    if (last != nullptr && last->file_offset + last->length == slots[i] * segment_bytes_ &&
-        last->length < (1u << 20)) {
-      last->length += static_cast<std::uint32_t>(segment_bytes_);
-      continue;
-    }
-    reads.push_back({file,
-                     buffer,
-                     static_cast<std::uint32_t>(segment_bytes_),
-                     slots[i] * segment_bytes_,
-                     i * segment_bytes_});
-  }
-  reader.read(reads).or_throw();
+  if (!slots.empty()) Reading(file_).read(slots, segment_bytes_, to);
+}
+
+void SpillFile::read_again(std::span<const std::uint64_t> slots,
+                           const std::shared_ptr<AlignedBuffer>& to) {
+  if (!reading_) reading_ = std::make_unique<Reading>(file_);
+  reading_->read(slots, segment_bytes_, to);
 }
 
 }  // namespace sluice

@@ -41,6 +41,9 @@ class SpillFile {
 
   /// Reads slots into consecutive places of `to`. @pre nothing is left to write
   void read(std::span<const std::uint64_t> slots, const std::shared_ptr<AlignedBuffer>& to);
+  /// The same for one of few buffers that are read into again and again: they and the engine's hold
+  /// on them stay with the file.
+  void read_again(std::span<const std::uint64_t> slots, const std::shared_ptr<AlignedBuffer>& to);
 
   std::uint64_t slots() const noexcept { return slots_; }
 
@@ -49,6 +52,7 @@ class SpillFile {
     std::byte* segment;
     std::uint64_t slot;
   };
+  struct Reading;
   void write_loop();
   void rethrow_locked() SLUICE_REQUIRES(mutex_);
 
@@ -56,6 +60,7 @@ class SpillFile {
   std::uint64_t segment_bytes_;
   Release release_;
   std::uint64_t slots_ = 0;
+  std::unique_ptr<Reading> reading_;  // of read_again()
 
   Mutex mutex_;
   ConditionVariable changed_;

@@ -1,59 +1,77 @@
 #include "prep/spool/edge_column.h"
 
 #include "core/interrupt.h"
+#include "core/side_thread.h"
 #include "prep/spool/edge_id_buckets.h"
 #include "storage/io/disk_space.h"
+#include "storage/io/scratch_pages.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sluice {
 namespace {
 
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 18;  // values looked up and written at a time
+constexpr std::uint64_t kSome = std::uint64_t{1} << 15;   // values merged and written at a time
+constexpr std::uint64_t kTablePiece = std::uint64_t{1} << 17;  // values a thread reads at a time
+// Memory of which a part is worth it that ids are read ahead.
+constexpr std::uint64_t kRoomToReadAhead = 4 * FileCursor::kAheadBytes;
 
-/// Values by bucket, of each the next ones in memory.
+/// The values that were found, run by run of edges: of each bucket those of a run at once.
 template <class T>
-class FoundValues {
+class FoundRuns {
  public:
-  /// @param begins of the buckets in `list`
-  FoundValues(ScratchList& list, const std::vector<std::uint64_t>& begins, std::uint64_t at_once)
-      : list_(list), at_once_(at_once), values_(begins.size() * at_once), streams_(begins.size()) {
-    for (std::size_t i = 0; i < begins.size(); ++i)
-      streams_[i] = {begins[i], i + 1 < begins.size() ? begins[i + 1] : list.size(), 0, 0};
+  /// @param begins of the buckets in `found`, as values
+  FoundRuns(const ScratchPages& found,
+            const IdBucketPlan& plan,
+            const EdgeIdBuckets& buckets,
+            std::vector<std::uint64_t> begins)
+      : buckets_(buckets),
+        next_(std::move(begins)),
+        pieces_(next_.size()),
+        reader_(found, plan.run_bytes(sizeof(T))) {
+    begin();
   }
 
-  /// @pre the bucket has one more
-  T next(std::uint64_t bucket) {
-    Stream& stream = streams_[bucket];
-    if (stream.at == stream.end) refill(stream, bucket * at_once_);
-    return values_[stream.at++];
+  /// Of each bucket a run's values, which stay until the next call; the next run's are read
+  /// meanwhile. @pre there is one
+  std::vector<const T*> next_run() {
+    std::vector<const T*> values;
+    values.reserve(pieces_.size());
+    for (const std::span<const std::byte> bytes : reader_.next())
+      values.push_back(reinterpret_cast<const T*>(bytes.data()));
+    begin();
+    return values;
   }
+
+  std::uint64_t bytes_read() const { return reader_.bytes_read(); }
 
  private:
-  struct Stream {
-    std::uint64_t first, last;  // of the list, still to be read
-    std::uint64_t at, end;      // of values_
-  };
-
-  void refill(Stream& stream, std::uint64_t at) {
-    const std::uint64_t some = std::min(at_once_, stream.last - stream.first);
-    list_.read(stream.first, std::span(values_).subspan(at, some));
-    stream.first += some;
-    stream.at = at;
-    stream.end = at + some;
+  void begin() {
+    if (run_ == buckets_.runs()) return;
+    for (std::size_t bucket = 0; bucket < next_.size(); ++bucket) {
+      const std::uint64_t count = buckets_.count(run_, bucket);
+      pieces_[bucket] = {next_[bucket] * sizeof(T), count * sizeof(T)};
+      next_[bucket] += count;
+    }
+    ++run_;
+    reader_.begin(pieces_);
   }
 
-  ScratchList& list_;
-  std::uint64_t at_once_;
-  std::vector<T> values_;
-  std::vector<Stream> streams_;
+  const EdgeIdBuckets& buckets_;
+  std::vector<std::uint64_t> next_;  // of each bucket
+  std::uint64_t run_ = 0;
+  std::vector<ScratchPieces::Piece> pieces_;
+  ScratchPieces reader_;
 };
 
 template <class T>
@@ -82,19 +100,21 @@ class ColumnWriter {
  private:
   // From their beginning; one reader at a time has memory.
   void open_ids() {
+    FileReading reading;
+    if (context_.ledger.available() >= kRoomToReadAhead) reading.ahead = IoChoice::kAuto;
     const FileEntry& entry = writer_.entry(relation_path(relation_, "edge_ids.bin"));
     ids_.reset();
     ids_.emplace(writer_.staging().path(),
                  entry,
                  relation_.edge_id_dtype(),
                  relation_.edges,
-                 &context_.ledger);
+                 &context_.ledger,
+                 reading);
     stats_.bytes_read += entry.bytes;
   }
 
   template <class Id>
-  void look_up(const T* table, std::span<const Id> ids, std::vector<T>& out) {
-    out.resize(ids.size());
+  void look_up(const T* table, std::span<const Id> ids, T* out) {
     context_.arena.for_ranges(ids.size(), 1 << 13, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) out[i] = table[ids[i]];
     });
@@ -111,7 +131,9 @@ class ColumnWriter {
       throw_if_interrupted();
       ids.resize(std::min(kPiece, left));
       for (std::uint64_t& id : ids) id = *ids_->next();
-      look_up(reinterpret_cast<const T*>(all.data()), std::span<const std::uint64_t>(ids), out);
+      out.resize(ids.size());
+      look_up(
+          reinterpret_cast<const T*>(all.data()), std::span<const std::uint64_t>(ids), out.data());
       file_->append_values(std::span<const T>(out));
     }
   }
@@ -126,52 +148,73 @@ class ColumnWriter {
     const IdBucketPlan plan =
         IdBucketPlan::make(relation_.edges, values_.size() / sizeof(T), sizeof(T), room);
     const Charge charge = context_.ledger.charge("edge columns", plan.bytes).or_throw();
-    ScratchList found(folder, sizeof(T));
-    const std::vector<std::uint64_t> begins = find(plan, folder, found);
-    merge(plan, begins, found);
-    stats_.bytes_read += found.bytes_read();
-    stats_.scratch_bytes += found.bytes_written();
+    EdgeIdBuckets wanted(plan, *ids_, relation_.edges, folder, context_.arena);
+    ScratchPages found(folder, std::min(plan.chunk, relation_.edges) * sizeof(T));
+    std::vector<std::uint64_t> begins = find(plan, wanted, found);
+    FoundRuns<T> runs(found, plan, wanted, std::move(begins));
+    merge(plan, wanted.runs(), runs);
+    stats_.bytes_read += wanted.bytes_read() + runs.bytes_read();
+    stats_.scratch_bytes += wanted.bytes_written() + found.size();
   }
 
-  /// @return where each bucket begins in `found`
+  /// @return where each bucket begins in `found`, as values
   std::vector<std::uint64_t> find(const IdBucketPlan& plan,
-                                  const std::filesystem::path& folder,
-                                  ScratchList& found) {
-    EdgeIdBuckets wanted(plan, *ids_, relation_.edges, folder);
+                                  EdgeIdBuckets& wanted,
+                                  ScratchPages& found) {
     const std::uint64_t all = values_.size() / sizeof(T);
     std::vector<std::uint64_t> begins;
-    std::vector<T> table, out;
     begins.reserve(plan.buckets);
+    AlignedBuffer table = AlignedBuffer::make(sizeof(T) << plan.shift, nullptr, "").or_throw();
     for (std::uint64_t bucket = 0; bucket < plan.buckets; ++bucket) {
       throw_if_interrupted();
-      begins.push_back(found.size());
+      begins.push_back(found.size() / sizeof(T));
       if (wanted.count(bucket) == 0) continue;
       const std::uint64_t first = bucket << plan.shift;
-      table.resize(std::min(std::uint64_t{1} << plan.shift, all - first));
-      values_.read_values(first, std::span(table));
-      stats_.bytes_read += table.size() * sizeof(T);
-      wanted.visit(bucket, [&](std::span<const std::uint32_t> ids) {
-        look_up(table.data(), ids, out);
-        found.append(std::span<const T>(out));
+      read_table(first, std::min(std::uint64_t{1} << plan.shift, all - first), table);
+      wanted.visit(bucket, [&](const EdgeIdBuckets::Pieces& pieces) {
+        for (const std::span<const std::byte> piece : pieces) look_up_piece(table, piece, found);
       });
     }
-    stats_.bytes_read += wanted.bytes_read();
-    stats_.scratch_bytes += wanted.bytes_written();
+    found.finish();
     return begins;
   }
 
-  void merge(const IdBucketPlan& plan,
-             const std::vector<std::uint64_t>& begins,
-             ScratchList& found) {
+  void read_table(std::uint64_t first, std::uint64_t count, AlignedBuffer& table) {
+    const auto values = std::span(reinterpret_cast<T*>(table.data()), count);
+    context_.arena.for_ranges(count, kTablePiece, [&](std::size_t begin, std::size_t end) {
+      values_.read_values(first + begin, values.subspan(begin, end - begin));
+    });
+    stats_.bytes_read += count * sizeof(T);
+  }
+
+  void look_up_piece(const AlignedBuffer& table,
+                     std::span<const std::byte> piece,
+                     ScratchPages& found) {
+    const auto ids = std::span(reinterpret_cast<const std::uint32_t*>(piece.data()),
+                               piece.size() / sizeof(std::uint32_t));
+    const std::span<std::byte> out = found.place(ids.size() * sizeof(T));
+    look_up(reinterpret_cast<const T*>(table.data()), ids, reinterpret_cast<T*>(out.data()));
+  }
+
+  void merge(const IdBucketPlan& plan, std::uint64_t num_runs, FoundRuns<T>& runs) {
     open_ids();
-    FoundValues<T> next(found, begins, plan.at_once);
-    std::vector<T> out;
-    for (std::uint64_t left = relation_.edges; left != 0; left -= out.size()) {
+    std::array<std::vector<T>, 2> out;  // one is written while the other is filled
+    std::size_t filling = 0;
+    SideThread side;
+    for (std::uint64_t run = 0, left = relation_.edges; run < num_runs; ++run) {
       throw_if_interrupted();
-      out.resize(std::min(IdBucketPlan::kSome, left));
-      for (T& value : out) value = next.next(*ids_->next() >> plan.shift);
-      file_->append_values(std::span<const T>(out));
+      std::vector<const T*> next = runs.next_run();
+      for (std::uint64_t in_run = std::min(left, plan.run); in_run != 0;) {
+        std::vector<T>& some = out[filling];
+        some.resize(std::min(kSome, in_run));
+        for (T& value : some) value = *next[*ids_->next() >> plan.shift]++;
+        side.begin([&] { file_->append_values(std::span<const T>(some)); });
+        filling = 1 - filling;
+        in_run -= some.size();
+        left -= some.size();
+      }
     }
+    side.wait();
   }
 
   DatasetWriter& writer_;
