@@ -47,11 +47,19 @@ struct ThreadArena::Arena {
 
 #else
 
+// More workers than these only take the cores from each other: thousands on two cores were at it
+// for minutes where one was at work for seconds.
+int most_workers() {
+  constexpr int kWorkersACore = 8, kLeastOfAll = 64;
+  return std::max(kLeastOfAll, kWorkersACore * available_cores());
+}
+
 struct ThreadArena::Arena {
-  explicit Arena(int threads) : arena(threads, 1) {
-    if (threads > available_cores()) {
-      more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-    }
+  explicit Arena(int threads) : Arena(std::min(threads, most_workers()), available_cores()) {}
+
+  Arena(int workers, int cores) : arena(workers, 1) {
+    if (workers > cores)
+      more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers));
   }
 
   void run(int, std::size_t count, const std::function<void(std::size_t)>& work) {
