@@ -163,6 +163,14 @@ LargePart large_part(const RunOptions& options,
     large.remedy = "raise embedding.partitions, or lower embedding.slots";
     return large;
   }
+  // Both grow with data threads: each has room of its own, and as many mini-batches are sampled.
+  const bool of_threads = largest != plan.lines.end() && (largest->name == "sampler workspace" ||
+                                                          largest->name == "sampled ahead");
+  if (of_threads && options.train.data_threads > 1)
+    large.remedy = fmt::format(
+        "lower train.data_threads, which is {}, train.batch_size, sampler.fanout or "
+        "eval.batch_size",
+        options.train.data_threads);
   if (!size || size->least() < plan.budget / 4) return large;
   const auto one = size_of_model(options, schema, work, 1);
   const std::string weights = fmt::format(
