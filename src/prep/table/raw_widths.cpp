@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kLookedBytes = 1 << 16;  // at each of three places
 constexpr std::size_t kFewestNumbers = 4;
+constexpr std::size_t kFewestFloats = 32;
 
 /// Whole groups of 8 bytes from the beginning, the middle and the end of what is behind the header.
 std::vector<std::uint64_t> look_into(const std::filesystem::path& path, std::uint64_t header) {
@@ -79,12 +81,80 @@ bool are_pairs(const std::vector<std::uint64_t>& numbers) {
   return 2 * large >= numbers.size() && 16 * upper.size() > numbers.size() && upper.size() > 2;
 }
 
+/// Whether f32 of these bits is 0, missing or infinite, or of a size that features have.
+bool is_usual(std::uint32_t bits) {
+  constexpr std::uint32_t kSign = 0x8000'0000, kMissing = 0x7fc0'0000, kInfinite = 0x7f80'0000;
+  constexpr std::uint32_t kSmallest = (127 - 40) << 23, kLargest = (127 + 40) << 23;  // 2^-40, 2^40
+  const std::uint32_t size = bits & ~kSign;
+  return size == 0 || size == kMissing || size == kInfinite ||
+         (size >= kSmallest && size < kLargest);
+}
+
+/// The same of f64. One of two f32 has that size as well: they differ in every second f32 alone.
+bool is_usual(std::uint64_t bits) {
+  constexpr std::uint64_t kSmallest = std::uint64_t{1023 - 64} << 52;
+  constexpr std::uint64_t kLargest = std::uint64_t{1023 + 64} << 52;
+  const std::uint64_t size = bits & ~(std::uint64_t{1} << 63);
+  return size == 0 || (size >= kSmallest && size < kLargest);
+}
+
+/// Whether a number is a small whole one, in f64.
+bool is_count(std::uint64_t bits) {
+  double value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return std::abs(value) < (1 << 24) && std::trunc(value) == value;
+}
+
+/// What floats of 64 bits are as two of 32 each.
+struct Halves {
+  std::size_t odd_low = 0;           // lower halves that are no usual f32
+  std::size_t filled_low = 0;        // lower halves that are not 0
+  std::size_t odd_high = 0;          // upper halves that are no usual f32
+  bool usual = true, counts = true;  // all of the f64
+  std::unordered_set<std::uint64_t> different;
+
+  explicit Halves(const std::vector<std::uint64_t>& groups) {
+    constexpr std::size_t kCounted = 8;
+    for (const std::uint64_t bits : groups) {
+      const auto low = static_cast<std::uint32_t>(bits),
+                 high = static_cast<std::uint32_t>(bits >> 32);
+      odd_low += is_usual(low) ? 0u : 1u;
+      filled_low += low != 0 ? 1u : 0u;
+      odd_high += is_usual(high) ? 0u : 1u;
+      usual = usual && is_usual(bits);
+      counts = counts && is_count(bits);
+      if (different.size() < kCounted) different.insert(bits);
+    }
+  }
+};
+
+/// Whether floats that are read as f32 are f64: every second one has a size that no feature has,
+/// or all are counts.
+bool are_doubles(const std::vector<std::uint64_t>& groups) {
+  const Halves halves(groups);
+  if (groups.size() < kFewestNumbers || !halves.usual || halves.odd_high != 0) return false;
+  constexpr std::size_t kFewestCounts = 4;
+  return halves.odd_low * 8 > groups.size() ||
+         (halves.counts && halves.filled_low == 0 && halves.different.size() >= kFewestCounts);
+}
+
+/// Whether floats that are read as f64 are two f32 each.
+bool are_singles(const std::vector<std::uint64_t>& groups) {
+  const Halves halves(groups);
+  return groups.size() >= kFewestFloats && halves.odd_low == 0 && halves.odd_high == 0 &&
+         halves.filled_low * 2 > groups.size();
+}
+
 std::string wider_name(DType dtype, std::size_t bits) {
   const bool is_unsigned = dtype == DType::kU16 || dtype == DType::kU32 || dtype == DType::kU64;
   return fmt::format("{}{}", is_unsigned ? 'u' : 'i', bits);
 }
 
 std::string doubt_of(const std::vector<std::uint64_t>& groups, DType dtype) {
+  if (dtype == DType::kF32 && are_doubles(groups))
+    return "read as f32, its numbers seem to be the halves of wider ones: is its dtype \"f64\"?";
+  if (dtype == DType::kF64 && are_singles(groups))
+    return "read as f64, its numbers seem to be two of 32 bits each: is its dtype \"f32\"?";
   std::size_t many = 0;
   if (dtype == DType::kI32 || dtype == DType::kU32) {
     if (are_one<std::uint32_t>(as_words<std::uint32_t>(groups), 2)) many = 2;

@@ -1,5 +1,5 @@
-// Whether a raw file seems to hold integers of another width than is said: any bytes read as
-// numbers of any kind. Private to RawReader.
+// Whether a raw file seems to hold integers or floats of another width than is said: any bytes read
+// as numbers of any kind. Private to RawReader.
 #pragma once
 
 #include <sluice/dtype.h>

@@ -13,12 +13,14 @@
 #include "text_cases.h"
 
 #include <sluice/memory.h>
+#include <sluice/random.h>
 #include <sluice/threads.h>
 
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -172,4 +174,36 @@ TEST_CASE("raw files of integers that are wider or narrower than is said are tol
       said(
           bytes_of_values(std::vector<std::int64_t>{hash, hash * 3, hash * 5, hash * 7}), "i64", 1),
       "its dtype"));
+}
+
+TEST_CASE("raw files of floats that are wider or narrower than is said are told") {
+  const auto said = [](const std::string& bytes, const std::string& dtype) {
+    const CaseFolder folder({kSix, {"x.bin", bytes}});
+    return warnings_of(
+        folder,
+        fmt::format("[[nodes]]\nfeatures = {{ file = 'x.bin', not_finite = 'keep' }}\n"
+                    "ids = 'dense'\n[[edges]]\nfile = 'e.csv'\n"
+                    "[raw]\ndtype = '{}'\nwidth = 8\n",
+                    dtype));
+  };
+  const std::string wide = "is its dtype \"f64\"?", narrow = "is its dtype \"f32\"?";
+  const RandomKey key(11);
+  std::vector<double> fractions, singles, counts, zeros(64, 0.0);
+  std::vector<float> floats, flags, missing;
+  for (std::uint64_t i = 0; i < 96; ++i) {
+    fractions.push_back(static_cast<double>(key.draw(i) >> 12) * 0x1p-51 - 1);
+    floats.push_back(static_cast<float>(fractions.back()));
+    singles.push_back(floats.back());
+    counts.push_back(static_cast<double>(key.draw(i) % 7));
+    flags.push_back(static_cast<float>(i % 2 * (key.draw(i) % 3)));
+    missing.push_back(i % 2 == 0 ? std::numeric_limits<float>::quiet_NaN() : floats.back());
+  }
+  for (const auto& doubles : {fractions, singles, counts}) {
+    CHECK(says(said(bytes_of_values(doubles), "f32"), wide));
+    CHECK_FALSE(says(said(bytes_of_values(doubles), "f64"), "its dtype"));
+  }
+  CHECK(says(said(bytes_of_values(floats), "f64"), narrow));
+  for (const auto& as_said : {floats, flags, missing})
+    CHECK_FALSE(says(said(bytes_of_values(as_said), "f32"), "its dtype"));
+  CHECK_FALSE(says(said(bytes_of_values(zeros), "f64"), "its dtype"));
 }
