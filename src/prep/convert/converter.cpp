@@ -133,13 +133,13 @@ ConvertStats Converter::drain(CscSink& sink, std::uint64_t edges_read) {
   load_bytes_ = most_spilled(sink);
 
   Progress progress(options_.progress, options_.what + ", sorted", store_.total(), "edges");
-  Wave wave = next_wave(0, sink);
+  Wave wave = next_wave(0, sink), next;
   load(wave, nullptr);
   std::shared_ptr<AlignedBuffer> spare;
-  SideThread loading;
+  SideThread loading;  // behind what it uses: it is waited for first, whatever is thrown
   while (wave.first < plan_.num_ranges) {
     throw_if_interrupted();
-    Wave next = next_wave(wave.last, sink);
+    next = next_wave(wave.last, sink);
     loading.begin([&] { load(next, std::exchange(spare, nullptr)); });
     if (wave.alone) {
       loading.wait();
