@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-/// An arena of `threads` workers, the caller included. Thread-safe; several may exist.
+/// `threads` workers, the caller included; far more than cores take turns. Thread-safe.
 class ThreadArena {
  public:
   /// @param threads 0: all available cores. Throws Error(kUsage) below that and beyond 4096.

@@ -1,6 +1,7 @@
 #include "train/model_size.h"
 
 #include "budget/memory_ratios.h"
+#include "core/threads.h"
 #include "tasks/encoder_task.h"
 #include "train/pretrained.h"
 #include "train/weights.h"
@@ -166,11 +167,13 @@ LargePart large_part(const RunOptions& options,
   // Both grow with data threads: each has room of its own, and as many mini-batches are sampled.
   const bool of_threads = largest != plan.lines.end() && (largest->name == "sampler workspace" ||
                                                           largest->name == "sampled ahead");
-  if (of_threads && options.train.data_threads > 1)
+  const int threads =
+      options.train.data_threads == 0 ? available_cores() : options.train.data_threads;
+  if (of_threads && threads > 1)
     large.remedy = fmt::format(
-        "lower train.data_threads, which is {}, train.batch_size, sampler.fanout or "
+        "lower train.data_threads, of which there are {}, train.batch_size, sampler.fanout or "
         "eval.batch_size",
-        options.train.data_threads);
+        threads);
   if (!size || size->least() < plan.budget / 4) return large;
   const auto one = size_of_model(options, schema, work, 1);
   const std::string weights = fmt::format(

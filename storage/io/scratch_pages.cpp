@@ -94,7 +94,8 @@ ScratchPieces::~ScratchPieces() = default;
 
 void ScratchPieces::begin(std::span<const Piece> pieces) {
   Half& half = *halves_[reading_];
-  bytes_read_ += half.lay_out(pieces);
+  for (const Piece& piece : pieces) read_.bytes += piece.bytes;
+  read_.pages += half.lay_out(pieces);
   side_.begin([this, &half] { reader_->read(half.reads).or_throw(); });
 }
 

@@ -54,6 +54,11 @@ class ScratchPages {
   SideThread side_;            // last: it uses the others
 };
 
+struct ScratchRead {
+  std::uint64_t bytes = 0;  ///< of pieces
+  std::uint64_t pages = 0;  ///< the same in whole pages, in bytes: what the disk gave
+};
+
 class ScratchPieces {
  public:
   struct Piece {
@@ -76,8 +81,7 @@ class ScratchPieces {
   /// called again.
   const std::vector<std::span<const std::byte>>& next();
 
-  /// From the disk, whole pages.
-  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+  ScratchRead read() const noexcept { return read_; }
 
  private:
   struct Half;
@@ -85,7 +89,7 @@ class ScratchPieces {
   std::unique_ptr<BlockReader> reader_;
   std::array<std::unique_ptr<Half>, 2> halves_;
   std::size_t reading_ = 0;  // of halves_
-  std::uint64_t bytes_read_ = 0;
+  ScratchRead read_;
   SideThread side_;  // last: it uses the others
 };
 

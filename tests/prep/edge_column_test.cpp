@@ -29,11 +29,11 @@ void check_column(const std::vector<T>& values, std::uint64_t id_bound) {
     CHECK(stats.scratch_bytes == (in_memory ? 0 : kColumnEdges * (4 + sizeof(T))));
     const std::string ids_path = relation_path(ground.relation, "edge_ids.bin");
     const std::uint64_t ids = ground.writer.entry(ids_path).bytes;
-    // Ids twice, values once, and what went through scratch files, in whole pages.
+    // Ids twice, values once, and what went through scratch files.
     const std::uint64_t once = ids + values.size() * sizeof(T);
-    const std::uint64_t least = in_memory ? once : once + ids + stats.scratch_bytes;
-    CHECK(stats.bytes_read >= least);
-    CHECK(stats.bytes_read <= (in_memory ? least : least + least / 4));
+    CHECK(stats.bytes_read - stats.around_bytes ==
+          (stats.scratch_bytes == 0 ? once : once + ids + stats.scratch_bytes));
+    CHECK(stats.around_bytes <= stats.scratch_bytes / 2);
     CHECK(ground.ledger.peak() <= budget);
   }
 }

@@ -126,5 +126,6 @@ TEST_CASE("a refusal names what makes the run large: hidden columns, or the larg
       refusal(options_of(large_config(dir), {"memory.host=1MiB", "train.data_threads=4000"}));
   INFO(threads.message());
   CHECK(threads.message().find("the largest part is 'sampler workspace'") != std::string::npos);
-  CHECK(threads.hint().find("lower train.data_threads, which is 4000") != std::string::npos);
+  CHECK(threads.hint().find("lower train.data_threads, of which there are 4000") !=
+        std::string::npos);
 }

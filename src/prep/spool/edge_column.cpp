@@ -53,7 +53,7 @@ class FoundRuns {
     return values;
   }
 
-  std::uint64_t bytes_read() const { return reader_.bytes_read(); }
+  ScratchRead read() const { return reader_.read(); }
 
  private:
   void begin() {
@@ -151,9 +151,13 @@ class ColumnWriter {
     EdgeIdBuckets wanted(plan, *ids_, relation_.edges, folder, context_.arena);
     ScratchPages found(folder, std::min(plan.chunk, relation_.edges) * sizeof(T));
     std::vector<std::uint64_t> begins = find(plan, wanted, found);
+    wanted.end_visits();
     FoundRuns<T> runs(found, plan, wanted, std::move(begins));
     merge(plan, wanted.runs(), runs);
-    stats_.bytes_read += wanted.bytes_read() + runs.bytes_read();
+    for (const ScratchRead& read : {wanted.read(), runs.read()}) {
+      stats_.bytes_read += read.pages;
+      stats_.around_bytes += read.pages - read.bytes;
+    }
     stats_.scratch_bytes += wanted.bytes_written() + found.size();
   }
 
@@ -164,7 +168,8 @@ class ColumnWriter {
     const std::uint64_t all = values_.size() / sizeof(T);
     std::vector<std::uint64_t> begins;
     begins.reserve(plan.buckets);
-    AlignedBuffer table = AlignedBuffer::make(sizeof(T) << plan.shift, nullptr, "").or_throw();
+    AlignedBuffer table =
+        AlignedBuffer::make(sizeof(T) << plan.shift, nullptr, "scratch").or_throw();
     for (std::uint64_t bucket = 0; bucket < plan.buckets; ++bucket) {
       throw_if_interrupted();
       begins.push_back(found.size() / sizeof(T));

@@ -157,4 +157,9 @@ void EdgeIdBuckets::visit(std::uint64_t bucket, const std::function<void(const P
   }
 }
 
+void EdgeIdBuckets::end_visits() {
+  read_ = reader_->read();
+  reader_.reset();
+}
+
 }  // namespace sluice

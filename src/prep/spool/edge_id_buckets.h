@@ -59,9 +59,11 @@ class EdgeIdBuckets {
   /// pieces that follow each other and have plan.chunk ids at most. They are read ahead.
   using Pieces = std::vector<std::span<const std::byte>>;  ///< of u32
   void visit(std::uint64_t bucket, const std::function<void(const Pieces&)>& use);
+  /// Gives the memory of chunks back. Nothing is visited from then on.
+  void end_visits();
 
-  /// Of the file.
-  std::uint64_t bytes_read() const { return reader_->bytes_read(); }
+  /// Of the file: what was asked for, and all of the pages around it.
+  ScratchRead read() const { return read_; }
   std::uint64_t bytes_written() const { return file_.size(); }
 
  private:
@@ -78,7 +80,8 @@ class EdgeIdBuckets {
   std::vector<std::uint32_t> ends_;  // of the buckets in each run
   std::vector<std::uint32_t> next_;  // while a run is parted: of each part and bucket
   std::vector<ScratchPieces::Piece> pieces_;
-  std::optional<ScratchPieces> reader_;
+  std::optional<ScratchPieces> reader_;  // until end_visits()
+  ScratchRead read_;
 };
 
 }  // namespace sluice
